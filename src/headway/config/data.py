@@ -1,0 +1,61 @@
+"""Which text to train on, how it is cleaned and how it is cut into pieces."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from headway.config.section import Section
+
+
+class DataConfig(Section):
+    """Aligned text files, one sentence a line; relative names are below `directory`."""
+
+    directory: str = "."
+    """Folder of the files."""
+    source: str = ""
+    """Training text, source side; or one .tsv file that holds both sides."""
+    target: str = ""
+    """Training text, target side; empty for a .tsv file."""
+    valid_source: str = ""
+    """Validation text, source side."""
+    valid_target: str = ""
+    """Validation text, target side."""
+    test_source: str = ""
+    """Test text, source side; scored once, at the end."""
+    test_target: str = ""
+    """Test text, target side."""
+    source_language: str = "source"
+    """Name of the source language, for the card and for pictures."""
+    target_language: str = "target"
+    """Name of the target language."""
+    max_pieces: int = Field(256, ge=1)
+    """Longest side of a training pair, in pieces."""
+    too_long: Literal["drop", "cut"] = "drop"
+    """What happens to a longer pair; either is counted and reported."""
+    max_ratio: float | None = Field(None, gt=1)
+    """Drop pairs of which one side has more than this many times the pieces of the other."""
+    drop_duplicates: bool = False
+    """Keep only the first of equal training pairs."""
+    drop_identical: bool = False
+    """Drop pairs whose two sides are the same text."""
+
+
+class TokenizerConfig(Section):
+    """SentencePiece: trained on the training text unless a model is given."""
+
+    kind: Literal["unigram", "bpe", "word", "char"] = "unigram"
+    """How text is cut."""
+    vocabulary_size: int = Field(8000, ge=8)
+    """Pieces, the four special ones among them."""
+    joint: bool = True
+    """One vocabulary for both sides, or one for each."""
+    byte_fallback: bool = False
+    """Spell unknown characters as bytes instead of losing them."""
+    character_coverage: float = Field(1.0, gt=0, le=1)
+    """Share of the characters that get a piece; rarer ones are unknown."""
+    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = "nmt_nfkc"
+    """Unicode normalization before cutting; the _cf forms also fold case."""
+    source_model: str = ""
+    """A trained SentencePiece model to use instead (for both sides when joint)."""
+    target_model: str = ""
+    """A trained SentencePiece model for the target side."""

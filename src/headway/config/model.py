@@ -1,0 +1,103 @@
+"""Sizes and variants of the model (section 3, Table 3)."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from headway.config.section import Section
+from headway.errors import ConfigError
+
+
+class Architecture(Section):
+    """Everything about the model but its vocabulary; the defaults are the paper's `base`."""
+
+    d_model: int = Field(512, ge=1)
+    """Width of the residual stream."""
+    d_ff: int = Field(2048, ge=1)
+    """Inner width of the feed-forward network."""
+    num_heads: int = Field(8, ge=1)
+    """Heads of every attention (h in the paper)."""
+    d_k: int | None = Field(None, ge=1)
+    """Width of a key, per head; d_model / num_heads unless given."""
+    d_v: int | None = Field(None, ge=1)
+    """Width of a value, per head; d_model / num_heads unless given."""
+    num_encoder_layers: int = Field(6, ge=1)
+    """Layers of the encoder (N in the paper)."""
+    num_decoder_layers: int = Field(6, ge=1)
+    """Layers of the decoder (N in the paper)."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Residual dropout (P_drop): on each sub-layer's output and on embedding + position."""
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout on the attention weights; the paper has none."""
+    activation_dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout on the activated hidden layer of the feed-forward network; the paper has none."""
+    activation: str = "relu"
+    """relu, gelu, gelu_tanh, silu, or gated: glu, reglu, geglu, swiglu."""
+    attention_bias: bool = True
+    """Biases in the four projections of attention."""
+    feed_forward_bias: bool = True
+    """Biases b_1 and b_2 of equation 2."""
+    output_bias: bool = False
+    """A bias on the logits; imported Marian models have one."""
+    norm_position: Literal["post", "pre"] = "post"
+    """LayerNorm after the addition, as in the paper, or before the sub-layer."""
+    norm_epsilon: float = Field(1e-5, gt=0)
+    """Added to the variance in LayerNorm."""
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    """Fixed sinusoids, or a trained table (Table 3, row E)."""
+    sinusoid_layout: Literal["interleaved", "halved"] = "interleaved"
+    """Sine and cosine in turn, as in the paper, or all sines first (tensor2tensor, Marian)."""
+    max_positions: int = Field(1024, ge=1)
+    """Length of the learned table; sinusoids have no limit."""
+    scale_embeddings: bool = True
+    """Multiply embeddings by sqrt(d_model)."""
+    shared_embeddings: Literal["all", "target", "none"] = "all"
+    """One table for source, target and output; or for target and output; or three tables."""
+
+    @model_validator(mode="after")
+    def _check_heads(self) -> "Architecture":
+        if (self.d_k is None or self.d_v is None) and self.d_model % self.num_heads:
+            remainder = self.d_model % self.num_heads
+            raise ConfigError(
+                f"d_model {self.d_model} is not divisible by num_heads {self.num_heads} "
+                f"(remainder {remainder}).",
+                f"Use d_model {self.d_model - remainder + self.num_heads}, or another number of "
+                "heads, or set d_k and d_v.",
+            )
+        return self
+
+    def with_vocabulary(
+        self, source_vocab_size: int, target_vocab_size: int | None = None
+    ) -> "ModelConfig":
+        """Complete the architecture; one size means one vocabulary for both sides."""
+        sizes = {
+            "source_vocab_size": source_vocab_size,
+            "target_vocab_size": (
+                source_vocab_size if target_vocab_size is None else target_vocab_size
+            ),
+        }
+        return ModelConfig.parse(self.model_dump() | sizes)
+
+
+class ModelConfig(Architecture):
+    """All that `Transformer.from_config` needs."""
+
+    source_vocab_size: int = Field(ge=1)
+    """Pieces of the source vocabulary."""
+    target_vocab_size: int = Field(ge=1)
+    """Pieces of the target vocabulary (V)."""
+    pad_id: int = Field(0, ge=0)
+    """Id of the padding piece, which nobody may attend to."""
+
+    @model_validator(mode="after")
+    def _check_sharing(self) -> "ModelConfig":
+        if (
+            self.shared_embeddings == "all"
+            and self.source_vocab_size != self.target_vocab_size
+        ):
+            raise ConfigError(
+                f"shared_embeddings 'all' needs one vocabulary, but the source has "
+                f"{self.source_vocab_size} pieces and the target {self.target_vocab_size}.",
+                "Use a joint tokenizer, or shared_embeddings 'target' or 'none'.",
+            )
+        return self

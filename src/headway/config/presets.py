@@ -1,0 +1,101 @@
+"""Named sizes: tiny, small, base, big, and every row of the paper's Table 3."""
+
+from typing import Any, NamedTuple
+
+from headway.config.model import Architecture, ModelConfig
+from headway.errors import ConfigError, suggest
+
+ARCHITECTURES: dict[str, Architecture] = {
+    "tiny": Architecture(
+        d_model=128, d_ff=256, num_heads=4, num_encoder_layers=4, num_decoder_layers=4
+    ),
+    "small": Architecture(
+        d_model=256, d_ff=1024, num_heads=4, num_encoder_layers=4, num_decoder_layers=4
+    ),
+    "base": Architecture(),
+    "big": Architecture(d_model=1024, d_ff=4096, num_heads=16, dropout=0.3),
+}
+
+
+class Table3Row(NamedTuple):
+    """A variation of the base model as Table 3 lists it; what is not named is as in base."""
+
+    architecture: Architecture
+    label_smoothing: float
+    train_steps: int
+    millions: float | None
+    """Parameters as the paper prints them; None where it prints none."""
+
+
+def _row(
+    changes: dict[str, Any],
+    millions: float | None = None,
+    label_smoothing: float = 0.1,
+    train_steps: int = 100_000,
+) -> Table3Row:
+    return Table3Row(
+        Architecture().replace(changes), label_smoothing, train_steps, millions
+    )
+
+
+def _layers(count: int) -> dict[str, int]:
+    return {"num_encoder_layers": count, "num_decoder_layers": count}
+
+
+TABLE_3: dict[str, Table3Row] = {
+    "base": _row({}, 65),
+    "A-1-head": _row({"num_heads": 1, "d_k": 512, "d_v": 512}),
+    "A-4-heads": _row({"num_heads": 4, "d_k": 128, "d_v": 128}),
+    "A-16-heads": _row({"num_heads": 16, "d_k": 32, "d_v": 32}),
+    "A-32-heads": _row({"num_heads": 32, "d_k": 16, "d_v": 16}),
+    "B-d_k-16": _row({"d_k": 16}, 58),
+    "B-d_k-32": _row({"d_k": 32}, 60),
+    "C-2-layers": _row(_layers(2), 36),
+    "C-4-layers": _row(_layers(4), 50),
+    "C-8-layers": _row(_layers(8), 80),
+    "C-d_model-256": _row({"d_model": 256, "d_k": 32, "d_v": 32}, 28),
+    "C-d_model-1024": _row({"d_model": 1024, "d_k": 128, "d_v": 128}, 168),
+    "C-d_ff-1024": _row({"d_ff": 1024}, 53),
+    "C-d_ff-4096": _row({"d_ff": 4096}, 90),
+    "D-dropout-0.0": _row({"dropout": 0.0}),
+    "D-dropout-0.2": _row({"dropout": 0.2}),
+    "D-smoothing-0.0": _row({}, label_smoothing=0.0),
+    "D-smoothing-0.2": _row({}, label_smoothing=0.2),
+    "E-learned-positions": _row({"positions": "learned"}),
+    "big": _row(
+        {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3},
+        213,
+        train_steps=300_000,
+    ),
+}
+
+
+def architecture(name: str) -> Architecture:
+    """Return a preset by name: tiny, small, base, big, or a row of Table 3."""
+    if name in ARCHITECTURES:
+        return ARCHITECTURES[name]
+    if name in TABLE_3:
+        return TABLE_3[name].architecture
+    raise ConfigError(
+        f"There is no preset '{name}'.", suggest(name, [*ARCHITECTURES, *TABLE_3])
+    )
+
+
+def tiny(vocab_size: int) -> ModelConfig:
+    """Return the size for a laptop and a small corpus: 4 + 4 layers of width 128."""
+    return architecture("tiny").with_vocabulary(vocab_size)
+
+
+def small(vocab_size: int) -> ModelConfig:
+    """Return a size between tiny and base: 4 + 4 layers of width 256."""
+    return architecture("small").with_vocabulary(vocab_size)
+
+
+def base(vocab_size: int = 37_000) -> ModelConfig:
+    """Return the paper's base model: 6 + 6 layers of width 512."""
+    return architecture("base").with_vocabulary(vocab_size)
+
+
+def big(vocab_size: int = 37_000) -> ModelConfig:
+    """Return the paper's big model: 6 + 6 layers of width 1024."""
+    return architecture("big").with_vocabulary(vocab_size)

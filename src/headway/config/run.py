@@ -1,0 +1,123 @@
+"""A whole run in one TOML file: recipe, data, tokenizer, model, training, decoding, scores."""
+
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headway.config.data import DataConfig, TokenizerConfig
+from headway.config.decoding import DecodingConfig
+from headway.config.evaluation import EvaluationConfig
+from headway.config.model import Architecture
+from headway.config.presets import architecture
+from headway.config.section import Section, unknown_key
+from headway.config.training import TrainingConfig
+from headway.errors import ConfigError
+
+
+class Recipe(Section):
+    """What a documented run says about itself; nothing here changes the run."""
+
+    name: str = ""
+    description: str = ""
+    data_source: str = ""
+    """Where the data can be had."""
+    licence: str = ""
+    """Licence of the data."""
+    expected: str = ""
+    """The score that the run must reach."""
+    took: str = ""
+    """Time and hardware of the run that reached it."""
+
+
+class RunConfig(Section):
+    """Everything that decides a run; saved beside its weights."""
+
+    recipe: Recipe = Recipe()
+    data: DataConfig = DataConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: Architecture = Architecture()
+    training: TrainingConfig = TrainingConfig()
+    decoding: DecodingConfig = DecodingConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+
+
+def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> RunConfig:
+    """Read a TOML file and apply `section.key=value` overrides, later ones winning.
+
+    `[model] preset = "tiny"` starts from a preset; other keys of the section change it.
+    """
+    values = {} if path is None else _read_toml(Path(path))
+    for override in overrides:
+        _apply(values, override)
+    return parse_run_config(values)
+
+
+def parse_run_config(values: dict[str, Any]) -> RunConfig:
+    """Check plain values; the model's preset is resolved here."""
+    model = values.get("model")
+    if isinstance(model, dict) and "preset" in model:
+        changes = {key: value for key, value in model.items() if key != "preset"}
+        values = values | {"model": architecture(str(model["preset"])).model_dump() | changes}
+    return RunConfig.parse(values)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"There is no configuration file {path}.", "Check the name.") from None
+    except OSError as error:
+        raise ConfigError(
+            f"The configuration file {path} cannot be read ({error.strerror}).",
+            "Check that it is a file and its permissions.",
+        ) from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(
+            f"{path} is not valid TOML: {error}.", "Mend the line that is named."
+        ) from None
+
+
+def _apply(values: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    section, dot, field = key.strip().partition(".")
+    if not (equals and dot and section and field):
+        raise ConfigError(
+            f"'{override}' is not of the form section.key=value.",
+            "Write for instance --set training.warmup_steps=8000.",
+        )
+    if section not in RunConfig.model_fields:
+        raise unknown_key(key.strip(), section, list(RunConfig.model_fields))
+    table = values.setdefault(section, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"'{section}' is {table!r}, but must be a table of settings.")
+    table[field] = _parse_value(text.strip())
+
+
+def _parse_value(text: str) -> Any:
+    """Read a value as TOML; what is not TOML is text, so that names need no quotes."""
+    if text == "none":
+        return None
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def dump_run_config(config: RunConfig) -> str:
+    """Write the resolved configuration as TOML that `load_run_config` reads back."""
+    lines: list[str] = []
+    for section, values in config.model_dump().items():
+        lines.append(f"[{section}]")
+        lines += [
+            # JSON's strings, numbers and booleans are TOML's too; None has no TOML form and is
+            # every such setting's default.
+            f"{key} = {json.dumps(value, ensure_ascii=False)}"
+            for key, value in values.items()
+            if value is not None
+        ]
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,64 @@
+"""The base of every section of a configuration: frozen, strict, and clear about mistakes."""
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from headway.errors import ConfigError, suggest
+
+
+class Section(BaseModel):
+    """A frozen group of settings; an unknown key or a wrong type is a ConfigError."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
+
+    @classmethod
+    def parse(cls, values: dict[str, Any], where: str = "") -> Self:
+        """Check plain values, as TOML or JSON gives them, and return the section.
+
+        Raises ConfigError that names the key, what was given, what is allowed, and for an unknown
+        key the nearest one.
+        """
+        try:
+            return cls.model_validate(values, strict=True)
+        except ValidationError as error:
+            raise _explain(cls, error, where) from None
+
+    def replace(self, changes: dict[str, Any]) -> Self:
+        """Return a copy with some settings changed, checked again."""
+        return self.parse(self.model_dump() | changes)
+
+
+def _explain(section: type[BaseModel], error: ValidationError, where: str) -> ConfigError:
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    name = ".".join(([where] if where else []) + path)
+    if first["type"] == "extra_forbidden":
+        return unknown_key(name, path[-1], _fields_at(section, path[:-1]))
+    if first["type"] == "missing":
+        return ConfigError(f"'{name}' is missing.", "Set it in the configuration.")
+    if first["type"] == "value_error":
+        cause = first.get("ctx", {}).get("error")
+        if isinstance(cause, ConfigError):
+            return cause
+    problem = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    given = first["input"]
+    return ConfigError(
+        f"'{name}' is {given!r} ({type(given).__name__}), but must be {problem}.",
+        "Change it in the configuration or with --set.",
+    )
+
+
+def unknown_key(name: str, key: str, known: list[str]) -> ConfigError:
+    """Return the error for a key that no setting has."""
+    return ConfigError(f"There is no setting '{name}'.", suggest(key, known))
+
+
+def _fields_at(section: type[BaseModel], path: list[str]) -> list[str]:
+    for part in path:
+        annotation = section.model_fields[part].annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            section = annotation
+    return list(section.model_fields)

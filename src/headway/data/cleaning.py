@@ -1,0 +1,211 @@
+"""Leaves out the pairs that cannot be trained on, and counts every one of them by reason."""
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from headway.data.corpus import Pair
+from headway.errors import ConfigError, DataError
+
+Encoder = Callable[[list[str]], list[list[int]]]
+
+_EXAMPLES = 5  # line numbers kept for each reason
+_CHUNK = 10_000  # pairs encoded at once, so that text and pieces of a whole corpus never coexist
+_CONTROL_NOTE = "control characters, pair kept"
+
+
+class EncodedPair(NamedTuple):
+    """Hold the piece ids of one pair, without start and end symbols, and its 1-based line."""
+
+    source_ids: list[int]
+    target_ids: list[int]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningRules:
+    """Name what makes a pair unfit for training.
+
+    Attributes:
+        drop_empty: Drop a pair of which one side has no pieces.
+        max_pieces: Longest side allowed, in pieces without start and end; None for no limit.
+        over_long: `"drop"` leaves an over-long pair out, `"cut"` keeps its first pieces.
+        max_ratio: Largest ratio of pieces between the longer and the shorter side; None for any.
+        drop_duplicates: Keep only the first of several equal pairs.
+        drop_identical: Drop a pair whose two sides are the same text.
+    """
+
+    drop_empty: bool = True
+    max_pieces: int | None = 256
+    over_long: Literal["drop", "cut"] = "drop"
+    max_ratio: float | None = None
+    drop_duplicates: bool = False
+    drop_identical: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse limits that would drop everything."""
+        if self.max_pieces is not None and self.max_pieces < 1:
+            raise ConfigError(
+                f"max_pieces is {self.max_pieces}; it must be at least 1.",
+                "Give a length such as 256, or None for no limit.",
+            )
+        if self.max_ratio is not None and not self.max_ratio >= 1:
+            raise ConfigError(
+                f"max_ratio is {self.max_ratio}; the longer side is never less than 1 times the "
+                "shorter.",
+                "Give a ratio such as 3.0, or None for any.",
+            )
+        if self.over_long not in ("drop", "cut"):
+            raise ConfigError(f"over_long is {self.over_long!r}.", "Choose 'drop' or 'cut'.")
+
+
+@dataclass(slots=True)
+class CleaningReport:
+    """Count what cleaning read, kept, dropped and cut, with a few line numbers for each reason."""
+
+    total: int = 0
+    kept: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    cut: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, list[int]] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """Return the report as short lines of text, the totals first."""
+        total_dropped = sum(self.dropped.values())
+        head = f"{self.total:,} pairs read, {self.kept:,} kept"
+        if self.dropped:
+            head += f"; dropped {total_dropped:,}: {self._listing(self.dropped)}"
+        result = [head]
+        if self.cut:
+            result.append(f"cut: {self._listing(self.cut)}")
+        if self.notes:
+            result.append(f"note: {self._listing(self.notes)}")
+        return result
+
+    def summary(self) -> str:
+        """Return the report as one line of text."""
+        return "; ".join(self.lines())
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the report as plain values for JSON."""
+        return {
+            "total": self.total,
+            "kept": self.kept,
+            "dropped": dict(self.dropped),
+            "cut": dict(self.cut),
+            "notes": dict(self.notes),
+            "examples": {reason: list(lines) for reason, lines in self.examples.items()},
+        }
+
+    def _listing(self, counts: dict[str, int]) -> str:
+        return ", ".join(
+            f"{reason} {count:,} ({self._lines_of(reason, count)})"
+            for reason, count in counts.items()
+        )
+
+    def _lines_of(self, reason: str, count: int) -> str:
+        lines = self.examples[reason]
+        more = ", …" if count > len(lines) else ""
+        return ("line " if count == 1 else "lines ") + ", ".join(map(str, lines)) + more
+
+    def _add(self, counts: dict[str, int], reason: str, line: int) -> None:
+        counts[reason] = counts.get(reason, 0) + 1
+        examples = self.examples.setdefault(reason, [])
+        if len(examples) < _EXAMPLES:
+            examples.append(line)
+
+
+def clean(
+    pairs: Sequence[Pair],
+    encode_source: Encoder,
+    encode_target: Encoder,
+    *,
+    rules: CleaningRules,
+) -> tuple[list[EncodedPair], CleaningReport]:
+    """Encode the pairs, leave out those that break a rule, and report which and why.
+
+    A pair is counted under the first rule that it breaks: empty, identical, over-long, ratio,
+    duplicate. Lengths and ratio are measured before anything is cut.
+    """
+    report = CleaningReport(total=len(pairs))
+    kept: list[EncodedPair] = []
+    seen: set[Pair] = set()
+    for pair, encoded in _encoded(pairs, encode_source, encode_target):
+        if _has_control_character(pair):
+            report._add(report.notes, _CONTROL_NOTE, encoded.line)
+        reason = _reason_to_drop(pair, encoded, rules=rules, seen=seen)
+        if reason is not None:
+            report._add(report.dropped, reason, encoded.line)
+            continue
+        if rules.drop_duplicates:
+            seen.add(_stripped(pair))
+        kept.append(_cut(encoded, rules=rules, report=report))
+    report.kept = len(kept)
+    if not kept:
+        raise DataError(
+            f"No pair is left to use: {report.summary()}.",
+            "Check the files and the cleaning rules.",
+        )
+    return kept, report
+
+
+def _encoded(
+    pairs: Sequence[Pair], encode_source: Encoder, encode_target: Encoder
+) -> Iterator[tuple[Pair, EncodedPair]]:
+    """Yield each pair beside its piece ids."""
+    for start in range(0, len(pairs), _CHUNK):
+        chunk = pairs[start : start + _CHUNK]
+        sources = encode_source([pair.source for pair in chunk])
+        targets = encode_target([pair.target for pair in chunk])
+        for offset, (pair, *ids) in enumerate(zip(chunk, sources, targets, strict=True)):
+            yield pair, EncodedPair(ids[0], ids[1], start + offset + 1)
+
+
+def _reason_to_drop(
+    pair: Pair, encoded: EncodedPair, *, rules: CleaningRules, seen: set[Pair]
+) -> str | None:
+    """Return the first rule that a pair breaks, or None."""
+    lengths = len(encoded.source_ids), len(encoded.target_ids)
+    if rules.drop_empty and 0 in lengths:
+        return _empty_reason(lengths)
+    if rules.drop_identical and pair.source.strip() == pair.target.strip():
+        return "source identical to target"
+    limit = rules.max_pieces
+    if rules.over_long == "drop" and limit is not None and max(lengths) > limit:
+        return f"longer than {limit} pieces"
+    if rules.max_ratio is not None and max(lengths) > rules.max_ratio * max(min(lengths), 1):
+        return f"length ratio above {rules.max_ratio:g}"
+    if rules.drop_duplicates and _stripped(pair) in seen:
+        return "duplicate"
+    return None
+
+
+def _empty_reason(lengths: tuple[int, int]) -> str:
+    if lengths == (0, 0):
+        return "empty source and target"
+    return "empty source" if lengths[0] == 0 else "empty target"
+
+
+def _cut(encoded: EncodedPair, *, rules: CleaningRules, report: CleaningReport) -> EncodedPair:
+    """Return a pair cut to the longest length allowed, and count each side that was cut."""
+    limit = rules.max_pieces
+    if limit is None:
+        return encoded
+    for side, ids in (("source", encoded.source_ids), ("target", encoded.target_ids)):
+        if len(ids) > limit:
+            report._add(report.cut, f"{side} longer than {limit} pieces", encoded.line)
+    return EncodedPair(encoded.source_ids[:limit], encoded.target_ids[:limit], encoded.line)
+
+
+def _stripped(pair: Pair) -> Pair:
+    return Pair(pair.source.strip(), pair.target.strip())
+
+
+def _has_control_character(pair: Pair) -> bool:
+    # str.isprintable is fast and false for every control character, so most text stops there.
+    return any(
+        not text.isprintable() and any(unicodedata.category(c) == "Cc" and c != "\t" for c in text)
+        for text in pair
+    )

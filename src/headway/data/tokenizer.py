@@ -1,0 +1,381 @@
+"""Cuts text into pieces and joins them again, with SentencePiece.
+
+The paper uses byte-pair and word-piece vocabularies (section 5.1); here a tokenizer is a
+SentencePiece model of one of four kinds, whose file any other SentencePiece program reads.
+
+Deviation: SentencePiece stands for the paper's byte-pair and word-piece programs, and offers
+unigram, word and character pieces too.
+"""
+
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import sentencepiece
+
+from headway.errors import ConfigError, DataError, TokenizerError
+
+Kind = Literal["unigram", "bpe", "word", "char"]
+Normalization = Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"]
+
+PAD_ID = 0
+UNK_ID = 1
+START_ID = 2
+END_ID = 3
+SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
+
+_KINDS: tuple[Kind, ...] = get_args(Kind)  # SentencePiece numbers them 1, 2, 3, 4
+_NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
+_SPACE = "▁"  # U+2581, which SentencePiece writes for a space
+_NUM_BYTES = 256  # pieces that byte fallback adds
+_SILENT = 9  # a log level above all of SentencePiece's own
+_LONGEST_LINE = 2**30  # bytes; SentencePiece leaves out longer lines, by default from 4192
+
+# SentencePiece leaves out every training line with U+2585, which it uses as a mark, and takes
+# special pieces out of the text together with their characters. A space instead of the mark, and
+# one after the first bracket, keep the line and the characters.
+_RESERVED = re.compile("▅|(?<=<)(?=(?:pad|unk|s|/s)>)")
+
+
+class Tokenizer:
+    """Cuts text into piece ids and joins ids to text again.
+
+    Encoding adds neither start nor end; batching does. Two tokenizers are equal when their files
+    are.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        """Read a SentencePiece model from the bytes of its file."""
+        self._data = bytes(data)
+        self._processor = _load(self._data)
+        self._kind: Kind = _read_kind(self._data)
+        first = tuple(self._processor.id_to_piece(i) for i in range(min(4, len(self))))
+        if first != SPECIAL_PIECES:
+            raise TokenizerError(
+                f"This SentencePiece model starts with the pieces {', '.join(first)}; "
+                f"a tokenizer of this package starts with {', '.join(SPECIAL_PIECES)}.",
+                "Train a tokenizer with train_tokenizer.",
+            )
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Tokenizer":
+        """Return the tokenizer in the bytes of a model file."""
+        return cls(data)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> "Tokenizer":
+        """Return the tokenizer in a model file."""
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise TokenizerError(
+                f"The tokenizer {path} cannot be read: {error.strerror or error}.",
+                "Check the path and its permissions.",
+            ) from error
+        try:
+            return cls(data)
+        except TokenizerError as error:
+            raise TokenizerError(f"{path}: {error.message}", error.remedy) from error
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes of the model file."""
+        return self._data
+
+    @property
+    def kind(self) -> Kind:
+        """Return how pieces are found: unigram, bpe, word or char."""
+        return self._kind
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Return the number of pieces, special ones included."""
+        return self._processor.get_piece_size()
+
+    def encode(self, text: str) -> list[int]:
+        """Return the piece ids of one text."""
+        return self._processor.encode(_encodable(text))
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """Return the piece ids of several texts, in order."""
+        return self._processor.encode([_encodable(text) for text in texts])
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text of some pieces, on one line; padding, start and end are left out.
+
+        An unknown piece becomes ` ⁇ `.
+        """
+        kept = [i for i in self._checked(ids) if i not in (PAD_ID, START_ID, END_ID)]
+        text = self._processor.decode(kept) if kept else ""
+        # Byte pieces can spell a newline, but one sentence in is one line out. They also spell
+        # the mark of a space where a whole unknown word is written as bytes.
+        return text.replace("\n", " ").removeprefix(_SPACE).replace(_SPACE, " ")
+
+    def normalize(self, text: str) -> str:
+        """Return the text as the pieces see it: what decoding its encoding gives back."""
+        return self._processor.normalize(_encodable(text)).replace(_SPACE, " ").removeprefix(" ")
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Return the pieces of some ids, for display; `▁` stands for a space."""
+        return [self._processor.id_to_piece(i) for i in self._checked(ids)]
+
+    def piece(self, piece_id: int) -> str:
+        """Return the piece of one id."""
+        return self.pieces([piece_id])[0]
+
+    def id(self, piece: str) -> int:
+        """Return the id of one piece, or the unknown id when there is no such piece."""
+        return self._processor.piece_to_id(_encodable(piece))
+
+    def unknown_count(self, ids: Iterable[int]) -> int:
+        """Return how many of these ids stand for text that the vocabulary lacks.
+
+        Unknown characters side by side share one id.
+        """
+        return sum(1 for i in ids if int(i) == UNK_ID)
+
+    def _checked(self, ids: Iterable[int]) -> list[int]:
+        """Return ids as plain numbers, all within the vocabulary."""
+        checked = [int(i) for i in ids]
+        for i in checked:
+            if not 0 <= i < len(self):
+                raise TokenizerError(
+                    f"There is no piece {i}; this tokenizer has pieces 0 to {len(self) - 1}.",
+                    "Use the tokenizer that the model was trained with.",
+                )
+        return checked
+
+    def __len__(self) -> int:
+        """Return the number of pieces."""
+        return self.vocabulary_size
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the bytes of both models."""
+        return isinstance(other, Tokenizer) and self._data == other._data
+
+    def __hash__(self) -> int:
+        """Return the hash of the bytes."""
+        return hash(self._data)
+
+    def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
+        """Pickle the bytes only."""
+        return Tokenizer, (self._data,)
+
+    def __repr__(self) -> str:
+        """Return kind and size."""
+        return f"Tokenizer(kind={self.kind!r}, vocabulary_size={self.vocabulary_size})"
+
+
+def train_tokenizer(
+    texts: Iterable[str],
+    *,
+    kind: Kind,
+    vocabulary_size: int,
+    byte_fallback: bool = False,
+    character_coverage: float = 1.0,
+    normalization: Normalization = "nmt_nfkc",
+    seed: int = 0,
+) -> Tokenizer:
+    """Train a tokenizer on texts, all of which are used.
+
+    The same texts and settings give the same bytes. For `word` and `char`, `vocabulary_size` is
+    the most that is allowed; for `unigram` and `bpe` the vocabulary has exactly this size,
+    special pieces included, or there is an error that names the sizes that this text allows.
+
+    Args:
+        texts: Sentences, read once.
+        kind: How pieces are found; the pieces of `word` are what stands between spaces.
+        vocabulary_size: Number of pieces.
+        byte_fallback: Write an unknown character as its bytes instead of the unknown piece.
+        character_coverage: Share of all characters in the text that get a piece of their own.
+        normalization: SentencePiece's rule for equal-looking text; `_cf` ignores case.
+        seed: Passed to SentencePiece, which needs it only where it samples lines; here it does not.
+    """
+    _check_settings(
+        texts,
+        kind=kind,
+        vocabulary_size=vocabulary_size,
+        byte_fallback=byte_fallback,
+        character_coverage=character_coverage,
+        normalization=normalization,
+    )
+    sentences = _TrainingText(texts)
+    model = io.BytesIO()
+    sentencepiece.set_random_generator_seed(seed)
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=model,
+            model_type=kind,
+            vocab_size=vocabulary_size,
+            hard_vocab_limit=kind in ("unigram", "bpe"),
+            byte_fallback=byte_fallback,
+            character_coverage=character_coverage,
+            normalization_rule_name=normalization,
+            max_sentence_length=_LONGEST_LINE,
+            num_threads=1,  # the sums of a unigram model depend on it, and the file records it
+            minloglevel=_SILENT,
+            **_special_symbols(),
+        )
+        # A piece may be too long to be read again, which SentencePiece notices only here.
+        sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    except RuntimeError as error:
+        if sentences.error is not None:
+            raise sentences.error from None
+        raise _explain(str(error), kind=kind, vocabulary_size=vocabulary_size) from error
+    return Tokenizer(model.getvalue())
+
+
+class _TrainingText:
+    """Yields training lines as SentencePiece can use them, and keeps an error met on the way.
+
+    SentencePiece turns an exception of its iterator into a RuntimeError of its own.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = texts
+        self.error: Exception | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            for text in self._texts:
+                yield _RESERVED.sub(" ", _encodable(text))
+        except Exception as error:
+            self.error = error
+            raise
+
+
+def _special_symbols() -> dict[str, Any]:
+    """Return SentencePiece's options for the four special pieces."""
+    names, ids = ("pad", "unk", "bos", "eos"), (PAD_ID, UNK_ID, START_ID, END_ID)
+    options: dict[str, Any] = {f"{name}_id": i for name, i in zip(names, ids, strict=True)}
+    pieces = zip(names, SPECIAL_PIECES, strict=True)
+    return options | {f"{name}_piece": piece for name, piece in pieces}
+
+
+def _check_settings(
+    texts: Iterable[str],
+    *,
+    kind: str,
+    vocabulary_size: int,
+    byte_fallback: bool,
+    character_coverage: float,
+    normalization: str,
+) -> None:
+    """Refuse settings that cannot work whatever the text."""
+    if isinstance(texts, str):
+        raise ConfigError("The training text is one string.", "Give a list of sentences.")
+    if kind not in _KINDS:
+        raise ConfigError(f"The kind {kind!r} is unknown.", f"Choose {', '.join(_KINDS)}.")
+    if normalization not in _NORMALIZATIONS:
+        raise ConfigError(
+            f"The normalization {normalization!r} is unknown.",
+            f"Choose {', '.join(_NORMALIZATIONS)}.",
+        )
+    if not 0 < character_coverage <= 1:
+        raise ConfigError(
+            f"character_coverage is {character_coverage}; it is a share above 0 and up to 1.",
+            "Use 1.0 for an alphabet and 0.9995 for thousands of rare characters.",
+        )
+    smallest = len(SPECIAL_PIECES) + 1 + (_NUM_BYTES if byte_fallback else 0)
+    if vocabulary_size < smallest:
+        raise ConfigError(
+            f"vocabulary_size is {vocabulary_size}; it must be at least {smallest}"
+            f"{', because byte fallback takes 256 pieces' if byte_fallback else ''}.",
+            "Give a larger size, such as 8000.",
+        )
+
+
+def _explain(message: str, *, kind: str, vocabulary_size: int) -> Exception:
+    """Return our error for what SentencePiece says."""
+    if too_high := re.search(r"size too high .* value <= (\d+)", message):
+        return ConfigError(
+            f"vocabulary_size is {vocabulary_size}, but this text gives a {kind} tokenizer at most "
+            f"{too_high[1]} pieces.",
+            f"Set it to {too_high[1]} or less, or train on more text.",
+        )
+    if too_low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+        return ConfigError(
+            f"vocabulary_size is {vocabulary_size}, but the characters of this text and the "
+            f"special pieces alone need {too_low[1]}.",
+            f"Set it to {too_low[1]} or more, or lower character_coverage.",
+        )
+    if "sentences_.empty()" in message or "all_chars_count" in message:
+        return DataError(
+            "There is no text to train a tokenizer on: no line, or only blank ones.",
+            "Give sentences.",
+        )
+    return TokenizerError(
+        f"SentencePiece cannot train a {kind} tokenizer of {vocabulary_size} pieces: {message}",
+        "Check the training text for unusual lines, or choose another size or kind.",
+    )
+
+
+def _encodable(text: str) -> str:
+    r"""Return text without newlines and lone surrogates, which cannot be written on a line.
+
+    A newline is a space; under most normalizations it is anyway. JSON such as `"\ud800"` brings
+    surrogates in: a pair of them is one character, a lone one becomes U+FFFD.
+    """
+    text = text.replace("\n", " ")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _load(data: bytes) -> sentencepiece.SentencePieceProcessor:
+    """Return SentencePiece's own object for the bytes of a model."""
+    damaged = "This is not a SentencePiece model, or it is damaged"
+    remedy = "Copy the file again, or train the tokenizer again."
+    if not data:
+        raise TokenizerError(f"{damaged}: it is empty.", remedy)
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=data)
+    except (RuntimeError, OSError) as error:
+        raise TokenizerError(f"{damaged}: {error}", remedy) from error
+
+
+def _read_kind(data: bytes) -> Kind:
+    """Return the kind that a model file names.
+
+    SentencePiece's own object does not tell it, and the protobuf package is not needed for one
+    number: `ModelProto.trainer_spec` is field 2, `TrainerSpec.model_type` field 3 of that.
+    """
+    for number, trainer_spec in _fields(data):
+        if number == 2 and isinstance(trainer_spec, bytes):
+            for inner, value in _fields(trainer_spec):
+                if inner == 3 and isinstance(value, int) and 1 <= value <= len(_KINDS):
+                    return _KINDS[value - 1]
+    return "unigram"  # protobuf leaves out a default value
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield number and value of each top-level field of a protobuf message."""
+    position = 0
+    while position < len(data):
+        tag, position = _varint(data, position)
+        number, wire_type = tag >> 3, tag & 7
+        if wire_type == 0:
+            value, position = _varint(data, position)
+            yield number, value
+            continue
+        size = {1: 8, 5: 4}.get(wire_type)
+        if size is None:
+            size, position = _varint(data, position)
+        yield number, data[position : position + size]
+        position += size
+
+
+def _varint(data: Sequence[int], position: int) -> tuple[int, int]:
+    """Return the variable-length number at a position, and the position after it."""
+    value = shift = 0
+    while True:
+        byte = data[position]
+        value |= (byte & 0x7F) << shift
+        position, shift = position + 1, shift + 7
+        if byte < 0x80:
+            return value, position

@@ -1,0 +1,36 @@
+"""Sentences longer than a model can take: cut where it hurts least, never silently."""
+
+from collections.abc import Sequence
+
+_SENTENCE_END = (".", "!", "?", "。", "！", "？", "…", ";")
+
+
+def split_long(
+    ids: Sequence[int], pieces: Sequence[str], max_pieces: int
+) -> list[list[int]]:
+    """Return the ids in parts of at most max_pieces; joined they are the ids again.
+
+    Cuts after the last sentence end of a part, or else before its last word, or else anywhere;
+    never in the first half, so that parts do not become many. No ids give no parts.
+    """
+    parts: list[list[int]] = []
+    start = 0
+    while start < len(ids):
+        end = len(ids)
+        if end - start > max_pieces:
+            end = start + _cut(pieces[start : start + max_pieces + 1], max_pieces)
+        parts.append(list(ids[start:end]))
+        start = end
+    return parts
+
+
+def _cut(pieces: Sequence[str], max_pieces: int) -> int:
+    """Return how many pieces the next part takes; `pieces` shows one beyond the longest part."""
+    half = max_pieces // 2
+    for end in range(max_pieces, half, -1):
+        if pieces[end - 1].endswith(_SENTENCE_END) and pieces[end].startswith("▁"):
+            return end
+    for end in range(max_pieces, half, -1):
+        if pieces[end].startswith("▁"):
+            return end
+    return max_pieces

@@ -1,0 +1,243 @@
+"""The Translator: sentences in, translations out, in order and independent of batching."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import overload
+
+import torch
+
+from headway.bundle import Bundle, load_bundle
+from headway.data.batching import inference_batches
+from headway.data.tokenizer import END_ID, PAD_ID
+from headway.decoding.beam import beam_search
+from headway.decoding.greedy import greedy_search
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.reference import ReferenceEngine
+from headway.decoding.search import SearchOptions
+from headway.decoding.splitting import split_long
+from headway.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredText:
+    """A hypothesis as text."""
+
+    text: str
+    score: float
+    """Log-probability divided by the length penalty; higher is better."""
+    log_prob: float
+    pieces: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What became of one sentence."""
+
+    text: str
+    score: float
+    pieces: tuple[str, ...]
+    hypotheses: tuple[ScoredText, ...]
+    """The n best, best first; the first is this translation."""
+    num_parts: int = 1
+    """More than 1 when the sentence was too long and was translated part by part."""
+    complete: bool = True
+    """False when the output limit ended the translation."""
+    unknown_pieces: int = 0
+    """Pieces of the source that the vocabulary does not know."""
+
+
+class Translator:
+    """Translate text with a bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        """Use a loaded bundle; `headway.load` reads one from disk."""
+        self.bundle = bundle
+        self.device = next(bundle.model.parameters()).device
+        self.engine = ReferenceEngine(bundle.model)
+
+    @classmethod
+    def from_path(cls, path: str | Path, device: str = "auto") -> "Translator":
+        """Load a bundle, or the bundle of a run."""
+        return cls(load_bundle(path, resolve_device(device)))
+
+    @overload
+    def translate(
+        self,
+        text: str,
+        *,
+        beam_size: int | None = None,
+        length_penalty: float | None = None,
+        n_best: int = 1,
+        prefix: str | Sequence[str] | None = None,
+        batch_tokens: int = 4096,
+    ) -> Translation: ...
+
+    @overload
+    def translate(
+        self,
+        text: Iterable[str],
+        *,
+        beam_size: int | None = None,
+        length_penalty: float | None = None,
+        n_best: int = 1,
+        prefix: str | Sequence[str] | None = None,
+        batch_tokens: int = 4096,
+    ) -> list[Translation]: ...
+
+    def translate(
+        self,
+        text: str | Iterable[str],
+        *,
+        beam_size: int | None = None,
+        length_penalty: float | None = None,
+        n_best: int = 1,
+        prefix: str | Sequence[str] | None = None,
+        batch_tokens: int = 4096,
+    ) -> Translation | list[Translation]:
+        """Translate one sentence, or several in order.
+
+        A blank sentence gives a blank translation. prefix: how the translation must begin, one
+        for all or one for each. batch_tokens: padded source pieces computed together; it changes
+        speed and memory, not the result.
+        """
+        sentences = [text] if isinstance(text, str) else list(text)
+        prefixes = _one_each(prefix, len(sentences))
+        defaults = self.bundle.decoding
+        search = _Search(
+            max(defaults.beam_size if beam_size is None else beam_size, n_best),
+            defaults.length_penalty if length_penalty is None else length_penalty,
+            n_best,
+        )
+        parts = [self._parts(sentence) for sentence in sentences]
+        forced = [self._prefix_ids(prefix) for prefix in prefixes]
+        found = iter(self._search_all(parts, forced, search, batch_tokens))
+        translations = [
+            self._join(sentence_parts, [next(found) for _ in sentence_parts], search)
+            for sentence_parts in parts
+        ]
+        return translations[0] if isinstance(text, str) else translations
+
+    def _parts(self, sentence: str) -> list[list[int]]:
+        ids = self.bundle.source_tokenizer.encode(sentence)
+        return split_long(
+            ids, self.bundle.source_tokenizer.pieces(ids), self.bundle.decoding.max_source_pieces
+        )
+
+    def _prefix_ids(self, prefix: str) -> list[int]:
+        return self.bundle.target_tokenizer.encode(prefix)
+
+    def _search_all(
+        self,
+        parts: list[list[list[int]]],
+        forced: list[list[int]],
+        search: "_Search",
+        batch_tokens: int,
+    ) -> list[list[Hypothesis]]:
+        """Search for every part, in batches of similar length; return them in order."""
+        jobs = [
+            # A prefix belongs to the first part; the others are free.
+            (ids, prefix if position == 0 else [])
+            for sentence_parts, prefix in zip(parts, forced, strict=True)
+            for position, ids in enumerate(sentence_parts)
+        ]
+        found: list[list[Hypothesis]] = [[] for _ in jobs]
+        batches = inference_batches(
+            [(len(ids), len(ids)) for ids, _ in jobs],
+            max_tokens=max(batch_tokens // search.beam_size, 1),
+            max_sentences=256,
+        )
+        for batch in batches:
+            hypotheses = self._search_batch([jobs[index] for index in batch], search)
+            for index, result in zip(batch, hypotheses, strict=True):
+                found[index] = result
+        return found
+
+    @torch.inference_mode()
+    def _search_batch(
+        self, jobs: list[tuple[list[int], list[int]]], search: "_Search"
+    ) -> list[list[Hypothesis]]:
+        longest = max(len(ids) for ids, _ in jobs)
+        source_ids = torch.tensor(
+            [[*ids, END_ID] + [PAD_ID] * (longest - len(ids)) for ids, _ in jobs],
+            device=self.device,
+        )
+        extra = self.bundle.decoding.max_extra_pieces
+        options = SearchOptions(
+            max_lengths=[max(len(ids) + extra, len(prefix)) for ids, prefix in jobs],
+            beam_size=search.beam_size,
+            length_penalty=search.length_penalty,
+            n_best=search.n_best,
+            prefixes=[prefix for _, prefix in jobs] if any(p for _, p in jobs) else None,
+        )
+        find = greedy_search if search.beam_size == 1 else beam_search
+        return find(self.engine, source_ids, options)
+
+    def _join(
+        self, parts: list[list[int]], found: list[list[Hypothesis]], search: "_Search"
+    ) -> Translation:
+        unknown = sum(self.bundle.source_tokenizer.unknown_count(ids) for ids in parts)
+        if not parts:
+            blank = ScoredText("", 0.0, 0.0, ())
+            return Translation("", 0.0, (), (blank,) * search.n_best)
+        hypotheses = tuple(
+            # A beam may finish fewer than n_best hypotheses of a part: its last one stands in.
+            self._as_text([part[min(rank, len(part) - 1)] for part in found])
+            for rank in range(min(search.n_best, max(map(len, found))))
+        )
+        best = hypotheses[0]
+        return Translation(
+            text=best.text,
+            score=best.score,
+            pieces=best.pieces,
+            hypotheses=hypotheses,
+            num_parts=len(parts),
+            complete=all(part[0].complete for part in found),
+            unknown_pieces=unknown,
+        )
+
+    def _as_text(self, parts: list[Hypothesis]) -> ScoredText:
+        tokenizer = self.bundle.target_tokenizer
+        return ScoredText(
+            " ".join(tokenizer.decode(part.ids) for part in parts),
+            sum(part.score for part in parts),
+            sum(part.log_prob for part in parts),
+            tuple(piece for part in parts for piece in tokenizer.pieces(part.ids)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    beam_size: int
+    length_penalty: float
+    n_best: int
+
+
+def resolve_device(name: str) -> str:
+    """Return a device that exists here; auto takes cuda, then mps, then cpu."""
+    available = ["cpu"]
+    if torch.backends.mps.is_available():
+        available.insert(0, "mps")
+    if torch.cuda.is_available():
+        available.insert(0, "cuda")
+    if name == "auto":
+        return available[0]
+    if name.partition(":")[0] not in available:
+        raise ConfigError(
+            f"The device '{name}' is not available here.",
+            f"Choose auto or one of: {', '.join(available)}.",
+        )
+    return name
+
+
+def _one_each(prefix: str | Sequence[str] | None, count: int) -> list[str]:
+    if prefix is None:
+        return [""] * count
+    if isinstance(prefix, str):
+        return [prefix] * count
+    if len(prefix) != count:
+        raise ConfigError(
+            f"There are {len(prefix)} prefixes for {count} sentences.",
+            "Give one for all or one for each; an empty one forces nothing.",
+        )
+    return list(prefix)

@@ -1,0 +1,82 @@
+"""Every error that Headway raises on purpose, each with a remedy.
+
+    HeadwayError
+    ├── ConfigError          a setting, an argument or a size that cannot work (also a ValueError)
+    ├── DataError            a text file, a corpus or a sentence that cannot be used
+    ├── TokenizerError       a tokenizer that cannot be trained or read
+    ├── BundleError          a trained model on disk that is damaged, incomplete or of another kind
+    ├── RunError             a run folder or checkpoint that cannot be written, read or continued
+    ├── TrainingError        training that cannot go on, such as a loss that is not finite
+    ├── TraceError           a name or edit that a trace does not know (also a KeyError)
+    └── MissingExtraError    an optional dependency that is not installed (also an ImportError)
+
+A message has two parts: what was given and what is allowed, then what to do. The command line
+prints both on one line and exits with `exit_status`: 1 when the work failed, 2 when the call or
+the configuration was wrong.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class HeadwayError(Exception):
+    """Base of all errors of this package; `remedy` says what to do."""
+
+    exit_status = 1
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        """Keep the problem and its remedy apart, so that a page can show them apart."""
+        super().__init__(f"{message} {remedy}".strip())
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Return the problem and the remedy on one line."""
+        return str(self.args[0])
+
+
+class ConfigError(HeadwayError, ValueError):
+    """A setting, an argument or a size cannot work."""
+
+    exit_status = 2
+
+
+class DataError(HeadwayError):
+    """A text file, a corpus or a sentence cannot be used."""
+
+
+class TokenizerError(HeadwayError):
+    """A tokenizer cannot be trained or read."""
+
+
+class BundleError(HeadwayError):
+    """A trained model on disk is damaged, incomplete or of another kind."""
+
+
+class RunError(HeadwayError):
+    """A run folder or a checkpoint cannot be written, read or continued."""
+
+
+class TrainingError(HeadwayError):
+    """Training cannot go on."""
+
+
+class TraceError(HeadwayError, KeyError):
+    """A trace does not know this name."""
+
+
+class MissingExtraError(HeadwayError, ImportError):
+    """An optional dependency is not installed."""
+
+
+def suggest(given: str, known: Iterable[str]) -> str:
+    """Return `Did you mean 'x'?` for the nearest known name, or the list of all names.
+
+    >>> suggest("warm_up", ["warmup_steps", "seed"])
+    "Did you mean 'warmup_steps'?"
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
+    if near:
+        return "Did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+    return "Known: " + ", ".join(names) + "."

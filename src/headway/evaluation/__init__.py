@@ -1,0 +1,1 @@
+"""Evaluation: BLEU, chrF, TER, exact match, word error rate and perplexity, with signatures."""

@@ -1,0 +1,122 @@
+"""Scores of translations against references; each carries the signature of how it was computed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from headway.errors import ConfigError, DataError, suggest
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score of a whole corpus."""
+
+    name: str
+    value: float
+    """BLEU, chrF and TER from 0 to 100 as sacreBLEU gives them; exact and wer as fractions."""
+    signature: str
+    higher_is_better: bool = True
+
+    def __str__(self) -> str:
+        """Return the score as one line: name, value, signature."""
+        digits = 4 if self.name in ("exact", "wer") else 2
+        return f"{self.name} {self.value:.{digits}f}  {self.signature}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+Metric = Callable[[Sequence[str], Sequence[str], str], Score]
+
+
+def score_texts(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    metrics: Sequence[str] = ("bleu", "chrf"),
+    tokenize: str = "13a",
+) -> list[Score]:
+    """Compare translations with one reference each.
+
+    metrics: bleu, chrf, ter, exact, wer. tokenize: sacreBLEU's tokenization for BLEU; `none` for
+    text that is tokenized already. Raises DataError when the two differ in number.
+    """
+    if len(hypotheses) != len(references):
+        raise DataError(
+            f"There are {len(hypotheses)} translations and {len(references)} references.",
+            "Give one reference for each translation, in the same order.",
+        )
+    if not references:
+        raise DataError("There is nothing to score.", "Give at least one sentence.")
+    unknown = [name for name in metrics if name not in METRICS]
+    if unknown:
+        raise ConfigError(f"There is no metric '{unknown[0]}'.", suggest(unknown[0], METRICS))
+    return [METRICS[name](hypotheses, references, tokenize) for name in metrics]
+
+
+def _bleu(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
+    if tokenize not in BLEU.TOKENIZERS:
+        raise ConfigError(
+            f"sacreBLEU has no tokenization '{tokenize}'.", suggest(tokenize, BLEU.TOKENIZERS)
+        )
+    # `force` only silences a warning about text that looks tokenized; the signature says it.
+    metric = BLEU(tokenize=tokenize, force=tokenize == "none")
+    score = metric.corpus_score(hypotheses, [references])
+    return Score("bleu", score.score, str(metric.get_signature()))
+
+
+def _chrf(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
+    metric = CHRF()
+    score = metric.corpus_score(hypotheses, [references])
+    return Score("chrf", score.score, str(metric.get_signature()))
+
+
+def _ter(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
+    metric = TER()
+    score = metric.corpus_score(hypotheses, [references])
+    return Score("ter", score.score, str(metric.get_signature()), higher_is_better=False)
+
+
+def _exact(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
+    equal = sum(h == r for h, r in zip(hypotheses, references, strict=True))
+    return Score("exact", equal / len(references), "share of equal lines")
+
+
+def _word_error_rate(
+    hypotheses: Sequence[str], references: Sequence[str], tokenize: str
+) -> Score:
+    errors = words = 0
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        errors += edit_distance(hypothesis.split(), reference.split())
+        words += len(reference.split())
+    value = errors / words if words else float(errors > 0)
+    return Score(
+        "wer", value, "word edits / reference words|split:space", higher_is_better=False
+    )
+
+
+def edit_distance(hypothesis: Sequence[str], reference: Sequence[str]) -> int:
+    """Count the insertions, deletions and substitutions that turn one into the other.
+
+    >>> edit_distance("a b c".split(), "a x c d".split())
+    2
+    """
+    previous = list(range(len(reference) + 1))
+    for row, word in enumerate(hypothesis, 1):
+        current = [row]
+        for column, other in enumerate(reference, 1):
+            substitution = previous[column - 1] + (word != other)
+            current.append(min(previous[column] + 1, current[-1] + 1, substitution))
+        previous = current
+    return previous[-1]
+
+
+METRICS: dict[str, Metric] = {
+    "bleu": _bleu,
+    "chrf": _chrf,
+    "exact": _exact,
+    "ter": _ter,
+    "wer": _word_error_rate,
+}

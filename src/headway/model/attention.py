@@ -1,0 +1,184 @@
+"""Attention (section 3.2): how one position gathers information from others."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from headway.errors import ConfigError
+from headway.model.cache import KeyValueCache
+from headway.model.dropout import dropout
+from headway.model.probe import listening, probe
+
+
+def scaled_dot_product_attention(
+    q: Float[Tensor, "*B T d_k"],
+    k: Float[Tensor, "*B S d_k"],
+    v: Float[Tensor, "*B S d_v"],
+    mask: Bool[Tensor, "..."] | None = None,
+) -> tuple[Float[Tensor, "*B T d_v"], Float[Tensor, "*B T S"]]:
+    """Compute softmax(Q K^T / sqrt(d_k)) V (equation 1); return the output and the weights.
+
+    mask: broadcasts to the scores `(*B, T, S)`, True = may attend. A masked position gets weight
+    exactly 0; a query with nothing to attend to gets weights and output of zeros.
+    """
+    _check_attention_shapes(q, k, v, mask)
+    scores = q @ k.mT / math.sqrt(q.size(-1))  # (*B, T, S)
+    weights = masked_softmax(mask_scores(scores, mask), mask)
+    return weights @ v, weights
+
+
+def mask_scores(
+    scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "..."] | None
+) -> Float[Tensor, "*B T S"]:
+    """Set forbidden scores to minus infinity: any finite value overflows fp16 or leaks weight."""
+    return scores if mask is None else scores.masked_fill(~mask, -math.inf)
+
+
+def masked_softmax(
+    masked_scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "..."] | None
+) -> Float[Tensor, "*B T S"]:
+    """Normalize over the keys; a row that may attend to nothing gets zeros, never NaN."""
+    if mask is None:
+        return masked_scores.softmax(dim=-1)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    if not empty.any():
+        return masked_scores.softmax(dim=-1)
+    # Empty rows go through the softmax as zeros, so that their gradient is zero and not NaN.
+    return masked_scores.masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)
+
+
+def fused_attention(
+    q: Float[Tensor, "*B T d_k"],
+    k: Float[Tensor, "*B S d_k"],
+    v: Float[Tensor, "*B S d_v"],
+    mask: Bool[Tensor, "..."] | None = None,
+    dropout: float = 0.0,
+) -> Float[Tensor, "*B T d_v"]:
+    """Compute equation 1 with PyTorch's fused kernel, which never holds the weights."""
+    output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+    if mask is None:
+        return output
+    # Kernels differ in what an empty row gives (zeros, NaN or an average): ours is zeros.
+    return output.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+
+
+class MultiHeadAttention(nn.Module):
+    """Attend with several heads at once (section 3.2.2).
+
+    Intermediates: `projected_q projected_k projected_v` (B, T or S, H * d), `q k v` (B, H, T or S,
+    d), `scores masked_scores weights` (B, H, T, S), `heads` (B, H, T, d_v), `concat`
+    (B, T, H * d_v), `output` (B, T, d_model).
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        """Make the four projections; d_k and d_v are d_model / num_heads unless given.
+
+        dropout: on the weights, 0 in the paper.
+        """
+        super().__init__()
+        self.d_k = _head_width(d_model, num_heads) if d_k is None else d_k
+        self.d_v = _head_width(d_model, num_heads) if d_v is None else d_v
+        self.num_heads = num_heads
+        # Deviation: the paper's projections have no bias; ours have one unless bias=False.
+        self.w_q = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
+        self.w_k = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
+        self.w_v = nn.Linear(d_model, num_heads * self.d_v, bias=bias)
+        self.w_o = nn.Linear(num_heads * self.d_v, d_model, bias=bias)
+        self.dropout = dropout
+
+    def forward(
+        self,
+        query: Float[Tensor, "B T d_model"],
+        key: Float[Tensor, "B S d_model"],
+        value: Float[Tensor, "B S d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> Float[Tensor, "B T d_model"]:
+        """Let each query gather from the values; mask broadcasts to (B, H, T, S).
+
+        cache: keys and values of earlier steps; `key` and `value` then hold the newest only.
+        """
+        q = self._split("q", self.w_q(query))  # (B, H, T, d_k)
+        if cache is None:
+            k, v = self.project(key, value)  # (B, H, S, d_k), (B, H, S, d_v)
+        else:
+            k, v = cache.update(lambda: self.project(key, value))
+        if not listening() and use_fused_kernel(q, k):
+            heads = fused_attention(q, k, v, mask, self.dropout if self.training else 0.0)
+        else:
+            heads = self._explicit(q, k, v, mask)  # (B, H, T, d_v)
+        concat = probe(self, "concat", heads.transpose(1, 2).flatten(2))  # (B, T, H * d_v)
+        return probe(self, "output", self.w_o(concat))
+
+    def project(
+        self, key: Float[Tensor, "B S d_model"], value: Float[Tensor, "B S d_model"]
+    ) -> tuple[Float[Tensor, "B H S d_k"], Float[Tensor, "B H S d_v"]]:
+        """Project and split the keys and the values."""
+        return self._split("k", self.w_k(key)), self._split("v", self.w_v(value))
+
+    def _explicit(
+        self,
+        q: Float[Tensor, "B H T d_k"],
+        k: Float[Tensor, "B H S d_k"],
+        v: Float[Tensor, "B H S d_v"],
+        mask: Bool[Tensor, "..."] | None,
+    ) -> Float[Tensor, "B H T d_v"]:
+        """Compute equation 1, one operation per line, each result with its name."""
+        scores = probe(self, "scores", q @ k.mT / math.sqrt(self.d_k))  # (B, H, T, S)
+        masked_scores = probe(self, "masked_scores", mask_scores(scores, mask))
+        weights = probe(self, "weights", masked_softmax(masked_scores, mask))
+        return probe(self, "heads", dropout(weights, self.dropout, self.training) @ v)
+
+    def _split(
+        self, name: str, projected: Float[Tensor, "B L width"]
+    ) -> Float[Tensor, "B H L d"]:
+        projected = probe(self, f"projected_{name}", projected)
+        split = projected.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, L, d)
+        return probe(self, name, split)
+
+
+def use_fused_kernel(q: Tensor, k: Tensor) -> bool:
+    """Choose the faster of two equal paths; benchmarks/NOTES.md has the measurements."""
+    return q.device.type != "cpu"
+
+
+def _head_width(d_model: int, num_heads: int) -> int:
+    if num_heads < 1:
+        raise ConfigError(f"num_heads is {num_heads}, but must be at least 1.")
+    if d_model % num_heads:
+        above = d_model + num_heads - d_model % num_heads
+        raise ConfigError(
+            f"d_model {d_model} is not divisible by num_heads {num_heads} "
+            f"(remainder {d_model % num_heads}).",
+            f"Use d_model {above}, or another number of heads, or set d_k and d_v.",
+        )
+    return d_model // num_heads
+
+
+def _check_attention_shapes(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
+    if q.size(-1) != k.size(-1):
+        raise ConfigError(
+            f"Queries have width {q.size(-1)} and keys {k.size(-1)}; both must be d_k.",
+            "Project both to the same width.",
+        )
+    if k.size(-2) != v.size(-2):
+        raise ConfigError(
+            f"There are {k.size(-2)} keys and {v.size(-2)} values; each key needs one value.",
+            "Give keys and values of the same length.",
+        )
+    if mask is not None and mask.dtype != torch.bool:
+        raise ConfigError(
+            f"The mask has type {mask.dtype}, but must be boolean with True = may attend.",
+            "Convert it, for instance with `mask == 1` or `mask == 0`.",
+        )

@@ -1,0 +1,106 @@
+"""Keys and values kept between decoding steps, so that a step computes one position only."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+KeysValues = tuple[Float[Tensor, "B H M d_k"], Float[Tensor, "B H M d_v"]]
+
+
+class KeyValueCache(Protocol):
+    """What attention asks for its keys and values."""
+
+    def update(self, project: Callable[[], KeysValues]) -> KeysValues:
+        """Return all keys and values to attend to; `project` computes those of this call."""
+        ...
+
+    def reorder(self, rows: Int[Tensor, "R"]) -> None:
+        """Keep these rows of the batch, in this order; a row may occur more than once."""
+        ...
+
+
+class GrowingCache:
+    """Self-attention in the decoder: each step appends its own position."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.keys_values: KeysValues | None = None
+
+    def update(self, project: Callable[[], KeysValues]) -> KeysValues:
+        """Append the newest keys and values; return every one so far."""
+        k, v = project()
+        if self.keys_values is not None:
+            k = torch.cat([self.keys_values[0], k], dim=2)
+            v = torch.cat([self.keys_values[1], v], dim=2)
+        self.keys_values = (k, v)
+        return self.keys_values
+
+    def reorder(self, rows: Int[Tensor, "R"]) -> None:
+        """Keep these rows, in this order."""
+        self.keys_values = _select(self.keys_values, rows)
+
+    @property
+    def length(self) -> int:
+        """Return the number of positions held."""
+        return 0 if self.keys_values is None else self.keys_values[0].size(2)
+
+
+class FixedCache:
+    """Cross-attention: the memory's keys and values, projected once for the sentence."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.keys_values: KeysValues | None = None
+
+    def update(self, project: Callable[[], KeysValues]) -> KeysValues:
+        """Project at the first call; return the same keys and values ever after."""
+        if self.keys_values is None:
+            self.keys_values = project()
+        return self.keys_values
+
+    def reorder(self, rows: Int[Tensor, "R"]) -> None:
+        """Keep these rows, in this order."""
+        self.keys_values = _select(self.keys_values, rows)
+
+
+class LayerCache:
+    """The two caches of one decoder layer."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.self_attention = GrowingCache()
+        self.cross_attention = FixedCache()
+
+
+class DecoderCache:
+    """The caches of all decoder layers, first layer first."""
+
+    def __init__(self, num_layers: int) -> None:
+        """Start empty, one pair of caches a layer."""
+        self.layers = [LayerCache() for _ in range(num_layers)]
+
+    @property
+    def length(self) -> int:
+        """Return the number of target positions decoded so far."""
+        return self.layers[0].self_attention.length if self.layers else 0
+
+    def reorder(self, rows: Int[Tensor, "R"], *, same_sentences: bool = False) -> None:
+        """Keep these rows of the batch, in this order.
+
+        same_sentences: each row is replaced by a hypothesis of its own sentence, so the keys and
+        values of the memory stay as they are.
+        """
+        for layer in self.layers:
+            layer.self_attention.reorder(rows)
+            if not same_sentences:
+                layer.cross_attention.reorder(rows)
+
+
+def _select(keys_values: KeysValues | None, rows: Tensor) -> KeysValues | None:
+    if keys_values is None:
+        return None
+    k, v = keys_values
+    return k.index_select(0, rows), v.index_select(0, rows)

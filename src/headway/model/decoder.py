@@ -1,0 +1,85 @@
+"""Decoder (section 3.1, Figure 1 right): the encoder's layers plus attention to its output."""
+
+from collections.abc import Iterable
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from headway.model.attention import MultiHeadAttention
+from headway.model.cache import DecoderCache, LayerCache
+from headway.model.feed_forward import PositionwiseFeedForward
+from headway.model.probe import probe
+from headway.model.residual import Residual
+
+
+class DecoderLayer(nn.Module):
+    """Attend to the earlier target, then to the memory, then transform each position.
+
+    Intermediates beside those of its parts: `input` and `output`, (B, T, d_model).
+    """
+
+    def __init__(
+        self,
+        self_attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention,
+        feed_forward: PositionwiseFeedForward,
+        self_attention_residual: Residual,
+        cross_attention_residual: Residual,
+        feed_forward_residual: Residual,
+    ) -> None:
+        """Join three sub-layers and the frame of each."""
+        super().__init__()
+        self.self_attention = self_attention
+        self.self_attention_residual = self_attention_residual
+        self.cross_attention = cross_attention
+        self.cross_attention_residual = cross_attention_residual
+        self.feed_forward = feed_forward
+        self.feed_forward_residual = feed_forward_residual
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T d_model"],
+        memory: Float[Tensor, "B S d_model"],
+        target_mask: Bool[Tensor, "..."] | None = None,
+        source_mask: Bool[Tensor, "..."] | None = None,
+        cache: LayerCache | None = None,
+    ) -> Float[Tensor, "B T d_model"]:
+        """Run the three sub-layers.
+
+        target_mask broadcasts to (B, H, T, T): nothing later, no padding. source_mask broadcasts
+        to (B, H, T, S): cross-attention hides the padding of the source, not of the target.
+        """
+        own, other = (cache.self_attention, cache.cross_attention) if cache else (None, None)
+        x = probe(self, "input", x)
+        x = self.self_attention_residual(
+            x, lambda y: self.self_attention(y, y, y, target_mask, own)
+        )
+        x = self.cross_attention_residual(
+            x, lambda y: self.cross_attention(y, memory, memory, source_mask, other)
+        )
+        x = self.feed_forward_residual(x, self.feed_forward)
+        return probe(self, "output", x)
+
+
+class Decoder(nn.Module):
+    """Run the layers one after the other; every layer reads the same memory."""
+
+    def __init__(self, layers: Iterable[DecoderLayer], norm: nn.LayerNorm | None = None) -> None:
+        """Stack the layers; `norm` closes a pre-norm stack, whose sums nobody has normalized."""
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T d_model"],
+        memory: Float[Tensor, "B S d_model"],
+        target_mask: Bool[Tensor, "..."] | None = None,
+        source_mask: Bool[Tensor, "..."] | None = None,
+        cache: DecoderCache | None = None,
+    ) -> Float[Tensor, "B T d_model"]:
+        """Return the hidden states that the output projection scores."""
+        caches = cache.layers if cache else [None] * len(self.layers)
+        for layer, layer_cache in zip(self.layers, caches, strict=True):
+            x = layer(x, memory, target_mask, source_mask, layer_cache)
+        return probe(self, "output", x if self.norm is None else self.norm(x))

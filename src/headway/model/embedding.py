@@ -1,0 +1,74 @@
+"""Embeddings (section 3.4): pieces become vectors, and vectors become scores of pieces."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from headway.model.dropout import dropout
+from headway.model.positional_encoding import (
+    LearnedPositionalEncoding,
+    SinusoidalPositionalEncoding,
+)
+from headway.model.probe import probe
+
+
+class TokenEmbedding(nn.Module):
+    """Look up a vector for each piece; the table may be shared with the output projection."""
+
+    def __init__(self, vocab_size: int, d_model: int) -> None:
+        """Make a table of vocab_size vectors with standard deviation d_model^-0.5.
+
+        Times sqrt(d_model) that is 1, of the order of the sinusoids that are added.
+        """
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
+        nn.init.normal_(self.weight, std=d_model**-0.5)
+
+    def forward(self, ids: Int[Tensor, "B L"]) -> Float[Tensor, "B L d_model"]:
+        """Return the rows of the table."""
+        return F.embedding(ids, self.weight)
+
+
+class InputEmbedding(nn.Module):
+    """Compute Dropout(embedding * sqrt(d_model) + position) (sections 3.4, 3.5 and 5.4).
+
+    Intermediates: `scaled` (B, L, d_model), `position` (L, d_model), `output` (before dropout).
+    """
+
+    def __init__(
+        self,
+        tokens: TokenEmbedding,
+        positions: SinusoidalPositionalEncoding | LearnedPositionalEncoding,
+        dropout: float = 0.1,
+        scale: bool = True,
+    ) -> None:
+        """Join a table of pieces, which may be shared, with an encoding of positions."""
+        super().__init__()
+        self.tokens = tokens
+        self.positions = positions
+        self.dropout = dropout
+        self.scale = math.sqrt(tokens.weight.size(1)) if scale else 1.0
+
+    def forward(self, ids: Int[Tensor, "B L"], start: int = 0) -> Float[Tensor, "B L d_model"]:
+        """Embed ids whose first column stands at position `start`."""
+        scaled = probe(self, "scaled", self.tokens(ids) * self.scale)
+        position = probe(self, "position", self.positions(ids.size(1), start))
+        output = probe(self, "output", scaled + position)
+        return dropout(output, self.dropout, self.training)
+
+
+class OutputProjection(nn.Module):
+    """Score every piece of the vocabulary; its weight may be the embedding's (section 3.4)."""
+
+    def __init__(self, weight: nn.Parameter, bias: bool = False) -> None:
+        """Use this (V, d_model) weight; a bias starts at zero."""
+        super().__init__()
+        self.weight = weight
+        self.bias = nn.Parameter(torch.zeros(weight.size(0))) if bias else None
+
+    def forward(self, hidden: Float[Tensor, "*B d_model"]) -> Float[Tensor, "*B V"]:
+        """Return the logits."""
+        return F.linear(hidden, self.weight, self.bias)

@@ -1,0 +1,63 @@
+"""Encoder (section 3.1, Figure 1 left): N layers of self-attention and feed-forward."""
+
+from collections.abc import Iterable
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from headway.model.attention import MultiHeadAttention
+from headway.model.feed_forward import PositionwiseFeedForward
+from headway.model.probe import probe
+from headway.model.residual import Residual
+
+
+class EncoderLayer(nn.Module):
+    """Let every position attend to all of the source, then transform each on its own.
+
+    Intermediates beside those of its parts: `input` and `output`, (B, S, d_model).
+    """
+
+    def __init__(
+        self,
+        self_attention: MultiHeadAttention,
+        feed_forward: PositionwiseFeedForward,
+        self_attention_residual: Residual,
+        feed_forward_residual: Residual,
+    ) -> None:
+        """Join two sub-layers and the frame of each."""
+        super().__init__()
+        self.self_attention = self_attention
+        self.self_attention_residual = self_attention_residual
+        self.feed_forward = feed_forward
+        self.feed_forward_residual = feed_forward_residual
+
+    def forward(
+        self,
+        x: Float[Tensor, "B S d_model"],
+        source_mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "B S d_model"]:
+        """Run both sub-layers; source_mask broadcasts to (B, H, S, S)."""
+        x = probe(self, "input", x)
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, y, source_mask))
+        x = self.feed_forward_residual(x, self.feed_forward)
+        return probe(self, "output", x)
+
+
+class Encoder(nn.Module):
+    """Run the layers one after the other; its output is the memory."""
+
+    def __init__(self, layers: Iterable[EncoderLayer], norm: nn.LayerNorm | None = None) -> None:
+        """Stack the layers; `norm` closes a pre-norm stack, whose sums nobody has normalized."""
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def forward(
+        self,
+        x: Float[Tensor, "B S d_model"],
+        source_mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "B S d_model"]:
+        """Return the memory."""
+        for layer in self.layers:
+            x = layer(x, source_mask)
+        return probe(self, "output", x if self.norm is None else self.norm(x))

@@ -1,0 +1,73 @@
+"""Position-wise feed-forward network (section 3.3)."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headway.errors import ConfigError, suggest
+from headway.model.dropout import dropout
+from headway.model.probe import probe
+
+Activation = Callable[[Tensor], Tensor]
+
+ACTIVATIONS: dict[str, Activation] = {
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "relu": F.relu,
+    "silu": F.silu,
+}
+# Gated variants (Shazeer 2020): the activation of one projection multiplies another.
+GATED_ACTIVATIONS: dict[str, Activation] = {
+    "geglu": F.gelu,
+    "glu": torch.sigmoid,
+    "reglu": F.relu,
+    "swiglu": F.silu,
+}
+
+
+class PositionwiseFeedForward(nn.Module):
+    """Compute max(0, x W_1 + b_1) W_2 + b_2 (equation 2), the same at every position.
+
+    Intermediates: `hidden` (before the activation), `activated`, `output`; a gated variant also
+    has `gate`, and its `activated` is activation(gate) * hidden.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        activation: str = "relu",
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        """Make both projections; `w_gate` exists in gated variants only.
+
+        dropout: on the activated hidden layer, 0 in the paper.
+        """
+        super().__init__()
+        if activation not in ACTIVATIONS | GATED_ACTIVATIONS:
+            raise ConfigError(
+                f"There is no activation '{activation}'.",
+                suggest(activation, ACTIVATIONS | GATED_ACTIVATIONS),
+            )
+        self.activation = activation
+        self.dropout = dropout
+        self.w_1 = nn.Linear(d_model, d_ff, bias=bias)
+        self.w_gate = (
+            nn.Linear(d_model, d_ff, bias=bias) if activation in GATED_ACTIVATIONS else None
+        )
+        self.w_2 = nn.Linear(d_ff, d_model, bias=bias)
+
+    def forward(self, x: Float[Tensor, "*B L d_model"]) -> Float[Tensor, "*B L d_model"]:
+        """Transform each position on its own."""
+        hidden = probe(self, "hidden", self.w_1(x))  # (*B, L, d_ff)
+        if self.w_gate is None:
+            activated = ACTIVATIONS[self.activation](hidden)
+        else:
+            gate = probe(self, "gate", self.w_gate(x))  # (*B, L, d_ff)
+            activated = GATED_ACTIVATIONS[self.activation](gate) * hidden
+        activated = dropout(probe(self, "activated", activated), self.dropout, self.training)
+        return probe(self, "output", self.w_2(activated))

@@ -1,0 +1,31 @@
+"""Masks (section 3.2.3): who may attend to whom. Boolean, True = may attend.
+
+One polarity everywhere, the one of `torch.nn.functional.scaled_dot_product_attention`;
+`torch.nn.MultiheadAttention` has the opposite one.
+"""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+def padding_mask(ids: Int[Tensor, "B S"], pad_id: int = 0) -> Bool[Tensor, "B 1 1 S"]:
+    """Allow every real piece, forbid padding; broadcasts over heads and queries."""
+    return (ids != pad_id)[:, None, None, :]
+
+
+def look_ahead_mask(
+    length: int, device: torch.device | str | None = None
+) -> Bool[Tensor, "1 1 T T"]:
+    """Allow position t to see positions up to t and nothing later (no peeking).
+
+    >>> look_ahead_mask(3)[0, 0].int().tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    """
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
+
+
+def target_mask(target_ids: Int[Tensor, "B T"], pad_id: int = 0) -> Bool[Tensor, "B 1 T T"]:
+    """Join both conditions for the decoder: nothing later, and no padding."""
+    look_ahead = look_ahead_mask(target_ids.size(1), target_ids.device)
+    return padding_mask(target_ids, pad_id) & look_ahead

@@ -1,0 +1,94 @@
+"""Positional encoding (section 3.5): where in the sentence a piece stands."""
+
+import math
+from collections.abc import Callable
+from typing import Self
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headway.errors import ConfigError, suggest
+
+LAYOUTS = ("halved", "interleaved")
+
+
+def sinusoid_table(
+    length: int, d_model: int, layout: str = "interleaved"
+) -> Float[Tensor, "length d_model"]:
+    """Return sines and cosines of the position, in float64.
+
+    interleaved: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(the same),
+    as the paper writes it. halved: all sines, then all cosines, of pos / 10000^(i / (d_model / 2
+    - 1)), as tensor2tensor and Marian compute it; a Marian model needs this one.
+
+    >>> sinusoid_table(2, 4)[1].tolist() == [
+    ...     math.sin(1), math.cos(1), math.sin(1 / 100), math.cos(1 / 100)]
+    True
+    """
+    position = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
+    if layout == "interleaved":
+        even = torch.arange(0, d_model, 2, dtype=torch.float64)
+        angle = position / 10000.0 ** (even / d_model)  # (length, ceil(d_model / 2))
+        return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :d_model]
+    if layout != "halved":
+        raise ConfigError(f"There is no sinusoid layout '{layout}'.", suggest(layout, LAYOUTS))
+    if d_model % 2:
+        raise ConfigError(
+            f"The halved layout needs an even d_model, not {d_model}.",
+            "Use the interleaved layout or an even width.",
+        )
+    half = d_model // 2
+    exponent = torch.arange(half, dtype=torch.float64) / max(half - 1, 1)
+    angle = position / 10000.0**exponent  # (length, d_model / 2)
+    return torch.cat([angle.sin(), angle.cos()], dim=-1)
+
+
+class SinusoidalPositionalEncoding(nn.Module):
+    """Give the fixed sinusoids of the paper, for any length."""
+
+    def __init__(self, d_model: int, layout: str = "interleaved") -> None:
+        """Prepare the first 512 positions; longer tables are made when they are needed."""
+        super().__init__()
+        self.d_model = d_model
+        self.layout = layout
+        # Not a parameter and not saved: the formula is the truth.
+        self.table: Tensor
+        self.register_buffer("table", torch.empty(0), persistent=False)
+        self.table = self._make(512)
+
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "L d_model"]:
+        """Return the encodings of positions start to start + length - 1."""
+        if start + length > self.table.size(0):
+            size = 2 ** math.ceil(math.log2(start + length))
+            self.table = self._make(size)
+        return self.table[start : start + length]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Compute the table anew in its new type and place: a rounded one would stay rounded."""
+        super()._apply(fn, recurse)
+        self.table = self._make(self.table.size(0))
+        return self
+
+    def _make(self, length: int) -> Float[Tensor, "L d_model"]:
+        return sinusoid_table(length, self.d_model, self.layout).to(self.table)
+
+
+class LearnedPositionalEncoding(nn.Module):
+    """Give a trained vector for each position (Table 3, row E); the length is a hard limit."""
+
+    def __init__(self, d_model: int, max_positions: int) -> None:
+        """Make one vector for each of `max_positions` positions."""
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(max_positions, d_model))
+        nn.init.normal_(self.weight, std=d_model**-0.5)
+
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "L d_model"]:
+        """Return the vectors of positions start to start + length - 1."""
+        if start + length > self.weight.size(0):
+            raise ConfigError(
+                f"Position {start + length} is beyond the learned table of "
+                f"{self.weight.size(0)} positions.",
+                "Split the sentence, or train with sinusoids or a larger max_positions.",
+            )
+        return self.weight[start : start + length]

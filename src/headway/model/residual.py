@@ -1,0 +1,49 @@
+"""Add & Norm (sections 3.1 and 5.4): the frame around every sub-layer."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headway.model.dropout import dropout
+from headway.model.probe import probe
+
+NormPosition = Literal["post", "pre"]
+
+
+class Residual(nn.Module):
+    """Compute LayerNorm(x + Dropout(Sublayer(x))), or x + Dropout(Sublayer(LayerNorm(x))).
+
+    Intermediates: `sum` (what the addition gives) and `norm` (what LayerNorm gives), both
+    (B, L, d_model).
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float = 0.1,
+        norm_position: NormPosition = "post",
+        norm_epsilon: float = 1e-5,
+    ) -> None:
+        """Make the LayerNorm; dropout is on the sub-layer's output, before the addition."""
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model, eps=norm_epsilon)
+        self.dropout = dropout
+        self.norm_position: NormPosition = norm_position
+
+    def forward(
+        self,
+        x: Float[Tensor, "B L d_model"],
+        sublayer: Callable[[Tensor], Tensor],
+    ) -> Float[Tensor, "B L d_model"]:
+        """Run the sub-layer inside the frame."""
+        if self.norm_position == "pre":
+            # Deviation: the norm before the sub-layer trains deep models without warm-up.
+            added = dropout(sublayer(self._normalize(x)), self.dropout, self.training)
+            return probe(self, "sum", x + added)
+        added = dropout(sublayer(x), self.dropout, self.training)
+        return self._normalize(probe(self, "sum", x + added))
+
+    def _normalize(self, x: Float[Tensor, "B L d_model"]) -> Float[Tensor, "B L d_model"]:
+        return probe(self, "norm", self.norm(x))

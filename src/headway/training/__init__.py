@@ -1,0 +1,1 @@
+"""Training (section 5): from pairs of sentences to a bundle."""

@@ -1,0 +1,40 @@
+"""The card of a bundle: what it is, for the person who finds it."""
+
+from typing import Any
+
+from headway.config.run import RunConfig
+
+
+def write_card(config: RunConfig, report: dict[str, Any]) -> str:
+    """Return Markdown with data, licence, scores with signatures, and how it was trained."""
+    data, recipe = config.data, config.recipe
+    title = recipe.name or f"{data.source_language} to {data.target_language}"
+    lines = [f"# {title}", ""]
+    if recipe.description:
+        lines += [recipe.description, ""]
+    lines += [
+        "| | |",
+        "|---|---|",
+        f"| languages | {data.source_language} → {data.target_language} |",
+        f"| training text | {data.source} {data.target} |".replace("  ", " "),
+        f"| origin of the text | {recipe.data_source or 'not stated'} |",
+        f"| licence of the text | {recipe.licence or 'not stated'} |",
+        f"| parameters | {report['parameters']:,} |",
+        f"| steps, epochs | {report['steps']:,}, {report['epochs']} |",
+        f"| target pieces seen | {report['target_tokens']:,} |",
+        f"| time | {report['seconds'] / 60:.1f} minutes |",
+        f"| precision, seed | {report['precision']}, {report['seed']} |",
+        f"| averaged weights | {len(report['averaged_steps'])} |",
+        f"| trained on | {report['trained_on']} |",
+        "",
+        "## Scores",
+        "",
+        "| text | metric | score | signature |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {name} | {score['name']} | {score['value']:.4f} | `{score['signature']}` |"
+        for name in ("valid", "test")
+        for score in report.get(name, [])
+    ]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,136 @@
+"""The loss (section 5.4): cross-entropy with label smoothing, summed over real target pieces."""
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+class LossSums(NamedTuple):
+    """Sums over the real pieces of a batch; divide by their number for a mean."""
+
+    loss: Float[Tensor, ""]
+    """Smoothed cross-entropy, what training minimizes."""
+    nll: Float[Tensor, ""]
+    """Plain negative log-likelihood, whose mean's exponential is the perplexity."""
+
+
+def label_smoothed_cross_entropy(
+    logits: Float[Tensor, "N V"],
+    labels: Int[Tensor, "N"],
+    smoothing: float = 0.1,
+    pad_id: int = 0,
+) -> LossSums:
+    """Compare the predicted distribution with (1 - eps) truth + eps uniform.
+
+    Uniform means over the V - 1 pieces that are not padding, so padding gets no mass; labels that
+    are padding count for nothing.
+    """
+    return LossSums(*_summed(logits.log_softmax(dim=-1), labels, smoothing, pad_id))
+
+
+def projected_cross_entropy(
+    hidden: Float[Tensor, "N d_model"],
+    weight: Float[Tensor, "V d_model"],
+    bias: Float[Tensor, "V"] | None,
+    labels: Int[Tensor, "N"],
+    smoothing: float = 0.1,
+    pad_id: int = 0,
+    chunk: int = 256,
+) -> LossSums:
+    """Compute the same loss from the decoder's output, without ever holding all logits.
+
+    Rows go through projection, loss and gradient in chunks that stay in the processor's cache;
+    the backward pass only scales what the forward pass has stored. A test holds it equal to
+    `label_smoothed_cross_entropy`.
+    """
+    sums = _ProjectedCrossEntropy.apply(hidden, weight, bias, labels, smoothing, pad_id, chunk)
+    return LossSums(*sums)  # type: ignore[misc]
+
+
+class _ProjectedCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        labels: Tensor,
+        smoothing: float,
+        pad_id: int,
+        chunk: int,
+    ) -> tuple[Tensor, Tensor]:
+        differentiate = any(ctx.needs_input_grad[:3])
+        device = hidden.device.type
+        lowered = torch.is_autocast_enabled(device)
+        dtype = torch.get_autocast_dtype(device) if lowered else weight.dtype
+        hidden_low, weight_low = hidden.to(dtype), weight.to(dtype)
+        bias_low = None if bias is None else bias.to(dtype)
+        loss = hidden.new_zeros((), dtype=torch.float64)
+        nll = hidden.new_zeros((), dtype=torch.float64)
+        grad_hidden = torch.empty_like(hidden_low) if differentiate else None
+        grad_weight = torch.zeros_like(weight) if differentiate else None
+        grad_bias = torch.zeros_like(bias) if differentiate and bias is not None else None
+        with torch.autocast(device, enabled=False):
+            for start in range(0, hidden.size(0), chunk):
+                rows = slice(start, start + chunk)
+                logits = F.linear(hidden_low[rows], weight_low, bias_low)
+                logits = logits.to(torch.promote_types(dtype, torch.float32))
+                log_probs = logits.log_softmax(dim=-1)  # (chunk, V)
+                chunk_loss, chunk_nll = _summed(log_probs, labels[rows], smoothing, pad_id)
+                loss += chunk_loss
+                nll += chunk_nll
+                if grad_hidden is None or grad_weight is None:
+                    continue
+                grad = _logit_gradient(log_probs, labels[rows], smoothing, pad_id)
+                grad_low = grad.to(dtype)
+                torch.mm(grad_low, weight_low, out=grad_hidden[rows])
+                if dtype == weight.dtype:
+                    grad_weight.addmm_(grad_low.T, hidden_low[rows])
+                else:
+                    grad_weight += grad_low.T @ hidden_low[rows]
+                if grad_bias is not None:
+                    grad_bias += grad.sum(0)
+        ctx.save_for_backward(grad_hidden, grad_weight, grad_bias)
+        ctx.hidden_dtype = hidden.dtype
+        ctx.mark_non_differentiable(nll)
+        return loss, nll
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        grad_hidden, grad_weight, grad_bias = ctx.saved_tensors
+        scale = grad_outputs[0]
+        return (
+            grad_hidden.to(ctx.hidden_dtype) * scale.to(ctx.hidden_dtype),
+            grad_weight * scale.to(grad_weight.dtype),
+            None if grad_bias is None else grad_bias * scale.to(grad_bias.dtype),
+            None,
+            None,
+            None,
+            None,
+        )
+
+
+def _summed(
+    log_probs: Tensor, labels: Tensor, smoothing: float, pad_id: int
+) -> tuple[Tensor, Tensor]:
+    """Sum the smoothed and the plain loss; in float64, since sums of thousands lose digits."""
+    real = labels != pad_id
+    nll = -log_probs.gather(1, labels[:, None])[:, 0]
+    uniform = -(log_probs.sum(-1) - log_probs[:, pad_id]) / (log_probs.size(-1) - 1)
+    loss = (1 - smoothing) * nll + smoothing * uniform
+    return (loss * real).sum(dtype=torch.float64), (nll * real).sum(dtype=torch.float64)
+
+
+def _logit_gradient(
+    log_probs: Tensor, labels: Tensor, smoothing: float, pad_id: int
+) -> Tensor:
+    """Return softmax minus the smoothed target, in the memory of log_probs."""
+    share = smoothing / (log_probs.size(-1) - 1)
+    padding_share = log_probs[:, pad_id].exp()
+    grad = log_probs.exp_().sub_(share)
+    grad[:, pad_id] = padding_share
+    grad.scatter_add_(1, labels[:, None], grad.new_full((len(labels), 1), smoothing - 1))
+    return grad.masked_fill_((labels == pad_id)[:, None], 0.0)

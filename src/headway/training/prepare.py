@@ -1,0 +1,128 @@
+"""From files and a configuration to what a trainer needs: text, tokenizers, batches, model."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from headway.bundle import Bundle
+from headway.config.data import DataConfig, TokenizerConfig
+from headway.config.run import RunConfig
+from headway.data.cleaning import CleaningReport, CleaningRules, EncodedPair, clean
+from headway.data.corpus import Pair, fingerprint, read_pairs
+from headway.data.tokenizer import Tokenizer, train_tokenizer
+from headway.errors import ConfigError
+from headway.model.transformer import Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The text of a run, as read."""
+
+    train: list[Pair]
+    valid: list[Pair]
+    test: list[Pair]
+    checksum: str
+    """SHA-256 of the training and validation files."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedTexts:
+    """Pairs as ids, with what cleaning did to the training text."""
+
+    train: list[EncodedPair]
+    valid: list[EncodedPair]
+    report: CleaningReport
+    valid_report: CleaningReport
+
+
+def read_texts(data: DataConfig) -> Texts:
+    """Read all files that the configuration names; training and validation text are required."""
+    for name in ("source", "valid_source"):
+        if not getattr(data, name):
+            raise ConfigError(
+                f"'data.{name}' is missing.",
+                "Name the text files in [data], or with --source, --target, --valid-source and "
+                "--valid-target.",
+            )
+    folder = Path(data.directory)
+    files = [data.source, data.target, data.valid_source, data.valid_target]
+    train = _read(folder, data.source, data.target)
+    return Texts(
+        train=train,
+        valid=_read(folder, data.valid_source, data.valid_target),
+        test=_read(folder, data.test_source, data.test_target) if data.test_source else [],
+        checksum=fingerprint([folder / name for name in files if name]),
+    )
+
+
+def _read(folder: Path, source: str, target: str) -> list[Pair]:
+    return read_pairs(folder / source, folder / target if target else None)
+
+
+def build_tokenizers(
+    config: TokenizerConfig, train: list[Pair], seed: int
+) -> tuple[Tokenizer, Tokenizer]:
+    """Load the tokenizers that the configuration names, or train them on the training text."""
+    if config.source_model:
+        source = Tokenizer.from_file(config.source_model)
+        target = source if config.joint else Tokenizer.from_file(config.target_model)
+        return source, target
+    sources = [pair.source for pair in train]
+    targets = [pair.target for pair in train]
+    if config.joint:
+        joint = _train(config, sources + targets, seed)
+        return joint, joint
+    return _train(config, sources, seed), _train(config, targets, seed)
+
+
+def _train(config: TokenizerConfig, texts: list[str], seed: int) -> Tokenizer:
+    return train_tokenizer(
+        texts,
+        kind=config.kind,
+        vocabulary_size=config.vocabulary_size,
+        byte_fallback=config.byte_fallback,
+        character_coverage=config.character_coverage,
+        normalization=config.normalization,
+        seed=seed,
+    )
+
+
+def encode_texts(
+    texts: Texts, source: Tokenizer, target: Tokenizer, data: DataConfig
+) -> EncodedTexts:
+    """Clean and encode; validation pairs are dropped only where no loss could be computed."""
+    rules = CleaningRules(
+        max_pieces=data.max_pieces,
+        over_long=data.too_long,
+        max_ratio=data.max_ratio,
+        drop_duplicates=data.drop_duplicates,
+        drop_identical=data.drop_identical,
+    )
+    train, report = clean(texts.train, source.encode_batch, target.encode_batch, rules=rules)
+    valid, valid_report = clean(
+        texts.valid,
+        source.encode_batch,
+        target.encode_batch,
+        rules=CleaningRules(max_pieces=data.max_pieces, over_long="cut"),
+    )
+    return EncodedTexts(train, valid, report, valid_report)
+
+
+def build_bundle(
+    config: RunConfig, source: Tokenizer, target: Tokenizer, device: torch.device
+) -> Bundle:
+    """Build a freshly initialized model for these tokenizers, with the run's defaults."""
+    torch.manual_seed(config.training.seed)
+    model_config = config.model.with_vocabulary(source.vocabulary_size, target.vocabulary_size)
+    # A sentence longer than any in training is split: the model has never seen its positions.
+    limit = min(config.decoding.max_source_pieces, config.data.max_pieces)
+    return Bundle(
+        config=model_config,
+        model=Transformer.from_config(model_config).to(device),
+        source_tokenizer=source,
+        target_tokenizer=target,
+        decoding=config.decoding.replace({"max_source_pieces": limit}),
+        source_language=config.data.source_language,
+        target_language=config.data.target_language,
+    )

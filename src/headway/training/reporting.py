@@ -1,0 +1,128 @@
+"""What a training says: a progress bar, a line for each validation, and metrics.jsonl."""
+
+import json
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
+
+from headway.training.step import StepResult
+
+_EVERY_STEPS = 50
+_WINDOW_STEPS = 40
+
+
+class Reporter:
+    """Show and record the course of one run.
+
+    On a terminal a bar moves; elsewhere only messages and validations are printed, and with
+    quiet nothing is. The record in metrics.jsonl is the same in all cases.
+    """
+
+    def __init__(self, quiet: bool = False, console: Console | None = None) -> None:
+        """Print to standard error, so that standard output stays free for results."""
+        self.console = console or Console(stderr=True, quiet=quiet, highlight=False)
+        self.metrics: Path | None = None
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._window: deque[tuple[float, int]] = deque(maxlen=_WINDOW_STEPS)
+        self._loss = self._tokens = 0.0
+
+    def say(self, message: str) -> None:
+        """Print one line."""
+        self.console.print(message, markup=False, soft_wrap=True)
+
+    def start(self, metrics: Path, step: int, max_steps: int) -> None:
+        """Begin to record; the bar starts at `step`."""
+        self.metrics = metrics
+        if self.console.is_terminal and not self.console.quiet:
+            self._bar = Progress(
+                TextColumn("step {task.completed}/{task.total}"),
+                BarColumn(bar_width=None),
+                TextColumn("loss {task.fields[loss]}  {task.fields[speed]} target pieces/s"),
+                TimeElapsedColumn(),
+                _TimeLeft(),
+                console=self.console,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("", total=max_steps, loss="-", speed="-")
+            self._bar.update(self._task, completed=step)
+
+    def stop(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def step(self, step: int, epoch: int, result: StepResult) -> None:
+        """Show one update, and record the mean of every 50."""
+        self._window.append((time.perf_counter(), result.target_tokens))
+        self._loss += result.loss * result.target_tokens
+        self._tokens += result.target_tokens
+        speed = self._speed()
+        if self._bar is not None and self._task is not None:
+            self._bar.update(
+                self._task,
+                completed=step,
+                loss=f"{result.loss:.3f}",
+                speed=f"{speed:,.0f}" if speed else "-",
+            )
+        if step % _EVERY_STEPS == 0:
+            self._record(
+                kind="step",
+                step=step,
+                epoch=epoch,
+                loss=round(self._loss / self._tokens, 6),
+                rate=result.rate,
+                gradient_norm=round(result.gradient_norm, 4),
+                target_tokens_per_second=round(speed, 1),
+            )
+            self._loss = self._tokens = 0.0
+
+    def validation(self, values: dict[str, Any]) -> None:
+        """Print and record one validation."""
+        self._record(kind="validation", **values)
+        shown = [f"step {values['step']:,}", f"epoch {values['epoch']}"]
+        shown += [f"loss {values['loss']:.4f}", f"perplexity {values['perplexity']:.2f}"]
+        shown += [f"{key} {value:.2f}" for key, value in values["scores"].items()]
+        shown.append(f"{values['seconds'] / 60:.1f} min")
+        if values["best"]:
+            shown.append("best so far")
+        self.say("  ".join(shown))
+        self._window.clear()  # the time of a validation is not the speed of training
+
+    def _speed(self) -> float:
+        if len(self._window) < 2:
+            return 0.0
+        seconds = self._window[-1][0] - self._window[0][0]
+        return sum(tokens for _, tokens in list(self._window)[1:]) / max(seconds, 1e-9)
+
+    def _record(self, **values: Any) -> None:
+        if self.metrics is not None:
+            with open(self.metrics, "a", encoding="utf-8") as file:
+                file.write(json.dumps(values, ensure_ascii=False) + "\n")
+
+
+class _TimeLeft(ProgressColumn):
+    """Shows the time left, in hours and minutes once it is long."""
+
+    max_refresh = 0.5
+
+    def render(self, task: Task) -> Text:
+        left = task.time_remaining
+        if left is None:
+            return Text("-:--:-- left")
+        minutes, seconds = divmod(int(left), 60)
+        return Text(f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d} left")

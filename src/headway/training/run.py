@@ -1,0 +1,216 @@
+"""A whole run: prepare, train, average, score, write the bundles and the report."""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headway.bundle import Bundle, save_bundle, set_model_tensors
+from headway.config.run import RunConfig
+from headway.data.corpus import Pair
+from headway.data.tokenizer import Tokenizer
+from headway.decoding.translator import Translator, resolve_device
+from headway.errors import ConfigError, RunError
+from headway.evaluation.metrics import Score, score_texts
+from headway.training.averaging import average_snapshots
+from headway.training.card import write_card
+from headway.training.picture import draw_losses
+from headway.training.precision import choose_precision
+from headway.training.prepare import (
+    EncodedTexts,
+    Texts,
+    build_bundle,
+    build_tokenizers,
+    encode_texts,
+    read_texts,
+)
+from headway.training.reporting import Reporter
+from headway.training.run_folder import RunFolder
+from headway.training.stream import BatchStream
+from headway.training.trainer import Trainer
+from headway.training.validation import Validator
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run came to."""
+
+    folder: Path
+    finished: bool
+    """False when Ctrl-C or a signal stopped it; it can be resumed."""
+    step: int
+    seconds: float
+    report: dict[str, Any]
+
+
+def train(
+    config: RunConfig | None,
+    out: str | Path,
+    *,
+    resume: bool = False,
+    device: str = "auto",
+    reporter: Reporter | None = None,
+) -> RunResult:
+    """Train as configured and write everything into the folder `out`.
+
+    resume: continue the run in that folder, bit for bit as if it had not stopped; then the
+    configuration may be None. Raises ConfigError, DataError or RunError before the first step
+    where the run could not go well.
+    """
+    reporter = reporter or Reporter()
+    folder = RunFolder(out)
+    if resume:
+        config = folder.resume(config)
+    if config is None:
+        raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
+    place = torch.device(resolve_device(device))
+    texts = read_texts(config.data)
+    if not resume:
+        # Before the folder exists, so that a vocabulary that cannot be leaves nothing behind.
+        tokenizers = build_tokenizers(config.tokenizer, texts.train, config.training.seed)
+        folder.begin(config)
+        folder.write_tokenizers(*tokenizers)
+    with folder.locked():
+        if resume:
+            folder.remove_leftovers()
+            _check_same_text(folder, texts)
+            tokenizers = folder.read_tokenizers() or build_tokenizers(
+                config.tokenizer, texts.train, config.training.seed
+            )
+        encoded = encode_texts(texts, *tokenizers, config.data)
+        trainer = _build_trainer(config, folder, texts, encoded, tokenizers, place, reporter)
+        if folder.checkpoint.exists():
+            trainer.resume()
+            reporter.say(f"Continuing {folder.path} after step {trainer.progress.step:,}.")
+        else:
+            _record_start(folder, trainer, texts, encoded, reporter)
+        if not trainer.run():
+            return RunResult(
+                folder.path, False, trainer.progress.step, trainer.progress.seconds, {}
+            )
+        report = _finish(config, folder, trainer, texts, reporter)
+        return RunResult(
+            folder.path, True, trainer.progress.step, trainer.progress.seconds, report
+        )
+
+
+def _build_trainer(
+    config: RunConfig,
+    folder: RunFolder,
+    texts: Texts,
+    encoded: EncodedTexts,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    device: torch.device,
+    reporter: Reporter,
+) -> Trainer:
+    training = config.training
+    stream = BatchStream(
+        encoded.train,
+        max_tokens=training.batch_tokens,
+        accumulate=training.accumulate,
+        seed=training.seed,
+    )
+    stream.epoch(0)  # a pair beyond the budget is an error now, not in the middle of the run
+    if training.best_metric != "loss" and not (
+        training.best_metric in config.evaluation.metrics and training.validation_sentences
+    ):
+        raise ConfigError(
+            f"best_metric is '{training.best_metric}', but validation does not compute it.",
+            "Add it to evaluation.metrics and set training.validation_sentences above 0.",
+        )
+    validator = Validator(
+        encoded.valid,
+        texts.valid[: training.validation_sentences],
+        metrics=config.evaluation.metrics,
+        bleu_tokenize=config.evaluation.bleu_tokenize,
+        batch_tokens=training.batch_tokens,
+        precision=choose_precision(training.precision, device),
+    )
+    bundle = build_bundle(config, *tokenizers, device)
+    return Trainer(bundle, stream, validator, training, folder, reporter)
+
+
+def _record_start(
+    folder: RunFolder,
+    trainer: Trainer,
+    texts: Texts,
+    encoded: EncodedTexts,
+    reporter: Reporter,
+) -> None:
+    """Say what will be trained on, and write it down."""
+    parameters = sum(p.numel() for p in trainer.bundle.model.parameters())
+    reporter.say(f"Training text: {encoded.report.summary()}")
+    reporter.say(f"Validation text: {encoded.valid_report.summary()}")
+    reporter.say(
+        f"{parameters:,} parameters, {trainer.bundle.config.target_vocab_size:,} pieces, "
+        f"{trainer.progress.precision}, {torch.get_num_threads()} threads"
+    )
+    folder.write_json(
+        folder.data,
+        {
+            "checksum": texts.checksum,
+            "training": encoded.report.as_dict(),
+            "validation": encoded.valid_report.as_dict(),
+            "parameters": parameters,
+        },
+    )
+
+
+def _check_same_text(folder: RunFolder, texts: Texts) -> None:
+    if not folder.data.exists():
+        return  # the run was stopped before it had read its text
+    recorded = json.loads(folder.data.read_text(encoding="utf-8"))["checksum"]
+    if recorded != texts.checksum:
+        raise RunError(
+            "The training or validation text has changed since this run began.",
+            "Restore the files, or start another run with --out.",
+        )
+
+
+def _finish(
+    config: RunConfig, folder: RunFolder, trainer: Trainer, texts: Texts, reporter: Reporter
+) -> dict[str, Any]:
+    """Average, score, and write bundles, report and picture."""
+    progress = trainer.progress
+    bundle = trainer.bundle
+    set_model_tensors(bundle.model, average_snapshots(folder.checkpoints, progress.snapshots))
+    bundle.model.eval()
+    validation = trainer.validator(bundle)
+    report: dict[str, Any] = {
+        "steps": progress.step,
+        "epochs": progress.epoch,
+        "seed": config.training.seed,
+        "precision": progress.precision,
+        "target_tokens": progress.target_tokens,
+        "seconds": round(progress.seconds, 1),
+        "averaged_steps": progress.snapshots,
+        "validation_loss": validation.loss,
+        "parameters": sum(p.numel() for p in bundle.model.parameters()),
+        "trained_on": datetime.now(UTC).date().isoformat(),
+    }
+    for name, pairs in (("valid", texts.valid), ("test", texts.test)):
+        if pairs:
+            report[name] = [score.as_dict() for score in score_bundle(bundle, pairs, config)]
+            for score in report[name]:
+                reporter.say(f"{name} {score['name']} {score['value']:.4f}  {score['signature']}")
+    record = report | {"config": config.model_dump()}
+    finished = dataclasses.replace(bundle, record=record, card=write_card(config, report))
+    save_bundle(folder.averaged, finished)
+    folder.write_json(folder.report, report)
+    draw_losses(folder.metrics, folder.picture, reporter.say)
+    return report
+
+
+def score_bundle(bundle: Bundle, pairs: list[Pair], config: RunConfig) -> list[Score]:
+    """Translate with the run's own search and score against the references."""
+    translations = Translator(bundle).translate([pair.source for pair in pairs])
+    return score_texts(
+        [translation.text for translation in translations],
+        [pair.target for pair in pairs],
+        config.evaluation.metrics,
+        config.evaluation.bleu_tokenize,
+    )

@@ -1,0 +1,74 @@
+"""The learning rate over the steps (section 5.3, equation 3) and its common alternatives."""
+
+import math
+from collections.abc import Callable
+
+from headway.errors import ConfigError, suggest
+
+
+def paper_rate(step: int, d_model: int, warmup_steps: int) -> float:
+    """Compute d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5); steps count from 1.
+
+    >>> round(paper_rate(4000, 512, 4000), 9)
+    0.000698771
+    """
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+def inverse_sqrt(step: int, warmup_steps: int, max_steps: int) -> float:
+    """Fall with the square root of the step, as the paper does; 1 at the end of warm-up."""
+    return math.sqrt(warmup_steps / step)
+
+
+def linear(step: int, warmup_steps: int, max_steps: int) -> float:
+    """Fall in a straight line to zero after the last step."""
+    return max(0.0, (max_steps + 1 - step) / (max_steps + 1 - warmup_steps))
+
+
+def cosine(step: int, warmup_steps: int, max_steps: int) -> float:
+    """Fall along half a cosine to zero after the last step."""
+    done = (step - warmup_steps) / (max_steps + 1 - warmup_steps)
+    return 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
+
+
+def constant(step: int, warmup_steps: int, max_steps: int) -> float:
+    """Stay at the highest rate."""
+    return 1.0
+
+
+SCHEDULES: dict[str, Callable[[int, int, int], float]] = {
+    "constant": constant,
+    "cosine": cosine,
+    "inverse_sqrt": inverse_sqrt,
+    "linear": linear,
+}
+
+
+class Schedule:
+    """The rate of each step: a straight rise to the peak, then the named fall."""
+
+    def __init__(self, name: str, peak: float, warmup_steps: int, max_steps: int) -> None:
+        """Choose a fall by name; the peak is the rate of step `warmup_steps`."""
+        if name not in SCHEDULES:
+            raise ConfigError(f"There is no schedule '{name}'.", suggest(name, SCHEDULES))
+        if name in ("linear", "cosine") and max_steps <= warmup_steps:
+            raise ConfigError(
+                f"The {name} schedule cannot fall: max_steps {max_steps} is not more than "
+                f"warmup_steps {warmup_steps}.",
+                "Shorten the warm-up or train longer.",
+            )
+        self.fall = SCHEDULES[name]
+        self.peak = peak
+        self.warmup_steps = warmup_steps
+        self.max_steps = max_steps
+
+    def __call__(self, step: int) -> float:
+        """Return the rate of a step; the first step is 1."""
+        if step < self.warmup_steps:
+            return self.peak * step / self.warmup_steps
+        return self.peak * self.fall(step, self.warmup_steps, self.max_steps)
+
+
+def paper_peak(d_model: int, warmup_steps: int) -> float:
+    """Return the highest rate of equation 3, that of the last warm-up step."""
+    return paper_rate(warmup_steps, d_model, warmup_steps)

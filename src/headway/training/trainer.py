@@ -1,0 +1,173 @@
+"""The training loop: groups of batches -> steps -> validations -> checkpoints."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from headway.bundle import Bundle, save_bundle
+from headway.config.training import TrainingConfig
+from headway.training.averaging import prune_snapshots, save_snapshot
+from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from headway.training.optimizer import build_optimizer
+from headway.training.reporting import Reporter
+from headway.training.run_folder import RunFolder
+from headway.training.schedule import Schedule, paper_peak
+from headway.training.step import TrainingStep
+from headway.training.stream import BatchGroup, BatchStream
+from headway.training.validation import Validator
+
+
+class Trainer:
+    """Train the model of a bundle until its recipe says that it is enough."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        stream: BatchStream,
+        validator: Validator,
+        config: TrainingConfig,
+        folder: RunFolder,
+        reporter: Reporter,
+    ) -> None:
+        """Prepare optimizer and schedule; `run` does the work."""
+        self.bundle = bundle
+        self.stream = stream
+        self.validator = validator
+        self.config = config
+        self.folder = folder
+        self.reporter = reporter
+        self.progress = Progress(precision=validator.precision)
+        self.optimizer = build_optimizer(
+            bundle.model,
+            config.adam_beta_1,
+            config.adam_beta_2,
+            config.adam_epsilon,
+            config.weight_decay,
+        )
+        peak = config.learning_rate or paper_peak(bundle.config.d_model, config.warmup_steps)
+        self.schedule = Schedule(config.schedule, peak, config.warmup_steps, config.max_steps)
+
+    def resume(self) -> None:
+        """Go back to the last checkpoint; everything after it will be repeated exactly."""
+        self.progress = load_checkpoint(
+            self.folder.checkpoint, self.bundle.model, self.optimizer
+        )
+        self.validator.precision = self.progress.precision
+        self.folder.forget_metrics_after(self.progress.step)
+
+    def run(self) -> bool:
+        """Train to the end; return False when a signal stopped it at a checkpoint."""
+        step = TrainingStep(
+            self.bundle.model,
+            self.optimizer,
+            self.schedule,
+            label_smoothing=self.config.label_smoothing,
+            clip_norm=self.config.clip_norm,
+            precision=self.progress.precision,
+        )
+        self.reporter.start(self.folder.metrics, self.progress.step, self.config.max_steps)
+        started = time.perf_counter() - self.progress.seconds
+        try:
+            with _stop_signals() as stop:
+                groups = self.stream.groups(self.progress.epoch, self.progress.batch)
+                while not self._enough():
+                    group = next(groups)
+                    result = step(self.progress.step + 1, group.batches)
+                    self._advance(group, result.target_tokens)
+                    self.reporter.step(self.progress.step, self.progress.epoch, result)
+                    self.progress.seconds = time.perf_counter() - started
+                    self._keep(group, stopping=stop.is_set())
+                    if stop.is_set() and not self._enough():
+                        return False
+        finally:
+            self.reporter.stop()
+        return True
+
+    def _enough(self) -> bool:
+        """Tell whether steps, epochs or patience have run out."""
+        config, progress = self.config, self.progress
+        return (
+            progress.step >= config.max_steps
+            or (config.max_epochs is not None and progress.epoch >= config.max_epochs)
+            or (
+                config.patience is not None
+                and progress.validations_since_best >= config.patience
+            )
+        )
+
+    def _advance(self, group: BatchGroup, target_tokens: int) -> None:
+        self.progress.step += 1
+        self.progress.epoch = group.next_epoch
+        self.progress.batch = group.next_batch
+        self.progress.target_tokens += target_tokens
+
+    def _keep(self, group: BatchGroup, *, stopping: bool) -> None:
+        """Validate and write a checkpoint where either is due."""
+        step, every = self.progress.step, self.config.validate_every_steps
+        due = group.ends_epoch if every is None else step % every == 0
+        if due or self._enough():
+            self._validate()
+        elif stopping or step % self.config.checkpoint_every_steps == 0:
+            self._save()
+
+    def _validate(self) -> None:
+        result = self.validator(self.bundle)
+        progress = self.progress
+        score = result.value(self.config.best_metric)
+        best = progress.best_score is None or score < progress.best_score
+        if best:
+            progress.best_score, progress.best_step = score, progress.step
+            progress.validations_since_best = 0
+            save_bundle(self.folder.best, self.bundle)
+        else:
+            progress.validations_since_best += 1
+        save_snapshot(self.folder.checkpoints, progress.step, self.bundle.model)
+        progress.snapshots.append(progress.step)
+        del progress.snapshots[: -self.config.average_checkpoints]
+        self.reporter.validation(
+            {
+                "step": progress.step,
+                "epoch": progress.epoch,
+                "loss": result.loss,
+                "perplexity": result.perplexity,
+                "scores": result.scores,
+                "target_tokens": progress.target_tokens,
+                "seconds": round(progress.seconds, 1),
+                "best": best,
+            }
+        )
+        # Old weights go only after a checkpoint that no longer needs them.
+        self._save()
+        prune_snapshots(self.folder.checkpoints, progress.snapshots)
+
+    def _save(self) -> None:
+        save_checkpoint(self.folder.checkpoint, self.bundle.model, self.optimizer, self.progress)
+
+
+@contextmanager
+def _stop_signals() -> Iterator[threading.Event]:
+    """Turn Ctrl-C and a polite kill into an event; a second one stops at once."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def receive(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        restore()
+
+    for number in numbers:
+        signal.signal(number, receive)
+    try:
+        yield stop
+    finally:
+        restore()

@@ -1,0 +1,82 @@
+"""Laws of batching over any lengths."""
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.data.batching import collate, inference_batches, token_batches
+from headway.data.cleaning import EncodedPair
+from headway.data.tokenizer import END_ID, PAD_ID, START_ID
+
+lengths = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=60)
+ids = st.lists(st.integers(4, 99), max_size=7)
+pairs = st.lists(st.builds(EncodedPair, ids, ids, st.integers(1, 1000)), min_size=1, max_size=6)
+numbers = st.integers(0, 2**31)
+
+
+@given(lengths, st.integers(31, 200), numbers, numbers)
+def test_each_pair_is_in_exactly_one_batch_within_the_budget(
+    lengths: list[tuple[int, int]], max_tokens: int, seed: int, epoch: int
+) -> None:
+    batches = token_batches(lengths, max_tokens=max_tokens, seed=seed, epoch=epoch)
+    assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert batch
+        for side in (0, 1):
+            assert len(batch) * max(lengths[i][side] + 1 for i in batch) <= max_tokens
+
+
+@given(lengths, st.integers(31, 200), numbers, numbers)
+def test_batches_depend_on_the_arguments_alone(
+    lengths: list[tuple[int, int]], max_tokens: int, seed: int, epoch: int
+) -> None:
+    first = token_batches(lengths, max_tokens=max_tokens, seed=seed, epoch=epoch)
+    token_batches(lengths, max_tokens=max_tokens, seed=seed, epoch=epoch + 1)
+    assert token_batches(tuple(lengths), max_tokens=max_tokens, seed=seed, epoch=epoch) == first
+
+
+@given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 200), st.integers(1, 9))
+def test_inference_holds_each_sentence_once_longest_first(
+    lengths: list[int], max_tokens: int, max_sentences: int
+) -> None:
+    batches = inference_batches(lengths, max_tokens=max_tokens, max_sentences=max_sentences)
+    order = [i for batch in batches for i in batch]
+    assert order == sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
+    for batch in batches:
+        assert 1 <= len(batch) <= max_sentences
+        area = len(batch) * max(lengths[i] + 1 for i in batch)
+        assert area <= max_tokens or len(batch) == 1
+
+
+@given(pairs)
+def test_the_decoder_reads_the_labels_one_step_late(pairs: list[EncodedPair]) -> None:
+    batch = collate(pairs)
+    real = batch.target_ids[:, 1:] != PAD_ID
+    assert torch.equal(batch.target_ids[:, 1:][real], batch.label_ids[:, :-1][real])
+    assert batch.target_ids[:, 0].eq(START_ID).all()
+    # After the last piece a label row holds END where the input row already holds padding.
+    assert batch.label_ids[:, :-1][~real].lt(4).all()
+
+
+@given(pairs)
+def test_a_batch_gives_its_pairs_back(pairs: list[EncodedPair]) -> None:
+    batch = collate(pairs)
+    for row, pair in enumerate(pairs):
+        for ids, expected in (
+            (batch.source_ids, [*pair.source_ids, END_ID]),
+            (batch.target_ids, [START_ID, *pair.target_ids]),
+            (batch.label_ids, [*pair.target_ids, END_ID]),
+        ):
+            real, padding = ids[row, : len(expected)], ids[row, len(expected) :]
+            assert real.tolist() == expected
+            assert padding.eq(PAD_ID).all()
+
+
+@given(pairs)
+def test_token_counts_leave_padding_out(pairs: list[EncodedPair]) -> None:
+    batch = collate(pairs)
+    assert batch.num_source_tokens == int(batch.source_ids.ne(PAD_ID).sum())
+    assert batch.num_target_tokens == int(batch.label_ids.ne(PAD_ID).sum())
+    # One row at least fills each side, so no column is padding throughout.
+    assert batch.source_ids.ne(PAD_ID).any(dim=0).all()
+    assert batch.label_ids.ne(PAD_ID).any(dim=0).all()

@@ -1,0 +1,192 @@
+"""No pair disappears uncounted, and each reason names lines."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from headway.data.cleaning import CleaningReport, CleaningRules, EncodedPair, clean
+from headway.data.corpus import Pair
+from headway.errors import ConfigError, DataError
+
+
+def encode(texts: list[str]) -> list[list[int]]:
+    """Let each word be a piece, numbered by its length."""
+    return [[len(word) for word in text.split()] for text in texts]
+
+
+def run(
+    pairs: Sequence[tuple[str, str]], rules: CleaningRules
+) -> tuple[list[EncodedPair], CleaningReport]:
+    return clean([Pair(*pair) for pair in pairs], encode, encode, rules=rules)
+
+
+def test_a_kept_pair_has_its_ids_and_its_line() -> None:
+    kept, report = run([("a bb", "ccc"), ("dddd", "ee f")], CleaningRules())
+    assert kept == [EncodedPair([1, 2], [3], 1), EncodedPair([4], [2, 1], 2)]
+    assert report.summary() == "2 pairs read, 2 kept"
+
+
+def test_each_side_has_its_own_encoder() -> None:
+    kept, _ = clean(
+        [Pair("a bb", "a bb")],
+        encode,
+        lambda texts: [[9] for _ in texts],
+        rules=CleaningRules(),
+    )
+    assert kept == [EncodedPair([1, 2], [9], 1)]
+
+
+def test_an_encoder_that_loses_a_text_is_noticed() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        clean([Pair("a", "b"), Pair("c", "d")], encode, lambda texts: [[9]], rules=CleaningRules())
+
+
+def test_a_pair_with_a_side_that_has_no_pieces_is_dropped() -> None:
+    pairs = [("a", "b"), ("", "b"), (" \t", "b"), ("a", " "), ("", "")]
+    kept, report = run(pairs, CleaningRules())
+    assert [pair.line for pair in kept] == [1]
+    assert report.dropped == {"empty source": 2, "empty target": 1, "empty source and target": 1}
+    assert report.examples["empty source"] == [2, 3]
+
+
+def test_empty_sides_stay_on_request() -> None:
+    kept, report = run([("", "b"), ("", "")], CleaningRules(drop_empty=False, max_ratio=2.0))
+    assert len(kept) == 2
+    assert report.dropped == {}
+
+
+def test_the_longest_length_allowed_is_kept_and_one_more_is_dropped() -> None:
+    pairs = [("a b c", "a"), ("a b c d", "a"), ("a", "a b c"), ("a", "a b c d")]
+    kept, report = run(pairs, CleaningRules(max_pieces=3))
+    assert [pair.line for pair in kept] == [1, 3]
+    assert report.dropped == {"longer than 3 pieces": 2}
+
+
+def test_an_over_long_pair_is_cut_and_counted_on_request() -> None:
+    pairs = [("a bb ccc dddd", "a bb ccc dddd"), ("a bb ccc", "a"), ("a", "a bb ccc dddd eeeee")]
+    kept, report = run(pairs, CleaningRules(max_pieces=3, over_long="cut"))
+    assert kept == [
+        EncodedPair([1, 2, 3], [1, 2, 3], 1),
+        EncodedPair([1, 2, 3], [1], 2),
+        EncodedPair([1], [1, 2, 3], 3),
+    ]
+    assert report.dropped == {}
+    assert report.cut == {"source longer than 3 pieces": 1, "target longer than 3 pieces": 2}
+    assert report.examples["target longer than 3 pieces"] == [1, 3]
+
+
+@pytest.mark.parametrize("over_long", ["drop", "cut"])
+def test_no_limit_keeps_every_length(over_long: str) -> None:
+    long = " ".join("a" * 1000)
+    kept, report = run(
+        [(long, "b")],
+        CleaningRules(max_pieces=None, over_long=over_long),  # type: ignore[arg-type]
+    )
+    assert len(kept[0].source_ids) == 1000
+    assert (report.dropped, report.cut) == ({}, {})
+
+
+def test_a_ratio_at_the_limit_is_kept_and_above_it_dropped_either_way() -> None:
+    pairs = [("a b c d", "a b"), ("a b c d e", "a b"), ("a b", "a b c d e"), ("a b", "a b c d")]
+    kept, report = run(pairs, CleaningRules(max_ratio=2.0))
+    assert [pair.line for pair in kept] == [1, 4]
+    assert report.dropped == {"length ratio above 2": 2}
+
+
+def test_the_ratio_is_measured_before_cutting() -> None:
+    _, report = run(
+        [("a b c d e", "a"), ("a", "a")],
+        CleaningRules(max_pieces=2, over_long="cut", max_ratio=3.0),
+    )
+    assert report.dropped == {"length ratio above 3": 1}
+    assert report.cut == {}
+
+
+def test_only_the_first_of_equal_pairs_stays() -> None:
+    pairs = [("a ", "b"), ("a", "c"), (" a", "b"), ("a", "b"), ("b", "a")]
+    kept, report = run(pairs, CleaningRules(drop_duplicates=True))
+    assert [pair.line for pair in kept] == [1, 2, 5]
+    assert report.dropped == {"duplicate": 2}
+    assert len(run(pairs, CleaningRules())[0]) == 5
+
+
+def test_a_pair_with_one_text_on_both_sides_is_dropped_on_request() -> None:
+    pairs = [("OK", "OK "), ("OK", "ok")]
+    kept, report = run(pairs, CleaningRules(drop_identical=True))
+    assert [pair.line for pair in kept] == [2]
+    assert report.dropped == {"source identical to target": 1}
+    assert len(run(pairs, CleaningRules())[0]) == 2
+
+
+def test_every_pair_is_kept_or_counted_once() -> None:
+    pairs = [("", "b"), ("a a a a", "b"), ("x", "x"), ("a", "b"), ("a", "b"), ("a a a", "b")]
+    rules = CleaningRules(max_pieces=3, max_ratio=2, drop_duplicates=True, drop_identical=True)
+    kept, report = run(pairs, rules)
+    assert report.total == len(pairs)
+    assert report.kept == len(kept) == 1
+    assert report.kept + sum(report.dropped.values()) == report.total
+    assert set(report.dropped.values()) == {1}
+
+
+def test_lines_stay_true_beyond_one_chunk_of_encoding() -> None:
+    pairs = [("a", "b")] * 10_001 + [("", "b"), ("cc", "ddd")]
+    kept, report = run(pairs, CleaningRules())
+    assert kept[-1] == EncodedPair([2], [3], 10_003)
+    assert report.examples == {"empty source": [10_002]}
+
+
+def test_control_characters_are_noted_and_the_pair_is_kept() -> None:
+    pairs = [("a\x07b", "c"), ("a\tb", "c"), ("a\u2028b\u200bc", "c"), ("a", "c\r"), ("a", "\x85c")]
+    kept, report = run(pairs, CleaningRules())
+    assert len(kept) == 5
+    assert report.notes == {"control characters, pair kept": 3}
+    assert report.examples["control characters, pair kept"] == [1, 4, 5]
+
+
+def test_the_summary_counts_reasons_and_names_their_lines() -> None:
+    pairs = [("a", "b")] * 1_200 + [("", "b")] * 7 + [("a a a", "b"), ("\x00", "b")]
+    _, report = run(pairs, CleaningRules(max_pieces=2))
+    assert report.lines() == [
+        "1,209 pairs read, 1,201 kept; dropped 8: "
+        "empty source 7 (lines 1201, 1202, 1203, 1204, 1205, …), "
+        "longer than 2 pieces 1 (line 1208)",
+        "note: control characters, pair kept 1 (line 1209)",
+    ]
+    assert report.summary() == "; ".join(report.lines())
+
+
+def test_the_summary_tells_what_was_cut() -> None:
+    _, report = run([("a b c", "d")], CleaningRules(max_pieces=2, over_long="cut"))
+    assert report.lines()[1] == "cut: source longer than 2 pieces 1 (line 1)"
+
+
+def test_the_report_survives_json() -> None:
+    _, report = run([("a", "b"), ("", "b"), ("a\x01", "b b b")], CleaningRules())
+    assert json.loads(json.dumps(report.as_dict())) == {
+        "total": 3,
+        "kept": 2,
+        "dropped": {"empty source": 1},
+        "cut": {},
+        "notes": {"control characters, pair kept": 1},
+        "examples": {"empty source": [2], "control characters, pair kept": [3]},
+    }
+
+
+def test_nothing_left_is_an_error_that_says_why() -> None:
+    with pytest.raises(DataError, match="2 pairs read, 0 kept; dropped 2: empty source 2"):
+        run([("", "a"), ("", "b")], CleaningRules())
+
+
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [
+        ({"max_pieces": 0}, "max_pieces is 0"),
+        ({"max_ratio": 0.5}, "max_ratio is 0.5"),
+        ({"max_ratio": float("nan")}, "max_ratio is nan"),
+        ({"over_long": "keep"}, "over_long is 'keep'"),
+    ],
+)
+def test_rules_that_cannot_work_are_refused(rules: dict[str, object], name: str) -> None:
+    with pytest.raises(ConfigError, match=name):
+        CleaningRules(**rules)  # type: ignore[arg-type]

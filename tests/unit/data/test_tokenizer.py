@@ -1,0 +1,377 @@
+"""Tokenizers are trained the same every time, read safely and refuse what cannot work."""
+
+import pickle
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+
+from headway.data.tokenizer import (
+    END_ID,
+    PAD_ID,
+    SPECIAL_PIECES,
+    START_ID,
+    UNK_ID,
+    Kind,
+    Tokenizer,
+    train_tokenizer,
+)
+from headway.errors import ConfigError, DataError, TokenizerError
+
+KINDS: list[Kind] = ["unigram", "bpe", "word", "char"]
+SENTENCES = [
+    "the cat sat on the mat.",
+    "the dog, 12 years old, sat on the cat",
+    "a cat-like animal (a dog?) ate the mat",
+    "나는 학생입니다. 너는 학교에 갑니다.",
+]
+
+SIZE = 46  # these sentences need 40 pieces and give a unigram tokenizer at most 48
+
+
+def trained(kind: Kind = "unigram", texts: list[str] = SENTENCES, **options: Any) -> Tokenizer:
+    size = SIZE + 256 * options.get("byte_fallback", False)
+    options.setdefault("vocabulary_size", size if kind in ("unigram", "bpe") else 1000)
+    return train_tokenizer(texts, kind=kind, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_special_pieces_come_first(kind: Kind) -> None:
+    tokenizer = trained(kind)
+    assert (PAD_ID, UNK_ID, START_ID, END_ID) == (0, 1, 2, 3)
+    assert tuple(tokenizer.pieces(range(4))) == SPECIAL_PIECES == ("<pad>", "<unk>", "<s>", "</s>")
+    assert tokenizer.kind == kind
+    assert tokenizer.id(tokenizer.piece(7)) == 7
+    assert tokenizer.id("no such piece") == UNK_ID
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+@pytest.mark.parametrize("size", [41, 47])
+def test_a_piece_vocabulary_has_exactly_the_size_asked_for(kind: Kind, size: int) -> None:
+    tokenizer = trained(kind, vocabulary_size=size)
+    assert len(tokenizer) == tokenizer.vocabulary_size == size
+
+
+def test_a_word_vocabulary_has_at_most_the_size_asked_for() -> None:
+    words = {word for sentence in SENTENCES for word in sentence.split()}
+    assert len(trained("word", vocabulary_size=5000)) == 4 + len(words)
+    small = trained("word", vocabulary_size=6)
+    assert len(small) == 6
+    assert small.piece(4) == "▁the"
+
+
+def test_a_character_vocabulary_has_at_most_the_size_asked_for() -> None:
+    characters = set("".join(SENTENCES))
+    assert len(trained("char", vocabulary_size=5000)) == 4 + len(characters)
+    assert len(trained("char", vocabulary_size=9)) == 9
+
+
+def test_words_are_what_stands_between_spaces() -> None:
+    tokenizer = trained("word")
+    ids = tokenizer.encode("the dog, cat-like 학생입니다. (a dog?) 12")
+    assert tokenizer.pieces(ids) == [
+        "▁the", "▁dog,", "▁cat-like", "▁학생입니다.", "▁(a", "▁dog?)", "▁12"
+    ]  # fmt: skip
+
+
+def test_characters_are_single() -> None:
+    tokenizer = trained("char")
+    assert tokenizer.pieces(tokenizer.encode("cat 학생")) == ["▁", "c", "a", "t", "▁", "학", "생"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_twice_gives_the_same_bytes(kind: Kind) -> None:
+    one, two = trained(kind), trained(kind, texts=list(SENTENCES))
+    assert one.to_bytes() == two.to_bytes()
+    assert one == two
+    assert hash(one) == hash(two)
+    assert one != trained(kind, texts=[*SENTENCES, "zebra"])
+    assert one != one.to_bytes()
+
+
+def test_texts_may_be_read_once_only() -> None:
+    assert train_tokenizer(iter(SENTENCES), kind="bpe", vocabulary_size=SIZE) == trained("bpe")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_very_long_line_is_used(kind: Kind) -> None:
+    tokenizer = trained(kind, texts=["a b " * 5_000 + "q", "a b"], vocabulary_size=8)
+    assert tokenizer.unknown_count(tokenizer.encode("q")) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_reserved_mark_does_not_cost_the_line(kind: Kind) -> None:
+    size = 8 if kind in ("unigram", "bpe") else 100
+    tokenizer = trained(kind, texts=["x ▅ y", "z"], vocabulary_size=size)
+    assert tokenizer.unknown_count(tokenizer.encode("x y z")) == 0
+
+
+@pytest.mark.parametrize("special", ["<s>", "</s>", "<pad>", "<unk>"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_special_looking_text_is_text(kind: Kind, special: str) -> None:
+    texts = [f"the {special} tag {special}{special} and {special}"] * 9
+    size = 50 if kind in ("unigram", "bpe") else 1000
+    tokenizer = trained(kind, texts=[*texts, *SENTENCES], vocabulary_size=size)
+    for text in (special, f"the {special} tag", f"the{special}tag", f"{special} {special}"):
+        assert not {PAD_ID, START_ID, END_ID} & set(tokenizer.encode(text))
+    if kind != "word":
+        assert tokenizer.decode(tokenizer.encode(f"the {special}")) == f"the {special}"
+
+
+def test_decoding_leaves_control_symbols_out() -> None:
+    tokenizer = trained()
+    ids = tokenizer.encode("the cat")
+    assert tokenizer.decode([START_ID, *ids, END_ID, PAD_ID, PAD_ID]) == "the cat"
+    assert tokenizer.decode([PAD_ID, END_ID]) == ""
+    assert tokenizer.decode([]) == ""
+
+
+def test_an_unknown_character_is_counted_and_shown() -> None:
+    tokenizer = trained()
+    ids = tokenizer.encode("cat é ê cat")
+    assert tokenizer.unknown_count(ids) == 2
+    assert tokenizer.decode(ids).count("⁇") == 2
+    assert tokenizer.unknown_count(tokenizer.encode("éê")) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_emoji_survive_through_bytes(kind: Kind) -> None:
+    tokenizer = trained(kind, byte_fallback=True)
+    text = "the 🐈‍⬛ sat 👩🏽‍🚀"
+    ids = tokenizer.encode(text)
+    assert UNK_ID not in ids
+    assert tokenizer.decode(ids) == tokenizer.normalize(text)
+    assert "🐈" in tokenizer.decode(ids)
+    assert UNK_ID in trained(kind).encode(text)
+
+
+def test_decomposed_hangul_is_composed() -> None:
+    tokenizer = trained()
+    text = "나는 학생입니다"
+    apart = unicodedata.normalize("NFD", text)
+    assert apart != text
+    assert tokenizer.encode(apart) == tokenizer.encode(text)
+    assert tokenizer.normalize(apart) == text
+    assert tokenizer.unknown_count(tokenizer.encode(apart)) == 0
+    plain = trained(normalization="identity")
+    assert plain.unknown_count(plain.encode(apart)) > 0
+
+
+@pytest.mark.parametrize(
+    ("normalization", "expected"),
+    [
+        ("nmt_nfkc", "The CAT sat"),
+        ("nfkc", "The CAT sat"),
+        ("nmt_nfkc_cf", "the cat sat"),
+        ("nfkc_cf", "the cat sat"),
+        ("identity", "The CAT sat"),
+    ],
+)
+def test_normalizations_differ_in_width_and_case(normalization: str, expected: str) -> None:
+    tokenizer = trained(normalization=normalization)
+    assert tokenizer.normalize("  The  CAT sat ") == expected
+    assert (tokenizer.normalize("ｃａｔ") == "cat") == (normalization != "identity")
+
+
+@pytest.mark.parametrize("normalization", ["nmt_nfkc", "nfkc", "identity"])
+def test_a_newline_is_a_space(normalization: str) -> None:
+    tokenizer = trained(normalization=normalization, texts=[*SENTENCES, "cat\nsat"])
+    assert tokenizer.encode("cat\nsat") == tokenizer.encode("cat sat")
+    assert tokenizer.normalize("cat\nsat") == "cat sat"
+
+
+def test_decoding_the_byte_of_a_newline_stays_on_one_line() -> None:
+    tokenizer = trained(byte_fallback=True)
+    newline = tokenizer.id("<0x0A>")
+    assert newline != UNK_ID
+    ids = [*tokenizer.encode("cat"), newline, *tokenizer.encode("sat")]
+    assert tokenizer.decode(ids) == "cat  sat"
+
+
+def test_surrogates_are_joined_or_replaced() -> None:
+    tokenizer = trained(byte_fallback=True)
+    assert tokenizer.decode(tokenizer.encode("cat \ud83d\udc08")) == "cat 🐈"
+    assert tokenizer.encode("cat \ud83d") == tokenizer.encode("cat \ufffd")
+    assert trained("char", texts=["a\ud83d"]) == trained("char", texts=["a\ufffd"])
+
+
+@pytest.mark.parametrize("ids", [[-1], [4, SIZE], [10**9]])
+def test_an_id_outside_the_vocabulary_is_named(ids: list[int]) -> None:
+    tokenizer = trained()
+    for use in (tokenizer.decode, tokenizer.pieces):
+        with pytest.raises(TokenizerError, match=f"no piece {ids[-1]}; .* pieces 0 to {SIZE - 1}"):
+            use(ids)
+
+
+def test_a_tokenizer_survives_a_file_bytes_and_pickle(tmp_path: Path) -> None:
+    tokenizer = trained("bpe")
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(tokenizer.to_bytes())
+    copies = [
+        Tokenizer.from_file(path),
+        Tokenizer.from_file(str(path)),
+        Tokenizer.from_bytes(tokenizer.to_bytes()),
+        pickle.loads(pickle.dumps(tokenizer)),
+    ]
+    for copy in copies:
+        assert copy == tokenizer
+        assert copy.kind == "bpe"
+        assert copy.encode("the cat") == tokenizer.encode("the cat")
+
+
+def test_any_sentencepiece_program_reads_the_file() -> None:
+    tokenizer = trained("bpe")
+    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.to_bytes())
+    assert processor.encode("the cat") == tokenizer.encode("the cat")
+    specials = processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id()
+    assert specials == (PAD_ID, UNK_ID, START_ID, END_ID)
+
+
+def test_it_shows_what_it_is() -> None:
+    assert repr(trained("bpe")) == "Tokenizer(kind='bpe', vocabulary_size=46)"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: b"not a model",
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:-1],
+        lambda data: b"PK\x03\x04" + data,
+    ],
+    ids=["empty", "text", "half", "one byte short", "other start"],
+)
+def test_a_damaged_model_is_refused_by_name(tmp_path: Path, damage: Any) -> None:
+    path = tmp_path / "broken.model"
+    path.write_bytes(damage(trained().to_bytes()))
+    with pytest.raises(TokenizerError, match=r"broken\.model: This is not a SentencePiece") as info:
+        Tokenizer.from_file(path)
+    assert info.value.remedy
+
+
+def test_a_missing_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TokenizerError, match=r"nowhere\.model cannot be read"):
+        Tokenizer.from_file(tmp_path / "nowhere.model")
+    with pytest.raises(TokenizerError, match="cannot be read"):
+        Tokenizer.from_file(tmp_path)
+
+
+def test_a_model_with_other_special_pieces_is_refused(tmp_path: Path) -> None:
+    prefix = tmp_path / "other"
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES), model_prefix=str(prefix), vocab_size=45, minloglevel=9
+    )
+    with pytest.raises(TokenizerError, match="starts with the pieces <unk>, <s>, </s>"):
+        Tokenizer.from_file(f"{prefix}.model")
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_too_large_a_vocabulary_names_the_largest_that_works(kind: Kind) -> None:
+    with pytest.raises(ConfigError, match=f"vocabulary_size is 9000, .* {kind} .* at most") as info:
+        trained(kind, vocabulary_size=9000)
+    largest = int(info.value.message.split("at most ")[1].split()[0])
+    assert f"{largest} or less" in info.value.remedy
+    assert len(trained(kind, vocabulary_size=largest)) == largest
+    with pytest.raises(ConfigError):
+        trained(kind, vocabulary_size=largest + 1)
+
+
+@pytest.mark.parametrize("byte_fallback", [False, True])
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_too_small_a_vocabulary_names_the_smallest_that_works(
+    kind: Kind, byte_fallback: bool
+) -> None:
+    size = 5 + 256 * byte_fallback
+    with pytest.raises(ConfigError, match=f"vocabulary_size is {size}, .* alone need") as info:
+        trained(kind, vocabulary_size=size, byte_fallback=byte_fallback)
+    smallest = int(info.value.message.split("alone need ")[1].rstrip("."))
+    assert f"{smallest} or more" in info.value.remedy
+    tokenizer = trained(kind, vocabulary_size=smallest, byte_fallback=byte_fallback)
+    assert len(tokenizer) == smallest
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("size", "byte_fallback"), [(4, False), (0, False), (-3, False), (260, True)]
+)
+def test_a_vocabulary_of_special_pieces_only_is_refused(
+    kind: Kind, size: int, byte_fallback: bool
+) -> None:
+    with pytest.raises(ConfigError, match=f"vocabulary_size is {size}; it must be at least"):
+        trained(kind, vocabulary_size=size, byte_fallback=byte_fallback)
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["  ", "\t", "\n"], ["\u200b"], ["▅"]])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_text_to_train_on_is_an_error(kind: Kind, texts: list[str]) -> None:
+    with pytest.raises(DataError, match="no text to train"):
+        trained(kind, texts=texts)
+
+
+def test_an_error_while_reading_the_text_stays_itself() -> None:
+    def lines() -> Iterator[str]:
+        yield "the cat"
+        raise DataError("line 2 is broken.")
+
+    with pytest.raises(DataError, match=r"^line 2 is broken\.$"):
+        train_tokenizer(lines(), kind="bpe", vocabulary_size=SIZE)
+
+
+def test_what_else_fails_in_training_is_told() -> None:
+    with pytest.raises(
+        TokenizerError, match=r"cannot train a word tokenizer of 90 pieces: .*too long"
+    ):
+        trained("word", texts=["a" * 300_000], vocabulary_size=90)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"kind": "wordpiece"}, "'wordpiece' is unknown"),
+        ({"normalization": "nfd"}, "'nfd' is unknown"),
+        ({"character_coverage": 0.0}, "character_coverage is 0.0"),
+        ({"character_coverage": 1.5}, "character_coverage is 1.5"),
+        ({"texts": "the cat sat"}, "one string"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem) as info:
+        trained(**options)
+    assert info.value.remedy
+
+
+def test_less_character_coverage_leaves_rare_characters_unknown() -> None:
+    texts = ["a b c " * 200, "한"]
+    full = trained("char", texts=texts)
+    less = trained("char", texts=texts, character_coverage=0.99)
+    assert full.unknown_count(full.encode("한")) == 0
+    assert less.unknown_count(less.encode("한")) == 1
+
+
+def test_training_and_its_errors_are_silent() -> None:
+    # SentencePiece writes to the file descriptors, past Python, so a child process is watched.
+    script = """
+from headway.data.tokenizer import Tokenizer, train_tokenizer
+from headway.errors import HeadwayError
+train_tokenizer(["the cat sat"] * 9, kind="unigram", vocabulary_size=11)
+for size in (6, 9000):
+    try:
+        train_tokenizer(["the cat sat"], kind="bpe", vocabulary_size=size)
+    except HeadwayError:
+        continue
+    raise SystemExit("no error")
+try:
+    Tokenizer(b"broken")
+except HeadwayError:
+    pass
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
