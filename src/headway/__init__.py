@@ -1,0 +1,81 @@
+"""Headway: train a Transformer translator from parallel text, look inside it, and ship it.
+
+    import headway
+    translator = headway.load("runs/demo")
+    translator.translate("나는 학생입니다").text
+
+Names load on first use, so that importing the package does not import torch.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headway.bundle import Bundle, load_bundle, save_bundle
+    from headway.config import presets
+    from headway.config.model import ModelConfig
+    from headway.config.run import RunConfig, load_run_config
+    from headway.decoding.translator import Translation, Translator, load
+    from headway.errors import HeadwayError
+    from headway.evaluation.metrics import Score, score_texts
+    from headway.inspection.trace import Trace, trace
+    from headway.model.transformer import Transformer
+    from headway.training.run import train
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Bundle",
+    "HeadwayError",
+    "ModelConfig",
+    "RunConfig",
+    "Score",
+    "Trace",
+    "Transformer",
+    "Translation",
+    "Translator",
+    "load",
+    "load_bundle",
+    "load_run_config",
+    "presets",
+    "save_bundle",
+    "score_texts",
+    "trace",
+    "train",
+]
+
+_HOMES = {
+    "Bundle": "headway.bundle",
+    "HeadwayError": "headway.errors",
+    "ModelConfig": "headway.config.model",
+    "RunConfig": "headway.config.run",
+    "Score": "headway.evaluation.metrics",
+    "Trace": "headway.inspection.trace",
+    "Transformer": "headway.model.transformer",
+    "Translation": "headway.decoding.translator",
+    "Translator": "headway.decoding.translator",
+    "load": "headway.decoding.translator",
+    "load_bundle": "headway.bundle",
+    "load_run_config": "headway.config.run",
+    "presets": "headway.config.presets",
+    "save_bundle": "headway.bundle",
+    "score_texts": "headway.evaluation.metrics",
+    "trace": "headway.inspection.trace",
+    "train": "headway.training.run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'headway' has no attribute '{name}'")
+    home = importlib.import_module(_HOMES[name])
+    # `presets` is a module, everything else a member of one.
+    value = home if name == "presets" else getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted([*globals(), *__all__])

@@ -12,11 +12,12 @@ Loading checks the manifest and never reads a pickle.
 """
 
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,8 @@ from headway.model.transformer import Transformer
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+PARTIAL = ".partial"
+_DAMAGED = "Copy the whole bundle again, or train it anew."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +67,23 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
 
     Raises BundleError when the folder exists and is not a bundle, or cannot be written.
     """
-    target = Path(path)
+    target = Path(path).resolve()
     if target.exists() and not (target / MANIFEST).is_file() and _has_content(target):
         raise BundleError(
-            f"{target} exists and is not a bundle.", "Choose another folder or remove it."
+            f"{path} exists and is not a bundle.", "Choose another folder or remove it."
         )
+    fresh = partial_path(target)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        try:
-            _write_files(fresh, bundle)
-            _replace_folder(fresh, target)
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        _write_files(fresh, bundle)
+        _replace_folder(fresh, target)
     except OSError as error:
         raise BundleError(
-            f"The bundle {target} cannot be written ({error.strerror or error}).",
+            f"The bundle {path} cannot be written ({error.strerror or error}).",
             "Free some space or choose another folder; an older bundle there is unchanged.",
         ) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)  # a failed attempt, or the replaced bundle
 
 
 def load_bundle(path: str | Path, device: torch.device | str = "cpu") -> Bundle:
@@ -90,16 +92,7 @@ def load_bundle(path: str | Path, device: torch.device | str = "cpu") -> Bundle:
     Raises BundleError that names the file which is missing, changed or not what it should be.
     """
     folder = find_bundle(path)
-    # A run may replace the bundle between two reads; then the manifest has changed as well.
-    before = _read(folder / MANIFEST)
-    try:
-        files = _checked_files(folder, before)
-    except BundleError:
-        after = _read(folder / MANIFEST)
-        if after == before:
-            raise
-        files = _checked_files(folder, after)
-    return _assemble(folder, files, device)
+    return _assemble(folder, _read_whole(folder), device)
 
 
 def find_bundle(path: str | Path) -> Path:
@@ -119,8 +112,7 @@ def find_bundle(path: str | Path) -> Path:
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
     """Return the parameters by attribute path, each shared one once, on the CPU."""
     return {
-        name: parameter.detach().cpu().contiguous()
-        for name, parameter in model.named_parameters()
+        name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()
     }
 
 
@@ -151,17 +143,22 @@ def bundle_checksum(path: str | Path) -> str:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file in one step, so that a stop at any moment leaves the old or the new one."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    fresh = partial_path(path)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(fresh, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        os.replace(fresh, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            fresh.unlink()
         raise
+
+
+def partial_path(path: Path) -> Path:
+    """Return an unused name beside this one, for what takes its place once it is whole."""
+    return path.with_name(f".{path.name}-{secrets.token_hex(4)}{PARTIAL}")
 
 
 def _write_files(folder: Path, bundle: Bundle) -> None:
@@ -183,9 +180,6 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
     for name, data in files.items():
         write_atomically(folder / name, data)
     write_atomically(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
-    folder.chmod(0o755)
-    for file in folder.iterdir():
-        file.chmod(0o644)
 
 
 def _tokenizer_files(bundle: Bundle) -> dict[str, bytes]:
@@ -198,65 +192,95 @@ def _tokenizer_files(bundle: Bundle) -> dict[str, bytes]:
 
 
 def _replace_folder(fresh: Path, target: Path) -> None:
+    """Put a folder in the place of another, which is left under the fresh one's name."""
     if not target.exists():
         fresh.rename(target)
-        return
-    retired = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-    target.rename(retired / target.name)
-    fresh.rename(target)
-    shutil.rmtree(retired, ignore_errors=True)
+    elif not _exchange(fresh, target):
+        retired = partial_path(target)
+        target.rename(retired)
+        try:
+            fresh.rename(target)
+        except OSError:
+            retired.rename(target)
+            raise
+        retired.rename(fresh)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders without a moment in which either is missing; False where that fails."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):  # Linux alone has it
+        return False
+    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return renameat2(here, os.fsencode(one), here, os.fsencode(other), swap) == 0
 
 
 def _has_content(folder: Path) -> bool:
     return not folder.is_dir() or any(folder.iterdir())
 
 
-def _checked_files(folder: Path, manifest: bytes) -> dict[str, bytes]:
+def _read_whole(folder: Path) -> dict[str, bytes]:
+    """Read the files of one bundle, again if a run put another in its place meanwhile."""
+    while True:
+        before = _identity(folder)
+        try:
+            return _checked_files(folder)
+        except BundleError:
+            if _identity(folder) == before:
+                raise
+
+
+def _identity(folder: Path) -> tuple[int, int]:
     try:
-        checksums = json.loads(manifest)
-        names = [str(name) for name in checksums]
-    except (ValueError, TypeError):
-        raise BundleError(f"{folder / MANIFEST} is not JSON.", _DAMAGED) from None
+        status = folder.stat()
+    except OSError as error:
+        raise BundleError(f"{folder} cannot be read ({error.strerror}).", _DAMAGED) from None
+    return status.st_ino, status.st_mtime_ns
+
+
+def _checked_files(folder: Path) -> dict[str, bytes]:
+    checksums = _json_object(folder / MANIFEST, _read(folder / MANIFEST))
     files: dict[str, bytes] = {}
     for required in ("config.json", "model.safetensors"):
-        if required not in names:
+        if required not in checksums:
             raise BundleError(f"{folder / MANIFEST} does not list {required}.", _DAMAGED)
-    for name in names:
-        if Path(name).name != name:
+    for name, checksum in checksums.items():
+        if Path(name).name != name or name == "..":
             raise BundleError(f"{folder / MANIFEST} lists {name!r}, outside the bundle.", _DAMAGED)
         files[name] = _read(folder / name)
-        if hashlib.sha256(files[name]).hexdigest() != checksums[name]:
+        if hashlib.sha256(files[name]).hexdigest() != checksum:
             raise BundleError(
                 f"{folder / name} has changed since the bundle was written.", _DAMAGED
             )
     return files
 
 
-_DAMAGED = "Copy the whole bundle again, or train it anew."
+def _json_object(path: Path, data: bytes) -> dict[str, Any]:
+    try:
+        values = json.loads(data)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise BundleError(f"{path} is not a JSON object.", _DAMAGED)
+    return values
 
 
 def _assemble(folder: Path, files: dict[str, bytes], device: torch.device | str) -> Bundle:
-    description = json.loads(files["config.json"])
-    if description.get("format") != FORMAT:
-        raise BundleError(
-            f"{folder} has format {description.get('format')!r}; this version reads {FORMAT}.",
-            "Use the version of Headway that wrote it.",
-        )
+    description = _description(folder / "config.json", files["config.json"])
+    source, target = _tokenizers(folder, files)
     with _as_bundle_error(folder):
         config = ModelConfig.parse(description["model"], "model")
         decoding = DecodingConfig.parse(description["decoding"], "decoding")
-    try:
-        tensors = load_safetensors(files["model.safetensors"])
-    except SafetensorError:
-        raise BundleError(
-            f"{folder / 'model.safetensors'} is not a safetensors file.",
-            "Other formats, pickle above all, are never read.",
-        ) from None
-    with torch.device("meta"):
-        model = Transformer.from_config(config)
-    model = model.to_empty(device=device)
-    set_model_tensors(model, tensors)
-    source, target = _tokenizers(folder, files)
+        model = _empty_model(config, device)
+    for tokenizer, size in ((source, config.source_vocab_size), (target, config.target_vocab_size)):
+        if tokenizer.vocabulary_size > size:
+            raise BundleError(
+                f"A tokenizer of {folder} has {tokenizer.vocabulary_size} pieces, but the model "
+                f"{size}.",
+                _DAMAGED,
+            )
+    set_model_tensors(model, _tensors(folder / "model.safetensors", files["model.safetensors"]))
     return Bundle(
         config=config,
         model=model.eval(),
@@ -268,6 +292,39 @@ def _assemble(folder: Path, files: dict[str, bytes], device: torch.device | str)
         record=description["record"],
         card=files.get("card.md", b"").decode(),
     )
+
+
+def _description(path: Path, data: bytes) -> dict[str, Any]:
+    description = _json_object(path, data)
+    if description.get("format") != FORMAT:
+        raise BundleError(
+            f"{path} has format {description.get('format')!r}; this version reads {FORMAT}.",
+            "Use the version of Headway that wrote it.",
+        )
+    for key in ("model", "decoding", "source_language", "target_language", "record"):
+        if key not in description:
+            raise BundleError(f"{path} lacks '{key}'.", _DAMAGED)
+    return description
+
+
+def _empty_model(config: ModelConfig, device: torch.device | str) -> Transformer:
+    """Build a model whose weights are yet to be set, without the time of drawing them."""
+    with torch.device("meta"):
+        model = Transformer.from_config(config)
+    model.to_empty(device=device)
+    if config.shared_embeddings != "none":  # `to_empty` parts what was shared
+        model.output_projection.weight = model.target_embedding.tokens.weight
+    return model
+
+
+def _tensors(path: Path, data: bytes) -> dict[str, Tensor]:
+    try:
+        return load_safetensors(data)
+    except SafetensorError:
+        raise BundleError(
+            f"{path} is not a safetensors file.",
+            "Other formats, pickle above all, are never read.",
+        ) from None
 
 
 def _tokenizers(folder: Path, files: dict[str, bytes]) -> tuple[Tokenizer, Tokenizer]:

@@ -28,16 +28,25 @@ class DataConfig(Section):
     """Name of the source language, for the card and for pictures."""
     target_language: str = "target"
     """Name of the target language."""
-    max_pieces: int = Field(256, ge=1)
+    reverse: bool = False
+    """Train the other direction: what is named source here becomes the target."""
+    max_pieces: int = Field(default=256, ge=1)
     """Longest side of a training pair, in pieces."""
     too_long: Literal["drop", "cut"] = "drop"
     """What happens to a longer pair; either is counted and reported."""
-    max_ratio: float | None = Field(None, gt=1)
+    max_ratio: float | None = Field(default=None, gt=1)
     """Drop pairs of which one side has more than this many times the pieces of the other."""
     drop_duplicates: bool = False
     """Keep only the first of equal training pairs."""
     drop_identical: bool = False
     """Drop pairs whose two sides are the same text."""
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Return the names of the languages, from and to."""
+        if self.reverse:
+            return self.target_language, self.source_language
+        return self.source_language, self.target_language
 
 
 class TokenizerConfig(Section):
@@ -45,13 +54,13 @@ class TokenizerConfig(Section):
 
     kind: Literal["unigram", "bpe", "word", "char"] = "unigram"
     """How text is cut."""
-    vocabulary_size: int = Field(8000, ge=8)
+    vocabulary_size: int = Field(default=8000, ge=8)
     """Pieces, the four special ones among them."""
     joint: bool = True
     """One vocabulary for both sides, or one for each."""
     byte_fallback: bool = False
     """Spell unknown characters as bytes instead of losing them."""
-    character_coverage: float = Field(1.0, gt=0, le=1)
+    character_coverage: float = Field(default=1.0, gt=0, le=1)
     """Share of the characters that get a piece; rarer ones are unknown."""
     normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = "nmt_nfkc"
     """Unicode normalization before cutting; the _cf forms also fold case."""

@@ -8,11 +8,11 @@ from headway.config.section import Section
 class DecodingConfig(Section):
     """Search settings that a bundle carries as its own defaults."""
 
-    beam_size: int = Field(4, ge=1)
+    beam_size: int = Field(default=4, ge=1)
     """Hypotheses kept at each step; 1 is greedy search."""
-    length_penalty: float = Field(0.6, ge=0)
+    length_penalty: float = Field(default=0.6, ge=0)
     """alpha of ((5 + |Y|) / 6)^alpha, by which a hypothesis' log-probability is divided."""
-    max_extra_pieces: int = Field(50, ge=1)
+    max_extra_pieces: int = Field(default=50, ge=1)
     """Output limit: the pieces of the source plus this many."""
-    max_source_pieces: int = Field(512, ge=1)
+    max_source_pieces: int = Field(default=512, ge=1)
     """A longer sentence is split, translated part by part, and flagged."""

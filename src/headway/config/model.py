@@ -7,31 +7,33 @@ from pydantic import Field, model_validator
 from headway.config.section import Section
 from headway.errors import ConfigError
 
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "glu", "reglu", "geglu", "swiglu"]
+
 
 class Architecture(Section):
     """Everything about the model but its vocabulary; the defaults are the paper's `base`."""
 
-    d_model: int = Field(512, ge=1)
+    d_model: int = Field(default=512, ge=1)
     """Width of the residual stream."""
-    d_ff: int = Field(2048, ge=1)
+    d_ff: int = Field(default=2048, ge=1)
     """Inner width of the feed-forward network."""
-    num_heads: int = Field(8, ge=1)
+    num_heads: int = Field(default=8, ge=1)
     """Heads of every attention (h in the paper)."""
-    d_k: int | None = Field(None, ge=1)
+    d_k: int | None = Field(default=None, ge=1)
     """Width of a key, per head; d_model / num_heads unless given."""
-    d_v: int | None = Field(None, ge=1)
+    d_v: int | None = Field(default=None, ge=1)
     """Width of a value, per head; d_model / num_heads unless given."""
-    num_encoder_layers: int = Field(6, ge=1)
+    num_encoder_layers: int = Field(default=6, ge=1)
     """Layers of the encoder (N in the paper)."""
-    num_decoder_layers: int = Field(6, ge=1)
+    num_decoder_layers: int = Field(default=6, ge=1)
     """Layers of the decoder (N in the paper)."""
-    dropout: float = Field(0.1, ge=0, lt=1)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
     """Residual dropout (P_drop): on each sub-layer's output and on embedding + position."""
-    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the attention weights; the paper has none."""
-    activation_dropout: float = Field(0.0, ge=0, lt=1)
+    activation_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the activated hidden layer of the feed-forward network; the paper has none."""
-    activation: str = "relu"
+    activation: Activation = "relu"
     """relu, gelu, gelu_tanh, silu, or gated: glu, reglu, geglu, swiglu."""
     attention_bias: bool = True
     """Biases in the four projections of attention."""
@@ -41,13 +43,13 @@ class Architecture(Section):
     """A bias on the logits; imported Marian models have one."""
     norm_position: Literal["post", "pre"] = "post"
     """LayerNorm after the addition, as in the paper, or before the sub-layer."""
-    norm_epsilon: float = Field(1e-5, gt=0)
+    norm_epsilon: float = Field(default=1e-5, gt=0)
     """Added to the variance in LayerNorm."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     """Fixed sinusoids, or a trained table (Table 3, row E)."""
     sinusoid_layout: Literal["interleaved", "halved"] = "interleaved"
     """Sine and cosine in turn, as in the paper, or all sines first (tensor2tensor, Marian)."""
-    max_positions: int = Field(1024, ge=1)
+    max_positions: int = Field(default=1024, ge=1)
     """Length of the learned table; sinusoids have no limit."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(d_model)."""
@@ -86,18 +88,22 @@ class ModelConfig(Architecture):
     """Pieces of the source vocabulary."""
     target_vocab_size: int = Field(ge=1)
     """Pieces of the target vocabulary (V)."""
-    pad_id: int = Field(0, ge=0)
+    pad_id: int = Field(default=0, ge=0)
     """Id of the padding piece, which nobody may attend to."""
 
     @model_validator(mode="after")
-    def _check_sharing(self) -> "ModelConfig":
-        if (
-            self.shared_embeddings == "all"
-            and self.source_vocab_size != self.target_vocab_size
-        ):
+    def _check_vocabularies(self) -> "ModelConfig":
+        if self.shared_embeddings == "all" and self.source_vocab_size != self.target_vocab_size:
             raise ConfigError(
                 f"shared_embeddings 'all' needs one vocabulary, but the source has "
                 f"{self.source_vocab_size} pieces and the target {self.target_vocab_size}.",
                 "Use a joint tokenizer, or shared_embeddings 'target' or 'none'.",
+            )
+        smallest = min(self.source_vocab_size, self.target_vocab_size)
+        if self.pad_id >= smallest:
+            raise ConfigError(
+                f"pad_id is {self.pad_id}, but the smaller vocabulary has pieces 0 to "
+                f"{smallest - 1}.",
+                "Use the tokenizer's padding id; 0 for tokenizers of this package.",
             )
         return self

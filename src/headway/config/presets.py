@@ -33,9 +33,7 @@ def _row(
     label_smoothing: float = 0.1,
     train_steps: int = 100_000,
 ) -> Table3Row:
-    return Table3Row(
-        Architecture().replace(changes), label_smoothing, train_steps, millions
-    )
+    return Table3Row(Architecture().replace(changes), label_smoothing, train_steps, millions)
 
 
 def _layers(count: int) -> dict[str, int]:
@@ -76,9 +74,7 @@ def architecture(name: str) -> Architecture:
         return ARCHITECTURES[name]
     if name in TABLE_3:
         return TABLE_3[name].architecture
-    raise ConfigError(
-        f"There is no preset '{name}'.", suggest(name, [*ARCHITECTURES, *TABLE_3])
-    )
+    raise ConfigError(f"There is no preset '{name}'.", suggest(name, [*ARCHITECTURES, *TABLE_3]))
 
 
 def tiny(vocab_size: int) -> ModelConfig:

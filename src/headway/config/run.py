@@ -102,9 +102,11 @@ def _parse_value(text: str) -> Any:
     if text == "none":
         return None
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+    # No setting is a date, but a folder may be named like one.
+    return value if isinstance(value, str | int | float | list) else text
 
 
 def dump_run_config(config: RunConfig) -> str:
@@ -113,11 +115,15 @@ def dump_run_config(config: RunConfig) -> str:
     for section, values in config.model_dump().items():
         lines.append(f"[{section}]")
         lines += [
-            # JSON's strings, numbers and booleans are TOML's too; None has no TOML form and is
-            # every such setting's default.
-            f"{key} = {json.dumps(value, ensure_ascii=False)}"
+            # None has no TOML form and is every such setting's default.
+            f"{key} = {_to_toml(value)}"
             for key, value in values.items()
             if value is not None
         ]
         lines.append("")
     return "\n".join(lines)
+
+
+def _to_toml(value: Any) -> str:
+    """Write one value; JSON's strings, numbers, booleans and lists are TOML's too, but for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -11,7 +11,11 @@ class Section(BaseModel):
     """A frozen group of settings; an unknown key or a wrong type is a ConfigError."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
     )
 
     @classmethod

@@ -10,42 +10,42 @@ from headway.config.section import Section
 class TrainingConfig(Section):
     """How long, how fast, in which batches, and what is kept."""
 
-    seed: int = Field(1, ge=0)
+    seed: int = Field(default=1, ge=0)
     """Fixes initial weights, order of the data and dropout."""
-    max_steps: int = Field(100_000, ge=1)
+    max_steps: int = Field(default=100_000, ge=1)
     """Updates at most."""
-    max_epochs: int | None = Field(None, ge=1)
+    max_epochs: int | None = Field(default=None, ge=1)
     """Passes over the data at most."""
-    batch_tokens: int = Field(25_000, ge=1)
+    batch_tokens: int = Field(default=25_000, ge=1)
     """Padded pieces of each side in a batch, at most."""
-    accumulate: int = Field(1, ge=1)
+    accumulate: int = Field(default=1, ge=1)
     """Batches whose gradients are summed into one update."""
     schedule: Literal["inverse_sqrt", "linear", "cosine", "constant"] = "inverse_sqrt"
     """How the rate falls after warm-up: as in the paper, or to zero at max_steps, or not."""
-    learning_rate: float | None = Field(None, gt=0)
+    learning_rate: float | None = Field(default=None, gt=0)
     """Highest rate, reached at the end of warm-up; the paper's (d_model * warmup)^-0.5 if unset."""
-    warmup_steps: int = Field(4000, ge=1)
+    warmup_steps: int = Field(default=4000, ge=1)
     """Updates during which the rate rises."""
-    adam_beta_1: float = Field(0.9, ge=0, lt=1)
-    adam_beta_2: float = Field(0.98, ge=0, lt=1)
-    adam_epsilon: float = Field(1e-9, gt=0)
-    weight_decay: float = Field(0.0, ge=0)
+    adam_beta_1: float = Field(default=0.9, ge=0, lt=1)
+    adam_beta_2: float = Field(default=0.98, ge=0, lt=1)
+    adam_epsilon: float = Field(default=1e-9, gt=0)
+    weight_decay: float = Field(default=0.0, ge=0)
     """Decoupled weight decay (AdamW); the paper has none."""
-    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    label_smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Probability taken from the true piece and spread over the vocabulary."""
-    clip_norm: float | None = Field(None, gt=0)
+    clip_norm: float | None = Field(default=None, gt=0)
     """Largest norm of the gradient; not in the paper."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """auto measures at the start which is faster on this processor."""
-    validate_every_steps: int | None = Field(None, ge=1)
+    validate_every_steps: int | None = Field(default=None, ge=1)
     """Updates between validations; once an epoch if unset."""
-    validation_sentences: int = Field(200, ge=0)
+    validation_sentences: int = Field(default=200, ge=0)
     """Validation sentences translated for BLEU and chrF each time; 0 for the loss alone."""
-    patience: int | None = Field(None, ge=1)
+    patience: int | None = Field(default=None, ge=1)
     """Stop after so many validations without a new best."""
     best_metric: Literal["loss", "bleu", "chrf"] = "loss"
     """What decides which weights are the best ones."""
-    checkpoint_every_steps: int = Field(500, ge=1)
+    checkpoint_every_steps: int = Field(default=500, ge=1)
     """Updates between checkpoints; one is also written at each validation."""
-    average_checkpoints: int = Field(5, ge=1)
+    average_checkpoints: int = Field(default=5, ge=1)
     """Validations whose weights are averaged at the end."""

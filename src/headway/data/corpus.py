@@ -40,7 +40,7 @@ def read_lines(path: StrPath) -> Iterator[str]:
             line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
             if not line:
                 return  # the file holds a byte order mark and nothing else
-            yield _decode(line.removesuffix(b"\n"), path=path, number=number)
+            yield decode_line(line.removesuffix(b"\n"), path=path, number=number)
 
 
 def read_parallel(source_path: StrPath, target_path: StrPath) -> list[Pair]:
@@ -140,7 +140,7 @@ def _readable(path: StrPath, *, decompress: bool = True) -> Iterator[IO[bytes]]:
         ) from error
 
 
-def _decode(line: bytes, *, path: StrPath, number: int) -> str:
+def decode_line(line: bytes, *, path: StrPath, number: int) -> str:
     """Return the text of one line, or say where it stops being UTF-8."""
     try:
         return line.decode("utf-8")

@@ -34,6 +34,16 @@ class SearchOptions:
                 f"beam_size is {self.beam_size}, but must be at least 1.",
                 "1 is greedy search, 4 the paper's beam.",
             )
+        if not self.length_penalty >= 0:
+            raise ConfigError(
+                f"length_penalty is {self.length_penalty}, but must be at least 0.",
+                "0 ranks by probability alone; the paper has 0.6.",
+            )
+        if self.prefixes is not None and len(self.prefixes) != len(self.max_lengths):
+            raise ConfigError(
+                f"There are {len(self.prefixes)} prefixes for {len(self.max_lengths)} sentences.",
+                "Give one for each; an empty one forces nothing.",
+            )
         if not 1 <= self.n_best <= self.beam_size:
             raise ConfigError(
                 f"n_best is {self.n_best}, but must be from 1 to beam_size {self.beam_size}.",
@@ -64,9 +74,7 @@ def _only_choice(sentence: int, step: int, options: SearchOptions) -> int | None
     return END_ID if step >= options.max_lengths[sentence] else None
 
 
-def _restrict(
-    log_probs: Float[Tensor, "R V"], only: Sequence[int | None]
-) -> Float[Tensor, "R V"]:
+def _restrict(log_probs: Float[Tensor, "R V"], only: Sequence[int | None]) -> Float[Tensor, "R V"]:
     restricted = log_probs.clone()
     restricted[:, NEVER_CHOSEN] = -math.inf
     for row, choice in enumerate(only):

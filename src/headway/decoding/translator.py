@@ -1,5 +1,6 @@
 """The Translator: sentences in, translations out, in order and independent of batching."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,13 +57,8 @@ class Translator:
         self.device = next(bundle.model.parameters()).device
         self.engine = ReferenceEngine(bundle.model)
 
-    @classmethod
-    def from_path(cls, path: str | Path, device: str = "auto") -> "Translator":
-        """Load a bundle, or the bundle of a run."""
-        return cls(load_bundle(path, resolve_device(device)))
-
     @overload
-    def translate(
+    def translate(  # pyright: ignore[reportOverlappingOverload]
         self,
         text: str,
         *,
@@ -102,6 +98,7 @@ class Translator:
         speed and memory, not the result.
         """
         sentences = [text] if isinstance(text, str) else list(text)
+        _check_request(sentences, beam_size, n_best, batch_tokens)
         prefixes = _one_each(prefix, len(sentences))
         defaults = self.bundle.decoding
         search = _Search(
@@ -120,12 +117,23 @@ class Translator:
 
     def _parts(self, sentence: str) -> list[list[int]]:
         ids = self.bundle.source_tokenizer.encode(sentence)
-        return split_long(
-            ids, self.bundle.source_tokenizer.pieces(ids), self.bundle.decoding.max_source_pieces
-        )
+        longest = min(self.bundle.decoding.max_source_pieces, self._position_limit())
+        return split_long(ids, self.bundle.source_tokenizer.pieces(ids), longest)
+
+    def _position_limit(self) -> int:
+        """Return how many pieces fit beside the start or end symbol: a learned table has an end."""
+        config = self.bundle.config
+        return config.max_positions - 1 if config.positions == "learned" else sys.maxsize
 
     def _prefix_ids(self, prefix: str) -> list[int]:
-        return self.bundle.target_tokenizer.encode(prefix)
+        ids = self.bundle.target_tokenizer.encode(prefix)
+        if len(ids) > self._position_limit():
+            raise ConfigError(
+                f"A prefix has {len(ids)} pieces, but the model has positions for "
+                f"{self._position_limit()}.",
+                "Shorten the prefix.",
+            )
+        return ids
 
     def _search_all(
         self,
@@ -164,7 +172,10 @@ class Translator:
         )
         extra = self.bundle.decoding.max_extra_pieces
         options = SearchOptions(
-            max_lengths=[max(len(ids) + extra, len(prefix)) for ids, prefix in jobs],
+            max_lengths=[
+                min(max(len(ids) + extra, len(prefix)), self._position_limit())
+                for ids, prefix in jobs
+            ],
             beam_size=search.beam_size,
             length_penalty=search.length_penalty,
             n_best=search.n_best,
@@ -199,7 +210,7 @@ class Translator:
     def _as_text(self, parts: list[Hypothesis]) -> ScoredText:
         tokenizer = self.bundle.target_tokenizer
         return ScoredText(
-            " ".join(tokenizer.decode(part.ids) for part in parts),
+            " ".join(filter(None, (tokenizer.decode(part.ids) for part in parts))),
             sum(part.score for part in parts),
             sum(part.log_prob for part in parts),
             tuple(piece for part in parts for piece in tokenizer.pieces(part.ids)),
@@ -211,6 +222,14 @@ class _Search:
     beam_size: int
     length_penalty: float
     n_best: int
+
+
+def load(path: str | Path, device: str = "auto") -> Translator:
+    """Load a bundle, or the bundle of a run, and make a translator of it.
+
+    device: auto, cpu, cuda or mps. Raises BundleError when the bundle is damaged.
+    """
+    return Translator(load_bundle(path, resolve_device(device)))
 
 
 def resolve_device(name: str) -> str:
@@ -228,6 +247,21 @@ def resolve_device(name: str) -> str:
             f"Choose auto or one of: {', '.join(available)}.",
         )
     return name
+
+
+def _check_request(
+    sentences: list[str], beam_size: int | None, n_best: int, batch_tokens: int
+) -> None:
+    numbers = {"beam_size": beam_size, "n_best": n_best, "batch_tokens": batch_tokens}
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise ConfigError(f"{name} is {number}, but must be at least 1.", f"Raise {name}.")
+    for index, sentence in enumerate(sentences):
+        if not isinstance(sentence, str):
+            raise ConfigError(
+                f"Sentence {index} (counted from 0) is a {type(sentence).__name__}, not text.",
+                "Give one string, or an iterable of strings.",
+            )
 
 
 def _one_each(prefix: str | Sequence[str] | None, count: int) -> list[str]:

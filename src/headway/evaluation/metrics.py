@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from headway.errors import ConfigError, DataError, suggest
 
@@ -50,17 +52,22 @@ def score_texts(
         )
     if not references:
         raise DataError("There is nothing to score.", "Give at least one sentence.")
-    unknown = [name for name in metrics if name not in METRICS]
-    if unknown:
-        raise ConfigError(f"There is no metric '{unknown[0]}'.", suggest(unknown[0], METRICS))
+    check_metrics(metrics, tokenize)
     return [METRICS[name](hypotheses, references, tokenize) for name in metrics]
 
 
-def _bleu(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
+def check_metrics(metrics: Sequence[str], tokenize: str = "13a") -> None:
+    """Raise ConfigError for an unknown metric or tokenization, so that no work is lost to it."""
+    for name in metrics:
+        if name not in METRICS:
+            raise ConfigError(f"There is no metric '{name}'.", suggest(name, METRICS))
     if tokenize not in BLEU.TOKENIZERS:
         raise ConfigError(
             f"sacreBLEU has no tokenization '{tokenize}'.", suggest(tokenize, BLEU.TOKENIZERS)
         )
+
+
+def _bleu(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
     # `force` only silences a warning about text that looks tokenized; the signature says it.
     metric = BLEU(tokenize=tokenize, force=tokenize == "none")
     score = metric.corpus_score(hypotheses, [references])
@@ -84,17 +91,13 @@ def _exact(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) 
     return Score("exact", equal / len(references), "share of equal lines")
 
 
-def _word_error_rate(
-    hypotheses: Sequence[str], references: Sequence[str], tokenize: str
-) -> Score:
+def _word_error_rate(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
     errors = words = 0
     for hypothesis, reference in zip(hypotheses, references, strict=True):
         errors += edit_distance(hypothesis.split(), reference.split())
         words += len(reference.split())
     value = errors / words if words else float(errors > 0)
-    return Score(
-        "wer", value, "word edits / reference words|split:space", higher_is_better=False
-    )
+    return Score("wer", value, "word edits / reference words|split:space", higher_is_better=False)
 
 
 def edit_distance(hypothesis: Sequence[str], reference: Sequence[str]) -> int:

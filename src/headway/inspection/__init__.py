@@ -1,0 +1,1 @@
+"""Look inside: the named intermediates of a pass, and figures of them."""

@@ -24,7 +24,8 @@ def scaled_dot_product_attention(
     mask: broadcasts to the scores `(*B, T, S)`, True = may attend. A masked position gets weight
     exactly 0; a query with nothing to attend to gets weights and output of zeros.
     """
-    _check_attention_shapes(q, k, v, mask)
+    _check_attention_shapes(q, k, v)
+    check_mask(mask, (*q.shape[:-1], k.size(-2)))
     scores = q @ k.mT / math.sqrt(q.size(-1))  # (*B, T, S)
     weights = masked_softmax(mask_scores(scores, mask), mask)
     return weights @ v, weights
@@ -58,11 +59,13 @@ def fused_attention(
     dropout: float = 0.0,
 ) -> Float[Tensor, "*B T d_v"]:
     """Compute equation 1 with PyTorch's fused kernel, which never holds the weights."""
-    output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
     if mask is None:
-        return output
-    # Kernels differ in what an empty row gives (zeros, NaN or an average): ours is zeros.
-    return output.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
+    # Kernels differ in what an empty row and its gradient are (zeros, NaN or an average). So here
+    # it attends to everything, and the result, with its gradient, is replaced by zeros.
+    empty = ~mask.any(dim=-1, keepdim=True)
+    output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask | empty, dropout_p=dropout)
+    return output.masked_fill(empty, 0.0)
 
 
 class MultiHeadAttention(nn.Module):
@@ -87,6 +90,8 @@ class MultiHeadAttention(nn.Module):
         dropout: on the weights, 0 in the paper.
         """
         super().__init__()
+        _check_positive(d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
+        self.d_model = d_model
         self.d_k = _head_width(d_model, num_heads) if d_k is None else d_k
         self.d_v = _head_width(d_model, num_heads) if d_v is None else d_v
         self.num_heads = num_heads
@@ -107,13 +112,18 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B T d_model"]:
         """Let each query gather from the values; mask broadcasts to (B, H, T, S).
 
+        mask: has two axes (T, S) or all four; three would leave open which of B and H is missing.
         cache: keys and values of earlier steps; `key` and `value` then hold the newest only.
         """
+        self._check_inputs(query, key, value)
         q = self._split("q", self.w_q(query))  # (B, H, T, d_k)
         if cache is None:
             k, v = self.project(key, value)  # (B, H, S, d_k), (B, H, S, d_v)
         else:
             k, v = cache.update(lambda: self.project(key, value))
+        if mask is not None:
+            _check_axes(mask)
+            check_mask(mask, (*q.shape[:-1], k.size(-2)))
         if not listening() and use_fused_kernel(q, k):
             heads = fused_attention(q, k, v, mask, self.dropout if self.training else 0.0)
         else:
@@ -140,9 +150,20 @@ class MultiHeadAttention(nn.Module):
         weights = probe(self, "weights", masked_softmax(masked_scores, mask))
         return probe(self, "heads", dropout(weights, self.dropout, self.training) @ v)
 
-    def _split(
-        self, name: str, projected: Float[Tensor, "B L width"]
-    ) -> Float[Tensor, "B H L d"]:
+    def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            if x.dim() != 3 or x.size(-1) != self.d_model:
+                raise ConfigError(
+                    f"{name} has shape {tuple(x.shape)}, but must be (B, L, {self.d_model}).",
+                    "Give a batch, if only of one, of the width that the module was made for.",
+                )
+        if key.size(1) != value.size(1):
+            raise ConfigError(
+                f"There are {key.size(1)} keys and {value.size(1)} values; each key needs one.",
+                "Give keys and values of the same length.",
+            )
+
+    def _split(self, name: str, projected: Float[Tensor, "B L width"]) -> Float[Tensor, "B H L d"]:
         projected = probe(self, f"projected_{name}", projected)
         split = projected.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, L, d)
         return probe(self, name, split)
@@ -153,9 +174,13 @@ def use_fused_kernel(q: Tensor, k: Tensor) -> bool:
     return q.device.type != "cpu"
 
 
+def _check_positive(**sizes: int | None) -> None:
+    for name, size in sizes.items():
+        if size is not None and size < 1:
+            raise ConfigError(f"{name} is {size}, but must be at least 1.", f"Set {name} to more.")
+
+
 def _head_width(d_model: int, num_heads: int) -> int:
-    if num_heads < 1:
-        raise ConfigError(f"num_heads is {num_heads}, but must be at least 1.")
     if d_model % num_heads:
         above = d_model + num_heads - d_model % num_heads
         raise ConfigError(
@@ -166,7 +191,7 @@ def _head_width(d_model: int, num_heads: int) -> int:
     return d_model // num_heads
 
 
-def _check_attention_shapes(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
+def _check_attention_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
     if q.size(-1) != k.size(-1):
         raise ConfigError(
             f"Queries have width {q.size(-1)} and keys {k.size(-1)}; both must be d_k.",
@@ -177,8 +202,32 @@ def _check_attention_shapes(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
             f"There are {k.size(-2)} keys and {v.size(-2)} values; each key needs one value.",
             "Give keys and values of the same length.",
         )
-    if mask is not None and mask.dtype != torch.bool:
+
+
+def check_mask(mask: Tensor | None, shape: tuple[int, ...]) -> None:
+    """Refuse a mask that is not boolean or does not broadcast to the scores' shape."""
+    if mask is None:
+        return
+    if mask.dtype != torch.bool:
         raise ConfigError(
             f"The mask has type {mask.dtype}, but must be boolean with True = may attend.",
-            "Convert it, for instance with `mask == 1` or `mask == 0`.",
+            "Convert it: `mask == 1` where 1 meant attend, `mask == 0` where it meant hide.",
+        )
+    # The axes that a mask lacks always broadcast.
+    backwards = zip(mask.shape[::-1], shape[::-1], strict=False)
+    fits = all(size in (1, wanted) for size, wanted in backwards)
+    if mask.dim() > len(shape) or not fits:
+        raise ConfigError(
+            f"The mask has shape {tuple(mask.shape)}, which does not broadcast to the scores "
+            f"{tuple(shape)}: rows are queries, columns are keys.",
+            "Make it with padding_mask, look_ahead_mask or target_mask of headway.model.masks.",
+        )
+
+
+def _check_axes(mask: Tensor) -> None:
+    if mask.dim() == 3:
+        raise ConfigError(
+            f"The mask has three axes, {tuple(mask.shape)}; the scores of several heads have four, "
+            "(B, H, T, S).",
+            "For one mask a sentence use mask[:, None], for one a head mask[None].",
         )

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from headway.errors import ConfigError
+
 
 def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tensor, "*shape"]:
     """Zero each number with probability p while training and scale the rest by 1 / (1 - p).
@@ -16,6 +18,8 @@ def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tenso
     """
     if not training or p == 0.0:
         return x
+    if not 0.0 < p < 1.0:
+        raise ConfigError(f"Dropout is {p}, but must be from 0 to below 1.", "The paper has 0.1.")
     if x.device.type != "cpu":
         return F.dropout(x, p)
     return _SharedDrawDropout.apply(x, p)  # type: ignore[no-any-return]
@@ -36,9 +40,10 @@ class _SharedDrawDropout(torch.autograd.Function):
 
 def _keep_mask(x: Tensor, p: float) -> Tensor:
     """Draw 0 or 1 / (1 - p) for every element of x."""
-    dropped = round(p * 65536)
+    dropped = min(round(p * 65536), 65535)
     count = x.numel()
-    draws = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    draws = torch.empty((count + 3) // 4, dtype=torch.int64, device=x.device)
+    draws.random_(-(2**63), None)
     # Each 64-bit draw is four 16-bit ones, uniform from -32768 to 32767.
     keep = draws.view(torch.int16)[:count].view(x.shape) >= dropped - 32768
     return keep.to(x.dtype).mul_(65536 / (65536 - dropped))

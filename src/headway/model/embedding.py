@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from headway.errors import ConfigError
 from headway.model.dropout import dropout
 from headway.model.positional_encoding import (
     LearnedPositionalEncoding,
@@ -29,7 +30,14 @@ class TokenEmbedding(nn.Module):
 
     def forward(self, ids: Int[Tensor, "B L"]) -> Float[Tensor, "B L d_model"]:
         """Return the rows of the table."""
-        return F.embedding(ids, self.weight)
+        try:
+            return F.embedding(ids, self.weight)
+        except IndexError:  # On a CPU only: a GPU would have to stop and wait for the answer.
+            raise ConfigError(
+                f"The ids go from {int(ids.min())} to {int(ids.max())}, but the vocabulary has "
+                f"pieces 0 to {self.weight.size(0) - 1}.",
+                "Use the tokenizer that belongs to this model.",
+            ) from None
 
 
 class InputEmbedding(nn.Module):

@@ -59,10 +59,10 @@ class SinusoidalPositionalEncoding(nn.Module):
 
     def forward(self, length: int, start: int = 0) -> Float[Tensor, "L d_model"]:
         """Return the encodings of positions start to start + length - 1."""
-        if start + length > self.table.size(0):
-            size = 2 ** math.ceil(math.log2(start + length))
-            self.table = self._make(size)
-        return self.table[start : start + length]
+        table = self.table  # one look: another thread may put a longer or shorter one in place
+        if start + length > table.size(0):
+            table = self.table = self._make(2 ** math.ceil(math.log2(start + length)))
+        return table[start : start + length]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Compute the table anew in its new type and place: a rounded one would stay rounded."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 class Listener(Protocol):
     """What receives the named intermediates of a pass."""
 
-    def __call__(self, module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+    def __call__(self, module: nn.Module, name: str, tensor: Tensor, /) -> Tensor:
         """Receive one intermediate; return the tensor to go on with."""
         ...
 

@@ -1,11 +1,12 @@
 """Add & Norm (sections 3.1 and 5.4): the frame around every sub-layer."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from headway.errors import ConfigError
 from headway.model.dropout import dropout
 from headway.model.probe import probe
 
@@ -28,6 +29,11 @@ class Residual(nn.Module):
     ) -> None:
         """Make the LayerNorm; dropout is on the sub-layer's output, before the addition."""
         super().__init__()
+        if norm_position not in get_args(NormPosition):
+            raise ConfigError(
+                f"There is no norm position '{norm_position}'.",
+                "Use 'post', as in the paper, or 'pre'.",
+            )
         self.norm = nn.LayerNorm(d_model, eps=norm_epsilon)
         self.dropout = dropout
         self.norm_position: NormPosition = norm_position

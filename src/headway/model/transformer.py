@@ -82,6 +82,7 @@ class Transformer(nn.Module):
         self, source_ids: Int[Tensor, "B S"], target_ids: Int[Tensor, "B T"]
     ) -> Float[Tensor, "B T d_model"]:
         """Return the decoder's output, before the projection to the vocabulary."""
+        _check_ids(source_ids, target_ids)
         source_mask = probe(self, "source_mask", padding_mask(source_ids, self.pad_id))
         memory = self.encode(source_ids, source_mask)
         return self.decode(target_ids, memory, source_mask)
@@ -113,6 +114,21 @@ class Transformer(nn.Module):
             )
         embedded = self.target_embedding(target_ids, cache.length)
         return self.decoder(embedded, memory, None, source_mask, cache)
+
+
+def _check_ids(source_ids: Tensor, target_ids: Tensor) -> None:
+    for name, ids in (("source_ids", source_ids), ("target_ids", target_ids)):
+        if ids.dim() != 2 or ids.is_floating_point():
+            raise ConfigError(
+                f"{name} have shape {tuple(ids.shape)} and type {ids.dtype}, but must be integers "
+                "of shape (B, L).",
+                "Give a batch of ids, if only of one sentence: `torch.tensor([ids])`.",
+            )
+    if source_ids.size(0) != target_ids.size(0):
+        raise ConfigError(
+            f"There are {source_ids.size(0)} source and {target_ids.size(0)} target sentences.",
+            "Give one target for each source.",
+        )
 
 
 def _vocabulary_tables(

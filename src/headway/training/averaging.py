@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from headway.bundle import model_tensors, write_atomically
-from headway.errors import RunError
+from headway.bundle import model_tensors
+from headway.training.tensor_file import read_tensors, write_tensors
 
 
 def snapshot_path(folder: Path, step: int) -> Path:
@@ -19,14 +17,7 @@ def snapshot_path(folder: Path, step: int) -> Path:
 
 def save_snapshot(folder: Path, step: int, model: nn.Module) -> None:
     """Keep the weights of this step for the average."""
-    path = snapshot_path(folder, step)
-    try:
-        write_atomically(path, save(model_tensors(model)))
-    except OSError as error:
-        raise RunError(
-            f"The weights {path} cannot be written ({error.strerror or error}).",
-            "The last checkpoint is unchanged: free some space and continue with --resume.",
-        ) from error
+    write_tensors(snapshot_path(folder, step), model_tensors(model))
 
 
 def prune_snapshots(folder: Path, keep: Sequence[int]) -> None:
@@ -41,15 +32,7 @@ def average_snapshots(folder: Path, steps: Sequence[int]) -> dict[str, Tensor]:
     """Return the mean of the weights of these steps, summed in float64."""
     sums: dict[str, Tensor] = {}
     for step in steps:
-        for name, tensor in _load(snapshot_path(folder, step)).items():
+        tensors, _ = read_tensors(snapshot_path(folder, step))
+        for name, tensor in tensors.items():
             sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
     return {name: (total / len(steps)).to(torch.float32) for name, total in sums.items()}
-
-
-def _load(path: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise RunError(
-            f"The weights {path} cannot be read ({error}).", "Continue the run with --resume."
-        ) from None

@@ -8,14 +8,14 @@ from headway.config.run import RunConfig
 def write_card(config: RunConfig, report: dict[str, Any]) -> str:
     """Return Markdown with data, licence, scores with signatures, and how it was trained."""
     data, recipe = config.data, config.recipe
-    title = recipe.name or f"{data.source_language} to {data.target_language}"
+    title = recipe.name or " to ".join(data.languages)
     lines = [f"# {title}", ""]
     if recipe.description:
         lines += [recipe.description, ""]
     lines += [
         "| | |",
         "|---|---|",
-        f"| languages | {data.source_language} → {data.target_language} |",
+        f"| languages | {' → '.join(data.languages)} |",
         f"| training text | {data.source} {data.target} |".replace("  ", " "),
         f"| origin of the text | {recipe.data_source or 'not stated'} |",
         f"| licence of the text | {recipe.licence or 'not stated'} |",

@@ -1,11 +1,9 @@
 """The state of a training, so that it continues bit for bit after any stop.
 
 One file holds all of it: weights, optimizer, random generators, position in the data, best score.
-It is a safetensors file; what is not a tensor is JSON in its header. It is replaced in one step,
-so there is always a whole one.
+It is replaced in one step, so there is always a whole one.
 """
 
-import json
 import random
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
-from headway.bundle import model_tensors, set_model_tensors, write_atomically
+from headway.bundle import model_tensors, set_model_tensors
 from headway.errors import BundleError, RunError
+from headway.training.tensor_file import read_tensors, write_tensors
 
 _MODEL, _OPTIMIZER, _RANDOM = "model/", "optimizer/", "random/"
 
@@ -54,39 +51,21 @@ def save_checkpoint(
     tensors = {_MODEL + name: tensor for name, tensor in model_tensors(model).items()}
     for index, values in state["state"].items():
         for key, value in values.items():
-            tensors[f"{_OPTIMIZER}{index}/{key}"] = value.detach().cpu().contiguous()
+            tensors[f"{_OPTIMIZER}{index}/{key}"] = value
     tensors |= {_RANDOM + name: value for name, value in _random_tensors().items()}
-    header = {
-        "progress": json.dumps(asdict(progress)),
-        "python_random": json.dumps(random.getstate()),
-        "numpy_random": json.dumps(_numpy_state()),
+    values = {
+        "progress": asdict(progress),
+        "python_random": random.getstate(),
+        "numpy_random": _numpy_state(),
     }
-    try:
-        write_atomically(path, save(tensors, metadata=header))
-    except OSError as error:
-        raise RunError(
-            f"The checkpoint {path} cannot be written ({error.strerror or error}).",
-            "The last good one is unchanged: free some space and continue with --resume.",
-        ) from error
+    write_tensors(path, tensors, values)
 
 
-def load_checkpoint(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
-) -> Progress:
+def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
     """Set weights, optimizer and random generators to those of the file; return the progress."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            header = file.metadata()
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
-        raise RunError(
-            f"There is no checkpoint {path}.", "Start the run without --resume."
-        ) from None
-    except (SafetensorError, OSError) as error:
-        raise RunError(
-            f"The checkpoint {path} cannot be read ({error}).",
-            "Restore it from a copy, or start the run again in another folder.",
-        ) from None
+    tensors, values = read_tensors(path)
+    if "progress" not in values:
+        raise RunError(f"{path} is not a checkpoint.", "Restore last.safetensors from a copy.")
     try:
         set_model_tensors(model, _below(_MODEL, tensors))
     except BundleError as error:
@@ -95,8 +74,8 @@ def load_checkpoint(
             "Continue with the configuration that the run began with.",
         ) from None
     _set_optimizer(optimizer, _below(_OPTIMIZER, tensors))
-    _set_random(_below(_RANDOM, tensors), header)
-    return Progress(**json.loads(header["progress"]))
+    _set_random(_below(_RANDOM, tensors), values)
+    return Progress(**values["progress"])
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -129,12 +108,12 @@ def _numpy_state() -> list[Any]:
     return [name, np.asarray(keys).tolist(), position, has_gauss, gauss]
 
 
-def _set_random(tensors: dict[str, Tensor], header: dict[str, str]) -> None:
+def _set_random(tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
     torch.set_rng_state(tensors["cpu"])
     for index in range(torch.cuda.device_count()):
         if f"cuda{index}" in tensors:
             torch.cuda.set_rng_state(tensors[f"cuda{index}"], index)
-    version, internal, gauss = json.loads(header["python_random"])
+    version, internal, gauss = values["python_random"]
     random.setstate((version, tuple(internal), gauss))
-    name, keys, *rest = json.loads(header["numpy_random"])
+    name, keys, *rest = values["numpy_random"]
     np.random.set_state((name, np.array(keys, dtype=np.uint32), *rest))

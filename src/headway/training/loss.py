@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 
 class LossSums(NamedTuple):
@@ -68,8 +69,8 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         dtype = torch.get_autocast_dtype(device) if lowered else weight.dtype
         hidden_low, weight_low = hidden.to(dtype), weight.to(dtype)
         bias_low = None if bias is None else bias.to(dtype)
-        loss = hidden.new_zeros((), dtype=torch.float64)
-        nll = hidden.new_zeros((), dtype=torch.float64)
+        loss = hidden.new_zeros((), dtype=_sum_dtype(hidden))
+        nll = torch.zeros_like(loss)
         grad_hidden = torch.empty_like(hidden_low) if differentiate else None
         grad_weight = torch.zeros_like(weight) if differentiate else None
         grad_bias = torch.zeros_like(bias) if differentiate and bias is not None else None
@@ -99,7 +100,8 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         return loss, nll
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+    @once_differentiable
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         grad_hidden, grad_weight, grad_bias = ctx.saved_tensors
         scale = grad_outputs[0]
         return (
@@ -116,17 +118,21 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
 def _summed(
     log_probs: Tensor, labels: Tensor, smoothing: float, pad_id: int
 ) -> tuple[Tensor, Tensor]:
-    """Sum the smoothed and the plain loss; in float64, since sums of thousands lose digits."""
+    """Sum the smoothed and the plain loss over the real rows."""
+    wide = _sum_dtype(log_probs)
     real = labels != pad_id
     nll = -log_probs.gather(1, labels[:, None])[:, 0]
     uniform = -(log_probs.sum(-1) - log_probs[:, pad_id]) / (log_probs.size(-1) - 1)
     loss = (1 - smoothing) * nll + smoothing * uniform
-    return (loss * real).sum(dtype=torch.float64), (nll * real).sum(dtype=torch.float64)
+    return (loss * real).sum(dtype=wide), (nll * real).sum(dtype=wide)
 
 
-def _logit_gradient(
-    log_probs: Tensor, labels: Tensor, smoothing: float, pad_id: int
-) -> Tensor:
+def _sum_dtype(like: Tensor) -> torch.dtype:
+    """Return float64, since sums of thousands lose digits; Apple's GPUs do not have it."""
+    return torch.float32 if like.device.type == "mps" else torch.float64
+
+
+def _logit_gradient(log_probs: Tensor, labels: Tensor, smoothing: float, pad_id: int) -> Tensor:
     """Return softmax minus the smoothed target, in the memory of log_probs."""
     share = smoothing / (log_probs.size(-1) - 1)
     padding_share = log_probs[:, pad_id].exp()

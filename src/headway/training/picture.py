@@ -1,8 +1,12 @@
 """The loss over the steps, as a picture."""
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+
+from headway.bundle import write_atomically
+from headway.training.run_folder import writing
 
 
 def draw_losses(metrics: Path, picture: Path, say: Callable[[str], None]) -> None:
@@ -32,4 +36,7 @@ def draw_losses(metrics: Path, picture: Path, say: Callable[[str], None]) -> Non
     axes.set_ylabel("loss per target piece (nats)")
     axes.grid(alpha=0.3)
     axes.legend()
-    figure.savefig(picture, dpi=144)
+    image = io.BytesIO()
+    figure.savefig(image, format=picture.suffix.removeprefix("."), dpi=144)
+    with writing(picture):
+        write_atomically(picture, image.getvalue())

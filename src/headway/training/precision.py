@@ -26,8 +26,10 @@ def choose_precision(wanted: str, device: torch.device) -> str:
             times.append(_time_product(dtype))
             if round_number == 0:
                 times.clear()  # the first product of a type also prepares its kernel
-    return "bfloat16" if min(seconds[torch.bfloat16]) * 1.5 < min(seconds[torch.float32]) else (
-        "float32"
+    return (
+        "bfloat16"
+        if min(seconds[torch.bfloat16]) * 1.5 < min(seconds[torch.float32])
+        else ("float32")
     )
 
 

@@ -7,11 +7,13 @@ import torch
 
 from headway.bundle import Bundle
 from headway.config.data import DataConfig, TokenizerConfig
+from headway.config.model import Architecture
 from headway.config.run import RunConfig
 from headway.data.cleaning import CleaningReport, CleaningRules, EncodedPair, clean
 from headway.data.corpus import Pair, fingerprint, read_pairs
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.errors import ConfigError
+from headway.evaluation.metrics import score_texts
 from headway.model.transformer import Transformer
 
 
@@ -47,17 +49,19 @@ def read_texts(data: DataConfig) -> Texts:
             )
     folder = Path(data.directory)
     files = [data.source, data.target, data.valid_source, data.valid_target]
-    train = _read(folder, data.source, data.target)
+    train = _read(data, data.source, data.target)
     return Texts(
         train=train,
-        valid=_read(folder, data.valid_source, data.valid_target),
-        test=_read(folder, data.test_source, data.test_target) if data.test_source else [],
+        valid=_read(data, data.valid_source, data.valid_target),
+        test=_read(data, data.test_source, data.test_target) if data.test_source else [],
         checksum=fingerprint([folder / name for name in files if name]),
     )
 
 
-def _read(folder: Path, source: str, target: str) -> list[Pair]:
-    return read_pairs(folder / source, folder / target if target else None)
+def _read(data: DataConfig, source: str, target: str) -> list[Pair]:
+    folder = Path(data.directory)
+    pairs = read_pairs(folder / source, folder / target if target else None)
+    return [Pair(pair.target, pair.source) for pair in pairs] if data.reverse else pairs
 
 
 def build_tokenizers(
@@ -123,6 +127,34 @@ def build_bundle(
         source_tokenizer=source,
         target_tokenizer=target,
         decoding=config.decoding.replace({"max_source_pieces": limit}),
-        source_language=config.data.source_language,
-        target_language=config.data.target_language,
+        source_language=config.data.languages[0],
+        target_language=config.data.languages[1],
     )
+
+
+def check_metrics(config: RunConfig) -> None:
+    """Refuse a metric that validation could not compute, before anything is trained."""
+    training, evaluation = config.training, config.evaluation
+    score_texts(["a"], ["a"], evaluation.metrics, evaluation.bleu_tokenize)
+    if training.best_metric != "loss" and not (
+        training.best_metric in evaluation.metrics and training.validation_sentences
+    ):
+        raise ConfigError(
+            f"best_metric is '{training.best_metric}', but validation does not compute it.",
+            "Add it to evaluation.metrics and set training.validation_sentences above 0.",
+        )
+
+
+def check_positions(architecture: Architecture, encoded: EncodedTexts) -> None:
+    """Refuse text that is longer than a learned table of positions."""
+    if architecture.positions != "learned":
+        return
+    longest = 1 + max(
+        len(ids) for pair in (*encoded.train, *encoded.valid) for ids in pair[:2]
+    )  # the start or end symbol has a position too
+    if longest > architecture.max_positions:
+        raise ConfigError(
+            f"model.max_positions is {architecture.max_positions}, but the longest sentence takes "
+            f"{longest} positions.",
+            f"Raise it to {longest}, or lower data.max_pieces to {architecture.max_positions - 1}.",
+        )

@@ -18,6 +18,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from headway.training.run_folder import writing
 from headway.training.step import StepResult
 
 _EVERY_STEPS = 50
@@ -111,7 +112,7 @@ class Reporter:
 
     def _record(self, **values: Any) -> None:
         if self.metrics is not None:
-            with open(self.metrics, "a", encoding="utf-8") as file:
+            with writing(self.metrics), open(self.metrics, "a", encoding="utf-8") as file:
                 file.write(json.dumps(values, ensure_ascii=False) + "\n")
 
 

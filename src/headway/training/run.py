@@ -1,5 +1,6 @@
 """A whole run: prepare, train, average, score, write the bundles and the report."""
 
+import contextlib
 import dataclasses
 import json
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from headway.training.prepare import (
     Texts,
     build_bundle,
     build_tokenizers,
+    check_metrics,
+    check_positions,
     encode_texts,
     read_texts,
 )
@@ -59,43 +62,42 @@ def train(
 
     resume: continue the run in that folder, bit for bit as if it had not stopped; then the
     configuration may be None. Raises ConfigError, DataError or RunError before the first step
-    where the run could not go well.
+    where the run could not go well; a new run then leaves no folder behind.
     """
     reporter = reporter or Reporter()
     folder = RunFolder(out)
-    if resume:
-        config = folder.resume(config)
-    if config is None:
-        raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
     place = torch.device(resolve_device(device))
-    texts = read_texts(config.data)
-    if not resume:
-        # Before the folder exists, so that a vocabulary that cannot be leaves nothing behind.
-        tokenizers = build_tokenizers(config.tokenizer, texts.train, config.training.seed)
-        folder.begin(config)
-        folder.write_tokenizers(*tokenizers)
-    with folder.locked():
+    with contextlib.ExitStack() as stack:
         if resume:
-            folder.remove_leftovers()
+            config = folder.resume(config)
+            stack.enter_context(folder.locked())
+        elif config is None:
+            raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
+        else:
+            folder.check_free()
+        texts = read_texts(config.data)
+        if resume:
             _check_same_text(folder, texts)
-            tokenizers = folder.read_tokenizers() or build_tokenizers(
-                config.tokenizer, texts.train, config.training.seed
-            )
+        tokenizers = (folder.read_tokenizers() if resume else None) or build_tokenizers(
+            config.tokenizer, texts.train, config.training.seed
+        )
         encoded = encode_texts(texts, *tokenizers, config.data)
         trainer = _build_trainer(config, folder, texts, encoded, tokenizers, place, reporter)
+        if resume:
+            folder.remove_leftovers()
+            folder.write_config(config)
+        else:
+            stack.enter_context(folder.locked())
+            folder.begin(config)
         if folder.checkpoint.exists():
             trainer.resume()
             reporter.say(f"Continuing {folder.path} after step {trainer.progress.step:,}.")
         else:
             _record_start(folder, trainer, texts, encoded, reporter)
-        if not trainer.run():
-            return RunResult(
-                folder.path, False, trainer.progress.step, trainer.progress.seconds, {}
-            )
-        report = _finish(config, folder, trainer, texts, reporter)
-        return RunResult(
-            folder.path, True, trainer.progress.step, trainer.progress.seconds, report
-        )
+        finished = trainer.run()
+        report = _finish(config, folder, trainer, texts, reporter) if finished else {}
+        progress = trainer.progress
+        return RunResult(folder.path, finished, progress.step, progress.seconds, report)
 
 
 def _build_trainer(
@@ -114,14 +116,8 @@ def _build_trainer(
         accumulate=training.accumulate,
         seed=training.seed,
     )
-    stream.epoch(0)  # a pair beyond the budget is an error now, not in the middle of the run
-    if training.best_metric != "loss" and not (
-        training.best_metric in config.evaluation.metrics and training.validation_sentences
-    ):
-        raise ConfigError(
-            f"best_metric is '{training.best_metric}', but validation does not compute it.",
-            "Add it to evaluation.metrics and set training.validation_sentences above 0.",
-        )
+    check_metrics(config)
+    check_positions(config.model, encoded)
     validator = Validator(
         encoded.valid,
         texts.valid[: training.validation_sentences],
@@ -141,12 +137,13 @@ def _record_start(
     encoded: EncodedTexts,
     reporter: Reporter,
 ) -> None:
-    """Say what will be trained on, and write it down."""
-    parameters = sum(p.numel() for p in trainer.bundle.model.parameters())
+    """Say what will be trained on, and write it down with the tokenizers."""
+    bundle = trainer.bundle
+    parameters = sum(p.numel() for p in bundle.model.parameters())
     reporter.say(f"Training text: {encoded.report.summary()}")
     reporter.say(f"Validation text: {encoded.valid_report.summary()}")
     reporter.say(
-        f"{parameters:,} parameters, {trainer.bundle.config.target_vocab_size:,} pieces, "
+        f"{parameters:,} parameters, {bundle.config.target_vocab_size:,} pieces, "
         f"{trainer.progress.precision}, {torch.get_num_threads()} threads"
     )
     folder.write_json(
@@ -158,11 +155,13 @@ def _record_start(
             "parameters": parameters,
         },
     )
+    folder.write_tokenizers(bundle.source_tokenizer, bundle.target_tokenizer)
+    folder.forget_metrics_after(0)  # of an attempt that was killed before its first checkpoint
 
 
 def _check_same_text(folder: RunFolder, texts: Texts) -> None:
     if not folder.data.exists():
-        return  # the run was stopped before it had read its text
+        return  # the run was stopped before it had written down its text
     recorded = json.loads(folder.data.read_text(encoding="utf-8"))["checksum"]
     if recorded != texts.checksum:
         raise RunError(

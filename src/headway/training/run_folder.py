@@ -2,20 +2,20 @@
 
 import fcntl
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headway.bundle import write_atomically
+from headway.bundle import PARTIAL, write_atomically
 from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
 
-# Settings that a continued run may change: they say how long, not what.
+# Settings that a continued run may change: they say how long and from where, not what.
 CHANGEABLE = {
+    ("data", "directory"),
     ("training", "max_steps"),
     ("training", "max_epochs"),
     ("training", "patience"),
@@ -47,32 +47,30 @@ class RunFolder:
         self.averaged = self.path / "averaged"
         self.report = self.path / "report.json"
         self.picture = self.path / "loss.png"
+        self.lock = self.path / ".lock"
+
+    def check_free(self) -> None:
+        """Raise RunError if the folder holds anything already."""
+        if not self.path.exists():
+            return
+        if self.path.is_dir() and all(self._is_scrap(path) for path in self.path.iterdir()):
+            return
+        what = "another run" if self.config.exists() else "something else"
+        raise RunError(
+            f"The folder {self.path} holds {what} already.",
+            "Choose another folder with --out"
+            + (", or continue that run with --resume." if self.config.exists() else "."),
+        )
 
     def begin(self, config: RunConfig) -> None:
-        """Make the folder for a new run; RunError if it holds anything already."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            what = "another run" if self.config.exists() else "something else"
-            raise RunError(
-                f"The folder {self.path} holds {what} already.",
-                "Continue that run with --resume, or choose another folder with --out.",
-            )
-        try:
-            self.checkpoints.mkdir(parents=True)
-            self.write_config(config)
-        except OSError as error:
-            raise RunError(
-                f"The folder {self.path} cannot be made ({error.strerror}).",
-                "Choose another one with --out.",
-            ) from error
+        """Make the folder a run; from now on it can be continued."""
+        self.check_free()
+        self.remove_leftovers()
+        self.write_config(config)
 
     def resume(self, config: RunConfig | None) -> RunConfig:
-        """Return the configuration to continue with; RunError if it would be another run."""
-        if not self.config.exists():
-            raise RunError(
-                f"The folder {self.path} holds no run to continue.",
-                "Check --out, or start without --resume.",
-            )
-        own = load_run_config(self.config)
+        """Return the configuration to continue with; ConfigError if it would be another run."""
+        own = self._own_config()
         if config is None:
             return own
         if difference := _first_difference(own, config):
@@ -80,17 +78,24 @@ class RunFolder:
                 f"This run began with another {difference}.",
                 "Continue with its own configuration, or start another run with --out.",
             )
-        self.write_config(config)
         return config
+
+    def _own_config(self) -> RunConfig:
+        if not self.config.exists():
+            raise RunError(
+                f"The folder {self.path} holds no run to continue.",
+                "Check --out, or start without --resume.",
+            )
+        return load_run_config(self.config)
 
     def write_config(self, config: RunConfig) -> None:
         """Save the resolved configuration."""
-        write_atomically(self.config, dump_run_config(config).encode())
+        self._write(self.config, dump_run_config(config).encode())
 
     def write_tokenizers(self, source: Tokenizer, target: Tokenizer) -> None:
         """Keep the tokenizers, so that a continued run cuts text as it did before."""
-        write_atomically(self.path / "target.model", target.to_bytes())
-        write_atomically(self.path / "source.model", source.to_bytes())
+        self._write(self.path / "target.model", target.to_bytes())
+        self._write(self.path / "source.model", source.to_bytes())
 
     def read_tokenizers(self) -> tuple[Tokenizer, Tokenizer] | None:
         """Return the kept tokenizers, or None when the run was stopped before it had any."""
@@ -102,13 +107,23 @@ class RunFolder:
     def remove_leftovers(self) -> None:
         """Remove files and folders that a killed process was in the middle of writing."""
         for folder in (self.path, self.checkpoints):
-            for path in folder.glob(".*-*"):
+            for path in folder.glob(f".*{PARTIAL}"):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def _is_scrap(self, path: Path) -> bool:
+        """Tell what a process leaves behind that was killed before its run began."""
+        if path == self.checkpoints:
+            return path.is_dir() and not any(path.iterdir())
+        return path == self.lock or (path.name.startswith(".") and path.name.endswith(PARTIAL))
 
     def write_json(self, path: Path, values: dict[str, Any]) -> None:
         """Save a record in one step."""
         text = json.dumps(values, indent=2, ensure_ascii=False)
-        write_atomically(path, f"{text}\n".encode())
+        self._write(path, f"{text}\n".encode())
+
+    def _write(self, path: Path, data: bytes) -> None:
+        with writing(path):
+            write_atomically(path, data)
 
     def forget_metrics_after(self, step: int) -> None:
         """Drop the records of steps that a resumed run is going to repeat."""
@@ -122,12 +137,15 @@ class RunFolder:
                 continue  # the line that the stop cut off
             if record["step"] <= step:
                 kept.append(line + "\n")
-        write_atomically(self.metrics, "".join(kept).encode())
+        self._write(self.metrics, "".join(kept).encode())
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the run, so that no second process trains in the same folder."""
-        with open(self.path / ".lock", "w") as file:
+        """Make the folder and hold it, so that no second process trains in it."""
+        with writing(self.path):
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            file = self.lock.open("a")
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -135,8 +153,19 @@ class RunFolder:
                     f"Another process is training in {self.path}.",
                     "Wait for it, or choose another folder with --out.",
                 ) from None
-            file.write(str(os.getpid()))
             yield
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a full disk or a folder that may not be written to into a RunError."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"{path} cannot be written ({error.strerror or error}).",
+            "Free some space or mend the permissions, then continue with --resume.",
+        ) from error
 
 
 def _first_difference(old: RunConfig, new: RunConfig) -> str | None:

@@ -52,11 +52,10 @@ class Trainer:
 
     def resume(self) -> None:
         """Go back to the last checkpoint; everything after it will be repeated exactly."""
-        self.progress = load_checkpoint(
-            self.folder.checkpoint, self.bundle.model, self.optimizer
-        )
+        self.progress = load_checkpoint(self.folder.checkpoint, self.bundle.model, self.optimizer)
         self.validator.precision = self.progress.precision
         self.folder.forget_metrics_after(self.progress.step)
+        prune_snapshots(self.folder.checkpoints, self.progress.snapshots)
 
     def run(self) -> bool:
         """Train to the end; return False when a signal stopped it at a checkpoint."""
@@ -79,9 +78,12 @@ class Trainer:
                     self._advance(group, result.target_tokens)
                     self.reporter.step(self.progress.step, self.progress.epoch, result)
                     self.progress.seconds = time.perf_counter() - started
-                    self._keep(group, stopping=stop.is_set())
-                    if stop.is_set() and not self._enough():
+                    stopping = stop.is_set()
+                    self._keep(group, stopping=stopping)
+                    if stopping and not self._enough():
                         return False
+                if self.progress.snapshots[-1:] != [self.progress.step]:
+                    self._validate()  # a continued run may have been told to end right here
         finally:
             self.reporter.stop()
         return True
@@ -92,10 +94,7 @@ class Trainer:
         return (
             progress.step >= config.max_steps
             or (config.max_epochs is not None and progress.epoch >= config.max_epochs)
-            or (
-                config.patience is not None
-                and progress.validations_since_best >= config.patience
-            )
+            or (config.patience is not None and progress.validations_since_best >= config.patience)
         )
 
     def _advance(self, group: BatchGroup, target_tokens: int) -> None:

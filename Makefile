@@ -1,0 +1,41 @@
+# The verbs of this project. `make demo` and `make test` are all the set-up there is.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help install demo test lint types check format clean
+
+help:  ## Show this list.
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+install: $(VENV)/.installed  ## Make .venv with the package and its development extras.
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: install  ## Train on the built-in corpus and translate; writes runs/demo.
+	$(BIN)/headway demo --out runs/demo --force
+
+test: install  ## Run all tests.
+	$(BIN)/python -m pytest -n auto --doctest-modules
+
+lint: install  ## Check style and the directions of imports.
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/lint-imports
+
+types: install  ## Check types.
+	$(BIN)/pyright
+
+check: lint types test  ## Everything that CI runs.
+
+format: install  ## Format the code.
+	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests
+
+clean:  ## Remove what can be made again; runs/ stays.
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,68 @@
+"""The table of commands, and what an error looks like to a person."""
+
+import sys
+
+import typer
+
+from headway.cli import demo, evaluate, info, score, train, translate
+
+app = typer.Typer(
+    name="headway",
+    help="Train a Transformer translator from parallel text, look inside it, and ship it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# In the order in which a newcomer needs them.
+app.command("demo")(demo.demo)
+app.command("train")(train.train)
+app.command("translate")(translate.translate)
+app.command("evaluate")(evaluate.evaluate)
+app.command("score")(score.score)
+app.command("info")(info.info)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    """Train a Transformer translator from parallel text, look inside it, and ship it."""
+    if version:
+        from headway import __version__
+
+        print(f"headway {__version__}")
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong call or configuration.
+
+    An error is one line on standard error; `--debug` shows where it came from.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        # Typer itself ends usage errors with 2, Ctrl-C and a closed pipe with 1.
+        app(arguments)
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        sys.exit(_explain(error))
+
+
+def _explain(error: Exception) -> int:
+    from headway.errors import HeadwayError
+
+    if isinstance(error, HeadwayError):
+        return _fail(f"Error: {error}", error.exit_status)
+    return _fail(
+        f"Error: {type(error).__name__}: {error} This is a fault of Headway, or of the machine; "
+        "run it again with --debug to see where.",
+        1,
+    )
+
+
+def _fail(message: str, status: int) -> int:
+    print(" ".join(message.split()), file=sys.stderr)
+    return status

@@ -1,0 +1,71 @@
+"""`headway evaluate`: translate and compare with references."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.cli.options import (
+    AsJson,
+    Beam,
+    Debug,
+    Device,
+    LengthPenalty,
+    Model,
+    Quiet,
+    print_json,
+)
+
+
+def evaluate(
+    model: Model,
+    source: Annotated[Path, typer.Option("--source", help="Text to translate.")],
+    reference: Annotated[Path, typer.Option("--reference", help="The right translations.")],
+    metric: Annotated[
+        str, typer.Option("--metric", help="Any of bleu,chrf,ter,exact,wer.")
+    ] = "bleu,chrf",
+    tokenize: Annotated[
+        str, typer.Option("--tokenize", help="sacreBLEU's; none for tokenized text.")
+    ] = "13a",
+    beam: Beam = None,
+    length_penalty: LengthPenalty = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    device: Device = "auto",
+) -> None:
+    """Score a model on text with references."""
+    import time
+
+    from headway.data.corpus import read_parallel
+    from headway.decoding.translator import load
+    from headway.evaluation.metrics import check_metrics, score_texts
+
+    metrics = [name.strip() for name in metric.split(",")]
+    check_metrics(metrics, tokenize)  # before the work, not after it
+    pairs = read_parallel(source, reference)
+    translator = load(model, device)
+    started = time.perf_counter()
+    translations = translator.translate(
+        [pair.source for pair in pairs], beam_size=beam, length_penalty=length_penalty
+    )
+    seconds = time.perf_counter() - started
+    scores = score_texts(
+        [translation.text for translation in translations],
+        [pair.target for pair in pairs],
+        metrics,
+        tokenize,
+    )
+    if as_json:
+        print_json(
+            {
+                "scores": [score.as_dict() for score in scores],
+                "sentences": len(pairs),
+                "seconds": round(seconds, 2),
+                "split": sum(translation.num_parts > 1 for translation in translations),
+                "incomplete": sum(not translation.complete for translation in translations),
+            }
+        )
+        return
+    for score in scores:
+        print(score)

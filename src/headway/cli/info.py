@@ -1,0 +1,75 @@
+"""`headway info`: what a bundle is."""
+
+from typing import Any
+
+from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
+
+
+def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """Show sizes, vocabulary, training record and checksum of a model."""
+    from headway.bundle import bundle_checksum, find_bundle, load_bundle
+
+    bundle = load_bundle(model)
+    parts = {
+        name: sum(parameter.numel() for parameter in part.parameters())
+        for name, part in bundle.model.named_children()
+    }
+    values: dict[str, Any] = {
+        "bundle": str(find_bundle(model)),
+        "checksum": bundle_checksum(model),
+        "source_language": bundle.source_language,
+        "target_language": bundle.target_language,
+        "parameters": sum(p.numel() for p in bundle.model.parameters()),
+        "parameters_by_part": parts,
+        "tokenizer": {
+            "joint": bundle.joint,
+            "source_kind": bundle.source_tokenizer.kind,
+            "source_pieces": bundle.source_tokenizer.vocabulary_size,
+            "target_kind": bundle.target_tokenizer.kind,
+            "target_pieces": bundle.target_tokenizer.vocabulary_size,
+        },
+        "model": bundle.config.model_dump(),
+        "decoding": bundle.decoding.model_dump(),
+        "record": bundle.record,
+    }
+    if as_json:
+        print_json(values)
+        return
+    _show(values)
+
+
+def _show(values: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    record = values["record"]
+    rows = [
+        ("bundle", values["bundle"]),
+        ("checksum", values["checksum"]),
+        ("languages", f"{values['source_language']} → {values['target_language']}"),
+        ("parameters", f"{values['parameters']:,}"),
+    ]
+    rows += [(f"  {name}", f"{count:,}") for name, count in values["parameters_by_part"].items()]
+    tokenizer = values["tokenizer"]
+    rows.append(
+        (
+            "vocabulary",
+            f"{tokenizer['source_pieces']:,} pieces ({tokenizer['source_kind']}), shared"
+            if tokenizer["joint"]
+            else f"{tokenizer['source_pieces']:,} ({tokenizer['source_kind']}) and "
+            f"{tokenizer['target_pieces']:,} ({tokenizer['target_kind']}) pieces",
+        )
+    )
+    rows += [(name, str(value)) for name, value in values["model"].items() if value is not None]
+    rows += [(f"search: {name}", str(value)) for name, value in values["decoding"].items()]
+    for name in ("steps", "epochs", "target_tokens", "seconds", "seed", "precision", "trained_on"):
+        if name in record:
+            rows.append((f"training: {name}", str(record[name])))
+    for text in ("valid", "test"):
+        for score in record.get(text, []):
+            rows.append((f"{text} {score['name']}", f"{score['value']:.4f}  {score['signature']}"))
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, value in rows:
+        table.add_row(name, value, style=None)
+    console = Console(highlight=False, soft_wrap=True, markup=False)
+    console.print(table)

@@ -1,0 +1,29 @@
+"""Options and arguments that several commands share."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A bundle, or a run that holds one.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")]
+# Read by `main`, which sees the arguments before any command does.
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
+Device = Annotated[
+    str, typer.Option("--device", metavar="auto|cpu|cuda|mps", help="Where to compute.")
+]
+Beam = Annotated[
+    int | None,
+    typer.Option("--beam", min=1, help="Hypotheses kept; 1 is greedy. The model's own if unset."),
+]
+LengthPenalty = Annotated[
+    float | None,
+    typer.Option("--length-penalty", min=0, help="alpha; 0 favours short translations."),
+]
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value on one line."""
+    print(json.dumps(value, ensure_ascii=False, allow_nan=False))

@@ -1,0 +1,44 @@
+"""`headway score`: how probable the model finds given translations."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+
+
+def score(
+    model: Model,
+    source: Annotated[Path, typer.Option("--source", help="Source text.")],
+    target: Annotated[Path, typer.Option("--target", help="Its translations, to be scored.")],
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    device: Device = "auto",
+) -> None:
+    """Print the log-probability of each line, and the perplexity of all."""
+    import sys
+
+    from headway.bundle import load_bundle
+    from headway.data.corpus import read_parallel
+    from headway.decoding.translator import resolve_device
+    from headway.evaluation.scoring import perplexity, score_pairs
+
+    pairs = read_parallel(source, target)
+    bundle = load_bundle(model, resolve_device(device))
+    scores = score_pairs(bundle, [pair.source for pair in pairs], [pair.target for pair in pairs])
+    total = perplexity(scores)
+    if as_json:
+        print_json(
+            {
+                "log_probs": [score.log_prob for score in scores],
+                "pieces": [score.num_pieces for score in scores],
+                "perplexity": total,
+            }
+        )
+        return
+    for line in scores:
+        print(f"{line.log_prob:.6f}")
+    if not quiet:
+        print(f"perplexity {total:.4f} over {len(scores):,} lines", file=sys.stderr)

@@ -1,0 +1,120 @@
+"""The log-probability that a model gives to translations which are there already."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from headway.bundle import Bundle
+from headway.data.batching import Batch, collate, inference_batches
+from headway.data.cleaning import EncodedPair
+from headway.data.tokenizer import PAD_ID
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError, DataError
+
+_ROWS = 256  # positions whose logits exist at the same time
+
+
+@dataclass(frozen=True, slots=True)
+class PairScore:
+    """What a model thinks of one given translation."""
+
+    log_prob: float
+    """Natural logarithm of its probability, end symbol included."""
+    num_pieces: int
+    """Pieces of the target, end symbol included; never 0."""
+
+
+def score_pairs(
+    model: Bundle | Translator,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    batch_tokens: int = 4096,
+) -> list[PairScore]:
+    """Return log P(target | source) of each pair, in order, by teacher forcing.
+
+    A blank side is no special case: it is its end symbol alone. batch_tokens: padded pieces of
+    each side computed together; it changes speed and memory, not the result. The model is left in
+    eval mode.
+    """
+    bundle = model.bundle if isinstance(model, Translator) else model
+    if len(sources) != len(targets):
+        raise DataError(
+            f"There are {len(sources)} sources and {len(targets)} targets.",
+            "Give one target for each source, in the same order.",
+        )
+    pairs = [
+        EncodedPair(source, target, line)
+        for line, (source, target) in enumerate(
+            zip(
+                bundle.source_tokenizer.encode_batch(sources),
+                bundle.target_tokenizer.encode_batch(targets),
+                strict=True,
+            ),
+            start=1,
+        )
+    ]
+    _check_positions(bundle, pairs)
+    log_probs = [0.0] * len(pairs)
+    for rows in inference_batches(
+        [(len(pair.source_ids), len(pair.target_ids)) for pair in pairs],
+        max_tokens=batch_tokens,
+        max_sentences=max(len(pairs), 1),
+    ):
+        batch = collate([pairs[row] for row in rows], rows)
+        for row, log_prob in zip(rows, _log_probs(bundle, batch).tolist(), strict=True):
+            log_probs[row] = log_prob
+    return [
+        PairScore(log_prob, len(pair.target_ids) + 1)
+        for log_prob, pair in zip(log_probs, pairs, strict=True)
+    ]
+
+
+def perplexity(scores: Sequence[PairScore]) -> float:
+    """Return exp(-sum of log-probabilities / number of pieces); lower is better.
+
+    >>> perplexity([PairScore(-3.0, 2), PairScore(-1.0, 2)]) == math.e
+    True
+    """
+    if not scores:
+        raise DataError("There is nothing to score.", "Give at least one pair.")
+    nll = -math.fsum(score.log_prob for score in scores)
+    return math.exp(min(nll / sum(score.num_pieces for score in scores), 700.0))
+
+
+def _check_positions(bundle: Bundle, pairs: Sequence[EncodedPair]) -> None:
+    config = bundle.config
+    if config.positions != "learned":
+        return
+    for pair in pairs:
+        needed = max(len(pair.source_ids), len(pair.target_ids)) + 1
+        if needed > config.max_positions:
+            raise ConfigError(
+                f"Pair {pair.line} takes {needed} positions, but the model has "
+                f"{config.max_positions}.",
+                "Split the sentence, or leave the pair out.",
+            )
+
+
+@torch.inference_mode()
+def _log_probs(bundle: Bundle, batch: Batch) -> Tensor:
+    """Sum the log-probabilities of each row's labels, padding left out."""  # (B,)
+    model = bundle.model.eval()
+    batch = batch.to(next(model.parameters()).device)
+    hidden = model.hidden(batch.source_ids, batch.target_ids).flatten(0, 1)  # (B T, d_model)
+    labels = batch.label_ids.flatten()
+    chosen = torch.cat(
+        [
+            model.output_projection(some_hidden)
+            .float()
+            .log_softmax(dim=-1)
+            .gather(1, some_labels[:, None])[:, 0]
+            for some_hidden, some_labels in zip(
+                hidden.split(_ROWS), labels.split(_ROWS), strict=True
+            )
+        ]
+    )
+    chosen = chosen.masked_fill(labels == PAD_ID, 0.0).view(batch.label_ids.shape)  # (B, T)
+    return chosen.cpu().double().sum(dim=1)

@@ -1,0 +1,92 @@
+"""What a model holds and what a pass costs: parameters (Table 3) and multiply-adds (Table 1)."""
+
+from typing import NamedTuple
+
+from torch import nn
+
+from headway.config.model import ModelConfig
+from headway.model.feed_forward import GATED_ACTIVATIONS
+from headway.model.transformer import Transformer
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Count the trained numbers of a module; a shared table counts once."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def parameter_table(model: Transformer) -> dict[str, int]:
+    """Count the parameters of each part, each shared one in the first part that holds it.
+
+    With one table for source, target and output, `output` is 0 (or V, if it has a bias). The parts
+    sum to `count_parameters(model)`.
+    """
+    parts = {
+        "embedding": [model.source_embedding, model.target_embedding],
+        "encoder": [model.encoder],
+        "decoder": [model.decoder],
+        "output": [model.output_projection],
+    }
+    counted: set[nn.Parameter] = set()
+    table: dict[str, int] = {}
+    for part, modules in parts.items():
+        new = {parameter for module in modules for parameter in module.parameters()} - counted
+        table[part] = sum(parameter.numel() for parameter in new)
+        counted |= new
+    return table
+
+
+class MultiplyAdds(NamedTuple):
+    """Multiplications, each with its addition, of all matrix products in a forward pass."""
+
+    projections: int
+    """W^Q, W^K, W^V and W^O of every attention: O(n d^2) a layer."""
+    attention: int
+    """Q K^T and the weights times V: the O(n^2 d) of Table 1."""
+    feed_forward: int
+    """Both projections of equation 2 (three in a gated variant): O(n d d_ff) a layer."""
+    output: int
+    """The logits: O(n d V)."""
+
+    @property
+    def total(self) -> int:
+        """Return the sum of the four."""
+        return sum(self)
+
+
+def multiply_adds(config: ModelConfig, source_length: int, target_length: int) -> MultiplyAdds:
+    """Count the multiply-adds of one pass over one sentence pair, as in training.
+
+    Both lengths include the start or end symbol. A backward pass costs about twice as much again.
+    Decoding with a cache computes the same products, one row at a time, except that
+    self-attention never looks at the upper half of its scores.
+    """
+    encoder, decoder = config.num_encoder_layers, config.num_decoder_layers
+    source, target = source_length, target_length
+    matrices = 3 if config.activation in GATED_ACTIVATIONS else 2
+    return MultiplyAdds(
+        projections=encoder * _projections(config, source, source)
+        + decoder * (_projections(config, target, target) + _projections(config, target, source)),
+        attention=encoder * _attention(config, source, source)
+        + decoder * (_attention(config, target, target) + _attention(config, target, source)),
+        feed_forward=(encoder * source + decoder * target)
+        * matrices
+        * config.d_model
+        * config.d_ff,
+        output=target * config.d_model * config.target_vocab_size,
+    )
+
+
+def _widths(config: ModelConfig) -> tuple[int, int]:
+    """Return the widths of keys and of values, all heads together."""
+    default = config.d_model // config.num_heads
+    d_k, d_v = config.d_k or default, config.d_v or default
+    return config.num_heads * d_k, config.num_heads * d_v
+
+
+def _projections(config: ModelConfig, queries: int, keys: int) -> int:
+    keys_width, values_width = _widths(config)
+    return config.d_model * (queries + keys) * (keys_width + values_width)
+
+
+def _attention(config: ModelConfig, queries: int, keys: int) -> int:
+    return queries * keys * sum(_widths(config))

@@ -1,0 +1,56 @@
+"""Tensors on disk: one safetensors file, replaced in one step, with a checksum of its content."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from headway.bundle import write_atomically
+from headway.errors import RunError
+
+
+def write_tensors(
+    path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any] | None = None
+) -> None:
+    """Write tensors and plain values; on failure the earlier file stays and RunError says why."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    text = json.dumps(dict(values or {}))
+    header = {"values": text, "checksum": _checksum(tensors, text)}
+    try:
+        write_atomically(path, save(tensors, metadata=header))
+    except OSError as error:
+        raise RunError(
+            f"{path} cannot be written ({error.strerror or error}).",
+            "The last good checkpoint is unchanged: free some space and continue with --resume.",
+        ) from error
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return tensors and values; RunError when the file is missing, cut short or changed."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise RunError(f"{path} cannot be read ({error}).", _DAMAGED) from None
+    text = header.get("values", "")
+    if header.get("checksum") != _checksum(tensors, text):
+        raise RunError(f"{path} has changed since it was written.", _DAMAGED)
+    return tensors, json.loads(text)
+
+
+_DAMAGED = "Restore it from a copy, or start the run again in another folder."
+
+
+def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:
+    total = hashlib.sha256(text.encode())
+    for name, tensor in sorted(tensors.items()):
+        total.update(f"\n{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        total.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return total.hexdigest()
