@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.tokenizer import Tokenizer
-from headway.errors import BundleError, ConfigError
+from headway.errors import BundleError, ConfigError, TokenizerError
 from headway.model.transformer import Transformer
 
 FORMAT = 1
@@ -328,15 +328,18 @@ def _tensors(path: Path, data: bytes) -> dict[str, Tensor]:
 
 
 def _tokenizers(folder: Path, files: dict[str, bytes]) -> tuple[Tokenizer, Tokenizer]:
-    if "tokenizer.model" in files:
-        joint = Tokenizer.from_bytes(files["tokenizer.model"])
-        return joint, joint
-    if "source.model" in files and "target.model" in files:
-        return (
-            Tokenizer.from_bytes(files["source.model"]),
-            Tokenizer.from_bytes(files["target.model"]),
-        )
+    for names in (("tokenizer.model",), ("source.model", "target.model")):
+        if all(name in files for name in names):
+            tokenizers = [_tokenizer(folder / name, files[name]) for name in names]
+            return tokenizers[0], tokenizers[-1]
     raise BundleError(f"{folder} has no tokenizer.", _DAMAGED)
+
+
+def _tokenizer(path: Path, data: bytes) -> Tokenizer:
+    try:
+        return Tokenizer.from_bytes(data)
+    except TokenizerError as error:
+        raise BundleError(f"{path}: {error.message}", _DAMAGED) from None
 
 
 @contextlib.contextmanager

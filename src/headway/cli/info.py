@@ -39,9 +39,6 @@ def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Deb
 
 
 def _show(values: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     record = values["record"]
     rows = [
         ("bundle", values["bundle"]),
@@ -68,8 +65,6 @@ def _show(values: dict[str, Any]) -> None:
     for text in ("valid", "test"):
         for score in record.get(text, []):
             rows.append((f"{text} {score['name']}", f"{score['value']:.4f}  {score['signature']}"))
-    table = Table(show_header=False, box=None, pad_edge=False)
+    width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        table.add_row(name, value, style=None)
-    console = Console(highlight=False, soft_wrap=True, markup=False)
-    console.print(table)
+        print(f"{name:<{width}}  {value}")

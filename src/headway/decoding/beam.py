@@ -2,8 +2,12 @@
 
 Each step extends the K live hypotheses of a sentence by every piece and looks at the best 2 K
 extensions. Those among the first K that end the sentence are finished; the best K others live
-on. A sentence is done when K hypotheses have finished, or when none is alive. Each hypothesis
-must end: at the output limit the end symbol is the only choice, and its probability counts.
+on. A sentence is done when none is alive, or when K hypotheses have finished and no live one
+scores better, at its present length, than the worst that will be returned. Without the second
+condition a sharp model stops too early: beside its one good hypothesis all others are equally
+bad, some of them end at once, and K of these would close the sentence before the good one ends.
+Each hypothesis must end: at the output limit the end symbol is the only choice, and its
+probability counts.
 """
 
 import math
@@ -86,8 +90,6 @@ class _Beam:
         penalty = length_penalty(self.step + 1, self.options.length_penalty)
         for row, rank in ended.nonzero().tolist():
             sentence = self.sentences[row]
-            if len(self.finished[sentence]) == self.size:
-                continue
             total = float(totals[row, rank])
             self.finished[sentence].append(
                 Hypothesis(
@@ -98,13 +100,21 @@ class _Beam:
                 )
             )
 
+    def _score_to_beat(self, sentence: int) -> float:
+        """Return the worst score that will be returned, once K hypotheses have finished."""
+        if len(self.finished[sentence]) < self.size:
+            return -math.inf
+        scores = sorted((h.score for h in self.finished[sentence]), reverse=True)
+        return scores[self.options.n_best - 1]
+
     def _drop_done(self, pieces: Tensor) -> tuple[Tensor, Tensor | None]:
         """Forget sentences that are done; return the newest pieces and rows of the others."""
-        alive = (self.log_probs > -math.inf).any(dim=1).tolist()
+        penalty = length_penalty(self.step, self.options.length_penalty)
+        live = (self.log_probs.max(dim=1).values / penalty).tolist()
         running = [
             row
             for row, sentence in enumerate(self.sentences)
-            if alive[row] and len(self.finished[sentence]) < self.size
+            if live[row] > self._score_to_beat(sentence)
         ]
         if len(running) == len(self.sentences):
             return pieces.flatten(), None

@@ -1,7 +1,7 @@
 """The Transformer, in the reading order of the paper's section 3.
 
 Attention, feed-forward, embedding, positional_encoding, residual, masks, encoder, decoder,
-transformer; beside them cache (decoding step by step), probe (names for intermediates),
+transformer; beside them dropout, cache (decoding step by step), probe (names for intermediates),
 initialization and accounting.
 
 One legend for every shape of the package. Counts are capital letters, widths keep the paper's

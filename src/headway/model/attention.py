@@ -90,7 +90,7 @@ class MultiHeadAttention(nn.Module):
         dropout: on the weights, 0 in the paper.
         """
         super().__init__()
-        _check_positive(d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
+        _check_positive({"d_model": d_model, "num_heads": num_heads, "d_k": d_k, "d_v": d_v})
         self.d_model = d_model
         self.d_k = _head_width(d_model, num_heads) if d_k is None else d_k
         self.d_v = _head_width(d_model, num_heads) if d_v is None else d_v
@@ -115,15 +115,13 @@ class MultiHeadAttention(nn.Module):
         mask: has two axes (T, S) or all four; three would leave open which of B and H is missing.
         cache: keys and values of earlier steps; `key` and `value` then hold the newest only.
         """
-        self._check_inputs(query, key, value)
+        if cache is None:
+            self._check_inputs(query, key, value, mask)
         q = self._split("q", self.w_q(query))  # (B, H, T, d_k)
         if cache is None:
             k, v = self.project(key, value)  # (B, H, S, d_k), (B, H, S, d_v)
         else:
             k, v = cache.update(lambda: self.project(key, value))
-        if mask is not None:
-            _check_axes(mask)
-            check_mask(mask, (*q.shape[:-1], k.size(-2)))
         if not listening() and use_fused_kernel(q, k):
             heads = fused_attention(q, k, v, mask, self.dropout if self.training else 0.0)
         else:
@@ -150,7 +148,7 @@ class MultiHeadAttention(nn.Module):
         weights = probe(self, "weights", masked_softmax(masked_scores, mask))
         return probe(self, "heads", dropout(weights, self.dropout, self.training) @ v)
 
-    def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+    def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
         for name, x in (("query", query), ("key", key), ("value", value)):
             if x.dim() != 3 or x.size(-1) != self.d_model:
                 raise ConfigError(
@@ -162,6 +160,9 @@ class MultiHeadAttention(nn.Module):
                 f"There are {key.size(1)} keys and {value.size(1)} values; each key needs one.",
                 "Give keys and values of the same length.",
             )
+        if mask is not None:
+            _check_axes(mask)
+            check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))
 
     def _split(self, name: str, projected: Float[Tensor, "B L width"]) -> Float[Tensor, "B H L d"]:
         projected = probe(self, f"projected_{name}", projected)
@@ -174,7 +175,7 @@ def use_fused_kernel(q: Tensor, k: Tensor) -> bool:
     return q.device.type != "cpu"
 
 
-def _check_positive(**sizes: int | None) -> None:
+def _check_positive(sizes: dict[str, int | None]) -> None:
     for name, size in sizes.items():
         if size is not None and size < 1:
             raise ConfigError(f"{name} is {size}, but must be at least 1.", f"Set {name} to more.")

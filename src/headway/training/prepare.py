@@ -1,8 +1,10 @@
 """From files and a configuration to what a trainer needs: text, tokenizers, batches, model."""
 
+import random
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from headway.bundle import Bundle
@@ -68,6 +70,16 @@ def build_tokenizers(
     config: TokenizerConfig, train: list[Pair], seed: int
 ) -> tuple[Tokenizer, Tokenizer]:
     """Load the tokenizers that the configuration names, or train them on the training text."""
+    if config.target_model and (config.joint or not config.source_model):
+        raise ConfigError(
+            "tokenizer.target_model is given, but would not be used.",
+            "Give tokenizer.source_model too, and set tokenizer.joint to false.",
+        )
+    if config.source_model and not (config.joint or config.target_model):
+        raise ConfigError(
+            "tokenizer.target_model is missing beside tokenizer.source_model.",
+            "Give it, or set tokenizer.joint to true.",
+        )
     if config.source_model:
         source = Tokenizer.from_file(config.source_model)
         target = source if config.joint else Tokenizer.from_file(config.target_model)
@@ -117,7 +129,12 @@ def build_bundle(
     config: RunConfig, source: Tokenizer, target: Tokenizer, device: torch.device
 ) -> Bundle:
     """Build a freshly initialized model for these tokenizers, with the run's defaults."""
-    torch.manual_seed(config.training.seed)
+    if config.model.shared_embeddings == "all" and source != target:
+        raise ConfigError(
+            "model.shared_embeddings is 'all', but the two sides have vocabularies of their own.",
+            "Set tokenizer.joint to true, or model.shared_embeddings to 'target' or 'none'.",
+        )
+    _seed_all(config.training.seed)
     model_config = config.model.with_vocabulary(source.vocabulary_size, target.vocabulary_size)
     # A sentence longer than any in training is split: the model has never seen its positions.
     limit = min(config.decoding.max_source_pieces, config.data.max_pieces)
@@ -130,6 +147,13 @@ def build_bundle(
         source_language=config.data.languages[0],
         target_language=config.data.languages[1],
     )
+
+
+def _seed_all(seed: int) -> None:
+    """Seed each random generator that a checkpoint keeps, whether training draws from it or not."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
 
 
 def check_metrics(config: RunConfig) -> None:

@@ -82,19 +82,21 @@ class Reporter:
             )
         if step % _EVERY_STEPS == 0:
             self._record(
-                kind="step",
-                step=step,
-                epoch=epoch,
-                loss=round(self._loss / self._tokens, 6),
-                rate=result.rate,
-                gradient_norm=round(result.gradient_norm, 4),
-                target_tokens_per_second=round(speed, 1),
+                {
+                    "kind": "step",
+                    "step": step,
+                    "epoch": epoch,
+                    "loss": round(self._loss / self._tokens, 6),
+                    "rate": result.rate,
+                    "gradient_norm": round(result.gradient_norm, 4),
+                    "target_tokens_per_second": round(speed, 1),
+                }
             )
             self._loss = self._tokens = 0.0
 
     def validation(self, values: dict[str, Any]) -> None:
         """Print and record one validation."""
-        self._record(kind="validation", **values)
+        self._record({"kind": "validation"} | values)
         shown = [f"step {values['step']:,}", f"epoch {values['epoch']}"]
         shown += [f"loss {values['loss']:.4f}", f"perplexity {values['perplexity']:.2f}"]
         shown += [f"{key} {value:.2f}" for key, value in values["scores"].items()]
@@ -110,7 +112,7 @@ class Reporter:
         seconds = self._window[-1][0] - self._window[0][0]
         return sum(tokens for _, tokens in list(self._window)[1:]) / max(seconds, 1e-9)
 
-    def _record(self, **values: Any) -> None:
+    def _record(self, values: dict[str, Any]) -> None:
         if self.metrics is not None:
             with writing(self.metrics), open(self.metrics, "a", encoding="utf-8") as file:
                 file.write(json.dumps(values, ensure_ascii=False) + "\n")

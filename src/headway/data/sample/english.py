@@ -10,7 +10,7 @@ _IRREGULAR_PAST = {
     "know": "knew", "leave": "left", "lend": "lent", "lie": "lay", "lose": "lost",
     "make": "made", "meet": "met", "read": "read", "ride": "rode", "run": "ran", "see": "saw",
     "sell": "sold", "send": "sent", "show": "showed", "sing": "sang", "sit": "sat",
-    "sleep": "slept", "speak": "spoke", "swim": "swam", "take": "took", "teach": "taught",
+    "sleep": "slept", "speak": "spoke", "sweep": "swept", "swim": "swam", "take": "took", "teach": "taught",
     "throw": "threw", "understand": "understood", "wear": "wore", "write": "wrote",
 }  # fmt: skip
 _IRREGULAR_PLURAL = {

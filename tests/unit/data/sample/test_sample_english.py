@@ -3,6 +3,7 @@
 import pytest
 
 from headway.data.sample import english as en
+from headway.data.sample import words
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,7 @@ def test_plurals(word: str, expected: str) -> None:
         ("go", "goes", "went", "going"), ("study", "studies", "studied", "studying"),
         ("play", "plays", "played", "playing"), ("wash", "washes", "washed", "washing"),
         ("chop", "chops", "chopped", "chopping"), ("wrap", "wraps", "wrapped", "wrapping"),
+        ("sweep", "sweeps", "swept", "sweeping"),
         ("swim", "swims", "swam", "swimming"), ("run", "runs", "ran", "running"),
         ("make", "makes", "made", "making"), ("lie down", "lies down", "lay down", "lying down"),
         ("turn on", "turns on", "turned on", "turning on"), ("fix", "fixes", "fixed", "fixing"),
@@ -78,3 +80,18 @@ def test_verb_forms(verb: str, third: str, past: str, ing: str) -> None:
 def test_degrees_of_adjectives(adjective: str, comparative: str, superlative: str) -> None:
     assert en.comparative(adjective) == comparative
     assert en.superlative(adjective) == superlative
+
+
+def test_the_regular_verbs_of_the_lexicon_are_really_regular() -> None:
+    verbs = {entry.english.split(" ")[0] for entry in words() if entry.kind == "verb"}
+
+    regular = {verb for verb in verbs if en.past(verb).endswith("ed") and verb != "feed"}
+
+    # Read through by a person: none of these has an irregular past.
+    assert regular <= set(
+        "bake borrow carry chop clean close cook copy cough cry dance dislike doze enjoy exercise "
+        "fix grill help interview invite laugh learn like listen live lock move open order paint "
+        "pick plant play praise pray prepare print push raise receive recommend rest review shout "
+        "study talk touch translate travel turn use visit wait walk want wash watch wipe work wrap "
+        "yawn show".split()
+    )

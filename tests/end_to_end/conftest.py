@@ -1,0 +1,244 @@
+"""Small runs in processes of their own, which may be killed."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from headway.config.run import RunConfig, dump_run_config, parse_run_config
+
+WORDS = ["one", "two", "three", "four", "five", "six"]
+
+# Reads one job a line and runs each in a fork: a process a tenth of a second old that has
+# imported everything. A job may kill itself before its n-th change of the disk.
+SERVER = """
+import json, os, resource, signal, sys, traceback
+sys.modules["matplotlib"] = None  # a picture would take longer than all the rest
+import torch
+import torch._dynamo  # the first optimizer would import it, in two seconds
+torch.set_num_threads(1)
+from headway.config.run import load_run_config
+from headway.errors import HeadwayError
+from headway.training.reporting import Reporter
+from headway.training.run import train
+
+CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir"}
+
+def run(job):
+    changes = []
+    def hook(event, arguments):
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (
+            os.O_WRONLY | os.O_RDWR | os.O_CREAT
+        )
+        if event in CHANGES or writes:
+            if len(changes) == job["kill_before"]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            changes.append(f"{event} {arguments[0]}")
+    sys.addaudithook(hook)
+    if job["largest_file"]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (job["largest_file"], job["largest_file"]))
+    config = load_run_config(job["config"])
+    resume = os.path.exists(os.path.join(job["out"], "config.toml"))
+    result = train(config, job["out"], resume=resume, reporter=Reporter(quiet=True))
+    done = changes.copy()
+    with open(job["log"], "w") as file:
+        json.dump({"finished": result.finished, "changes": done}, file)
+
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        try:
+            run(json.loads(line))
+        except HeadwayError as error:
+            with open(json.loads(line)["log"], "w") as file:
+                json.dump({"error": str(error), "kind": type(error).__name__}, file)
+            os._exit(error.exit_status)
+        except KeyboardInterrupt:
+            os._exit(130)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(99)
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@dataclass
+class Trainings:
+    """Run trainings one after another, each in a process that can be killed."""
+
+    server: subprocess.Popen[str]
+    folder: Path
+
+    def run(
+        self,
+        config: RunConfig,
+        out: Path,
+        *,
+        kill_before: int | None = None,
+        kill_after_seconds: float | None = None,
+        number: int = signal.SIGKILL,
+        largest_file: int | None = None,
+    ) -> int:
+        """Train, or continue, and return the exit status; -9 when the process was killed."""
+        path = self.folder / "config.toml"
+        path.write_text(dump_run_config(config), encoding="utf-8")
+        job = {
+            "config": str(path),
+            "out": str(out),
+            "kill_before": kill_before,
+            "largest_file": largest_file,
+            "log": str(self.folder / "log.json"),
+        }
+        assert self.server.stdin is not None
+        assert self.server.stdout is not None
+        self.server.stdin.write(json.dumps(job) + "\n")
+        self.server.stdin.flush()
+        child = int(self.server.stdout.readline())
+        timer = None
+        if kill_after_seconds is not None:
+            timer = threading.Timer(kill_after_seconds, _send, (child, number))
+            timer.start()
+        status = int(self.server.stdout.readline())
+        if timer is not None:
+            timer.cancel()
+            timer.join()
+        return status
+
+    def log(self) -> dict[str, Any]:
+        """Return what the last process that came to its end did."""
+        return json.loads((self.folder / "log.json").read_text())
+
+
+def _send(process: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, number)
+
+
+@pytest.fixture(scope="session")
+def trainings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainings]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as server:
+        yield Trainings(server, tmp_path_factory.mktemp("trainings"))
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def make_config(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RunConfig]:
+    """Return a maker of configurations of runs with dropout that take a quarter of a second."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = random.Random(5)
+    for name, count in (("train", 31), ("valid", 7)):
+        lines = [[rng.choice(WORDS) for _ in range(rng.randint(1, 5))] for _ in range(count)]
+        for side, order in (("source", 1), ("target", -1)):
+            text = "".join(" ".join(words[::order]) + "\n" for words in lines)
+            (folder / f"{name}.{side}").write_text(text, encoding="utf-8")
+
+    def make(**changes: dict[str, Any]) -> RunConfig:
+        values: dict[str, dict[str, Any]] = {
+            "data": {
+                "directory": str(folder),
+                "source": "train.source",
+                "target": "train.target",
+                "valid_source": "valid.source",
+                "valid_target": "valid.target",
+            },
+            "tokenizer": {"kind": "word", "vocabulary_size": 30},
+            "model": {
+                "d_model": 12,
+                "d_ff": 20,
+                "num_heads": 2,
+                "num_encoder_layers": 1,
+                "num_decoder_layers": 2,
+            },
+            "training": {
+                "max_steps": 12,
+                "batch_tokens": 40,
+                "accumulate": 2,
+                "warmup_steps": 4,
+                "validate_every_steps": 4,
+                "validation_sentences": 2,
+                "checkpoint_every_steps": 3,
+                "average_checkpoints": 2,
+                "precision": "float32",
+            },
+            "decoding": {"max_extra_pieces": 3, "beam_size": 2},
+        }
+        for section, settings in changes.items():
+            values.setdefault(section, {}).update(settings)
+        return parse_run_config(values)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def assert_same_run() -> Callable[[Path, Path], None]:
+    return _assert_same_run
+
+
+def _assert_same_run(run: Path, whole: Path) -> None:
+    """Check that an interrupted run came to exactly what the uninterrupted one came to."""
+    from headway.bundle import load_bundle
+    from headway.training.tensor_file import read_tensors
+
+    def files(folder: Path) -> list[str]:
+        return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+    assert files(run) == files(whole)
+    for name in ("averaged", "best"):
+        weights = f"{name}/model.safetensors"
+        assert (run / weights).read_bytes() == (whole / weights).read_bytes()
+        load_bundle(run / name)
+    for name in ("source.model", "target.model", "config.toml", "data.json"):
+        assert (run / name).read_bytes() == (whole / name).read_bytes()
+    for path in (run / "checkpoints").iterdir():
+        tensors, values = read_tensors(path)
+        expected, expected_values = read_tensors(whole / "checkpoints" / path.name)
+        assert _without_time(values) == _without_time(expected_values)
+        assert tensors.keys() == expected.keys()
+        for name, tensor in tensors.items():
+            assert torch.equal(tensor, expected[name]), name
+    assert _records(run / "metrics.jsonl") == _records(whole / "metrics.jsonl")
+    assert _records(run / "report.json", whole=True) == _records(
+        whole / "report.json", whole=True
+    )
+
+
+def _records(path: Path, *, whole: bool = False) -> list[Any]:
+    text = path.read_text(encoding="utf-8")
+    return [_without_time(json.loads(part)) for part in ([text] if whole else text.splitlines())]
+
+
+def _without_time(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _without_time(inner)
+        for key, inner in value.items()
+        if key not in ("seconds", "trained_on", "target_tokens_per_second")
+    }

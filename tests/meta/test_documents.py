@@ -1,0 +1,91 @@
+"""What the documents say is true: versions, files, commands, code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import headway
+from headway.cli.app import app
+from headway.config.run import load_run_config
+
+ROOT = Path(__file__).parents[2]
+READMES = ["README.md", "README.ko.md"]
+
+
+def _blocks(name: str, language: str) -> list[str]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+def test_the_changelog_begins_with_the_version_of_the_package() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+)", text, flags=re.MULTILINE)
+    assert newest is not None
+    assert newest.group(1) == headway.__version__
+    assert f'version = "{headway.__version__}"' in (ROOT / "pyproject.toml").read_text()
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_the_readme_code_about_layers_runs(name: str) -> None:
+    (code,) = [block for block in _blocks(name, "python") if "MultiHeadAttention" in block]
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert tuple(names["seen"]["weights"].shape) == (128, 5, 32, 32)  # type: ignore[index]
+
+
+def test_both_readmes_show_the_same_code_and_commands() -> None:
+    english, korean = (_blocks(name, "python") for name in READMES)
+    assert english == korean
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_every_command_and_option_in_a_readme_exists(name: str) -> None:
+    import typer
+
+    group = typer.main.get_command(app)
+    text = " ".join("".join(_blocks(name, "")).replace("\\\n", " ").split("\n"))
+    used = re.findall(r"headway (\w+)([^#$|]*?)(?=headway |$|#|\$|\|)", text)
+    assert len(used) >= 4
+    for command, rest in used:
+        options = {o for p in group.commands[command].params for o in p.opts}  # type: ignore[attr-defined]
+        assert set(re.findall(r"--[a-z-]+", rest)) <= options, (command, rest)
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_every_link_leads_to_a_file(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "recipes").glob("*.toml")), ids=lambda p: p.stem)
+def test_every_recipe_is_a_valid_configuration_that_names_its_source(path: Path) -> None:
+    config = load_run_config(path)
+    assert config.recipe.data_source.startswith("https://")
+    assert config.recipe.licence
+    assert config.recipe.expected
+    assert config.recipe.took
+    assert config.data.directory.startswith("data/")
+
+
+def test_every_file_in_the_paper_map_exists() -> None:
+    text = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
+    package, tests = ROOT / "src" / "headway", ROOT / "tests"
+    for row in re.findall(r"^\| (?!paper|---)(.*) \|$", text, flags=re.MULTILINE):
+        _, _, where, test = (cell.strip() for cell in row.split(" | "))
+        folder = ""
+        for name in re.findall(r"`([\w/]+\.py)`", where):
+            path = name if "/" in name else f"{folder}/{name}"
+            folder = path.rpartition("/")[0]
+            assert (package / path).is_file(), path
+        for name in re.findall(r"`([^`]+)`", test):
+            assert (tests / name).exists(), name
+
+
+def test_every_deviation_in_the_code_is_listed() -> None:
+    listed = (ROOT / "docs" / "deviations.md").read_text(encoding="utf-8")
+    marks = 0
+    for path in (ROOT / "src").rglob("*.py"):
+        marks += path.read_text(encoding="utf-8").count("Deviation:")
+    assert 0 < marks <= listed.count("\n| ")

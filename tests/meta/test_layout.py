@@ -1,0 +1,42 @@
+"""The house: short files, short functions, tests that mirror the source."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "headway"
+SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+
+
+def _functions(path: Path) -> list[ast.FunctionDef]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_files_and_functions_stay_short(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").count("\n")
+    assert lines <= 400
+    for function in _functions(path):
+        length = (function.end_lineno or 0) - function.lineno + 1
+        assert length <= 70, f"{function.name} has {length} lines"
+
+
+def test_nine_functions_in_ten_are_under_forty_lines() -> None:
+    lengths = [
+        (f.end_lineno or 0) - f.lineno + 1 for path in SOURCES for f in _functions(path)
+    ]
+    assert sum(length < 40 for length in lengths) >= 0.9 * len(lengths)
+
+
+@pytest.mark.parametrize("room", ["model", "training", "decoding"])
+def test_no_function_takes_anything_at_all(room: str) -> None:
+    for path in (PACKAGE / room).glob("*.py"):
+        for function in _functions(path):
+            assert function.args.kwarg is None, f"{path.name}: {function.name}"
+
+
+def test_there_is_no_drawer() -> None:
+    assert not [p for p in SOURCES if p.stem in ("utils", "util", "helpers", "common", "misc")]

@@ -1,0 +1,226 @@
+"""Searches find what an exhaustive search finds, and score it as the model does."""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.data.tokenizer import END_ID, PAD_ID, START_ID
+from headway.decoding.beam import beam_search
+from headway.decoding.greedy import greedy_search
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.reference import ReferenceEngine
+from headway.decoding.search import SearchOptions
+from headway.model.transformer import Transformer
+
+Build = Callable[..., Transformer]
+
+# Special pieces and two words: 0 padding, 1 unknown, 2 start, 3 end, 4 and 5.
+VOCABULARY = 6
+WORDS = (4, 5)
+seeds = st.integers(0, 10_000)
+sentences = st.lists(st.lists(st.sampled_from(WORDS), max_size=3), min_size=1, max_size=3)
+alphas = st.sampled_from([0.0, 0.6, 1.0, 2.0])
+
+
+def model_of(build: Build, seed: int) -> Transformer:
+    return build(
+        seed, source_vocab_size=VOCABULARY, target_vocab_size=VOCABULARY, num_decoder_layers=1
+    )
+
+
+def batch_of(sources: Sequence[Sequence[int]]) -> torch.Tensor:
+    width = max(map(len, sources)) + 1
+    return torch.tensor([[*s, END_ID] + [PAD_ID] * (width - len(s) - 1) for s in sources])
+
+
+def teacher_forced(model: Transformer, source: Sequence[int], ids: Sequence[int]) -> float:
+    """Return the log-probability of these pieces and the end symbol, one pass over all."""
+    logits = model(torch.tensor([[*source, END_ID]]), torch.tensor([[START_ID, *ids]]))
+    log_probs = logits[0].double().log_softmax(-1)
+    return float(sum(log_probs[t, piece] for t, piece in enumerate([*ids, END_ID])))
+
+
+def brute_force(
+    model: Transformer, source: Sequence[int], limit: int, alpha: float, prefix: Sequence[int]
+) -> list[tuple[tuple[int, ...], float, float, bool]]:
+    """Score every sequence of words up to the limit that begins with the prefix, best first."""
+    found = []
+    for length in range(max(limit, len(prefix)) + 1):
+        for ids in itertools.product(WORDS, repeat=length):
+            if length < len(prefix) or list(ids[: len(prefix)]) != list(prefix):
+                continue
+            total = teacher_forced(model, source, ids)
+            # |Y| counts the end symbol.
+            penalty = ((5 + length + 1) / 6) ** alpha
+            found.append((ids, total, total / penalty, length < limit))
+    return sorted(found, key=lambda item: item[2], reverse=True)
+
+
+def assert_same(ours: list[Hypothesis], expected: list[tuple]) -> None:
+    assert [h.ids for h in ours] == [ids for ids, *_ in expected]
+    assert [h.log_prob for h in ours] == pytest.approx([e[1] for e in expected], abs=1e-4)
+    assert [h.score for h in ours] == pytest.approx([e[2] for e in expected], abs=1e-4)
+    assert [h.complete for h in ours] == [e[3] for e in expected]
+
+
+@settings(max_examples=25)
+@given(seed=seeds, sources=sentences, alpha=alphas, data=st.data())
+def test_a_wide_beam_equals_brute_force(
+    build: Build,
+    seed: int,
+    sources: list[list[int]],
+    alpha: float,
+    data: st.DataObject,
+) -> None:
+    model = model_of(build, seed)
+    limits = [data.draw(st.integers(0, 3)) for _ in sources]
+    # 1 + 2 + 4 + 8 sequences are possible; 16 hypotheses hold them all.
+    options = SearchOptions(limits, beam_size=16, length_penalty=alpha, n_best=16)
+
+    with torch.inference_mode():
+        found = beam_search(ReferenceEngine(model), batch_of(sources), options)
+        expected = [
+            brute_force(model, source, limit, alpha, ())
+            for source, limit in zip(sources, limits, strict=True)
+        ]
+
+    for ours, theirs in zip(found, expected, strict=True):
+        assert_same(ours, theirs)
+
+
+@settings(max_examples=25)
+@given(seed=seeds, sources=sentences, alpha=alphas, data=st.data())
+def test_a_wide_beam_with_forced_prefixes_equals_brute_force(
+    build: Build,
+    seed: int,
+    sources: list[list[int]],
+    alpha: float,
+    data: st.DataObject,
+) -> None:
+    model = model_of(build, seed)
+    limits = [data.draw(st.integers(0, 3)) for _ in sources]
+    words = st.lists(st.sampled_from(WORDS), max_size=4)  # also longer than the limit
+    prefixes = [data.draw(words) for _ in sources]
+    options = SearchOptions(
+        limits, beam_size=16, length_penalty=alpha, n_best=16, prefixes=prefixes
+    )
+
+    with torch.inference_mode():
+        found = beam_search(ReferenceEngine(model), batch_of(sources), options)
+        expected = [
+            brute_force(model, source, limit, alpha, prefix)
+            for source, limit, prefix in zip(sources, limits, prefixes, strict=True)
+        ]
+
+    for ours, theirs in zip(found, expected, strict=True):
+        assert_same(ours, theirs)
+
+
+@settings(max_examples=40)
+@given(seed=seeds, sources=sentences, alpha=alphas, data=st.data())
+def test_a_beam_of_one_is_greedy_search(
+    build: Build,
+    seed: int,
+    sources: list[list[int]],
+    alpha: float,
+    data: st.DataObject,
+) -> None:
+    engine = ReferenceEngine(model_of(build, seed))
+    limits = [data.draw(st.integers(0, 6)) for _ in sources]
+    prefixes = [data.draw(st.lists(st.sampled_from(WORDS), max_size=2)) for _ in sources]
+    options = SearchOptions(
+        limits,
+        beam_size=1,
+        length_penalty=alpha,
+        prefixes=data.draw(st.sampled_from([None, prefixes])),
+    )
+
+    with torch.inference_mode():
+        beam = beam_search(engine, batch_of(sources), options)
+        greedy = greedy_search(engine, batch_of(sources), options)
+
+    for (ours,), (theirs,) in zip(beam, greedy, strict=True):
+        assert (ours.ids, ours.complete) == (theirs.ids, theirs.complete)
+        assert (ours.log_prob, ours.score) == pytest.approx((theirs.log_prob, theirs.score))
+
+
+@settings(max_examples=25)
+@given(seed=seeds, sources=sentences)
+def test_greedy_takes_the_most_probable_piece_at_every_step(
+    build: Build, seed: int, sources: list[list[int]]
+) -> None:
+    model = model_of(build, seed)
+
+    with torch.inference_mode():
+        found = greedy_search(
+            ReferenceEngine(model), batch_of(sources), SearchOptions([5] * len(sources))
+        )
+        for source, (hypothesis,) in zip(sources, found, strict=True):
+            ids: list[int] = []
+            while len(ids) < 5:
+                logits = model(torch.tensor([[*source, END_ID]]), torch.tensor([[START_ID, *ids]]))
+                choices = logits[0, -1, [END_ID, *WORDS]]
+                if choices.argmax() == 0:
+                    break
+                ids.append(WORDS[int(choices.argmax()) - 1])
+            assert list(hypothesis.ids) == ids
+            assert hypothesis.complete == (len(ids) < 5)
+
+
+@settings(max_examples=40)
+@given(
+    seed=seeds,
+    sources=sentences,
+    alpha=alphas,
+    beam_size=st.integers(1, 6),
+    data=st.data(),
+)
+def test_hypotheses_are_sorted_distinct_and_scored_as_the_model_scores_them(
+    build: Build,
+    seed: int,
+    sources: list[list[int]],
+    alpha: float,
+    beam_size: int,
+    data: st.DataObject,
+) -> None:
+    model = model_of(build, seed)
+    limits = [data.draw(st.integers(1, 5)) for _ in sources]
+    n_best = data.draw(st.integers(1, beam_size))
+    options = SearchOptions(limits, beam_size, alpha, n_best)
+
+    with torch.inference_mode():
+        found = beam_search(ReferenceEngine(model), batch_of(sources), options)
+        for source, limit, hypotheses in zip(sources, limits, found, strict=True):
+            scores = [h.score for h in hypotheses]
+            assert 1 <= len(hypotheses) <= n_best
+            assert scores == sorted(scores, reverse=True)
+            assert len({h.ids for h in hypotheses}) == len(hypotheses)
+            for h in hypotheses:
+                assert set(h.ids) <= set(WORDS)
+                assert len(h.ids) <= limit
+                expected = teacher_forced(model, source, h.ids)
+                assert h.log_prob == pytest.approx(expected, abs=1e-4)
+                penalty = ((6 + len(h.ids)) / 6) ** alpha
+                assert h.score == pytest.approx(h.log_prob / penalty, abs=1e-9)
+                assert math.isfinite(h.score)
+
+
+@settings(max_examples=20)
+@given(seed=seeds, source=st.lists(st.sampled_from(WORDS), max_size=3))
+def test_a_wider_beam_never_misses_what_an_exhaustive_one_ranks_first(
+    build: Build, seed: int, source: list[int]
+) -> None:
+    engine = ReferenceEngine(model_of(build, seed))
+
+    with torch.inference_mode():
+        best = [
+            beam_search(engine, batch_of([source]), SearchOptions([3], beam_size=k))[0][0].score
+            for k in (1, 16)
+        ]
+
+    assert best[1] >= best[0] - 1e-5

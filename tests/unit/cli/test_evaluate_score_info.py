@@ -1,0 +1,101 @@
+"""The commands that report on a model."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import headway
+from headway.bundle import load_bundle
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> tuple[Path, Path]:
+    source, target = tmp_path / "text.ko", tmp_path / "text.en"
+    source.write_text("저는 갑니다 .\n너는 온다 !\n\n", encoding="utf-8")
+    target.write_text("the cat sat\na dog\nran far\n", encoding="utf-8")
+    return source, target
+
+
+def test_evaluate_prints_each_score_with_its_signature(run, bundle_path: Path, text) -> None:
+    source, target = text
+    status, out, _ = run(
+        "evaluate",
+        bundle_path,
+        "--source",
+        source,
+        "--reference",
+        target,
+        "--metric",
+        "bleu,chrf,ter,exact,wer",
+    )
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == "bleu chrf ter exact wer".split()
+    assert "nrefs:1|case:mixed" in out
+
+
+def test_evaluate_equals_the_library(run, bundle_path: Path, text) -> None:
+    source, target = text
+    _, out, _ = run(
+        "evaluate", bundle_path, "--source", source, "--reference", target, "--json"
+    )
+    translator = headway.load(bundle_path)
+    found = translator.translate(source.read_text(encoding="utf-8").split("\n")[:3])
+    references = target.read_text(encoding="utf-8").split("\n")[:3]
+    expected = headway.score_texts([t.text for t in found], references)
+
+    reported = json.loads(out)
+    assert reported["sentences"] == 3
+    assert reported["scores"] == [score.as_dict() for score in expected]
+
+
+def test_an_unknown_metric_is_said_before_the_work(run, tmp_path: Path, text) -> None:
+    source, target = text
+    status, _, err = run(
+        "evaluate", tmp_path, "--source", source, "--reference", target, "--metric", "bleau"
+    )
+    assert status == 2
+    assert "Did you mean 'bleu'" in err
+
+
+def test_score_prints_the_log_probability_of_each_line(run, bundle_path: Path, text) -> None:
+    source, target = text
+    _, out, err = run("score", bundle_path, "--source", source, "--target", target)
+    _, as_json, _ = run("score", bundle_path, "--source", source, "--target", target, "--json")
+
+    values = json.loads(as_json)
+    assert [float(line) for line in out.splitlines()] == pytest.approx(
+        values["log_probs"], abs=1e-5
+    )
+    assert values["perplexity"] == pytest.approx(
+        math.exp(-sum(values["log_probs"]) / sum(values["pieces"]))
+    )
+    assert "over 3 lines" in err
+
+
+def test_score_refuses_files_of_different_length(run, bundle_path: Path, text) -> None:
+    source, target = text
+    target.write_text("one line\n", encoding="utf-8")
+    status, _, err = run("score", bundle_path, "--source", source, "--target", target)
+    assert status == 1
+    assert f"{source} has 3 lines and {target} has 1" in err
+
+
+def test_info_counts_every_parameter_once(run, bundle_path: Path) -> None:
+    _, out, _ = run("info", bundle_path, "--json")
+    values = json.loads(out)
+
+    model = load_bundle(bundle_path).model
+    assert values["parameters"] == sum(p.numel() for p in model.parameters())
+    assert len(values["checksum"]) == 64
+    assert values["tokenizer"]["joint"] is True
+    assert values["model"]["d_model"] == 8
+
+
+def test_info_for_people_names_the_same_figures(run, bundle_path: Path) -> None:
+    _, as_json, _ = run("info", bundle_path, "--json")
+    _, out, _ = run("info", bundle_path)
+    values = json.loads(as_json)
+    assert values["checksum"] in out
+    assert f"{values['parameters']:,}" in out

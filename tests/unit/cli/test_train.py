@@ -1,0 +1,100 @@
+"""`headway train`: from files to a bundle, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+SMALL = [
+    "--set", "model.d_model=8", "--set", "model.num_heads=2", "--set", "model.d_ff=12",
+    "--set", "model.num_encoder_layers=1", "--set", "model.num_decoder_layers=1",
+    "--set", "tokenizer.kind=char", "--set", "tokenizer.vocabulary_size=60",
+    "--set", "training.max_steps=3", "--set", "training.warmup_steps=2",
+    "--set", "training.batch_tokens=64", "--set", "training.average_checkpoints=1",
+]  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    source, target = tmp_path / "a.ko", tmp_path / "a.en"
+    source.write_text("저는 간다\n너는 온다\n우리는 잔다\n" * 3, encoding="utf-8")
+    target.write_text("I go\nyou come\nwe sleep\n" * 3, encoding="utf-8")
+    return [
+        f"--source={source}",
+        f"--target={target}",
+        f"--valid-source={source}",
+        f"--valid-target={target}",
+    ]
+
+
+def test_files_on_the_command_line_give_a_bundle_that_translates(
+    run, files: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    status, printed, err = run("train", *files, *SMALL, "--out", out)
+
+    assert status == 0, err
+    assert f"headway translate {out}" in printed
+    assert "9 pairs read, 9 kept" in err
+    assert run("translate", out, files[0].partition("=")[2])[1].count("\n") == 9
+
+
+def test_json_prints_the_report_alone(run, files: list[str], tmp_path: Path) -> None:
+    _, printed, err = run("train", *files, *SMALL, "--out", tmp_path / "run", "--json")
+    assert json.loads(printed)["steps"] == 3
+    assert err == ""
+
+
+def test_a_folder_that_holds_a_run_is_refused(run, files: list[str], tmp_path: Path) -> None:
+    run("train", *files, *SMALL, "--out", tmp_path / "run")
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "run").rglob("*")}
+
+    status, _, err = run("train", *files, *SMALL, "--out", tmp_path / "run")
+
+    assert status == 1
+    assert "holds another run already. Choose another folder with --out" in err
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "run").rglob("*")} == before
+
+
+def test_resume_needs_the_folder_alone(run, files: list[str], tmp_path: Path) -> None:
+    run("train", *files, *SMALL, "--out", tmp_path / "run")
+    status, _, err = run("train", "--out", tmp_path / "run", "--resume")
+    assert status == 0, err
+    assert "after step 3" in err
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.warm_up_steps=3", "Did you mean 'warmup_steps'"),
+        ("training.warmup_steps=many", "'training.warmup_steps' is 'many'"),
+        ("model.num_heads=3", "d_model 8 is not divisible by num_heads 3"),
+        ("model.preset=tinny", "Did you mean 'tiny'"),
+        ("seed", "not of the form section.key=value"),
+        ("tokenizer.kind=bpe", "vocabulary_size is 60"),
+    ],
+)
+def test_a_wrong_setting_is_a_wrong_call_and_leaves_no_folder(
+    run, files: list[str], tmp_path: Path, override: str, message: str
+) -> None:
+    settings = [*SMALL, "--set", override]
+    if override == "tokenizer.kind=bpe":
+        settings += ["--set", "tokenizer.vocabulary_size=600"]
+        message = "vocabulary_size is 600"
+    status, _, err = run("train", *files, *settings, "--out", tmp_path / "run")
+    assert status == 2
+    assert message in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_nothing_named_says_what_to_name(run, tmp_path: Path) -> None:
+    status, _, err = run("train", "--out", tmp_path / "run")
+    assert status == 2
+    assert "'data.source' is missing" in err
+
+
+def test_a_missing_configuration_is_named(run, tmp_path: Path) -> None:
+    status, _, err = run("train", tmp_path / "none.toml")
+    assert status == 2
+    assert f"There is no configuration file {tmp_path / 'none.toml'}" in err

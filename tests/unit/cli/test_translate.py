@@ -1,0 +1,194 @@
+"""`headway translate`: one line in, one line out, always."""
+
+import json
+import os
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+MESSY = [
+    "저는 갑니다 .",
+    "",
+    "   ",
+    "\t",
+    "the cat\x00sat\x07",
+    "emoji 😀👩‍👩‍👧 here",
+    unicodedata.normalize("NFD", "저는 갑니다 ."),
+    "a\u2028b\u0085c\rd",
+    "ran far " * 300,
+    "<s> </s> <pad>",
+    "last line",
+]
+
+
+def _write(path: Path, lines: list[str]) -> Path:
+    path.write_bytes("".join(line + "\n" for line in lines).encode())
+    return path
+
+
+def test_one_line_out_for_one_line_in(run, bundle_path: Path, tmp_path: Path) -> None:
+    status, out, err = run("translate", bundle_path, _write(tmp_path / "in.txt", MESSY))
+
+    lines = out.split("\n")
+    assert status == 0
+    assert lines.pop() == ""
+    assert len(lines) == len(MESSY)
+    assert [bool(line) for line in lines[1:4]] == [False] * 3
+    assert lines[6] == lines[0]  # decomposed Hangul is the same text
+    assert "Note: line 9: longer than the model can take; translated in" in err
+
+
+def test_quiet_prints_no_notes(run, bundle_path: Path, tmp_path: Path) -> None:
+    assert run("translate", bundle_path, _write(tmp_path / "in.txt", MESSY), "--quiet")[2] == ""
+
+
+def test_a_file_a_pipe_and_out_give_the_same(run, bundle_path: Path, tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.txt", MESSY)
+    out = tmp_path / "out.txt"
+    _, printed, _ = run("translate", bundle_path, source)
+
+    run("translate", bundle_path, source, "--out", out)
+    piped = subprocess.run(
+        [sys.executable, "-m", "headway", "translate", str(bundle_path)],
+        input=source.read_bytes(),
+        capture_output=True,
+        check=True,
+    )
+
+    assert out.read_bytes().decode() == printed
+    assert piped.stdout.decode() == printed
+
+
+def test_a_last_line_without_a_newline_counts(run, bundle_path: Path, tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("a dog\nthe cat")
+    assert run("translate", bundle_path, path)[1].count("\n") == 2
+
+
+def test_somebody_who_waits_for_each_line_gets_it(bundle_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headway", "translate", str(bundle_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin and process.stdout
+    for line in (b"the cat\n", b"a dog ran\n"):
+        process.stdin.write(line)
+        process.stdin.flush()
+        assert process.stdout.readline().endswith(b"\n")  # would wait forever otherwise
+    process.stdin.close()
+    assert process.wait(20) == 0
+    process.stdout.close()
+
+
+def test_a_reader_that_leaves_early_is_no_fault(bundle_path: Path, tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat"] * 50)
+    command = f"{sys.executable} -m headway translate {bundle_path} {source} | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_lines_before_an_unreadable_one_are_not_lost(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"the cat\na dog\nbad \xff byte\nthe cat\n")
+
+    status, out, err = run("translate", bundle_path, path)
+
+    assert status == 1
+    assert out.count("\n") == 2
+    assert f"{path}, line 3, byte 5" in err
+    assert "UTF-8" in err
+
+
+def test_the_unreadable_line_of_a_pipe_is_named(bundle_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "headway", "translate", str(bundle_path)],
+        input=b"the cat\n\xfe\n",
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout.count(b"\n") == 1
+    assert b"standard input, line 2" in done.stderr
+
+
+def test_nbest_prints_number_score_and_text(run, bundle_path: Path, tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat", "a dog"])
+    _, best, _ = run("translate", bundle_path, source, "--beam", 3)
+
+    status, out, _ = run("translate", bundle_path, source, "--nbest", 2, "--beam", 3)
+
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert status == 0
+    assert [row[0] for row in rows] == ["1", "1", "2", "2"]
+    assert float(rows[0][1]) >= float(rows[1][1])
+    assert [rows[0][2], rows[2][2]] == best.splitlines()
+
+
+def test_json_says_what_happened_to_each_line(run, bundle_path: Path, tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat", "ran far " * 20, "Q"])
+    _, out, _ = run("translate", bundle_path, source, "--json", "--nbest", 2)
+
+    short, long, unknown = (json.loads(line) for line in out.splitlines())
+    assert short["parts"] == 1
+    assert long["parts"] > 1
+    assert unknown["unknown_pieces"] > 0
+    assert len(short["hypotheses"]) == 2
+    assert short["text"] == short["hypotheses"][0]["text"]
+
+
+def test_a_prefix_begins_the_translation(run, bundle_path: Path, tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat", "a dog"])
+    prefix = _write(tmp_path / "prefix.txt", ["너는", ""])
+
+    status, out, _ = run("translate", bundle_path, source, "--prefix", prefix)
+
+    free = run("translate", bundle_path, source)[1].splitlines()
+    assert status == 0
+    assert out.splitlines()[0].startswith("너는")
+    assert out.splitlines()[1] == free[1]
+
+
+def test_too_few_prefixes_are_an_error(run, bundle_path: Path, tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat", "a dog"])
+    status, _, err = run(
+        "translate", bundle_path, source, "--prefix", _write(tmp_path / "p", ["너는"])
+    )
+    assert status == 1
+    assert "fewer lines than there are sentences" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("none.txt", "There is no file"), (".", "is a folder")]
+)
+def test_an_unusable_input_is_one_clear_line(
+    run, bundle_path: Path, tmp_path: Path, name: str, message: str
+) -> None:
+    status, out, err = run("translate", bundle_path, tmp_path / name)
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert message in err
+
+
+def test_an_output_that_cannot_be_written_is_said_before_the_work(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat"])
+    status, _, err = run("translate", bundle_path, source, "--out", tmp_path / "no" / "out.txt")
+    assert status == 1
+    assert "cannot be written" in err
+
+
+def test_a_wrong_beam_is_a_wrong_call(run, bundle_path: Path) -> None:
+    assert run("translate", bundle_path, os.devnull, "--beam", 0)[0] == 2
+
+
+def test_an_unknown_device_names_the_known_ones(run, bundle_path: Path) -> None:
+    status, _, err = run("translate", bundle_path, os.devnull, "--device", "tpu")
+    assert status == 2
+    assert "'tpu' is not available here. Choose auto or one of:" in err

@@ -1,0 +1,155 @@
+"""A run's configuration is read, overridden, checked and written."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.config import presets
+from headway.config.run import RunConfig, dump_run_config, load_run_config, parse_run_config
+from headway.errors import ConfigError
+
+TOML = """
+[model]
+preset = "tiny"
+d_ff = 300
+
+[training]
+max_steps = 9
+clip_norm = 5
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "run.toml"
+    path.write_text(TOML, encoding="utf-8")
+    return path
+
+
+def test_a_file_changes_what_it_names_and_nothing_else(file: Path) -> None:
+    config = load_run_config(file)
+
+    assert config.model == presets.architecture("tiny").replace({"d_ff": 300})
+    assert config.training == RunConfig().training.replace({"max_steps": 9, "clip_norm": 5.0})
+    assert config.decoding == RunConfig().decoding
+
+
+def test_without_a_file_the_defaults_stand() -> None:
+    assert load_run_config(None) == RunConfig()
+
+
+def test_overrides_win_and_the_last_one_most(file: Path) -> None:
+    config = load_run_config(
+        file,
+        [
+            "training.max_steps=11",
+            "training.max_steps = 12",
+            "model.preset=small",
+            "model.d_k=none",
+            "data.source=train.en",
+            'data.target="12"',
+            "evaluation.metrics=['ter']",
+            "tokenizer.joint=false",
+            "data.directory=2026-01-31",
+        ],
+    )
+
+    assert config.training.max_steps == 12
+    assert config.model == presets.architecture("small").replace({"d_ff": 300})
+    assert (config.data.source, config.data.target) == ("train.en", "12")
+    assert config.evaluation.metrics == ["ter"]
+    assert config.tokenizer.joint is False
+    assert config.data.directory == "2026-01-31"
+
+
+@pytest.mark.parametrize("name", [*presets.ARCHITECTURES, *presets.TABLE_3])
+def test_every_preset_can_be_named_in_a_file(name: str) -> None:
+    assert parse_run_config({"model": {"preset": name}}).model == presets.architecture(name)
+
+
+def test_a_preset_leaves_the_values_that_it_was_given_alone() -> None:
+    values = {"model": {"preset": "tiny", "d_ff": 5}}
+
+    parse_run_config(values)
+
+    assert values == {"model": {"preset": "tiny", "d_ff": 5}}
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("max_steps=3", "'max_steps=3' is not of the form section.key=value."),
+        ("training.max_steps", "'training.max_steps' is not of the form section.key=value."),
+        ("trainin.max_steps=3", "no setting 'trainin.max_steps'. Did you mean 'training'?"),
+        ("training.max_step=3", "no setting 'training.max_step'. Did you mean 'max_steps'"),
+        ("training.max_steps=x", "'training.max_steps' is 'x' (str), but must be a valid integer"),
+        ("model.preset=basis", "There is no preset 'basis'. Did you mean 'base'"),
+        ("model.d_model=30", "d_model 30 is not divisible by num_heads 4 (remainder 2)"),
+    ],
+    ids=["no section", "no value", "section", "key", "type", "preset", "sizes"],
+)
+def test_a_wrong_override_is_refused(file: Path, override: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load_run_config(file, [override])
+
+    assert message in str(error.value)
+
+
+def test_a_section_that_is_no_table_cannot_be_overridden() -> None:
+    path_values: dict[str, Any] = {"training": 3}
+
+    with pytest.raises(ConfigError, match="'training' is 3"):
+        parse_run_config(path_values)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[model", "is not valid TOML"),
+        (b"name = '\xff'", "is not UTF-8 text"),
+        (b"training = 3", "'training' is 3, but must be a table of settings"),
+    ],
+    ids=["no TOML", "no UTF-8", "no table"],
+)
+def test_a_file_that_cannot_be_used_is_refused(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = tmp_path / "run.toml"
+    path.write_bytes(content)
+
+    with pytest.raises(ConfigError, match=message):
+        load_run_config(path, ["training.max_steps=3"])
+
+
+def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="There is no configuration file"):
+        load_run_config(tmp_path / "none.toml")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_run_config(tmp_path)
+
+
+def test_what_is_written_can_be_read_by_people() -> None:
+    text = dump_run_config(RunConfig())
+
+    assert text.startswith('[recipe]\nname = ""\n')
+    assert "\n[training]\nseed = 1\nmax_steps = 100000\n" in text
+    assert "max_epochs" not in text  # unset, and TOML has no word for it
+
+
+def test_every_recipe_of_this_repository_can_be_read() -> None:
+    recipes = sorted((Path(__file__).parents[3] / "recipes").glob("*.toml"))
+
+    assert recipes
+    for recipe in recipes:
+        assert load_run_config(recipe).recipe.name
+
+
+def test_any_character_survives_writing_and_reading(tmp_path: Path) -> None:
+    odd = 'tab \t, quote ", backslash \\, delete \x7f, null \0, line \n, \u2028, \u0085, 한, 🙂'
+    config = RunConfig.parse({"recipe": {"name": odd}})
+    path = tmp_path / "run.toml"
+
+    path.write_text(dump_run_config(config), encoding="utf-8")
+
+    assert load_run_config(path) == config

@@ -1,0 +1,46 @@
+"""A long sentence is cut where it hurts least."""
+
+import pytest
+
+from headway.decoding.splitting import split_long
+from headway.errors import ConfigError
+
+
+def cut(pieces: list[str], max_pieces: int) -> list[str]:
+    parts = split_long(range(len(pieces)), pieces, max_pieces)
+    return ["".join(pieces[i] for i in part) for part in parts]
+
+
+def test_the_last_sentence_end_of_a_part_is_the_best_place() -> None:
+    pieces = ["▁a", ".", "▁b", "c", ".", "▁d", "▁e", "f", "."]
+
+    assert cut(pieces, 7) == ["▁a.▁bc.", "▁d▁ef."]
+
+
+def test_without_a_sentence_end_a_word_stays_whole() -> None:
+    assert cut(["▁a", "b", "▁c", "▁d", "e", "f"], 5) == ["▁ab▁c", "▁def"]
+
+
+def test_a_word_that_is_too_long_is_cut_anywhere() -> None:
+    assert cut(["▁a", "b", "c", "d", "e", "f", "g"], 3) == ["▁abc", "def", "g"]
+
+
+def test_a_full_stop_inside_a_number_is_no_end() -> None:
+    assert cut(["▁x", "▁3", ".", "1", "4", "▁y"], 5) == ["▁x▁3.14", "▁y"]
+
+
+def test_chinese_and_japanese_sentences_end_without_a_space() -> None:
+    assert cut(["▁我", "们", "。", "你", "们", "好"], 5) == ["▁我们。", "你们好"]
+
+
+def test_a_place_in_the_first_half_is_not_taken() -> None:
+    assert cut(["▁a", ".", "▁b", "c", "d", "e", "f"], 6) == ["▁a.▁bcde", "f"]
+
+
+def test_nothing_gives_no_parts() -> None:
+    assert split_long([], [], 5) == []
+
+
+def test_parts_of_no_pieces_are_refused() -> None:
+    with pytest.raises(ConfigError, match="max_pieces is 0, but must be at least 1"):
+        split_long([1], ["▁a"], 0)

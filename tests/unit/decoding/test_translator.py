@@ -1,0 +1,254 @@
+"""The Translator: any text in, one line out, in order, with every trouble flagged."""
+
+import unicodedata
+
+import pytest
+import torch
+
+from headway.bundle import Bundle
+from headway.config.decoding import DecodingConfig
+from headway.config.model import Architecture
+from headway.data.tokenizer import END_ID, START_ID, Tokenizer, train_tokenizer
+from headway.decoding.translator import Translator, load, resolve_device
+from headway.errors import BundleError, ConfigError
+from headway.model.transformer import Transformer
+
+TEXT = [
+    "나는 학생입니다.",
+    "너는 학교에 갑니다. 나는 집에 갑니다.",
+    "I am a student.",
+    "You go to school. I go home.",
+    "the cat sat on the mat",
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return train_tokenizer(TEXT, kind="bpe", vocabulary_size=70)
+
+
+def translator_of(tokenizer: Tokenizer, seed: int = 3, **settings: object) -> Translator:
+    torch.manual_seed(seed)
+    architecture = {
+        "d_model": 12, "d_ff": 17, "num_heads": 2, "num_encoder_layers": 1,
+        "num_decoder_layers": 1,
+    }  # fmt: skip
+    decoding = {"beam_size": 2, "max_extra_pieces": 4, "max_source_pieces": 24}
+    for key, value in settings.items():
+        (decoding if key in DecodingConfig.model_fields else architecture)[key] = value
+    config = Architecture.parse(architecture).with_vocabulary(len(tokenizer))
+    model = Transformer.from_config(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    return Translator(
+        Bundle(config, model.eval(), tokenizer, tokenizer, DecodingConfig.parse(decoding))
+    )
+
+
+@pytest.fixture(scope="module")
+def translator(tokenizer: Tokenizer) -> Translator:
+    return translator_of(tokenizer)
+
+
+def test_one_sentence_gives_one_translation_and_a_list_a_list(translator: Translator) -> None:
+    one = translator.translate("I am a student.")
+
+    assert translator.translate(["I am a student."]) == [one]
+    assert translator.translate([]) == []
+    assert translator.translate(iter(["I am a student."])) == [one]
+    assert one.text == one.hypotheses[0].text
+    assert (one.score, one.pieces) == (one.hypotheses[0].score, one.hypotheses[0].pieces)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t \u3000", "\n"], ids=ascii)
+def test_blank_stays_blank(translator: Translator, blank: str) -> None:
+    (result, other) = translator.translate([blank, "I am"], n_best=2)
+
+    assert (result.text, result.pieces, result.score) == ("", (), 0.0)
+    assert [h.text for h in result.hypotheses] == ["", ""]
+    assert other == translator.translate("I am", n_best=2)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3], ids=["greedy", "beam"])
+def test_order_and_result_do_not_depend_on_batching(translator: Translator, beam_size: int) -> None:
+    sentences = [TEXT[1], "", TEXT[0], "I", TEXT[4], TEXT[1], " ", TEXT[2]]
+
+    results = translator.translate(sentences, beam_size=beam_size)
+
+    alone = [translator.translate(sentence, beam_size=beam_size) for sentence in sentences]
+    one_by_one = translator.translate(sentences, beam_size=beam_size, batch_tokens=1)
+    backwards = translator.translate(sentences[::-1], beam_size=beam_size)[::-1]
+    for other in (alone, one_by_one, backwards):
+        assert [r.text for r in results] == [r.text for r in other]
+        assert [r.score for r in results] == pytest.approx([r.score for r in other], abs=1e-5)
+    assert len({result.text for result in results}) > 3  # the sentences differ in translation
+
+
+def test_the_defaults_of_the_bundle_stand_until_told_otherwise(tokenizer: Tokenizer) -> None:
+    wide = translator_of(tokenizer, beam_size=5, length_penalty=2.0)
+    narrow = translator_of(tokenizer, beam_size=1, length_penalty=0.0)
+
+    assert wide.translate(TEXT) == narrow.translate(TEXT, beam_size=5, length_penalty=2.0)
+    assert wide.translate(TEXT) != narrow.translate(TEXT)
+
+
+def test_the_n_best_are_sorted_and_widen_the_beam_when_they_must(translator: Translator) -> None:
+    result = translator.translate(TEXT[0], n_best=4)
+
+    scores = [h.score for h in result.hypotheses]
+    assert 2 < len(scores) <= 4
+    assert scores == sorted(scores, reverse=True)
+    assert len({h.pieces for h in result.hypotheses}) == len(scores)
+    assert result == translator.translate(TEXT[0], n_best=4, beam_size=4)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3], ids=["greedy", "beam"])
+def test_a_translation_begins_with_its_prefix(translator: Translator, beam_size: int) -> None:
+    results = translator.translate(TEXT, prefix="the cat", beam_size=beam_size, n_best=beam_size)
+
+    assert all(h.text.startswith("the cat") for r in results for h in r.hypotheses)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3], ids=["greedy", "beam"])
+def test_the_score_is_what_the_model_says_of_the_pieces_after_a_source_with_its_end(
+    translator: Translator, beam_size: int
+) -> None:
+    model, tokenizer = translator.bundle.model, translator.bundle.source_tokenizer
+
+    result = translator.translate(TEXT[2], beam_size=beam_size, length_penalty=1.0)
+
+    ids = [tokenizer.id(piece) for piece in result.pieces]
+    source = torch.tensor([[*tokenizer.encode(TEXT[2]), END_ID]])
+    logits = model(source, torch.tensor([[START_ID, *ids]]))
+    log_probs = logits[0].log_softmax(-1).gather(1, torch.tensor([*ids, END_ID])[:, None])
+    assert result.hypotheses[0].log_prob == pytest.approx(log_probs.sum().item(), abs=1e-4)
+    assert result.score == pytest.approx(log_probs.sum().item() * 6 / (6 + len(ids)), abs=1e-4)
+
+
+def test_each_sentence_can_have_its_own_prefix(translator: Translator) -> None:
+    first, second = translator.translate(TEXT[:2], prefix=["You go", ""])
+
+    assert first.text.startswith("You go")
+    assert second == translator.translate(TEXT[1])
+
+
+def test_another_number_of_prefixes_is_refused(translator: Translator) -> None:
+    with pytest.raises(ConfigError, match="There are 1 prefixes for 2 sentences"):
+        translator.translate(TEXT[:2], prefix=["You"])
+
+
+def test_a_sentence_that_is_too_long_is_split_at_a_sentence_end_and_flagged(
+    tokenizer: Tokenizer,
+) -> None:
+    first, second = "나는 학생입니다. 나는 집에 갑니다.", "너는 학교에 갑니다."
+    longest = len(tokenizer.encode(first)) + 2
+    translator = translator_of(tokenizer, max_source_pieces=longest)
+
+    whole = translator.translate(f"{first} {second}", n_best=2)
+
+    parts = translator.translate([first, second], n_best=2)
+    assert (whole.num_parts, parts[0].num_parts) == (2, 1)
+    assert whole.text == " ".join(part.text for part in parts)
+    assert whole.pieces == parts[0].pieces + parts[1].pieces
+    assert whole.score == pytest.approx(parts[0].score + parts[1].score, abs=1e-5)
+    assert whole.complete == (parts[0].complete and parts[1].complete)
+
+
+def test_a_prefix_belongs_to_the_first_part(tokenizer: Tokenizer) -> None:
+    translator = translator_of(tokenizer, max_source_pieces=8)
+
+    result = translator.translate(TEXT[1], prefix="the cat")
+
+    assert result.num_parts > 1
+    assert result.text.startswith("the cat")
+    assert result.text.count("the cat") == 1
+
+
+def test_the_output_limit_is_the_source_and_some_more_and_is_flagged(
+    tokenizer: Tokenizer,
+) -> None:
+    translator = translator_of(tokenizer, max_extra_pieces=1, beam_size=1)
+    lengths = [len(tokenizer.encode(sentence)) for sentence in TEXT]
+
+    results = translator.translate(TEXT)
+
+    for length, result in zip(lengths, results, strict=True):
+        assert len(result.pieces) <= length + 1
+        assert result.complete == (len(result.pieces) < length + 1)
+    assert not all(result.complete for result in results)
+    generous = translator_of(tokenizer, max_extra_pieces=200, beam_size=4)
+    assert any(result.complete for result in generous.translate(TEXT))
+
+
+def test_unknown_pieces_of_the_source_are_counted(translator: Translator) -> None:
+    known, unknown = translator.translate(["I am a student.", "I am 龍 a 鬱 student."])
+
+    assert (known.unknown_pieces, unknown.unknown_pieces) == (0, 2)
+
+
+def test_decomposed_hangul_is_translated_as_composed(translator: Translator) -> None:
+    decomposed = unicodedata.normalize("NFD", TEXT[0])
+    assert decomposed != TEXT[0]
+
+    assert translator.translate(decomposed) == translator.translate(TEXT[0])
+
+
+ODD = {
+    "emoji": "🙂👩\u200d👩\u200d👧🇰🇷",
+    "control characters": "\x00\x07\x1b[31m\x7f",
+    "other line ends": "a\u2028b\u0085c\rd\x0be",
+    "two lines": "two\nlines",
+    "lone surrogate": "\ud800",
+    "invisible": "\ufeff\u200b\u202e",
+    "special pieces": "<s> </s> <pad> <unk>",
+    "combining": "e\u0301" * 50,
+    "one long word": "나" * 20_000,
+    "many sentences": "the cat. " * 2_222,
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_any_text_gives_exactly_one_line(translator: Translator, odd: str) -> None:
+    (result,) = translator.translate([odd], beam_size=1)
+
+    assert "\n" not in result.text
+    assert "\r" not in result.text
+    assert result.num_parts >= 1
+    if len(odd) >= 19_000:
+        assert result.num_parts > 100
+    result.text.encode("utf-8")
+
+
+def test_learned_positions_limit_parts_and_output(tokenizer: Tokenizer) -> None:
+    translator = translator_of(tokenizer, positions="learned", max_positions=9, max_extra_pieces=50)
+
+    results = translator.translate([TEXT[1], "I am"])
+
+    assert results[0].num_parts >= len(tokenizer.encode(TEXT[1])) / 8
+    assert all(len(result.pieces) <= 8 * result.num_parts for result in results)
+    with pytest.raises(ConfigError, match="the model has positions for 8"):
+        translator.translate("I am", prefix=TEXT[1])
+
+
+@pytest.mark.parametrize("name", ["beam_size", "n_best", "batch_tokens"])
+def test_a_number_below_one_is_refused_by_name(translator: Translator, name: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{name} is 0, but must be at least 1"):
+        translator.translate("I am", **{name: 0})
+
+
+def test_what_is_no_text_is_refused_with_its_place(translator: Translator) -> None:
+    with pytest.raises(ConfigError, match=r"Sentence 1 \(counted from 0\) is a bytes, not text"):
+        translator.translate(["I am", b"bytes"])  # type: ignore[list-item]
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    assert resolve_device("cpu") == "cpu"
+    assert resolve_device("auto") in ("cpu", "cuda", "mps")
+    with pytest.raises(ConfigError, match=r"The device 'tpu' is not available here.*cpu"):
+        resolve_device("tpu")
+
+
+def test_a_bundle_that_is_not_there_is_refused() -> None:
+    with pytest.raises(BundleError, match="There is no bundle"):
+        load("no/such/folder", device="cpu")

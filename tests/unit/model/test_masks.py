@@ -1,0 +1,45 @@
+"""Masks are boolean, True = may attend, and broadcast to (B, H, T, S)."""
+
+import torch
+
+from headway.model.masks import look_ahead_mask, padding_mask, target_mask
+
+
+def test_padding_is_hidden_and_real_pieces_are_not() -> None:
+    ids = torch.tensor([[5, 9, 0], [7, 0, 0]])
+
+    mask = padding_mask(ids)
+
+    assert mask.dtype == torch.bool
+    assert mask.shape == (2, 1, 1, 3)
+    assert mask[:, 0, 0].tolist() == [[True, True, False], [True, False, False]]
+
+
+def test_another_padding_id_can_be_given() -> None:
+    assert padding_mask(torch.tensor([[0, 4]]), pad_id=4)[0, 0, 0].tolist() == [True, False]
+    assert target_mask(torch.tensor([[0, 4]]), pad_id=4)[0, 0].tolist() == [
+        [True, False],
+        [True, False],
+    ]
+
+
+def test_a_position_sees_itself_and_what_came_before() -> None:
+    mask = look_ahead_mask(3)
+
+    assert mask.dtype == torch.bool
+    assert mask.shape == (1, 1, 3, 3)
+    assert mask[0, 0].tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+
+
+def test_the_target_mask_is_the_conjunction_of_both() -> None:
+    ids = torch.tensor([[2, 5, 9, 0], [2, 7, 0, 0]])
+
+    mask = target_mask(ids)
+
+    assert mask.shape == (2, 1, 4, 4)
+    assert mask[1, 0].int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0]]
+    for sentence in range(2):
+        for query in range(4):
+            for key in range(4):
+                allowed = key <= query and bool(ids[sentence, key] != 0)
+                assert mask[sentence, 0, query, key] == allowed

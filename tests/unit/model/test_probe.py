@@ -1,0 +1,58 @@
+"""A probe is silent without a listener, and a listener hears and may replace."""
+
+import contextvars
+import threading
+
+import torch
+from torch import Tensor, nn
+
+from headway.model.probe import listen, listening, probe, stop_listening
+
+
+def test_without_a_listener_a_probe_returns_the_tensor_itself() -> None:
+    tensor = torch.ones(2)
+
+    assert not listening()
+    assert probe(nn.Identity(), "x", tensor) is tensor
+
+
+def test_a_listener_hears_module_name_and_tensor_and_its_answer_takes_their_place() -> None:
+    heard: list[tuple[nn.Module, str, Tensor]] = []
+    module, tensor = nn.Identity(), torch.ones(2)
+
+    def listener(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+        heard.append((module, name, tensor))
+        return tensor * 3
+
+    token = listen(listener)
+    answer = probe(module, "x", tensor)
+    stop_listening(token)
+
+    assert heard == [(module, "x", tensor)]
+    assert answer.tolist() == [3, 3]
+    assert not listening()
+
+
+def test_listeners_nest() -> None:
+    outer = listen(lambda module, name, tensor: tensor + 1)
+    inner = listen(lambda module, name, tensor: tensor + 10)
+
+    assert probe(nn.Identity(), "x", torch.zeros(())).item() == 10
+    stop_listening(inner)
+    assert probe(nn.Identity(), "x", torch.zeros(())).item() == 1
+    stop_listening(outer)
+    assert probe(nn.Identity(), "x", torch.zeros(())).item() == 0
+
+
+def test_a_listener_does_not_hear_other_threads() -> None:
+    heard_elsewhere: list[bool] = []
+    token = listen(lambda module, name, tensor: tensor)
+    thread = threading.Thread(
+        target=contextvars.Context().run, args=(lambda: heard_elsewhere.append(listening()),)
+    )
+
+    thread.start()
+    thread.join()
+    stop_listening(token)
+
+    assert heard_elsewhere == [False]

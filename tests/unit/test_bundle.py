@@ -1,0 +1,508 @@
+"""A bundle comes back as it was, is replaced as a whole, and is refused when it is not whole."""
+
+import errno
+import hashlib
+import json
+import os
+import pickle
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+from safetensors.torch import save as save_safetensors
+
+from headway import bundle as bundle_module
+from headway.bundle import (
+    Bundle,
+    bundle_checksum,
+    find_bundle,
+    load_bundle,
+    model_tensors,
+    partial_path,
+    save_bundle,
+    set_model_tensors,
+    write_atomically,
+)
+from headway.config.decoding import DecodingConfig
+from headway.config.model import ModelConfig
+from headway.data.tokenizer import Tokenizer, train_tokenizer
+from headway.errors import BundleError
+from headway.model.transformer import Transformer
+
+FILES = {"config.json", "model.safetensors", "tokenizer.model", "card.md", "manifest.json"}
+
+
+@pytest.fixture(scope="session")
+def korean() -> Tokenizer:
+    return train_tokenizer(["나는 학생 입니다 너는"], kind="word", vocabulary_size=20)
+
+
+@pytest.fixture(scope="session")
+def english() -> Tokenizer:
+    return train_tokenizer(["I am a student you"], kind="word", vocabulary_size=20)
+
+
+def make_bundle(
+    source: Tokenizer, target: Tokenizer, sharing: str = "all", seed: int = 0
+) -> Bundle:
+    config = ModelConfig.parse(
+        {
+            "d_model": 14,
+            "d_ff": 19,
+            "num_heads": 3,
+            "d_k": 5,
+            "d_v": 4,
+            "num_encoder_layers": 1,
+            "num_decoder_layers": 2,
+            "shared_embeddings": sharing,
+            "source_vocab_size": source.vocabulary_size,
+            "target_vocab_size": target.vocabulary_size,
+        }
+    )
+    torch.manual_seed(seed)
+    return Bundle(
+        config=config,
+        model=Transformer.from_config(config),
+        source_tokenizer=source,
+        target_tokenizer=target,
+        decoding=DecodingConfig.parse({"beam_size": 3, "length_penalty": 0.9}),
+        source_language="ko",
+        target_language="en",
+        record={"steps": 7, "note": "한국어", "scores": [{"value": 0.1 + 0.2}]},
+        card="# 카드\n",
+    )
+
+
+@pytest.fixture
+def joint(korean: Tokenizer) -> Bundle:
+    return make_bundle(korean, korean)
+
+
+@pytest.fixture
+def saved(joint: Bundle, tmp_path: Path) -> Path:
+    save_bundle(tmp_path / "b", joint)
+    return tmp_path / "b"
+
+
+def rewrite(folder: Path, name: str, data: bytes) -> None:
+    """Change a file and its checksum, as someone would who means it."""
+    (folder / name).write_bytes(data)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest[name] = hashlib.sha256(data).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("sharing", ["all", "target", "none"])
+def test_what_is_saved_comes_back(
+    korean: Tokenizer, english: Tokenizer, tmp_path: Path, sharing: str
+) -> None:
+    bundle = make_bundle(korean, korean if sharing == "all" else english, sharing)
+
+    save_bundle(tmp_path / "b", bundle)
+    loaded = load_bundle(tmp_path / "b")
+
+    for name in ("config", "decoding", "source_language", "target_language", "record", "card"):
+        assert getattr(loaded, name) == getattr(bundle, name)
+    assert loaded.source_tokenizer == bundle.source_tokenizer
+    assert loaded.target_tokenizer == bundle.target_tokenizer
+    expected, tensors = model_tensors(bundle.model), model_tensors(loaded.model)
+    assert tensors.keys() == expected.keys()
+    for name, tensor in expected.items():
+        assert torch.equal(tensors[name], tensor), name
+    source, target = torch.tensor([[4, 5, 6, 3]]), torch.tensor([[2, 7, 4]])
+    bundle.model.eval()
+    assert torch.equal(loaded.model(source, target), bundle.model(source, target))
+    assert not loaded.model.training
+
+
+@pytest.mark.parametrize(
+    ("sharing", "num_tables"), [("all", 1), ("target", 2), ("none", 3)]
+)
+def test_a_shared_table_is_stored_once_and_shared_again(
+    korean: Tokenizer, tmp_path: Path, sharing: str, num_tables: int
+) -> None:
+    save_bundle(tmp_path / "b", make_bundle(korean, korean, sharing))
+
+    shapes = [tuple(t.shape) for t in load_file(tmp_path / "b" / "model.safetensors").values()]
+    model = load_bundle(tmp_path / "b").model
+
+    assert shapes.count((korean.vocabulary_size, 14)) == num_tables
+    tables = {
+        id(model.source_embedding.tokens.weight),
+        id(model.target_embedding.tokens.weight),
+        id(model.output_projection.weight),
+    }
+    assert len(tables) == num_tables
+
+
+def test_saving_a_loaded_bundle_gives_the_same_bytes(saved: Path, tmp_path: Path) -> None:
+    save_bundle(tmp_path / "again", load_bundle(saved))
+
+    assert {path.name for path in saved.iterdir()} == FILES
+    for name in FILES:
+        assert (tmp_path / "again" / name).read_bytes() == (saved / name).read_bytes()
+    assert bundle_checksum(saved) == bundle_checksum(tmp_path / "again")
+
+
+def test_separate_tokenizers_are_two_files(
+    korean: Tokenizer, english: Tokenizer, tmp_path: Path
+) -> None:
+    save_bundle(tmp_path / "b", make_bundle(korean, english, "none"))
+
+    names = {path.name for path in (tmp_path / "b").iterdir()}
+
+    assert names == FILES - {"tokenizer.model"} | {"source.model", "target.model"}
+
+
+def test_loading_draws_nothing_random(saved: Path) -> None:
+    before = torch.get_rng_state()
+
+    load_bundle(saved)
+
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_others_may_read_what_the_umask_lets_them(joint: Bundle, tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        save_bundle(tmp_path / "b", joint)
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o750
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "b").iterdir()} == {0o640}
+
+
+@pytest.mark.parametrize("name", sorted(FILES - {"manifest.json"}))
+def test_a_changed_file_is_named(saved: Path, name: str) -> None:
+    data = bytearray((saved / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (saved / name).write_bytes(data)
+
+    with pytest.raises(BundleError, match=f"{name} has changed since the bundle was written"):
+        load_bundle(saved)
+
+
+@pytest.mark.parametrize("name", sorted(FILES - {"manifest.json"}))
+def test_a_missing_file_is_named(saved: Path, name: str) -> None:
+    (saved / name).unlink()
+
+    with pytest.raises(BundleError, match=f"{name} is missing.*Copy the whole bundle"):
+        load_bundle(saved)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(share=st.floats(0, 1, exclude_max=True), name=st.sampled_from(sorted(FILES)))
+def test_a_file_cut_short_is_noticed(saved: Path, share: float, name: str) -> None:
+    whole = (saved / name).read_bytes()
+    (saved / name).write_bytes(whole[: int(share * len(whole))])
+    try:
+        with pytest.raises(BundleError, match=name):
+            load_bundle(saved)
+    finally:
+        (saved / name).write_bytes(whole)
+
+
+class Bomb:
+    """Leave a file behind when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model", "config.json"])
+def test_a_pickle_is_refused_and_never_run(saved: Path, tmp_path: Path, name: str) -> None:
+    bomb = pickle.dumps(Bomb(tmp_path / "exploded"))
+    pickle.loads(bomb)
+    (tmp_path / "exploded").unlink()  # it would have worked
+    rewrite(saved, name, bomb)
+
+    with pytest.raises(BundleError, match=name):
+        load_bundle(saved)
+
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_pytorchs_own_format_is_refused(saved: Path, tmp_path: Path) -> None:
+    torch.save({"w": torch.ones(2)}, tmp_path / "w.pt")
+    rewrite(saved, "model.safetensors", (tmp_path / "w.pt").read_bytes())
+
+    with pytest.raises(BundleError, match=r"not a safetensors file.*pickle.*never read"):
+        load_bundle(saved)
+
+
+def test_a_newer_format_is_refused(saved: Path) -> None:
+    description = json.loads((saved / "config.json").read_text()) | {"format": 2}
+    rewrite(saved, "config.json", json.dumps(description).encode())
+
+    with pytest.raises(BundleError, match="has format 2; this version reads 1"):
+        load_bundle(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": {"d_model": 14}}, "config.json: 'model.source_vocab_size' is missing"),
+        ({"decoding": {"beam": 1}}, "config.json: There is no setting 'decoding.beam'"),
+        ({"record": None}, "config.json lacks 'record'"),
+    ],
+    ids=["model", "decoding", "record"],
+)
+def test_a_configuration_that_cannot_be_is_a_bundle_error(
+    saved: Path, change: dict[str, object], message: str
+) -> None:
+    description = json.loads((saved / "config.json").read_text()) | change
+    if description["record"] is None:
+        del description["record"]
+    rewrite(saved, "config.json", json.dumps(description).encode())
+
+    with pytest.raises(BundleError, match=message):
+        load_bundle(saved)
+
+
+@pytest.mark.parametrize("data", [b"", b"[1, 2]", b"\xff\xfe", b"null"])
+@pytest.mark.parametrize("name", ["config.json", "manifest.json"])
+def test_what_is_not_a_json_object_is_refused(saved: Path, name: str, data: bytes) -> None:
+    if name == "manifest.json":
+        (saved / name).write_bytes(data)
+    else:
+        rewrite(saved, name, data)
+
+    with pytest.raises(BundleError, match=f"{name} is not a JSON object"):
+        load_bundle(saved)
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "..", "sub/file", "."])
+def test_a_manifest_does_not_lead_out_of_the_bundle(
+    saved: Path, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "secret").write_text("mine")
+    manifest = json.loads((saved / "manifest.json").read_text())
+    manifest[name] = hashlib.sha256(b"mine").hexdigest()
+    (saved / "manifest.json").write_text(json.dumps(manifest))
+
+    with pytest.raises(BundleError, match="outside the bundle"):
+        load_bundle(saved)
+
+
+def test_a_bundle_without_a_tokenizer_is_refused(saved: Path) -> None:
+    manifest = json.loads((saved / "manifest.json").read_text())
+    del manifest["tokenizer.model"]
+    (saved / "manifest.json").write_text(json.dumps(manifest))
+
+    with pytest.raises(BundleError, match="has no tokenizer"):
+        load_bundle(saved)
+
+
+def test_a_tokenizer_with_more_pieces_than_the_model_is_refused(saved: Path) -> None:
+    larger = train_tokenizer(["a b c d e f g h i"], kind="word", vocabulary_size=30)
+    rewrite(saved, "tokenizer.model", larger.to_bytes())
+
+    with pytest.raises(BundleError, match="has 13 pieces, but the model 8"):
+        load_bundle(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("missing", r"lack decoder\.layers\.0\.\w+"),
+        ("unknown", "hold extra, which the model does not have"),
+        ("shape", r"has shape \(2, 2\), but the configuration says"),
+    ],
+)
+def test_weights_of_another_model_are_refused(saved: Path, change: str, message: str) -> None:
+    tensors = load_file(saved / "model.safetensors")
+    first = sorted(tensors)[0]
+    if change == "missing":
+        del tensors[first]
+    else:
+        tensors["extra" if change == "unknown" else first] = torch.ones(2, 2)
+    rewrite(saved, "model.safetensors", save_safetensors(tensors))
+
+    with pytest.raises(BundleError, match=message):
+        load_bundle(saved)
+
+
+def test_a_run_gives_its_averaged_bundle_or_else_its_best(joint: Bundle, tmp_path: Path) -> None:
+    save_bundle(tmp_path / "best", joint)
+    assert find_bundle(tmp_path) == tmp_path / "best"
+
+    save_bundle(tmp_path / "averaged", joint)
+    assert find_bundle(tmp_path) == tmp_path / "averaged"
+
+
+def test_a_folder_that_is_no_bundle_and_no_folder_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"is not a bundle: it has no manifest\.json"):
+        load_bundle(tmp_path)
+    with pytest.raises(BundleError, match=r"There is no bundle .*gone"):
+        load_bundle(tmp_path / "gone")
+
+
+def test_a_folder_that_is_not_a_bundle_is_not_overwritten(joint: Bundle, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+
+    with pytest.raises(BundleError, match="exists and is not a bundle"):
+        save_bundle(tmp_path, joint)
+    with pytest.raises(BundleError, match="exists and is not a bundle"):
+        save_bundle(tmp_path / "thesis.txt", joint)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
+
+
+def test_an_empty_folder_takes_a_bundle(joint: Bundle, tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+
+    save_bundle(tmp_path / "b", joint)
+
+    assert load_bundle(tmp_path / "b").card == joint.card
+
+
+@pytest.mark.parametrize("exchange", [True, False], ids=["exchange", "two-renames"])
+def test_a_bundle_replaces_another_and_leaves_nothing_else(
+    korean: Tokenizer, saved: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
+) -> None:
+    (saved / "extra").touch()
+    if not exchange:
+        monkeypatch.setattr(bundle_module, "_exchange", lambda *_: False)
+    newer = make_bundle(korean, korean, seed=1)
+
+    save_bundle(saved, newer)
+
+    loaded = load_bundle(saved)
+    for name, tensor in model_tensors(newer.model).items():
+        assert torch.equal(model_tensors(loaded.model)[name], tensor)
+    assert {path.name for path in saved.iterdir()} == FILES
+    assert [path.name for path in saved.parent.iterdir()] == ["b"]
+
+
+def test_there_is_no_moment_without_a_bundle_while_one_is_replaced(
+    korean: Tokenizer, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.rename
+    present = []
+
+    def watch(self: Path, target: Path) -> Path:
+        result = real(self, target)
+        present.append((saved / "manifest.json").exists())
+        return result
+
+    monkeypatch.setattr(Path, "rename", watch)
+    before = bundle_checksum(saved)
+
+    save_bundle(saved, make_bundle(korean, korean, seed=1))
+
+    assert bundle_checksum(saved) != before
+    # Elsewhere two renames do it, and whoever looks between them finds nothing.
+    assert all(present) == (sys.platform == "linux")
+
+
+@pytest.mark.parametrize("at_file", [1, 3, 5])
+def test_a_full_disk_keeps_the_old_bundle(
+    korean: Tokenizer, saved: Path, monkeypatch: pytest.MonkeyPatch, at_file: int
+) -> None:
+    before = bundle_checksum(saved)
+    count = 0
+
+    def full(_: int) -> None:
+        nonlocal count
+        count += 1
+        if count == at_file:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(BundleError, match=r"cannot be written \(No space left.*unchanged"):
+        save_bundle(saved, make_bundle(korean, korean, seed=1))
+
+    assert bundle_checksum(saved) == before
+    load_bundle(saved)
+    assert [path.name for path in saved.parent.iterdir()] == ["b"]
+
+
+def test_a_failed_second_rename_brings_the_old_bundle_back(
+    korean: Tokenizer, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = bundle_checksum(saved)
+    real, count = Path.rename, 0
+
+    def fail_second(self: Path, target: Path) -> Path:
+        nonlocal count
+        count += 1
+        if count == 2:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(self, target)
+
+    monkeypatch.setattr(bundle_module, "_exchange", lambda *_: False)
+    monkeypatch.setattr(Path, "rename", fail_second)
+    with pytest.raises(BundleError, match="Input/output error"):
+        save_bundle(saved, make_bundle(korean, korean, seed=1))
+
+    assert bundle_checksum(saved) == before
+    assert [path.name for path in saved.parent.iterdir()] == ["b"]
+
+
+def weight_sum(bundle: Bundle) -> float:
+    return float(bundle.model.output_projection.weight.detach().sum())
+
+
+def test_a_reader_sees_the_old_or_the_new_bundle_while_it_is_replaced(
+    korean: Tokenizer, saved: Path
+) -> None:
+    versions = [make_bundle(korean, korean, seed=seed) for seed in (1, 2)]
+    sums = [weight_sum(version) for version in versions]
+    save_bundle(saved, versions[0])
+    stop = threading.Event()
+    written = 0
+
+    def replace() -> None:
+        nonlocal written
+        while not stop.is_set():
+            written += 1
+            save_bundle(saved, versions[written % 2])
+
+    writer = threading.Thread(target=replace)
+    writer.start()
+    try:
+        seen = [weight_sum(load_bundle(saved)) for _ in range(30)]
+    finally:
+        stop.set()
+        writer.join()
+
+    assert set(seen) == set(sums)
+    assert written > 5
+
+
+def test_weights_are_set_by_name_and_only_those_of_the_model() -> None:
+    model = torch.nn.Linear(2, 3)
+
+    set_model_tensors(model, {"weight": torch.ones(3, 2), "bias": torch.zeros(3)})
+
+    assert model(torch.ones(2)).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_file_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+    seen: list[bytes] = []
+    monkeypatch.setattr(os, "fsync", lambda _: seen.append(path.read_bytes()))
+
+    write_atomically(path, b"new")
+
+    assert seen == [b"old"]  # the new one is whole before its name is
+    assert path.read_bytes() == b"new"
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_partial_names_are_hidden_and_never_alike(tmp_path: Path) -> None:
+    names = {partial_path(tmp_path / "file").name for _ in range(100)}
+
+    assert len(names) == 100
+    assert all(name.startswith(".file-") and name.endswith(".partial") for name in names)

@@ -1,0 +1,57 @@
+"""Every error has a message, a remedy and an exit status, and is what Python expects it to be."""
+
+import pytest
+
+from headway import errors
+from headway.errors import HeadwayError, suggest
+
+ALL = [
+    value
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, HeadwayError)
+]
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+def test_an_error_keeps_problem_and_remedy_apart_and_prints_both(
+    kind: type[HeadwayError],
+) -> None:
+    error = kind("The sky is green.", "Look again.")
+
+    assert (error.message, error.remedy) == ("The sky is green.", "Look again.")
+    assert str(error) == "The sky is green. Look again."
+    assert str(kind("The sky is green.")) == "The sky is green."
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+def test_a_wrong_call_exits_with_2_and_failed_work_with_1(kind: type[HeadwayError]) -> None:
+    assert kind.exit_status == (2 if kind is errors.ConfigError else 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "base"),
+    [
+        (errors.ConfigError, ValueError),
+        (errors.TraceError, KeyError),
+        (errors.MissingExtraError, ImportError),
+    ],
+)
+def test_an_error_is_also_pythons_own_kind(kind: type[HeadwayError], base: type) -> None:
+    with pytest.raises(base) as caught:
+        raise kind("Wrong.", "Mend it.")
+
+    assert str(caught.value) == "Wrong. Mend it."  # a plain KeyError would print quotes
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    assert errors.__doc__ is not None
+    for kind in ALL:
+        assert kind.__name__ in errors.__doc__
+
+
+def test_the_nearest_names_are_suggested() -> None:
+    known = ["warmup_steps", "max_steps", "seed"]
+
+    assert suggest("warm_up", known) == "Did you mean 'warmup_steps'?"
+    assert suggest("max_step", known).startswith("Did you mean 'max_steps'")
+    assert suggest("xyz", known) == "Known: max_steps, seed, warmup_steps."

@@ -1,0 +1,53 @@
+"""The card says what the model is, in words and numbers of the run."""
+
+from headway.config.run import parse_run_config
+from headway.training.card import write_card
+
+REPORT = {
+    "steps": 1234,
+    "epochs": 5,
+    "seed": 6,
+    "precision": "bfloat16",
+    "target_tokens": 78901,
+    "seconds": 90.0,
+    "averaged_steps": [10, 20, 30],
+    "parameters": 456789,
+    "trained_on": "2026-01-02",
+    "valid": [{"name": "bleu", "value": 12.34567, "signature": "nrefs:1|tok:13a"}],
+    "test": [{"name": "exact", "value": 0.5, "signature": "share of equal lines"}],
+}
+
+
+def test_the_card_holds_data_licence_scores_and_training() -> None:
+    config = parse_run_config(
+        {
+            "recipe": {"name": "Tiny", "data_source": "a shelf", "licence": "CC0"},
+            "data": {"source": "a.ko", "target": "a.en", "source_language": "ko"},
+        }
+    )
+
+    card = write_card(config, REPORT)
+
+    assert card.startswith("# Tiny\n")
+    for line in (
+        "| languages | ko → target |",
+        "| training text | a.ko a.en |",
+        "| origin of the text | a shelf |",
+        "| licence of the text | CC0 |",
+        "| parameters | 456,789 |",
+        "| steps, epochs | 1,234, 5 |",
+        "| time | 1.5 minutes |",
+        "| precision, seed | bfloat16, 6 |",
+        "| averaged weights | 3 |",
+        "| trained on | 2026-01-02 |",
+        "| valid | bleu | 12.3457 | `nrefs:1|tok:13a` |",
+        "| test | exact | 0.5000 | `share of equal lines` |",
+    ):
+        assert line in card.splitlines()
+
+
+def test_what_nobody_said_is_not_stated() -> None:
+    card = write_card(parse_run_config({}), REPORT)
+
+    assert card.startswith("# source to target\n")
+    assert "| licence of the text | not stated |" in card

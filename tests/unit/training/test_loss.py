@@ -1,0 +1,237 @@
+"""The loss is what section 5.4 says, and the fast way to it gives the same numbers."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from headway.training.loss import (
+    LossSums,
+    label_smoothed_cross_entropy,
+    projected_cross_entropy,
+)
+
+ROWS, WIDTH, PIECES = 11, 5, 7
+
+
+def by_definition(logits: Tensor, labels: Tensor, smoothing: float, pad_id: int) -> float:
+    """Sum cross-entropy with (1 - eps) truth + eps uniform over the pieces but padding."""
+    total = 0.0
+    for row, label in zip(logits.numpy(), labels.tolist(), strict=True):
+        if label == pad_id:
+            continue
+        probabilities = np.exp(row - row.max())
+        probabilities /= probabilities.sum()
+        wanted = np.full(len(row), smoothing / (len(row) - 1))
+        wanted[pad_id] = 0.0
+        wanted[label] += 1 - smoothing
+        total -= float((wanted * np.log(probabilities)).sum())
+    return total
+
+
+def example(seed: int = 0, pad_id: int = 0) -> dict[str, Tensor]:
+    rng = torch.Generator().manual_seed(seed)
+    labels = torch.randint(0, PIECES, (ROWS,), generator=rng)
+    labels[0], labels[-1] = pad_id, (pad_id + 1) % PIECES
+    return {
+        "hidden": torch.randn(ROWS, WIDTH, generator=rng, dtype=torch.float64),
+        "weight": torch.randn(PIECES, WIDTH, generator=rng, dtype=torch.float64),
+        "bias": torch.randn(PIECES, generator=rng, dtype=torch.float64),
+        "labels": labels,
+    }
+
+
+def test_a_loss_worked_by_hand() -> None:
+    # Two pieces beside padding, probabilities 1/4, 1/2, 1/4; the truth is piece 1, eps 0.2:
+    # wanted 0, 0.8 + 0.1, 0.1, so the loss is 0.9 ln 2 + 0.1 ln 4 = 1.1 ln 2.
+    logits = torch.tensor([[0.25, 0.5, 0.25], [0.1, 0.2, 0.7]], dtype=torch.float64).log()
+
+    sums = label_smoothed_cross_entropy(logits, torch.tensor([1, 0]), smoothing=0.2, pad_id=0)
+
+    assert float(sums.loss) == pytest.approx(1.1 * np.log(2), abs=1e-15)
+    assert float(sums.nll) == pytest.approx(np.log(2), abs=1e-15)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    smoothing=st.floats(0, 0.9),
+    pad_id=st.integers(0, PIECES - 1),
+)
+def test_the_loss_is_the_definition(seed: int, smoothing: float, pad_id: int) -> None:
+    values = example(seed, pad_id)
+    logits = values["hidden"] @ values["weight"].T
+
+    sums = label_smoothed_cross_entropy(logits, values["labels"], smoothing, pad_id)
+
+    expected = by_definition(logits, values["labels"], smoothing, pad_id)
+    assert float(sums.loss) == pytest.approx(expected, rel=1e-12)
+    nll = by_definition(logits, values["labels"], 0.0, pad_id)
+    assert float(sums.nll) == pytest.approx(nll, rel=1e-12)
+
+
+def test_without_smoothing_it_is_cross_entropy() -> None:
+    values = example()
+    logits = values["hidden"] @ values["weight"].T
+
+    sums = label_smoothed_cross_entropy(logits, values["labels"], smoothing=0.0, pad_id=0)
+
+    expected = F.cross_entropy(logits, values["labels"], ignore_index=0, reduction="sum")
+    torch.testing.assert_close(sums.loss, expected, rtol=1e-13, atol=0)
+    assert torch.equal(sums.loss, sums.nll)
+
+
+def test_the_best_distribution_gives_padding_no_mass() -> None:
+    # At the minimum the prediction is the smoothed target itself, so the gradient there is 0.
+    wanted = torch.tensor([[0.0, 0.05, 0.85, 0.05, 0.05]], dtype=torch.float64)
+    logits = wanted.clamp_min(1e-300).log().requires_grad_()
+
+    label_smoothed_cross_entropy(logits, torch.tensor([2]), smoothing=0.2, pad_id=0).loss.backward()
+
+    assert logits.grad is not None
+    assert logits.grad.abs().max() < 1e-15
+
+
+def test_padding_rows_count_for_nothing() -> None:
+    values = example()
+    logits = (values["hidden"] @ values["weight"].T).requires_grad_()
+    real = values["labels"] != 0
+
+    sums = label_smoothed_cross_entropy(logits, values["labels"], 0.1, 0)
+    sums.loss.backward()
+
+    alone = label_smoothed_cross_entropy(logits[real], values["labels"][real], 0.1, 0)
+    torch.testing.assert_close(sums.loss, alone.loss, rtol=1e-15, atol=0)
+    assert logits.grad is not None
+    assert not logits.grad[~real].any()
+
+
+def test_sums_of_many_float32_losses_keep_their_digits() -> None:
+    logits = torch.zeros(200_000, 3)
+    labels = torch.ones(200_000, dtype=torch.int64)
+
+    sums = label_smoothed_cross_entropy(logits, labels, 0.0, 0)
+
+    one = float(-logits[:1].log_softmax(-1)[0, 1])  # ln 3, as float32 has it
+    assert float(sums.nll) == pytest.approx(200_000 * one, rel=1e-12)
+
+
+def both_ways(
+    values: dict[str, Tensor], *, bias: bool, smoothing: float, pad_id: int, chunk: int
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Return loss, nll and all gradients, from all logits at once and in chunks."""
+    results = []
+    for projected in (False, True):
+        inputs = {name: values[name].clone().requires_grad_() for name in ("hidden", "weight")}
+        if bias:
+            inputs["bias"] = values["bias"].clone().requires_grad_()
+        if projected:
+            sums = projected_cross_entropy(
+                inputs["hidden"],
+                inputs["weight"],
+                inputs.get("bias"),
+                values["labels"],
+                smoothing,
+                pad_id,
+                chunk,
+            )
+        else:
+            logits = F.linear(inputs["hidden"], inputs["weight"], inputs.get("bias"))
+            sums = label_smoothed_cross_entropy(logits, values["labels"], smoothing, pad_id)
+        (sums.loss / 3).backward()
+        gradients = [tensor.grad for tensor in inputs.values() if tensor.grad is not None]
+        assert len(gradients) == len(inputs)
+        results.append([sums.loss.detach(), sums.nll.detach(), *gradients])
+    return results[0], results[1]
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    bias=st.booleans(),
+    smoothing=st.floats(0, 0.9),
+    pad_id=st.integers(0, PIECES - 1),
+    chunk=st.integers(1, ROWS + 2),
+)
+def test_the_projected_loss_and_its_gradients_are_the_plain_ones(
+    seed: int, bias: bool, smoothing: float, pad_id: int, chunk: int
+) -> None:
+    plain, projected = both_ways(
+        example(seed, pad_id), bias=bias, smoothing=smoothing, pad_id=pad_id, chunk=chunk
+    )
+
+    for expected, given_ in zip(plain, projected, strict=True):
+        torch.testing.assert_close(given_, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no-bias"])
+def test_the_gradient_is_the_slope(bias: bool) -> None:
+    values = example()
+    inputs = [values["hidden"], values["weight"]] + ([values["bias"]] if bias else [])
+
+    def loss(hidden: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        return projected_cross_entropy(hidden, weight, bias, values["labels"], 0.1, 0, 4).loss
+
+    assert torch.autograd.gradcheck(loss, [tensor.requires_grad_() for tensor in inputs])
+
+
+def test_a_second_derivative_is_refused_rather_than_wrong() -> None:
+    values = example()
+    hidden = values["hidden"].requires_grad_()
+    loss = projected_cross_entropy(hidden, values["weight"], None, values["labels"]).loss
+    (gradient,) = torch.autograd.grad(loss**2, hidden, create_graph=True)
+
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+def test_without_gradients_the_value_is_the_same() -> None:
+    values = example()
+    arguments = (values["hidden"], values["weight"].requires_grad_(), None, values["labels"])
+
+    with torch.no_grad():
+        without = projected_cross_entropy(*arguments)
+
+    assert torch.equal(without.loss, projected_cross_entropy(*arguments).loss.detach())
+    assert not without.loss.requires_grad
+
+
+def test_a_table_shared_with_the_input_gets_both_gradients() -> None:
+    values = example()
+    shared = values["weight"].clone().requires_grad_()
+    ids = torch.tensor([1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5])
+
+    projected_cross_entropy(shared[ids], shared, None, values["labels"], 0.1, 0, 4).loss.backward()
+    got, shared.grad = shared.grad, None
+    logits = shared[ids] @ shared.T
+    label_smoothed_cross_entropy(logits, values["labels"], 0.1, 0).loss.backward()
+
+    assert got is not None
+    torch.testing.assert_close(got, shared.grad, rtol=1e-12, atol=1e-12)
+
+
+def test_in_bfloat16_it_stays_within_a_hundredth() -> None:
+    rng = torch.Generator().manual_seed(1)
+    hidden = torch.randn(150, 16, generator=rng).requires_grad_()
+    weight = (torch.randn(40, 16, generator=rng) / 4).requires_grad_()
+    labels = torch.randint(0, 40, (150,), generator=rng)
+
+    def run(*, lowered: bool) -> tuple[LossSums, Tensor, Tensor]:
+        hidden.grad = weight.grad = None
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=lowered):
+            sums = projected_cross_entropy(hidden, weight, None, labels, 0.1, 0, 32)
+        sums.loss.backward()
+        assert hidden.grad is not None
+        assert weight.grad is not None
+        return sums, hidden.grad, weight.grad
+
+    exact, exact_hidden, exact_weight = run(lowered=False)
+    low, low_hidden, low_weight = run(lowered=True)
+
+    # bfloat16 has 8 bits: each product is off by 2^-9 of its size, and errors partly cancel.
+    assert float(low.nll) == pytest.approx(float(exact.nll), rel=3e-3)
+    assert (low_hidden - exact_hidden).norm() < 0.01 * exact_hidden.norm()
+    assert (low_weight - exact_weight).norm() < 0.01 * exact_weight.norm()
+    assert low_hidden.dtype == low_weight.dtype == torch.float32
+    assert not torch.equal(low_weight, exact_weight)

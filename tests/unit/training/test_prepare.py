@@ -1,0 +1,187 @@
+"""From a configuration to text, tokenizers, ids and a model, or to one clear error."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from headway.config.run import RunConfig
+from headway.data.corpus import Pair
+from headway.data.tokenizer import Tokenizer
+from headway.errors import ConfigError, DataError
+from headway.training.prepare import (
+    build_bundle,
+    build_tokenizers,
+    check_metrics,
+    check_positions,
+    encode_texts,
+    read_texts,
+)
+
+MakeConfig = Callable[..., RunConfig]
+CPU = torch.device("cpu")
+
+
+def test_all_files_are_read(make_config: MakeConfig, data_folder: Path) -> None:
+    (data_folder / "test.tsv").write_text("one two\ttwo one\n")
+
+    texts = read_texts(make_config(data={"test_source": "test.tsv"}).data)
+
+    assert (len(texts.train), len(texts.valid)) == (32, 7)
+    assert texts.test == [Pair("one two", "two one")]
+    assert texts.train[-1] == Pair("one two three four five six", "six five four three two one")
+
+
+@pytest.mark.parametrize("key", ["source", "valid_source"])
+def test_a_missing_file_name_is_a_missing_key(make_config: MakeConfig, key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"'data\.{key}' is missing\. Name the text files"):
+        read_texts(make_config(data={key: ""}).data)
+
+
+@pytest.mark.parametrize("name", ["train.source", "train.target", "valid.source", "valid.target"])
+def test_the_checksum_changes_with_each_file(
+    make_config: MakeConfig, data_folder: Path, name: str
+) -> None:
+    before = read_texts(make_config().data).checksum
+    text = (data_folder / name).read_text()
+    (data_folder / name).write_text(text.replace("one", "two", 1))
+
+    assert read_texts(make_config().data).checksum != before
+
+
+def test_a_joint_tokenizer_is_one_and_separate_ones_know_their_side(
+    make_config: MakeConfig,
+) -> None:
+    train = [Pair("one two", "eins zwei"), Pair("three", "drei")]
+
+    joint = build_tokenizers(make_config().tokenizer, train, seed=1)
+    source, target = build_tokenizers(
+        make_config(tokenizer={"joint": False}).tokenizer, train, seed=1
+    )
+
+    assert joint[0] is joint[1]
+    assert joint[0].vocabulary_size == 4 + 6  # special ones, words
+    assert source.decode(source.encode("one two three")) == "one two three"
+    assert source.unknown_count(source.encode("eins")) == 1
+    assert target.decode(target.encode("eins zwei drei")) == "eins zwei drei"
+
+
+def test_given_tokenizers_are_used(
+    make_config: MakeConfig, tmp_path: Path, tokenizer: Tokenizer
+) -> None:
+    (tmp_path / "mine.model").write_bytes(tokenizer.to_bytes())
+    path = str(tmp_path / "mine.model")
+    joint = make_config(tokenizer={"source_model": path})
+    separate = make_config(
+        tokenizer={"source_model": path, "target_model": path, "joint": False}
+    )
+
+    assert build_tokenizers(joint.tokenizer, [], seed=1) == (tokenizer, tokenizer)
+    assert build_tokenizers(separate.tokenizer, [], seed=1) == (tokenizer, tokenizer)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"source_model": "a", "joint": False}, "target_model is missing"),
+        ({"target_model": "a", "joint": False}, "target_model is given, but would not be used"),
+        ({"source_model": "a", "target_model": "b"}, "would not be used"),
+    ],
+    ids=["source-alone", "target-alone", "joint"],
+)
+def test_half_a_pair_of_tokenizers_is_refused(
+    make_config: MakeConfig, settings: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build_tokenizers(make_config(tokenizer=settings).tokenizer, [], seed=1)
+
+
+def test_only_the_training_text_is_cleaned_by_the_rules(make_config: MakeConfig) -> None:
+    config = make_config(data={"max_pieces": 3, "drop_identical": True})
+    texts = read_texts(config.data)
+    tokenizers = build_tokenizers(config.tokenizer, texts.train, 1)
+
+    encoded = encode_texts(texts, *tokenizers, config.data)
+
+    assert all(len(pair.source_ids) <= 3 for pair in encoded.train)
+    assert all(pair.source_ids != pair.target_ids for pair in encoded.train)
+    assert encoded.report.total == 32
+    assert encoded.report.kept == len(encoded.train) < 32
+    assert len(encoded.valid) == 7
+    assert max(len(pair.source_ids) for pair in encoded.valid) == 3  # cut, not dropped
+
+
+def test_the_seed_decides_the_first_weights(make_config: MakeConfig, tokenizer: Tokenizer) -> None:
+    def weights(seed: int) -> list[torch.Tensor]:
+        config = make_config(training={"seed": seed})
+        torch.rand(seed)  # whatever was drawn before
+        return list(build_bundle(config, tokenizer, tokenizer, CPU).model.parameters())
+
+    for one, two in zip(weights(5), weights(5), strict=True):
+        assert torch.equal(one, two)
+    assert not torch.equal(weights(5)[0], weights(6)[0])
+
+
+def test_the_seed_reaches_every_random_generator(
+    make_config: MakeConfig, tokenizer: Tokenizer
+) -> None:
+    def draw() -> tuple[float, float, float]:
+        build_bundle(make_config(), tokenizer, tokenizer, CPU)
+        return random.random(), float(np.random.normal()), float(torch.rand(()))
+
+    assert draw() == draw()
+
+
+def test_a_bundle_splits_sentences_longer_than_any_in_training(
+    make_config: MakeConfig, tokenizer: Tokenizer
+) -> None:
+    config = make_config(data={"max_pieces": 17})
+
+    bundle = build_bundle(config, tokenizer, tokenizer, CPU)
+
+    assert bundle.decoding.max_source_pieces == 17
+    assert bundle.config.source_vocab_size == tokenizer.vocabulary_size
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"training": {"best_metric": "bleu", "validation_sentences": 0}}, "does not compute it"),
+        (
+            {"training": {"best_metric": "bleu"}, "evaluation": {"metrics": ["chrf"]}},
+            "best_metric is 'bleu', but validation does not compute it",
+        ),
+        ({"evaluation": {"metrics": ["blue"]}}, "no metric 'blue'.*Did you mean 'bleu'"),
+        ({"evaluation": {"bleu_tokenize": "13b"}}, "no tokenization '13b'.*'13a'"),
+    ],
+    ids=["no-sentences", "other-metric", "unknown-metric", "unknown-tokenization"],
+)
+def test_a_metric_that_cannot_be_computed_is_refused(
+    make_config: MakeConfig, changes: dict[str, dict[str, object]], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        check_metrics(make_config(**changes))
+
+
+def test_text_longer_than_a_learned_table_is_refused(make_config: MakeConfig) -> None:
+    config = make_config(model={"positions": "learned", "max_positions": 6})
+    texts = read_texts(config.data)
+    encoded = encode_texts(texts, *build_tokenizers(config.tokenizer, texts.train, 1), config.data)
+
+    with pytest.raises(ConfigError, match=r"max_positions is 6.*takes 7.*max_pieces to 5"):
+        check_positions(config.model, encoded)
+
+    check_positions(config.model.replace({"max_positions": 7}), encoded)
+    check_positions(config.model.replace({"positions": "sinusoidal"}), encoded)
+
+
+def test_nothing_left_to_train_on_is_an_error(make_config: MakeConfig, data_folder: Path) -> None:
+    config = make_config(data={"max_pieces": 1, "drop_identical": True})
+    texts = read_texts(config.data)
+    tokenizers = build_tokenizers(config.tokenizer, texts.train, 1)
+
+    with pytest.raises(DataError, match="No pair is left to use"):
+        encode_texts(texts, *tokenizers, config.data)

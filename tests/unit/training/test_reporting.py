@@ -1,0 +1,105 @@
+"""The reporter records means over 50 updates, prints validations, and can be quiet."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from headway.errors import RunError
+from headway.training.reporting import Reporter
+from headway.training.step import StepResult
+
+VALIDATION = {
+    "step": 1200,
+    "epoch": 3,
+    "loss": 1.25,
+    "perplexity": 3.49,
+    "scores": {"bleu": 12.25},
+    "target_tokens": 9000,
+    "seconds": 90.0,
+    "best": True,
+}
+
+
+def make(terminal: bool = False, quiet: bool = False) -> tuple[Reporter, io.StringIO]:
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=terminal, quiet=quiet, width=100)
+    return Reporter(quiet, console), text
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_every_fiftieth_update_records_the_mean_over_target_pieces(tmp_path: Path) -> None:
+    reporter, _ = make()
+    reporter.start(tmp_path / "m", 0, 200)
+
+    for step in range(1, 101):
+        # Updates 1 to 49 have loss 1 over 2 pieces, update 50 loss 3 over 102: the mean is
+        # (98 + 306) / 200 = 2.02.
+        loss, tokens = (3.0, 102) if step == 50 else (1.0, 2)
+        reporter.step(step, 0, StepResult(loss, 0.5, tokens, 1.5, 0.01))
+    reporter.stop()
+
+    first, second = records(tmp_path / "m")
+    assert (first["kind"], first["step"], first["loss"]) == ("step", 50, 2.02)
+    assert (second["step"], second["loss"]) == (100, 1.0)
+    assert first["rate"] == 0.01
+    assert first["target_tokens_per_second"] > 0
+
+
+def test_a_validation_is_printed_and_recorded(tmp_path: Path) -> None:
+    reporter, text = make()
+    reporter.start(tmp_path / "m", 0, 200)
+
+    reporter.validation(VALIDATION)
+
+    assert records(tmp_path / "m") == [{"kind": "validation", **VALIDATION}]
+    line = text.getvalue()
+    for part in ("step 1,200", "loss 1.2500", "perplexity 3.49", "bleu 12.25", "1.5 min", "best"):
+        assert part in line
+
+
+def test_quiet_prints_nothing_and_records_all(tmp_path: Path) -> None:
+    reporter, text = make(terminal=True, quiet=True)
+    reporter.start(tmp_path / "m", 0, 200)
+
+    reporter.say("hello")
+    reporter.step(1, 0, StepResult(1.0, 1.0, 3, 1.0, 0.1))
+    reporter.validation(VALIDATION)
+    reporter.stop()
+
+    assert text.getvalue() == ""
+    assert len(records(tmp_path / "m")) == 1
+
+
+def test_a_terminal_has_a_bar_that_goes_away(tmp_path: Path) -> None:
+    reporter, text = make(terminal=True)
+    reporter.start(tmp_path / "m", 7, 200)
+    for step in (8, 9):
+        reporter.step(step, 0, StepResult(1.234, 1.0, 3, 1.0, 0.1))
+    reporter.stop()
+
+    assert "step 9/200" in text.getvalue()
+    assert "loss 1.234" in text.getvalue()
+    reporter.stop()  # twice does no harm
+
+
+def test_square_brackets_are_text(tmp_path: Path) -> None:
+    reporter, text = make()
+
+    reporter.say("[red]a folder[/red]")
+
+    assert text.getvalue() == "[red]a folder[/red]\n"
+
+
+def test_a_full_disk_is_a_run_error(tmp_path: Path) -> None:
+    reporter, _ = make()
+    reporter.start(Path("/dev/full"), 0, 200)
+
+    with pytest.raises(RunError, match=r"/dev/full cannot be written \(No space left on device\)"):
+        reporter.validation(VALIDATION)

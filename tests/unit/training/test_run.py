@@ -1,0 +1,366 @@
+"""A run leaves all that it promises, or, where it cannot go well, nothing at all."""
+
+import errno
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from headway.bundle import find_bundle, load_bundle
+from headway.config.run import RunConfig, load_run_config
+from headway.data.corpus import read_parallel
+from headway.decoding.translator import Translator
+from headway.errors import BundleError, ConfigError, DataError, HeadwayError, RunError
+from headway.evaluation.metrics import score_texts
+from headway.training.averaging import average_snapshots
+from headway.training.reporting import Reporter
+from headway.training.run import train
+from headway.training.run_folder import RunFolder
+from headway.training.step import StepResult
+
+MakeConfig = Callable[..., RunConfig]
+
+
+class StoppingReporter(Reporter):
+    """Press Ctrl-C after a certain update."""
+
+    def __init__(self, at_step: int) -> None:
+        super().__init__(quiet=True)
+        self.at_step = at_step
+
+    def step(self, step: int, epoch: int, result: StepResult) -> None:
+        super().step(step, epoch, result)
+        if step == self.at_step:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    return {
+        str(file.relative_to(path)): file.read_bytes()
+        for file in path.rglob("*")
+        if file.is_file()
+    }
+
+
+@pytest.mark.usefixtures("no_picture")
+class TestFinishedRun:
+    """One run, looked at from several sides."""
+
+    @pytest.fixture
+    def run(self, make_config: MakeConfig, tmp_path: Path, quiet: Reporter) -> Path:
+        data = make_config().data
+        config = make_config(
+            data={"test_source": data.valid_source, "test_target": data.valid_target},
+            evaluation={"metrics": ["chrf", "exact"]},
+        )
+        result = train(config, tmp_path / "run", reporter=quiet)
+        assert result.finished
+        assert result.step == 12
+        return result.folder
+
+    def test_the_folder_holds_what_it_promises(self, run: Path) -> None:
+        assert {path.name for path in run.iterdir()} == {
+            ".lock",
+            "averaged",
+            "best",
+            "checkpoints",
+            "config.toml",
+            "data.json",
+            "metrics.jsonl",
+            "report.json",
+            "source.model",
+            "target.model",
+        }
+        assert find_bundle(run) == run / "averaged"
+        assert load_run_config(run / "config.toml").training.max_steps == 12
+        assert json.loads((run / "data.json").read_text())["training"]["total"] == 32
+
+    def test_the_averaged_bundle_is_the_mean_of_the_last_weights(self, run: Path) -> None:
+        report = json.loads((run / "report.json").read_text())
+
+        mean = average_snapshots(run / "checkpoints", report["averaged_steps"])
+
+        assert report["averaged_steps"] == [8, 12]
+        for name, parameter in load_bundle(run / "averaged").model.named_parameters():
+            assert torch.equal(parameter, mean[name])
+
+    def test_the_reported_scores_are_those_of_the_bundle(self, run: Path) -> None:
+        bundle = load_bundle(run)
+        config = load_run_config(run / "config.toml")
+        folder = Path(config.data.directory)
+        pairs = read_parallel(folder / "valid.source", folder / "valid.target")
+        found = Translator(bundle).translate([pair.source for pair in pairs])
+        expected = score_texts(
+            [translation.text for translation in found],
+            [pair.target for pair in pairs],
+            ["chrf", "exact"],
+        )
+
+        report = json.loads((run / "report.json").read_text())
+
+        assert report["test"] == report["valid"] == [score.as_dict() for score in expected]
+        assert bundle.record["valid"] == report["valid"]
+        assert bundle.record["config"]["training"]["max_steps"] == 12
+        assert f"{expected[0].value:.4f}" in bundle.card
+
+    def test_finishing_again_changes_no_weight(self, run: Path, quiet: Reporter) -> None:
+        before = contents(run)
+
+        result = train(None, run, resume=True, reporter=quiet)
+
+        assert result.finished
+        after = contents(run)
+        assert after.keys() == before.keys()
+        changed = {name for name in after if after[name] != before[name]}
+        assert changed <= {"averaged/config.json", "averaged/manifest.json", "report.json"}
+
+    def test_another_run_does_not_go_into_its_folder(
+        self, run: Path, make_config: MakeConfig, quiet: Reporter
+    ) -> None:
+        before = contents(run)
+
+        with pytest.raises(RunError, match="holds another run already"):
+            train(make_config(), run, reporter=quiet)
+
+        assert contents(run) == before
+
+    def test_another_configuration_does_not_continue_it(
+        self, run: Path, quiet: Reporter
+    ) -> None:
+        before = contents(run)
+
+        with pytest.raises(ConfigError, match=r"began with another model\.d_ff"):
+            train(
+                load_run_config(run / "config.toml", ["model.d_ff=99"]),
+                run,
+                resume=True,
+                reporter=quiet,
+            )
+
+        assert contents(run) == before
+
+    def test_changed_text_does_not_continue_it(
+        self, run: Path, data_folder: Path, quiet: Reporter
+    ) -> None:
+        with (data_folder / "train.source").open("a") as source:
+            source.write("one\n")
+        with (data_folder / "train.target").open("a") as target:
+            target.write("two\n")
+        before = contents(run)
+
+        with pytest.raises(RunError, match="text has changed since this run began"):
+            train(None, run, resume=True, reporter=quiet)
+
+        assert contents(run) == before
+
+    def test_moved_text_continues_it(
+        self, run: Path, data_folder: Path, tmp_path: Path, quiet: Reporter
+    ) -> None:
+        config = load_run_config(run / "config.toml")
+        data_folder.rename(tmp_path / "moved")
+        moved = config.replace(
+            {"data": config.data.model_dump() | {"directory": str(tmp_path / "moved")}}
+        )
+
+        assert train(moved, run, resume=True, reporter=quiet).finished
+
+    def test_a_damaged_checkpoint_is_refused(self, run: Path, quiet: Reporter) -> None:
+        path = run / "checkpoints" / "last.safetensors"
+        path.write_bytes(path.read_bytes()[:-7])
+
+        with pytest.raises(RunError, match=r"last\.safetensors cannot be read"):
+            train(None, run, resume=True, reporter=quiet)
+
+    def test_a_second_process_is_refused(self, run: Path, quiet: Reporter) -> None:
+        with (
+            RunFolder(run).locked(),
+            pytest.raises(RunError, match="Another process is training"),
+        ):
+            train(None, run, resume=True, reporter=quiet)
+
+
+def test_a_run_draws_its_losses(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter
+) -> None:
+    config = make_config(training={"max_steps": 2, "validation_sentences": 0})
+
+    train(config, tmp_path / "run", reporter=quiet)
+
+    assert (tmp_path / "run" / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_separate_tokenizers_make_a_bundle_of_two(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter
+) -> None:
+    config = make_config(
+        data={"target": "train.capitals", "valid_target": "valid.capitals"},
+        tokenizer={"joint": False},
+        model={"shared_embeddings": "target"},
+        training={"max_steps": 2, "best_metric": "chrf"},
+    )
+
+    train(config, tmp_path / "run", reporter=quiet)
+
+    names = {path.name for path in (tmp_path / "run" / "averaged").iterdir()}
+    assert {"source.model", "target.model"} <= names
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"data": {"source": ""}}, ConfigError, r"'data\.source' is missing"),
+        ({"data": {"source": "gone"}}, DataError, "There is no file .*gone"),
+        ({"data": {"target": "valid.target"}}, DataError, "has 32 lines and .* has 7"),
+        ({"data": {"source": "empty", "target": "empty"}}, DataError, "are empty"),
+        ({"data": {"source": "latin"}}, DataError, r"latin, line 3, byte 2 .*0xe9.* not UTF-8"),
+        ({"data": {"max_ratio": 1.5, "max_pieces": 1, "drop_identical": True}}, DataError, "left"),
+        (
+            {"tokenizer": {"kind": "bpe", "vocabulary_size": 5000}},
+            ConfigError,
+            "vocabulary_size is 5000, but this text gives a bpe tokenizer at most",
+        ),
+        ({"training": {"batch_tokens": 6}}, ConfigError, "on line 32 alone takes 7"),
+        ({"training": {"best_metric": "bleu", "validation_sentences": 0}}, ConfigError, "compute"),
+        ({"evaluation": {"metrics": ["blue"]}}, ConfigError, "no metric 'blue'"),
+        (
+            {"tokenizer": {"joint": False}, "data": {"target": "train.capitals"}},
+            ConfigError,
+            "vocabularies of their own",
+        ),
+        (
+            {"training": {"schedule": "linear", "warmup_steps": 12}},
+            ConfigError,
+            "schedule cannot fall",
+        ),
+        (
+            {"model": {"positions": "learned", "max_positions": 6}},
+            ConfigError,
+            "max_positions is 6",
+        ),
+        ({"model": {"activation": "rely"}}, ConfigError, "relu"),
+    ],
+    ids=[
+        "no-source",
+        "no-file",
+        "different-lengths",
+        "empty",
+        "not-utf-8",
+        "nothing-left",
+        "vocabulary-too-large",
+        "pair-beyond-budget",
+        "best-metric",
+        "unknown-metric",
+        "sharing",
+        "schedule",
+        "positions",
+        "activation",
+    ],
+)
+def test_what_cannot_go_well_is_said_before_anything_is_written(
+    make_config: MakeConfig,
+    data_folder: Path,
+    tmp_path: Path,
+    quiet: Reporter,
+    changes: dict[str, dict[str, object]],
+    error: type[HeadwayError],
+    message: str,
+) -> None:
+    (data_folder / "empty").touch()
+    (data_folder / "latin").write_bytes(b"one\ntwo\nh\xe9\n" + b"four\n" * 29)
+
+    with pytest.raises(error, match=message) as caught:
+        train(make_config(**changes), tmp_path / "run", reporter=quiet)
+
+    assert caught.value.remedy
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_with_other_things_is_refused_and_untouched(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.txt").write_text("mine")
+
+    with pytest.raises(RunError, match="holds something else already"):
+        train(make_config(), tmp_path / "run", reporter=quiet)
+
+    assert contents(tmp_path / "run") == {"thesis.txt": b"mine"}
+
+
+def test_no_configuration_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="There is no configuration"):
+        train(None, tmp_path / "run")
+
+
+def test_no_run_to_resume_is_an_error(make_config: MakeConfig, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="holds no run to continue"):
+        train(make_config(), tmp_path / "run", resume=True)
+
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize("at_file", range(4, 20, 3))
+def test_a_disk_that_fills_up_is_a_clear_error_and_the_run_goes_on_from_there(
+    make_config: MakeConfig,
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+    at_file: int,
+) -> None:
+    config = make_config(training={"max_steps": 5, "validation_sentences": 0})
+    whole = train(config, tmp_path / "whole", reporter=quiet)
+    real, count = os.fsync, 0
+
+    def full(descriptor: int) -> None:
+        nonlocal count
+        count += 1
+        if count >= at_file:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises((RunError, BundleError), match="No space left on device"):
+            train(config, tmp_path / "run", reporter=quiet)
+    assert not list((tmp_path / "run").rglob("*.partial"))
+
+    train(None, tmp_path / "run", resume=True, reporter=quiet)
+
+    for name in ("averaged", "best"):
+        file = f"{name}/model.safetensors"
+        assert (tmp_path / "run" / file).read_bytes() == (whole.folder / file).read_bytes()
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_ctrl_c_returns_an_unfinished_run_that_can_be_resumed(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    result = train(make_config(), tmp_path / "run", reporter=StoppingReporter(5))
+
+    assert not result.finished
+    assert result.step == 5
+    assert result.report == {}
+    assert find_bundle(tmp_path / "run").name == "best"
+
+    result = train(None, tmp_path / "run", resume=True, reporter=Reporter(quiet=True))
+    assert result.finished
+    assert result.step == 12
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_a_run_killed_before_its_first_checkpoint_records_nothing_twice(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter
+) -> None:
+    train(make_config(), tmp_path / "run", reporter=StoppingReporter(5))
+    (tmp_path / "run" / "checkpoints" / "last.safetensors").unlink()
+
+    train(None, tmp_path / "run", resume=True, reporter=quiet)
+
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [4, 8, 12]

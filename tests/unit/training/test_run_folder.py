@@ -1,0 +1,221 @@
+"""A run folder protects what it holds, and forgets what will be repeated."""
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway.bundle import PARTIAL
+from headway.config.run import RunConfig, load_run_config
+from headway.data.tokenizer import Tokenizer
+from headway.errors import ConfigError, RunError
+from headway.training.run_folder import RunFolder, writing
+
+MakeConfig = Callable[..., RunConfig]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        folder.begin(RunConfig())
+    return folder
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    return {
+        str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()
+    }
+
+
+def test_the_configuration_comes_back(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(training={"clip_norm": 0.5}, evaluation={"metrics": ["exact", "wer"]})
+    folder = RunFolder(tmp_path / "run")
+
+    with folder.locked():
+        folder.begin(config)
+
+    assert load_run_config(folder.config) == config
+    assert folder.resume(None) == config
+    assert folder.resume(config) == config
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("config.toml", "another run"), ("notes.txt", "something else")]
+)
+def test_a_folder_that_holds_anything_is_refused_and_untouched(
+    tmp_path: Path, name: str, what: str
+) -> None:
+    (tmp_path / name).write_text("mine")
+    (tmp_path / f".mine{PARTIAL}").write_text("mine too")
+    before = contents(tmp_path)
+    folder = RunFolder(tmp_path)
+
+    with pytest.raises(RunError, match=f"holds {what} already.*--out"):
+        folder.check_free()
+    with pytest.raises(RunError, match=f"holds {what} already.*--out"):
+        folder.begin(RunConfig())
+
+    assert contents(tmp_path) == before
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("mine")
+
+    with pytest.raises(RunError, match="holds something else"):
+        RunFolder(tmp_path / "run").check_free()
+
+
+def test_what_a_process_left_that_was_killed_at_its_start_is_no_obstacle(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        pass
+    (folder.path / f".config.toml-0a1b2c3d{PARTIAL}").write_text("half")
+
+    with folder.locked():
+        folder.begin(RunConfig())
+
+    assert {path.name for path in folder.path.iterdir()} == {".lock", "checkpoints", "config.toml"}
+
+
+def test_an_empty_folder_is_free(tmp_path: Path) -> None:
+    RunFolder(tmp_path).check_free()
+    RunFolder(tmp_path / "new").check_free()
+
+
+def test_a_run_that_is_not_there_cannot_be_resumed(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="holds no run to continue"):
+        RunFolder(tmp_path / "gone").resume(None)
+
+    assert not (tmp_path / "gone").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"model": {"d_ff": 24}}, "model.d_ff: 20, now 24"),
+        ({"training": {"seed": 2}}, "training.seed: 1, now 2"),
+        ({"data": {"source": "x"}}, "data.source: 'train.source', now 'x'"),
+        ({"training": {"clip_norm": 1.0}}, "training.clip_norm: None, now 1.0"),
+    ],
+    ids=["model", "seed", "data", "clip"],
+)
+def test_another_configuration_is_refused_by_its_key(
+    make_config: MakeConfig, tmp_path: Path, changes: dict[str, dict[str, object]], key: str
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        folder.begin(make_config())
+
+    with pytest.raises(ConfigError, match=f"began with another {key}"):
+        folder.resume(make_config(**changes))
+
+
+def test_a_run_may_be_made_longer_and_its_data_moved(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        folder.begin(make_config())
+    longer = make_config(
+        training={"max_steps": 90, "max_epochs": 7, "patience": 3, "checkpoint_every_steps": 9},
+        data={"directory": "elsewhere"},
+        recipe={"name": "another name"},
+    )
+
+    assert folder.resume(longer) == longer
+
+
+def test_a_second_process_is_refused_while_the_first_trains(folder: RunFolder) -> None:
+    with (
+        folder.locked(),
+        pytest.raises(RunError, match="Another process is training"),
+        RunFolder(folder.path).locked(),
+    ):
+        pass
+
+    with folder.locked():
+        pass
+
+
+def test_tokenizers_come_back_and_a_missing_one_means_none(
+    folder: RunFolder, tokenizer: Tokenizer
+) -> None:
+    assert folder.read_tokenizers() is None
+
+    folder.write_tokenizers(tokenizer, tokenizer)
+
+    assert folder.read_tokenizers() == (tokenizer, tokenizer)
+    (folder.path / "source.model").unlink()  # it is written last
+    assert folder.read_tokenizers() is None
+
+
+def test_only_our_own_leftovers_are_removed(folder: RunFolder) -> None:
+    for name in (f".best-01{PARTIAL}", "checkpoints", "best", ".cache-x"):
+        (folder.path / name).mkdir(exist_ok=True)
+        (folder.path / name / "file").touch()
+    (folder.checkpoints / f".last.safetensors-01{PARTIAL}").touch()
+    (folder.path / f".metrics.jsonl-01{PARTIAL}").touch()
+
+    folder.remove_leftovers()
+
+    assert set(contents(folder.path)) == {
+        ".lock", "config.toml", "checkpoints/file", "best/file", ".cache-x/file"
+    }  # fmt: skip
+
+
+def test_metrics_after_the_resumed_step_are_dropped(folder: RunFolder) -> None:
+    lines = [json.dumps({"kind": "step", "step": step}) + "\n" for step in (2, 4, 5, 6)]
+    folder.metrics.write_text("".join(lines) + '{"kind": "step", "st')
+
+    folder.forget_metrics_after(5)
+
+    assert folder.metrics.read_text() == "".join(lines[:3])
+    folder.forget_metrics_after(0)
+    assert folder.metrics.read_text() == ""
+
+
+def test_without_metrics_there_is_nothing_to_drop(folder: RunFolder) -> None:
+    folder.forget_metrics_after(3)
+
+    assert not folder.metrics.exists()
+
+
+def test_records_keep_korean_readable(folder: RunFolder) -> None:
+    folder.write_json(folder.report, {"문장": "나는 학생입니다"})
+
+    assert "나는 학생입니다" in folder.report.read_text(encoding="utf-8")
+    assert json.loads(folder.report.read_text(encoding="utf-8")) == {"문장": "나는 학생입니다"}
+
+
+def test_a_full_disk_is_one_clear_sentence(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = contents(folder.path)
+    monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(RunError, match=r"config\.toml cannot be written \(No space left"):
+        folder.write_config(RunConfig())
+
+    assert contents(folder.path) == before
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with (
+        pytest.raises(RunError, match=r"file/run cannot be written"),
+        RunFolder(tmp_path / "file" / "run").locked(),
+    ):
+        pass
+
+
+def test_other_errors_pass_through() -> None:
+    with pytest.raises(KeyError), writing(Path("x")):
+        raise KeyError("mine")

@@ -1,0 +1,181 @@
+"""One update: batches add up, gradients are clipped, and a bad loss changes nothing."""
+
+import copy
+
+import pytest
+import torch
+
+from headway.data.batching import collate
+from headway.data.cleaning import EncodedPair
+from headway.errors import TrainingError
+from headway.model.transformer import Transformer
+from headway.training.loss import label_smoothed_cross_entropy
+from headway.training.optimizer import build_optimizer
+from headway.training.schedule import Schedule
+from headway.training.step import TrainingStep, autocast, batch_loss
+
+
+def make_step(model: Transformer, clip_norm: float | None = None) -> TrainingStep:
+    return TrainingStep(
+        model,
+        build_optimizer(model),
+        Schedule("constant", 0.01, 1, 9),
+        label_smoothing=0.1,
+        clip_norm=clip_norm,
+        precision="float32",
+    )
+
+
+def without_dropout(model: Transformer) -> Transformer:
+    for part in model.modules():
+        if isinstance(getattr(part, "dropout", None), float):
+            part.dropout = 0.0
+    return model
+
+
+def spy_on_gradients(step: TrainingStep) -> dict[str, torch.Tensor]:
+    """Return a dictionary that the next update fills with the gradients it uses."""
+    seen: dict[str, torch.Tensor] = {}
+
+    def remember(*_: object) -> None:
+        for name, parameter in step.model.named_parameters():
+            assert parameter.grad is not None, name
+            seen[name] = parameter.grad.clone()
+
+    step.optimizer.register_step_pre_hook(remember)
+    return seen
+
+
+def test_four_small_batches_are_one_large_one(model: Transformer, pairs: list[EncodedPair]) -> None:
+    model = without_dropout(model.double())
+    whole, parts = make_step(model), make_step(copy.deepcopy(model))
+    of_whole, of_parts = spy_on_gradients(whole), spy_on_gradients(parts)
+    cuts = [pairs[:3], pairs[3:4], pairs[4:15], pairs[15:]]
+
+    one = whole(1, [collate(pairs)])
+    four = parts(1, [collate(cut) for cut in cuts])
+
+    assert one.target_tokens == four.target_tokens
+    assert one.loss == pytest.approx(four.loss, rel=1e-12)
+    assert one.nll == pytest.approx(four.nll, rel=1e-12)
+    assert one.gradient_norm == pytest.approx(four.gradient_norm, rel=1e-10)
+    for name in of_whole:
+        torch.testing.assert_close(of_parts[name], of_whole[name], rtol=1e-9, atol=1e-12)
+
+
+def test_the_loss_is_that_of_the_logits(model: Transformer, pairs: list[EncodedPair]) -> None:
+    batch = collate(pairs)
+    model = model.double().eval()
+
+    sums = batch_loss(model, batch, 0.1, "float32")
+
+    logits = model(batch.source_ids, batch.target_ids).flatten(0, 1)
+    expected = label_smoothed_cross_entropy(logits, batch.label_ids.flatten(), 0.1, 0)
+    torch.testing.assert_close(sums.loss, expected.loss, rtol=1e-12, atol=0)
+    torch.testing.assert_close(sums.nll, expected.nll, rtol=1e-12, atol=0)
+
+
+def test_the_mean_is_over_real_target_pieces(model: Transformer) -> None:
+    pairs = [EncodedPair([4, 5, 6], [7], 1), EncodedPair([8], [4, 5, 6, 7], 2)]
+    sums = batch_loss(without_dropout(model), collate(pairs), 0.1, "float32")
+
+    result = make_step(model)(1, [collate(pairs)])
+
+    assert result.target_tokens == 7  # 1 + 4 pieces and two end symbols
+    assert result.loss == pytest.approx(float(sums.loss.detach()) / 7, rel=1e-6)
+
+
+def test_the_norm_is_reported_before_clipping_and_the_gradient_is_clipped(
+    model: Transformer, pairs: list[EncodedPair]
+) -> None:
+    step = make_step(without_dropout(model), clip_norm=0.01)
+    seen = spy_on_gradients(step)
+
+    result = step(1, [collate(pairs)])
+
+    total = torch.cat([gradient.flatten() for gradient in seen.values()]).norm()
+    assert result.gradient_norm > 0.1
+    assert float(total) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_without_a_limit_the_gradient_is_left_alone(
+    model: Transformer, pairs: list[EncodedPair]
+) -> None:
+    step = make_step(without_dropout(model))
+    seen = spy_on_gradients(step)
+    tokens = collate(pairs).num_target_tokens
+    other = copy.deepcopy(model)
+    (batch_loss(other, collate(pairs), 0.1, "float32").loss / tokens).backward()
+
+    step(1, [collate(pairs)])
+
+    for name, parameter in other.named_parameters():
+        assert parameter.grad is not None
+        assert torch.equal(seen[name], parameter.grad)
+
+
+def test_the_rate_is_that_of_the_schedule(model: Transformer, pairs: list[EncodedPair]) -> None:
+    step = make_step(model)
+    step.schedule = Schedule("constant", 0.03, 4, 9)
+
+    result = step(3, [collate(pairs)])
+
+    assert result.rate == pytest.approx(0.0225)
+    assert {group["lr"] for group in step.optimizer.param_groups} == {result.rate}
+
+
+def test_no_gradient_is_left_for_the_next_update(
+    model: Transformer, pairs: list[EncodedPair]
+) -> None:
+    make_step(model)(1, [collate(pairs)])
+
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")], ids=["nan", "inf"])
+def test_a_loss_that_is_not_finite_changes_no_weight(
+    model: Transformer, pairs: list[EncodedPair], value: float
+) -> None:
+    step = make_step(model, clip_norm=1.0)
+    with torch.no_grad():
+        model.decoder.layers[0].feed_forward.w_2.bias[3] = value
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+
+    with pytest.raises(TrainingError, match=r"not finite at step 5.*clip_norm"):
+        step(5, [collate(pairs)])
+
+    for name, parameter in model.named_parameters():
+        assert torch.equal(parameter.nan_to_num(), before[name].nan_to_num()), name
+        assert parameter.grad is None
+    assert not step.optimizer.state
+
+
+def test_a_gradient_that_is_not_finite_changes_no_weight(
+    model: Transformer, pairs: list[EncodedPair]
+) -> None:
+    step = make_step(model)
+    model.output_projection.weight.register_hook(lambda gradient: gradient * float("inf"))
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+
+    with pytest.raises(TrainingError, match="gradient is not finite at step 2"):
+        step(2, [collate(pairs)])
+
+    for name, parameter in model.named_parameters():
+        assert torch.equal(parameter, before[name]), name
+
+
+def test_training_mode_is_switched_on(model: Transformer, pairs: list[EncodedPair]) -> None:
+    model.eval()
+
+    make_step(model)(1, [collate(pairs)])
+
+    assert model.training
+
+
+def test_bfloat16_lowers_products_and_float32_does_not() -> None:
+    x = torch.ones(3, 2)
+
+    with autocast("bfloat16", "cpu"):
+        assert (x @ x.T).dtype == torch.bfloat16
+    with autocast("float32", "cpu"):
+        assert (x @ x.T).dtype == torch.float32

@@ -1,0 +1,276 @@
+"""The loop validates, keeps the best, stops when it should, and saves before it stops."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from headway.bundle import Bundle, load_bundle
+from headway.config.run import RunConfig
+from headway.config.training import TrainingConfig
+from headway.data.cleaning import EncodedPair
+from headway.errors import TrainingError
+from headway.training.averaging import snapshot_path
+from headway.training.reporting import Reporter
+from headway.training.run_folder import RunFolder
+from headway.training.schedule import paper_peak
+from headway.training.step import StepResult
+from headway.training.stream import BatchStream
+from headway.training.tensor_file import read_tensors
+from headway.training.trainer import Trainer
+from headway.training.validation import ValidationResult, Validator
+
+MakeConfig = Callable[..., RunConfig]
+
+
+class ScriptedValidator:
+    """Give these losses one after another."""
+
+    precision = "float32"
+
+    def __init__(self, losses: list[float]) -> None:
+        self.losses = list(losses)
+
+    def __call__(self, bundle: Bundle) -> ValidationResult:
+        return ValidationResult(self.losses.pop(0), {"bleu": -self.losses[0] if self.losses else 0})
+
+
+class HookedReporter(Reporter):
+    """Do something after a certain update."""
+
+    def __init__(self, at_step: int, action: Callable[[], Any]) -> None:
+        super().__init__(quiet=True)
+        self.at_step = at_step
+        self.action = action
+
+    def step(self, step: int, epoch: int, result: StepResult) -> None:
+        super().step(step, epoch, result)
+        if step == self.at_step:
+            self.action()
+
+
+@pytest.fixture
+def make(tmp_path: Path, bundle: Bundle, pairs: list[EncodedPair]) -> Callable[..., Trainer]:
+    def make_trainer(
+        losses: list[float] | None = None, reporter: Reporter | None = None, **settings: Any
+    ) -> Trainer:
+        config = TrainingConfig.parse(
+            {"max_steps": 9, "batch_tokens": 40, "warmup_steps": 3, "validate_every_steps": 2}
+            | settings
+        )
+        folder = RunFolder(tmp_path / "run")
+        folder.checkpoints.mkdir(parents=True, exist_ok=True)
+        validator: Any = Validator(
+            pairs[:5],
+            [],
+            metrics=["bleu"],
+            bleu_tokenize="13a",
+            batch_tokens=40,
+            precision="float32",
+        )
+        if losses is not None:
+            validator = ScriptedValidator(losses)
+        stream = BatchStream(
+            pairs, max_tokens=config.batch_tokens, accumulate=config.accumulate, seed=config.seed
+        )
+        return Trainer(
+            bundle, stream, validator, config, folder, reporter or Reporter(quiet=True)
+        )
+
+    return make_trainer
+
+
+def validations(trainer: Trainer) -> list[int]:
+    lines = trainer.folder.metrics.read_text().splitlines()
+    return [json.loads(line)["step"] for line in lines if '"validation"' in line]
+
+
+def saved_step(trainer: Trainer) -> int:
+    return read_tensors(trainer.folder.checkpoint)[1]["progress"]["step"]
+
+
+def test_it_validates_every_so_often_and_at_the_end(make: Callable[..., Trainer]) -> None:
+    trainer = make(max_steps=5)
+
+    assert trainer.run()
+
+    assert validations(trainer) == [2, 4, 5]
+    assert trainer.progress.snapshots == [2, 4, 5]
+    assert trainer.progress.step == saved_step(trainer) == 5
+
+
+def test_without_an_interval_it_validates_once_an_epoch(make: Callable[..., Trainer]) -> None:
+    trainer = make(validate_every_steps=None, max_epochs=3, max_steps=1000)
+    batches = [len(trainer.stream.epoch(number)) for number in range(3)]
+
+    assert trainer.run()
+
+    ends = [batches[0], batches[0] + batches[1], sum(batches)]
+    assert validations(trainer) == ends
+    assert (trainer.progress.epoch, trainer.progress.batch) == (3, 0)
+
+
+def test_each_epoch_trains_on_every_target_piece(
+    make: Callable[..., Trainer], pairs: list[EncodedPair]
+) -> None:
+    trainer = make(max_epochs=2, max_steps=1000, accumulate=2)
+
+    trainer.run()
+
+    assert trainer.progress.target_tokens == 2 * sum(len(pair.target_ids) + 1 for pair in pairs)
+
+
+def test_the_best_weights_are_kept(make: Callable[..., Trainer]) -> None:
+    trainer = make(losses=[3.0, 2.0, 2.5, 2.0, 4.0])
+
+    trainer.run()
+
+    assert trainer.progress.best_step == 4  # an equal loss later is not better
+    assert trainer.progress.best_score == 2.0
+    assert trainer.progress.validations_since_best == 3
+    best = load_bundle(trainer.folder.best)
+    expected, _ = read_tensors(snapshot_path(trainer.folder.checkpoints, 4))
+    for name, parameter in best.model.named_parameters():
+        assert torch.equal(parameter, expected[name])
+
+
+def test_patience_ends_the_run(make: Callable[..., Trainer]) -> None:
+    trainer = make(losses=[3.0, 2.0, 2.5, 2.1, 1.0], patience=2, max_steps=1000)
+
+    assert trainer.run()
+
+    assert trainer.progress.step == 8
+    assert trainer.progress.validations_since_best == 2
+
+
+def test_only_the_last_weights_are_kept_for_the_average(make: Callable[..., Trainer]) -> None:
+    trainer = make(average_checkpoints=2)
+
+    trainer.run()
+
+    assert trainer.progress.snapshots == [8, 9]
+    assert {path.name for path in trainer.folder.checkpoints.iterdir()} == {
+        "last.safetensors",
+        "weights-00000008.safetensors",
+        "weights-00000009.safetensors",
+    }
+
+
+def test_the_rate_is_the_papers_unless_another_is_set(make: Callable[..., Trainer]) -> None:
+    assert make().schedule.peak == paper_peak(12, 3)
+    assert make(learning_rate=0.5).schedule.peak == 0.5
+    assert make().optimizer.param_groups[0]["betas"] == (0.9, 0.98)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "kill"])
+def test_a_signal_saves_and_stops(make: Callable[..., Trainer], number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    stop = HookedReporter(3, lambda: os.kill(os.getpid(), number))
+    trainer = make(reporter=stop)
+
+    assert not trainer.run()
+
+    assert trainer.progress.step == saved_step(trainer) == 3
+    assert signal.getsignal(number) is before
+
+
+def test_a_second_ctrl_c_stops_at_once(make: Callable[..., Trainer]) -> None:
+    def twice() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    trainer = make(reporter=HookedReporter(3, twice))
+
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run()
+
+    assert saved_step(trainer) == 2
+
+
+def test_a_signal_at_the_last_update_does_not_undo_the_end(
+    make: Callable[..., Trainer],
+) -> None:
+    stop = HookedReporter(9, lambda: os.kill(os.getpid(), signal.SIGINT))
+
+    assert make(reporter=stop).run()
+
+
+def test_it_runs_outside_the_main_thread(make: Callable[..., Trainer]) -> None:
+    trainer = make(max_steps=2)
+    results: list[bool] = []
+    thread = threading.Thread(target=lambda: results.append(trainer.run()))
+
+    thread.start()
+    thread.join()
+
+    assert results == [True]
+
+
+def test_checkpoints_come_between_validations_too(make: Callable[..., Trainer]) -> None:
+    def fail() -> None:
+        raise InterruptedError
+
+    trainer = make(
+        validate_every_steps=100, checkpoint_every_steps=3, reporter=HookedReporter(8, fail)
+    )
+
+    with pytest.raises(InterruptedError):
+        trainer.run()
+
+    assert saved_step(trainer) == 6
+
+
+def test_a_diverging_loss_leaves_the_last_good_checkpoint(make: Callable[..., Trainer]) -> None:
+    trainer = make()
+    bias = trainer.bundle.model.decoder.layers[0].feed_forward.w_2.bias
+
+    def spoil() -> None:
+        with torch.no_grad():
+            bias.fill_(float("nan"))
+
+    trainer.reporter = HookedReporter(5, spoil)
+
+    with pytest.raises(TrainingError, match="not finite at step 6"):
+        trainer.run()
+
+    tensors, values = read_tensors(trainer.folder.checkpoint)
+    assert values["progress"]["step"] == 4
+    assert all(tensor.isfinite().all() for tensor in tensors.values())
+
+
+def test_resuming_forgets_records_and_weights_of_repeated_steps(
+    make: Callable[..., Trainer],
+) -> None:
+    trainer = make(max_steps=6)
+    trainer.run()
+    with trainer.folder.metrics.open("a") as file:
+        file.write('{"kind": "validation", "step": 8, "loss": 1.0}\n{"kind": "valid')
+    stray = snapshot_path(trainer.folder.checkpoints, 8)
+    stray.write_bytes(b"half")
+
+    again = make(max_steps=9)
+    again.resume()
+
+    assert again.progress == trainer.progress
+    assert validations(again) == [2, 4, 6]
+    assert not stray.exists()
+
+
+def test_a_run_that_is_told_to_end_where_it_stands_still_has_its_last_weights(
+    make: Callable[..., Trainer],
+) -> None:
+    stop = HookedReporter(3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    make(validate_every_steps=100, reporter=stop).run()
+
+    again = make(validate_every_steps=100, max_steps=3)
+    again.resume()
+
+    assert again.run()
+    assert again.progress.snapshots == [3]
+    assert validations(again) == [3]
