@@ -224,9 +224,7 @@ def _assert_same_run(run: Path, whole: Path) -> None:
         for name, tensor in tensors.items():
             assert torch.equal(tensor, expected[name]), name
     assert _records(run / "metrics.jsonl") == _records(whole / "metrics.jsonl")
-    assert _records(run / "report.json", whole=True) == _records(
-        whole / "report.json", whole=True
-    )
+    assert _records(run / "report.json", whole=True) == _records(whole / "report.json", whole=True)
 
 
 def _records(path: Path, *, whole: bool = False) -> list[Any]:

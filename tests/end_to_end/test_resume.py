@@ -113,9 +113,7 @@ def test_the_seed_and_nothing_else_decides_the_run(
 ) -> None:
     for name in ("one", "two"):
         train(make_config(), tmp_path / name, reporter=Reporter(quiet=True))
-    train(
-        make_config(training={"seed": 2}), tmp_path / "three", reporter=Reporter(quiet=True)
-    )
+    train(make_config(training={"seed": 2}), tmp_path / "three", reporter=Reporter(quiet=True))
 
     assert_same_run(tmp_path / "one", tmp_path / "two")
     weights = "averaged/model.safetensors"

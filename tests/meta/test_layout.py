@@ -25,9 +25,7 @@ def test_files_and_functions_stay_short(path: Path) -> None:
 
 
 def test_nine_functions_in_ten_are_under_forty_lines() -> None:
-    lengths = [
-        (f.end_lineno or 0) - f.lineno + 1 for path in SOURCES for f in _functions(path)
-    ]
+    lengths = [(f.end_lineno or 0) - f.lineno + 1 for path in SOURCES for f in _functions(path)]
     assert sum(length < 40 for length in lengths) >= 0.9 * len(lengths)
 
 

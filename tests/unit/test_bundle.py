@@ -120,9 +120,7 @@ def test_what_is_saved_comes_back(
     assert not loaded.model.training
 
 
-@pytest.mark.parametrize(
-    ("sharing", "num_tables"), [("all", 1), ("target", 2), ("none", 3)]
-)
+@pytest.mark.parametrize(("sharing", "num_tables"), [("all", 1), ("target", 2), ("none", 3)])
 def test_a_shared_table_is_stored_once_and_shared_again(
     korean: Tokenizer, tmp_path: Path, sharing: str, num_tables: int
 ) -> None:
@@ -281,9 +279,7 @@ def test_what_is_not_a_json_object_is_refused(saved: Path, name: str, data: byte
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "..", "sub/file", "."])
-def test_a_manifest_does_not_lead_out_of_the_bundle(
-    saved: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_manifest_does_not_lead_out_of_the_bundle(saved: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "secret").write_text("mine")
     manifest = json.loads((saved / "manifest.json").read_text())
     manifest[name] = hashlib.sha256(b"mine").hexdigest()

@@ -57,7 +57,9 @@ def test_the_demo_leaves_report_picture_text_and_bundle(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(("lang", "words"), [("en", "What to do next:"), ("ko", "다음에 해 볼 것:")])
+@pytest.mark.parametrize(
+    ("lang", "words"), [("en", "What to do next:"), ("ko", "다음에 해 볼 것:")]
+)
 def test_the_command_speaks_both_languages(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], lang: str, words: str
 ) -> None:

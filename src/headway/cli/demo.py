@@ -32,7 +32,8 @@ _WORDS = {
         "right": "정답",
         "wrong": "오답. 정답은: {reference}",
         "scores": "정확히 일치한 비율: 처음 보는 문장 500개 중 {unseen:.1%}, "
-        "학습에 없던 조합의 문장 500개 중 {compositional:.1%}. chrF {chrf:.1f}. {minutes:.1f}분 걸렸습니다.",
+        "학습에 없던 조합의 문장 500개 중 {compositional:.1%}. "
+        "chrF {chrf:.1f}. {minutes:.1f}분 걸렸습니다.",
         "picture": "한 문장을 번역하며 디코더가 본 곳: {picture}",
         "next": "다음에 해 볼 것:",
         "steps": ("직접 쓴 문장 번역하기", "학습된 모델 살펴보기", "내 글로 학습하기"),

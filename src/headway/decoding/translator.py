@@ -55,7 +55,7 @@ class Translator:
         """Use a loaded bundle; `headway.load` reads one from disk."""
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
-        self.engine = ReferenceEngine(bundle.model)
+        self.engine = ReferenceEngine(bundle.model.eval())
 
     @overload
     def translate(  # pyright: ignore[reportOverlappingOverload]

@@ -21,7 +21,8 @@ def write_tensors(
     """Write tensors and plain values; on failure the earlier file stays and RunError says why."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(dict(values or {}))
-    header = {"values": text, "checksum": _checksum(tensors, text)}
+    # One entry: safetensors writes several in an order that changes from process to process.
+    header = {"headway": json.dumps({"values": text, "checksum": _checksum(tensors, text)})}
     try:
         write_atomically(path, save(tensors, metadata=header))
     except OSError as error:
@@ -35,9 +36,9 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return tensors and values; RunError when the file is missing, cut short or changed."""
     try:
         with safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
+            header = json.loads((file.metadata() or {}).get("headway", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read ({error}).", _DAMAGED) from None
     text = header.get("values", "")
     if header.get("checksum") != _checksum(tensors, text):

@@ -31,15 +31,13 @@ def test_evaluate_prints_each_score_with_its_signature(run, bundle_path: Path, t
         "bleu,chrf,ter,exact,wer",
     )
     assert status == 0
-    assert [line.split()[0] for line in out.splitlines()] == "bleu chrf ter exact wer".split()
+    assert [line.split()[0] for line in out.splitlines()] == ["bleu", "chrf", "ter", "exact", "wer"]
     assert "nrefs:1|case:mixed" in out
 
 
 def test_evaluate_equals_the_library(run, bundle_path: Path, text) -> None:
     source, target = text
-    _, out, _ = run(
-        "evaluate", bundle_path, "--source", source, "--reference", target, "--json"
-    )
+    _, out, _ = run("evaluate", bundle_path, "--source", source, "--reference", target, "--json")
     translator = headway.load(bundle_path)
     found = translator.translate(source.read_text(encoding="utf-8").split("\n")[:3])
     references = target.read_text(encoding="utf-8").split("\n")[:3]

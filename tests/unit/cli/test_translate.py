@@ -74,7 +74,8 @@ def test_somebody_who_waits_for_each_line_gets_it(bundle_path: Path) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    assert process.stdin and process.stdout
+    assert process.stdin
+    assert process.stdout
     for line in (b"the cat\n", b"a dog ran\n"):
         process.stdin.write(line)
         process.stdin.flush()

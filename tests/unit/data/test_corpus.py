@@ -62,6 +62,7 @@ def test_a_byte_that_is_not_utf8_is_named_by_file_line_and_place(tmp_path: Path)
 @pytest.mark.parametrize(
     ("data", "hint"),
     [("hello".encode("utf-16"), "UTF-16"), (gzip.compress(b"hello"), "end in .gz")],
+    ids=["utf-16", "gzip"],
 )
 def test_the_remedy_knows_common_encodings(tmp_path: Path, data: bytes, hint: str) -> None:
     with pytest.raises(DataError) as info:

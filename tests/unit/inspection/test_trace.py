@@ -113,9 +113,10 @@ def test_the_whole_model_is_traced_by_attribute_path(model: Transformer) -> None
     assert torch.equal(seen["encoder.layers.1.input"], seen["encoder.layers.0.output"])
     assert torch.equal(seen["encoder.output"], seen["encoder.layers.1.output"])
     residual = "decoder.layers.0.feed_forward_residual"
-    expected = seen["decoder.layers.0.feed_forward.output"] + seen[
-        "decoder.layers.0.cross_attention_residual.norm"
-    ]
+    expected = (
+        seen["decoder.layers.0.feed_forward.output"]
+        + seen["decoder.layers.0.cross_attention_residual.norm"]
+    )
     assert torch.allclose(seen[f"{residual}.sum"], expected, atol=1e-6)
     assert torch.equal(
         seen[f"{residual}.norm"],

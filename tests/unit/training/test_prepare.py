@@ -75,9 +75,7 @@ def test_given_tokenizers_are_used(
     (tmp_path / "mine.model").write_bytes(tokenizer.to_bytes())
     path = str(tmp_path / "mine.model")
     joint = make_config(tokenizer={"source_model": path})
-    separate = make_config(
-        tokenizer={"source_model": path, "target_model": path, "joint": False}
-    )
+    separate = make_config(tokenizer={"source_model": path, "target_model": path, "joint": False})
 
     assert build_tokenizers(joint.tokenizer, [], seed=1) == (tokenizer, tokenizer)
     assert build_tokenizers(separate.tokenizer, [], seed=1) == (tokenizer, tokenizer)

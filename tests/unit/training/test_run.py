@@ -40,9 +40,7 @@ class StoppingReporter(Reporter):
 
 def contents(path: Path) -> dict[str, bytes]:
     return {
-        str(file.relative_to(path)): file.read_bytes()
-        for file in path.rglob("*")
-        if file.is_file()
+        str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()
     }
 
 
@@ -128,9 +126,7 @@ class TestFinishedRun:
 
         assert contents(run) == before
 
-    def test_another_configuration_does_not_continue_it(
-        self, run: Path, quiet: Reporter
-    ) -> None:
+    def test_another_configuration_does_not_continue_it(self, run: Path, quiet: Reporter) -> None:
         before = contents(run)
 
         with pytest.raises(ConfigError, match=r"began with another model\.d_ff"):
@@ -183,9 +179,7 @@ class TestFinishedRun:
             train(None, run, resume=True, reporter=quiet)
 
 
-def test_a_run_draws_its_losses(
-    make_config: MakeConfig, tmp_path: Path, quiet: Reporter
-) -> None:
+def test_a_run_draws_its_losses(make_config: MakeConfig, tmp_path: Path, quiet: Reporter) -> None:
     config = make_config(training={"max_steps": 2, "validation_sentences": 0})
 
     train(config, tmp_path / "run", reporter=quiet)

@@ -79,9 +79,7 @@ def make(tmp_path: Path, bundle: Bundle, pairs: list[EncodedPair]) -> Callable[.
         stream = BatchStream(
             pairs, max_tokens=config.batch_tokens, accumulate=config.accumulate, seed=config.seed
         )
-        return Trainer(
-            bundle, stream, validator, config, folder, reporter or Reporter(quiet=True)
-        )
+        return Trainer(bundle, stream, validator, config, folder, reporter or Reporter(quiet=True))
 
     return make_trainer
 

@@ -51,9 +51,7 @@ def test_the_loss_is_the_mean_over_pieces_whatever_the_batches(
     assert result.scores == {}
 
 
-def test_scores_are_those_of_greedy_translations(
-    bundle: Bundle, pairs: list[EncodedPair]
-) -> None:
+def test_scores_are_those_of_greedy_translations(bundle: Bundle, pairs: list[EncodedPair]) -> None:
     result = make_validator(pairs, TEXTS)(bundle)
 
     found = Translator(bundle).translate([pair.source for pair in TEXTS], beam_size=1)
