@@ -1,7 +1,7 @@
 """Keys and values kept between decoding steps, so that a step computes one position only."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -10,6 +10,7 @@ from torch import Tensor
 KeysValues = tuple[Float[Tensor, "B H M d_k"], Float[Tensor, "B H M d_v"]]
 
 
+@runtime_checkable
 class KeyValueCache(Protocol):
     """What attention asks for its keys and values."""
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Self
 
 import torch
 from jaxtyping import Float
@@ -64,7 +63,9 @@ class SinusoidalPositionalEncoding(nn.Module):
             table = self.table = self._make(2 ** math.ceil(math.log2(start + length)))
         return table[start : start + length]
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+    def _apply(
+        self, fn: Callable[[Tensor], Tensor], recurse: bool = True
+    ) -> "SinusoidalPositionalEncoding":
         """Compute the table anew in its new type and place: a rounded one would stay rounded."""
         super()._apply(fn, recurse)
         self.table = self._make(self.table.size(0))

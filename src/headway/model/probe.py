@@ -6,11 +6,12 @@ name and the tensor, and what it returns takes the tensor's place.
 """
 
 from contextvars import ContextVar, Token
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
 
+@runtime_checkable
 class Listener(Protocol):
     """What receives the named intermediates of a pass."""
 

@@ -1,7 +1,5 @@
 """The Transformer (Figure 1): source and target ids in, logits over the vocabulary out."""
 
-from typing import Self
-
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -49,7 +47,7 @@ class Transformer(nn.Module):
         self.pad_id = pad_id
 
     @classmethod
-    def from_config(cls, config: ModelConfig) -> Self:
+    def from_config(cls, config: ModelConfig) -> "Transformer":
         """Build the model that a config describes, freshly initialized."""
         source_tokens, target_tokens, output_weight = _vocabulary_tables(config)
         model = cls(

@@ -1,6 +1,5 @@
 """Batches hold each pair once, shift the target by one and keep to their budget."""
 
-
 import numpy as np
 import pytest
 import torch
