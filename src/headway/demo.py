@@ -100,14 +100,13 @@ def demo_config(text: Path) -> RunConfig:
             source_language="Korean",
             target_language="English",
         ),
-        tokenizer=TokenizerConfig(kind="unigram", vocabulary_size=1600, joint=False),
+        tokenizer=TokenizerConfig(kind="bpe", vocabulary_size=2400),
         model=Architecture(
             d_model=128,
             d_ff=512,
             num_heads=4,
             num_encoder_layers=2,
             num_decoder_layers=2,
-            shared_embeddings="target",
         ),
         training=TrainingConfig(
             batch_tokens=2048,

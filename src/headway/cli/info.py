@@ -8,19 +8,16 @@ from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
 def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Debug = False) -> None:
     """Show sizes, vocabulary, training record and checksum of a model."""
     from headway.bundle import bundle_checksum, find_bundle, load_bundle
+    from headway.model.accounting import count_parameters, parameter_table
 
     bundle = load_bundle(model)
-    parts = {
-        name: sum(parameter.numel() for parameter in part.parameters())
-        for name, part in bundle.model.named_children()
-    }
     values: dict[str, Any] = {
         "bundle": str(find_bundle(model)),
         "checksum": bundle_checksum(model),
         "source_language": bundle.source_language,
         "target_language": bundle.target_language,
-        "parameters": sum(p.numel() for p in bundle.model.parameters()),
-        "parameters_by_part": parts,
+        "parameters": count_parameters(bundle.model),
+        "parameters_by_part": parameter_table(bundle.model),
         "tokenizer": {
             "joint": bundle.joint,
             "source_kind": bundle.source_tokenizer.kind,

@@ -41,6 +41,8 @@ def train(
     from headway.training.run import train as run
 
     named = {
+        "data.source_language": _language(source),
+        "data.target_language": _language(target),
         "data.source": source,
         "data.target": target,
         "data.valid_source": valid_source,
@@ -64,3 +66,9 @@ def train(
     elif not quiet:
         print(f"Done in {result.seconds / 60:.1f} minutes: {folder / 'averaged'}")
         print(f"Translate with: headway translate {folder} FILE")
+
+
+def _language(name: str) -> str:
+    """Guess the language from a name like `train.ko` or `train.ko.gz`; nothing from `a.txt`."""
+    suffix = Path(name.removesuffix(".gz")).suffix.removeprefix(".")
+    return "" if suffix in ("txt", "tsv") else suffix

@@ -87,8 +87,9 @@ def _ter(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) ->
 
 
 def _exact(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
-    equal = sum(h == r for h, r in zip(hypotheses, references, strict=True))
-    return Score("exact", equal / len(references), "share of equal lines")
+    # White space at the ends, such as the \r of a file from Windows, is no difference to a reader.
+    equal = sum(h.strip() == r.strip() for h, r in zip(hypotheses, references, strict=True))
+    return Score("exact", equal / len(references), "share of equal lines|ends:stripped")
 
 
 def _word_error_rate(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:

@@ -79,7 +79,7 @@ def test_exact_is_the_share_of_equal_lines() -> None:
     (score,) = score_texts(["a b", "a  b", "c", ""], ["a b", "a b", "C", ""], ["exact"])
 
     assert score.value == 0.5
-    assert str(score) == "exact 0.5000  share of equal lines"
+    assert str(score) == "exact 0.5000  share of equal lines|ends:stripped"
 
 
 def test_word_error_rate_by_hand() -> None:
