@@ -96,7 +96,7 @@ def load_bundle(path: str | Path, device: torch.device | str = "cpu") -> Bundle:
 
 
 def find_bundle(path: str | Path) -> Path:
-    """Return the bundle's folder for a bundle or for a run that holds bundles."""
+    """Return the folder of a bundle; of a run, that of its averaged or else its best bundle."""
     folder = Path(path)
     for candidate in (folder, folder / "averaged", folder / "best"):
         if (candidate / MANIFEST).is_file():
@@ -150,10 +150,21 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, path)
+        _sync_folder(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             fresh.unlink()
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a loss of power, where the system can do that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def partial_path(path: Path) -> Path:

@@ -27,8 +27,10 @@ from headway.inspection.figures import attention_grid
 from headway.inspection.trace import trace
 from headway.training.reporting import Reporter
 from headway.training.run import train
+from headway.training.run_folder import RunFolder
 
 TRANSLATIONS_SHOWN = 10
+_SPLITS = ("train", "valid", "test_unseen", "test_compositional")
 PICTURED_SENTENCE = "제 형은 어제 그 작은 식당에서 사과 세 개를 먹었습니다."
 
 
@@ -76,8 +78,19 @@ def remove_demo(folder: Path) -> None:
             f"The folder {folder} holds something that is not a demonstration.",
             "Choose another folder with --out.",
         )
+    _check_text_folder(text_folder(folder))
     shutil.rmtree(folder)
     shutil.rmtree(text_folder(folder), ignore_errors=True)
+
+
+def _check_text_folder(text: Path) -> None:
+    """Refuse a folder that holds more than a demonstration's corpus."""
+    ours = {f"{split}.{suffix}" for split in _SPLITS for suffix in ("ko", "en")}
+    if text.exists() and (not text.is_dir() or {path.name for path in text.iterdir()} - ours):
+        raise RunError(
+            f"{text} is where the corpus goes, but it holds something else.",
+            "Choose another folder with --out.",
+        )
 
 
 def demo_config(text: Path) -> RunConfig:
@@ -135,6 +148,8 @@ def run_demo(
     folder = Path(out)
     corpus = build_sample_corpus()
     text = text_folder(folder)
+    if not resume:
+        RunFolder(folder).check_free()
     write_corpus(corpus, text)
     result = train(demo_config(text), folder, resume=resume, device=device, reporter=reporter)
     if not result.finished:
@@ -166,8 +181,9 @@ def run_demo(
 
 def write_corpus(corpus: SampleCorpus, folder: Path) -> None:
     """Write each split as two aligned text files, `train.ko` and `train.en` and so on."""
+    _check_text_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("train", "valid", "test_unseen", "test_compositional"):
+    for name in _SPLITS:
         pairs: Sequence[SamplePair] = getattr(corpus, name)
         for suffix, lines in (
             ("ko", [pair.korean for pair in pairs]),

@@ -185,6 +185,7 @@ def make_config(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RunCo
                 "validation_sentences": 2,
                 "checkpoint_every_steps": 3,
                 "average_checkpoints": 2,
+                "record_every_steps": 5,
                 "precision": "float32",
             },
             "decoding": {"max_extra_pieces": 3, "beam_size": 2},

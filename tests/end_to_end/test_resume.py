@@ -24,8 +24,8 @@ class StoppingReporter(Reporter):
         self.at_step = at_step
         self.crash = crash
 
-    def step(self, step: int, epoch: int, result: StepResult) -> None:
-        super().step(step, epoch, result)
+    def step(self, step: int, result: StepResult) -> None:
+        super().step(step, result)
         if step == self.at_step:
             if self.crash:
                 raise InterruptedError

@@ -89,3 +89,15 @@ def test_exact_match_counts_equal_lines() -> None:
     right = demo.Example("가", "a", "a")
     wrong = demo.Example("나", "b", "c")
     assert demo._exact([right, wrong, right, right]) == 0.75
+
+
+@pytest.mark.usefixtures("small")
+def test_text_of_somebody_else_beside_the_demo_is_left_alone(tmp_path: Path) -> None:
+    text = tmp_path / "demo-text"
+    text.mkdir()
+    (text / "novel.txt").write_text("chapter one")
+
+    with pytest.raises(RunError, match="holds something else"):
+        demo.run_demo(tmp_path / "demo", reporter=Reporter(quiet=True))
+
+    assert [path.name for path in text.iterdir()] == ["novel.txt"]

@@ -1,7 +1,8 @@
 """`headway evaluate`: translate and compare with references."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +16,9 @@ from headway.cli.options import (
     Quiet,
     print_json,
 )
+
+if TYPE_CHECKING:
+    from headway.decoding.translator import Translation
 
 
 def evaluate(
@@ -69,3 +73,17 @@ def evaluate(
         return
     for score in scores:
         print(score)
+    if not quiet:
+        _remark(translations)
+
+
+def _remark(translations: "Sequence[Translation]") -> None:
+    """Say on standard error what was not translated as a whole."""
+    import sys
+
+    split = sum(translation.num_parts > 1 for translation in translations)
+    incomplete = sum(not translation.complete for translation in translations)
+    if split:
+        print(f"Note: {split:,} sentences were too long and were split.", file=sys.stderr)
+    if incomplete:
+        print(f"Note: the output limit ended {incomplete:,} translations.", file=sys.stderr)

@@ -1,5 +1,6 @@
 """Lines of text in and out of a command, as they come, none lost."""
 
+import codecs
 import json
 import os
 import sys
@@ -47,7 +48,10 @@ def _groups(lines: Iterator[str]) -> Iterator[list[str]]:
 def _arriving_lines(descriptor: int) -> Iterator[list[str]]:
     """Yield whatever lines are complete, as soon as they are."""
     rest, number = b"", 0
+    first = True
     while data := os.read(descriptor, _READ_BYTES):
+        if first:  # a byte order mark is no text, here as in a file
+            data, first = data.removeprefix(codecs.BOM_UTF8), False
         *complete, rest = (rest + data).split(b"\n")
         yield from _groups(_decoded(complete, number))
         number += len(complete)
@@ -71,15 +75,18 @@ class LineWriter:
         self.quiet = quiet
         self.number = 0
         self.file: IO[str] | None = None
+        self.partial = Path()
 
     def __enter__(self) -> Self:
-        """Open the file."""
+        """Open what will become the file."""
         if self.path is not None:
+            # Beside the file: it may be the very one that is being read, and must not be lost.
+            self.partial = self.path.with_name(f"{self.path.name}.partial")
             try:
-                self.file = open(self.path, "w", encoding="utf-8", newline="\n")
+                self.file = open(self.partial, "w", encoding="utf-8", newline="\n")
             except OSError as error:
                 raise DataError(
-                    f"The file {self.path} cannot be written ({error.strerror}).",
+                    f"The file {self.partial} cannot be written ({error.strerror}).",
                     "Choose another one with --out.",
                 ) from None
         else:
@@ -92,9 +99,16 @@ class LineWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file."""
-        if self.file is not None:
-            self.file.close()
+        """Put the whole file in its place; after an error, say where the lines so far are."""
+        if self.file is None or self.path is None:
+            return
+        self.file.close()
+        if error is None:
+            os.replace(self.partial, self.path)
+        elif self.number:
+            print(f"Note: {self.number:,} lines so far are in {self.partial}.", file=sys.stderr)
+        else:
+            self.partial.unlink()
 
     def write(self, translations: Sequence[Translation]) -> None:
         """Write these translations, and flush: somebody may be waiting."""
@@ -125,6 +139,8 @@ class LineWriter:
             )
         if not translation.complete:
             self._note("the output limit ended the translation; it may lack its end")
+        if translation.unknown_pieces:
+            self._note(f"unknown to the vocabulary: {translation.unknown_pieces} of its pieces")
 
     def _note(self, message: str) -> None:
         print(f"Note: line {self.number}: {message}.", file=sys.stderr)

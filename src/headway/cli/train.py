@@ -1,5 +1,6 @@
 """`headway train`: from parallel text to a bundle."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -28,19 +29,25 @@ def train(
     valid_source: Annotated[str, typer.Option(help="Validation text, source side.")] = "",
     valid_target: Annotated[str, typer.Option(help="Validation text, target side.")] = "",
     preset: Annotated[
-        str, typer.Option("--preset", help="tiny, small, base, big, or a row of Table 3.")
+        str,
+        typer.Option("--preset", help="tiny (if unset), small, base, big, or a row of Table 3."),
     ] = "",
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
 ) -> None:
-    """Train a model from aligned text files."""
+    """Train a model from aligned text files.
+
+    Without a CONFIG, the presets tiny and small come with a training that suits a laptop.
+    """
+    from headway.config.presets import STARTER_TRAINING
     from headway.config.run import load_run_config
     from headway.training.reporting import Reporter
     from headway.training.run import train as run
 
-    named = {
+    folder = out or Path("runs") / (config.stem if config else "run")
+    named: dict[str, object] = {
         "data.source_language": _language(source),
         "data.target_language": _language(target),
         "data.source": source,
@@ -49,10 +56,15 @@ def train(
         "data.valid_target": valid_target,
         "model.preset": preset,
     }
-    overrides = [f'{key}="{value}"' for key, value in named.items() if value]
+    if config is None and not resume:
+        named["model.preset"] = preset or "tiny"
+        starter = STARTER_TRAINING.get(preset or "tiny", {})
+        named |= {f"training.{key}": value for key, value in starter.items()}
+    overrides = [f"{key}={json.dumps(value)}" for key, value in named.items() if value]
     overrides += settings or []
-    folder = out or Path("runs") / (config.stem if config else "run")
-    chosen = load_run_config(config, overrides) if config or overrides or not resume else None
+    # A continued run has its own configuration, and only what is named here changes it.
+    begun = folder / "config.toml" if resume and config is None else None
+    chosen = load_run_config(config or begun, overrides) if not resume or overrides else None
     result = run(chosen, folder, resume=resume, device=device, reporter=Reporter(quiet or as_json))
     if not result.finished:
         typer.echo(

@@ -20,6 +20,12 @@ class DataConfig(Section):
     """Validation text, source side."""
     valid_target: str = ""
     """Validation text, target side."""
+    hold_out: int = Field(default=0, ge=0)
+    """Training pairs held out for validation when no validation text is named."""
+    source_column: int = Field(default=1, ge=1)
+    """Column of a .tsv file that holds the source."""
+    target_column: int = Field(default=2, ge=1)
+    """Column of a .tsv file that holds the target."""
     test_source: str = ""
     """Test text, source side; scored once, at the end."""
     test_target: str = ""

@@ -77,6 +77,44 @@ def architecture(name: str) -> Architecture:
     raise ConfigError(f"There is no preset '{name}'.", suggest(name, [*ARCHITECTURES, *TABLE_3]))
 
 
+def paper_training(name: str) -> dict[str, Any]:
+    """Return what the paper says of a preset's training where it differs from that of `base`."""
+    if name not in TABLE_3:
+        return {}
+    row, base_row = TABLE_3[name], TABLE_3["base"]
+    values: dict[str, Any] = {}
+    if row.label_smoothing != base_row.label_smoothing:
+        values["label_smoothing"] = row.label_smoothing
+    if row.train_steps != base_row.train_steps:
+        values["max_steps"] = row.train_steps
+    if name == "big":
+        values["average_checkpoints"] = 20  # section 6.1
+    return values
+
+
+# For `headway train` without a configuration file: what a laptop finishes in hours, not months.
+STARTER_TRAINING: dict[str, dict[str, Any]] = {
+    "tiny": {
+        "batch_tokens": 4096,
+        "learning_rate": 0.002,
+        "warmup_steps": 2000,
+        "max_steps": 30_000,
+        "validate_every_steps": 500,
+        "patience": 10,
+        "clip_norm": 1.0,
+    },
+    "small": {
+        "batch_tokens": 8192,
+        "learning_rate": 0.001,
+        "warmup_steps": 4000,
+        "max_steps": 60_000,
+        "validate_every_steps": 1000,
+        "patience": 10,
+        "clip_norm": 1.0,
+    },
+}
+
+
 def tiny(vocab_size: int) -> ModelConfig:
     """Return the size for a laptop and a small corpus: 4 + 4 layers of width 128."""
     return architecture("tiny").with_vocabulary(vocab_size)

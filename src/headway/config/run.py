@@ -4,13 +4,13 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from headway.config.data import DataConfig, TokenizerConfig
 from headway.config.decoding import DecodingConfig
 from headway.config.evaluation import EvaluationConfig
 from headway.config.model import Architecture
-from headway.config.presets import architecture
+from headway.config.presets import architecture, paper_training
 from headway.config.section import Section, unknown_key
 from headway.config.training import TrainingConfig
 from headway.errors import ConfigError
@@ -46,7 +46,8 @@ class RunConfig(Section):
 def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> RunConfig:
     """Read a TOML file and apply `section.key=value` overrides, later ones winning.
 
-    `[model] preset = "tiny"` starts from a preset; other keys of the section change it.
+    `[model] preset = "tiny"` starts from a preset; other keys of the section change it. A row of
+    Table 3 also brings its label smoothing and number of steps.
     """
     values = {} if path is None else _read_toml(Path(path))
     for override in overrides:
@@ -58,8 +59,12 @@ def parse_run_config(values: dict[str, Any]) -> RunConfig:
     """Check plain values; the model's preset is resolved here."""
     model = values.get("model")
     if isinstance(model, dict) and "preset" in model:
+        name = str(model["preset"])
         changes = {key: value for key, value in model.items() if key != "preset"}
-        values = values | {"model": architecture(str(model["preset"])).model_dump() | changes}
+        values = values | {
+            "model": architecture(name).model_dump() | changes,
+            "training": paper_training(name) | values.get("training", {}),
+        }
     return RunConfig.parse(values)
 
 
@@ -94,12 +99,17 @@ def _apply(values: dict[str, Any], override: str) -> None:
     table = values.setdefault(section, {})
     if not isinstance(table, dict):
         raise ConfigError(f"'{section}' is {table!r}, but must be a table of settings.")
-    table[field] = _parse_value(text.strip())
+    table[field] = _parse_value(text.strip(), may_be_none=_may_be_none(section, field))
 
 
-def _parse_value(text: str) -> Any:
+def _may_be_none(section: str, field: str) -> bool:
+    fields = type(getattr(RunConfig(), section)).model_fields
+    return field in fields and type(None) in get_args(fields[field].annotation)
+
+
+def _parse_value(text: str, *, may_be_none: bool) -> Any:
     """Read a value as TOML; what is not TOML is text, so that names need no quotes."""
-    if text == "none":
+    if text == "none" and may_be_none:
         return None
     try:
         value = tomllib.loads(f"value = {text}")["value"]

@@ -47,5 +47,7 @@ class TrainingConfig(Section):
     """What decides which weights are the best ones."""
     checkpoint_every_steps: int = Field(default=500, ge=1)
     """Updates between checkpoints; one is also written at each validation."""
+    record_every_steps: int = Field(default=50, ge=1)
+    """Updates whose mean loss makes one record of metrics.jsonl."""
     average_checkpoints: int = Field(default=5, ge=1)
     """Validations whose weights are averaged at the end."""

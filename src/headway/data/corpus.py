@@ -86,8 +86,14 @@ def read_tsv(path: StrPath, *, source_column: int = 0, target_column: int = 1) -
     return pairs
 
 
-def read_pairs(source: StrPath, target: StrPath | None = None) -> list[Pair]:
-    """Return the pairs of two parallel files, or of one `.tsv` or `.tsv.gz` file."""
+def read_pairs(
+    source: StrPath,
+    target: StrPath | None = None,
+    *,
+    source_column: int = 0,
+    target_column: int = 1,
+) -> list[Pair]:
+    """Return the pairs of two parallel files, or of two columns of one `.tsv` or `.tsv.gz` file."""
     if target is not None:
         return read_parallel(source, target)
     if not os.fspath(source).lower().endswith((".tsv", ".tsv.gz")):
@@ -95,7 +101,7 @@ def read_pairs(source: StrPath, target: StrPath | None = None) -> list[Pair]:
             f"{source} comes without a target file and is not a .tsv or .tsv.gz file.",
             "Give the file of translations too, or one .tsv file with both columns.",
         )
-    return read_tsv(source)
+    return read_tsv(source, source_column=source_column, target_column=target_column)
 
 
 def fingerprint(paths: Iterable[StrPath]) -> str:

@@ -3,8 +3,8 @@
 The paper uses byte-pair and word-piece vocabularies (section 5.1); here a tokenizer is a
 SentencePiece model of one of four kinds, whose file any other SentencePiece program reads.
 
-Deviation: SentencePiece stands for the paper's byte-pair and word-piece programs, and offers
-unigram, word and character pieces too.
+Deviation (vocabulary): SentencePiece stands for the paper's byte-pair and word-piece programs, and
+offers unigram, word and character pieces too.
 """
 
 import io

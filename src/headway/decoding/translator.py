@@ -127,6 +127,11 @@ class Translator:
 
     def _prefix_ids(self, prefix: str) -> list[int]:
         ids = self.bundle.target_tokenizer.encode(prefix)
+        if unknown := self.bundle.target_tokenizer.unknown_count(ids):
+            raise ConfigError(
+                f"The prefix '{prefix}' has {unknown} pieces that the vocabulary does not know.",
+                "Begin with words that the model can write.",
+            )
         if len(ids) > self._position_limit():
             raise ConfigError(
                 f"A prefix has {len(ids)} pieces, but the model has positions for "

@@ -40,6 +40,7 @@ def attention_grid(
         ) from error
     from headway.inspection.fonts import font_families
 
+    weights = weights.detach().float().cpu()
     heads = weights.size(0)
     scale = ScalarMappable(Normalize(0, 1), cmap="viridis")
     across = min(heads, 4)
@@ -52,7 +53,7 @@ def attention_grid(
             if head >= heads:
                 axes.set_visible(False)
                 continue
-            axes.imshow(weights[head].float().numpy(), norm=scale.norm, cmap=scale.cmap)
+            axes.imshow(weights[head].numpy(), norm=scale.norm, cmap=scale.cmap)
             axes.set_title(f"head {head + 1} of {heads}", fontsize=10)
             axes.set_xticks(range(len(columns)), columns, rotation=60, ha="right", fontsize=9)
             axes.set_yticks(range(len(rows)), rows, fontsize=9)

@@ -95,7 +95,7 @@ class MultiHeadAttention(nn.Module):
         self.d_k = _head_width(d_model, num_heads) if d_k is None else d_k
         self.d_v = _head_width(d_model, num_heads) if d_v is None else d_v
         self.num_heads = num_heads
-        # Deviation: the paper's projections have no bias; ours have one unless bias=False.
+        # Deviation (projection biases): the paper has none; bias=False leaves ours out.
         self.w_q = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
         self.w_k = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
         self.w_v = nn.Linear(d_model, num_heads * self.d_v, bias=bias)

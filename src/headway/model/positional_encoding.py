@@ -60,7 +60,9 @@ class SinusoidalPositionalEncoding(nn.Module):
         """Return the encodings of positions start to start + length - 1."""
         table = self.table  # one look: another thread may put a longer or shorter one in place
         if start + length > table.size(0):
-            table = self.table = self._make(2 ** math.ceil(math.log2(start + length)))
+            # Grown while translating, the table must still serve a pass with gradients.
+            with torch.inference_mode(False):
+                table = self.table = self._make(2 ** math.ceil(math.log2(start + length)))
         return table[start : start + length]
 
     def _apply(

@@ -45,7 +45,7 @@ class Residual(nn.Module):
     ) -> Float[Tensor, "B L d_model"]:
         """Run the sub-layer inside the frame."""
         if self.norm_position == "pre":
-            # Deviation: the norm before the sub-layer trains deep models without warm-up.
+            # Deviation (pre-norm): trains deep models without warm-up.
             added = dropout(sublayer(self._normalize(x)), self.dropout, self.training)
             return probe(self, "sum", x + added)
         added = dropout(sublayer(x), self.dropout, self.training)

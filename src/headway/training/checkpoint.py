@@ -41,6 +41,11 @@ class Progress:
     snapshots: list[int] = field(default_factory=list)
     """Steps whose weights are kept for averaging, oldest first."""
     precision: str = "float32"
+    hardware: str = ""
+    """Device and threads; on others the run goes on, but not bit for bit."""
+    unrecorded_loss: float = 0.0
+    """Sum of the losses since the last record of steps, and of their pieces."""
+    unrecorded_tokens: int = 0
 
 
 def save_checkpoint(
@@ -100,6 +105,8 @@ def _random_tensors() -> dict[str, Tensor]:
     if torch.cuda.is_available():
         for index, state in enumerate(torch.cuda.get_rng_state_all()):
             tensors[f"cuda{index}"] = state
+    if torch.backends.mps.is_available():
+        tensors["mps"] = torch.mps.get_rng_state()
     return tensors
 
 
@@ -113,6 +120,8 @@ def _set_random(tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
     for index in range(torch.cuda.device_count()):
         if f"cuda{index}" in tensors:
             torch.cuda.set_rng_state(tensors[f"cuda{index}"], index)
+    if "mps" in tensors and torch.backends.mps.is_available():
+        torch.mps.set_rng_state(tensors["mps"])
     version, internal, gauss = values["python_random"]
     random.setstate((version, tuple(internal), gauss))
     name, keys, *rest = values["numpy_random"]

@@ -42,19 +42,28 @@ class EncodedTexts:
 
 def read_texts(data: DataConfig) -> Texts:
     """Read all files that the configuration names; training and validation text are required."""
-    for name in ("source", "valid_source"):
-        if not getattr(data, name):
-            raise ConfigError(
-                f"'data.{name}' is missing.",
-                "Name the text files in [data], or with --source, --target, --valid-source and "
-                "--valid-target.",
-            )
+    if not data.source:
+        raise ConfigError(
+            "'data.source' is missing.",
+            "Name the text files in [data], or with --source, --target, --valid-source and "
+            "--valid-target.",
+        )
+    if not (data.valid_source or data.hold_out):
+        raise ConfigError(
+            "'data.valid_source' is missing.",
+            "Name validation text, or hold some of the training text out with "
+            "--set data.hold_out=500.",
+        )
     folder = Path(data.directory)
     files = [data.source, data.target, data.valid_source, data.valid_target]
     train = _read(data, data.source, data.target)
+    if data.valid_source:
+        valid = _read(data, data.valid_source, data.valid_target)
+    else:
+        train, valid = _hold_out(train, data.hold_out)
     return Texts(
         train=train,
-        valid=_read(data, data.valid_source, data.valid_target),
+        valid=valid,
         test=_read(data, data.test_source, data.test_target) if data.test_source else [],
         checksum=fingerprint([folder / name for name in files if name]),
     )
@@ -62,8 +71,30 @@ def read_texts(data: DataConfig) -> Texts:
 
 def _read(data: DataConfig, source: str, target: str) -> list[Pair]:
     folder = Path(data.directory)
-    pairs = read_pairs(folder / source, folder / target if target else None)
+    pairs = read_pairs(
+        folder / source,
+        folder / target if target else None,
+        source_column=data.source_column - 1,
+        target_column=data.target_column - 1,
+    )
     return [Pair(pair.target, pair.source) for pair in pairs] if data.reverse else pairs
+
+
+def _hold_out(pairs: list[Pair], count: int) -> tuple[list[Pair], list[Pair]]:
+    """Take `count` pairs away for validation, and with them every equal pair.
+
+    Which ones depends on the number of pairs alone, so that runs with other seeds compare.
+    """
+    chosen = np.random.default_rng(0).permutation(len(pairs))[:count]
+    valid = [pairs[index] for index in sorted(chosen)]
+    taken = set(valid)
+    train = [pair for pair in pairs if pair not in taken]
+    if not train:
+        raise ConfigError(
+            f"data.hold_out is {count}, but there are {len(pairs)} training pairs.",
+            "Hold out fewer, so that some are left to train on.",
+        )
+    return train, valid
 
 
 def build_tokenizers(

@@ -21,7 +21,6 @@ from rich.text import Text
 from headway.training.run_folder import writing
 from headway.training.step import StepResult
 
-_EVERY_STEPS = 50
 _WINDOW_STEPS = 40
 
 
@@ -39,7 +38,6 @@ class Reporter:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._window: deque[tuple[float, int]] = deque(maxlen=_WINDOW_STEPS)
-        self._loss = self._tokens = 0.0
 
     def say(self, message: str) -> None:
         """Print one line."""
@@ -67,32 +65,31 @@ class Reporter:
             self._bar.stop()
             self._bar = None
 
-    def step(self, step: int, epoch: int, result: StepResult) -> None:
-        """Show one update, and record the mean of every 50."""
+    def step(self, step: int, result: StepResult) -> None:
+        """Show one update."""
         self._window.append((time.perf_counter(), result.target_tokens))
-        self._loss += result.loss * result.target_tokens
-        self._tokens += result.target_tokens
-        speed = self._speed()
         if self._bar is not None and self._task is not None:
+            speed = self._speed()
             self._bar.update(
                 self._task,
                 completed=step,
                 loss=f"{result.loss:.3f}",
                 speed=f"{speed:,.0f}" if speed else "-",
             )
-        if step % _EVERY_STEPS == 0:
-            self._record(
-                {
-                    "kind": "step",
-                    "step": step,
-                    "epoch": epoch,
-                    "loss": round(self._loss / self._tokens, 6),
-                    "rate": result.rate,
-                    "gradient_norm": round(result.gradient_norm, 4),
-                    "target_tokens_per_second": round(speed, 1),
-                }
-            )
-            self._loss = self._tokens = 0.0
+
+    def record_step(self, step: int, epoch: int, loss: float, last: StepResult) -> None:
+        """Record the mean loss of the latest updates, and what the last of them was like."""
+        self._record(
+            {
+                "kind": "step",
+                "step": step,
+                "epoch": epoch,
+                "loss": round(loss, 6),
+                "rate": last.rate,
+                "gradient_norm": round(last.gradient_norm, 4),
+                "target_tokens_per_second": round(self._speed(), 1),
+            }
+        )
 
     def validation(self, values: dict[str, Any]) -> None:
         """Print and record one validation."""

@@ -17,6 +17,7 @@ from headway.data.tokenizer import Tokenizer
 from headway.decoding.translator import Translator, resolve_device
 from headway.errors import ConfigError, RunError
 from headway.evaluation.metrics import Score, score_texts
+from headway.model.accounting import count_parameters
 from headway.training.averaging import average_snapshots
 from headway.training.card import write_card
 from headway.training.picture import draw_losses
@@ -67,6 +68,7 @@ def train(
     reporter = reporter or Reporter()
     folder = RunFolder(out)
     place = torch.device(resolve_device(device))
+    hardware = f"{place.type}, {torch.get_num_threads()} threads"
     with contextlib.ExitStack() as stack:
         if resume:
             config = folder.resume(config)
@@ -92,8 +94,14 @@ def train(
         if folder.checkpoint.exists():
             trainer.resume()
             reporter.say(f"Continuing {folder.path} after step {trainer.progress.step:,}.")
+            if trainer.progress.hardware != hardware:
+                reporter.say(
+                    f"It began on {trainer.progress.hardware} and goes on with {hardware}: right, "
+                    "but not bit for bit."
+                )
         else:
             _record_start(folder, trainer, texts, encoded, reporter)
+        trainer.progress.hardware = hardware
         finished = trainer.run()
         report = _finish(config, folder, trainer, texts, reporter) if finished else {}
         progress = trainer.progress
@@ -139,7 +147,7 @@ def _record_start(
 ) -> None:
     """Say what will be trained on, and write it down with the tokenizers."""
     bundle = trainer.bundle
-    parameters = sum(p.numel() for p in bundle.model.parameters())
+    parameters = count_parameters(bundle.model)
     reporter.say(f"Training text: {encoded.report.summary()}")
     reporter.say(f"Validation text: {encoded.valid_report.summary()}")
     reporter.say(
@@ -179,6 +187,13 @@ def _finish(
     set_model_tensors(bundle.model, average_snapshots(folder.checkpoints, progress.snapshots))
     bundle.model.eval()
     validation = trainer.validator(bundle)
+    value = validation.value(config.training.best_metric)
+    best_is_better = progress.best_score is not None and progress.best_score < value
+    if best_is_better:
+        reporter.say(
+            f"On validation text the averaged weights do worse than those of step "
+            f"{progress.best_step:,}: rather use {folder.best}."
+        )
     report: dict[str, Any] = {
         "steps": progress.step,
         "epochs": progress.epoch,
@@ -188,7 +203,9 @@ def _finish(
         "seconds": round(progress.seconds, 1),
         "averaged_steps": progress.snapshots,
         "validation_loss": validation.loss,
-        "parameters": sum(p.numel() for p in bundle.model.parameters()),
+        "best_step": progress.best_step,
+        "best_is_better": best_is_better,
+        "parameters": count_parameters(bundle.model),
         "trained_on": datetime.now(UTC).date().isoformat(),
     }
     for name, pairs in (("valid", texts.valid), ("test", texts.test)):

@@ -169,9 +169,13 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def _first_difference(old: RunConfig, new: RunConfig) -> str | None:
+    changeable = set(CHANGEABLE)
+    if new.training.schedule in ("linear", "cosine"):
+        # There max_steps decides the rate of every step, also of those that are done.
+        changeable.remove(("training", "max_steps"))
     for section, values in new.model_dump(exclude={"recipe"}).items():
         before = getattr(old, section).model_dump()
         for key, value in values.items():
-            if (section, key) not in CHANGEABLE and before[key] != value:
+            if (section, key) not in changeable and before[key] != value:
                 return f"{section}.{key}: {before[key]!r}, now {value!r}"
     return None

@@ -72,7 +72,8 @@ class TrainingStep:
             self.optimizer.zero_grad(set_to_none=True)
             raise TrainingError(
                 f"The loss or its gradient is not finite at step {step} (rate {rate:.2g}).",
-                "The last checkpoint is good: lower learning_rate or set clip_norm.",
+                "Start another run with a lower learning_rate or with clip_norm; the last "
+                "checkpoint is good.",
             )
         for group in self.optimizer.param_groups:
             group["lr"] = rate

@@ -1,5 +1,6 @@
 """The training loop: groups of batches -> steps -> validations -> checkpoints."""
 
+import dataclasses
 import signal
 import threading
 import time
@@ -15,9 +16,9 @@ from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.schedule import Schedule, paper_peak
-from headway.training.step import TrainingStep
+from headway.training.step import StepResult, TrainingStep
 from headway.training.stream import BatchGroup, BatchStream
-from headway.training.validation import Validator
+from headway.training.validation import ValidationResult, Validator
 
 
 class Trainer:
@@ -76,7 +77,7 @@ class Trainer:
                     group = next(groups)
                     result = step(self.progress.step + 1, group.batches)
                     self._advance(group, result.target_tokens)
-                    self.reporter.step(self.progress.step, self.progress.epoch, result)
+                    self._report(result)
                     self.progress.seconds = time.perf_counter() - started
                     stopping = stop.is_set()
                     self._keep(group, stopping=stopping)
@@ -103,6 +104,17 @@ class Trainer:
         self.progress.batch = group.next_batch
         self.progress.target_tokens += target_tokens
 
+    def _report(self, result: StepResult) -> None:
+        """Show this step, and record the mean loss where a record is due."""
+        progress = self.progress
+        progress.unrecorded_loss += result.loss * result.target_tokens
+        progress.unrecorded_tokens += result.target_tokens
+        self.reporter.step(progress.step, result)
+        if progress.step % self.config.record_every_steps == 0:
+            mean = progress.unrecorded_loss / progress.unrecorded_tokens
+            self.reporter.record_step(progress.step, progress.epoch, mean, result)
+            progress.unrecorded_loss, progress.unrecorded_tokens = 0.0, 0
+
     def _keep(self, group: BatchGroup, *, stopping: bool) -> None:
         """Validate and write a checkpoint where either is due."""
         step, every = self.progress.step, self.config.validate_every_steps
@@ -120,7 +132,7 @@ class Trainer:
         if best:
             progress.best_score, progress.best_step = score, progress.step
             progress.validations_since_best = 0
-            save_bundle(self.folder.best, self.bundle)
+            save_bundle(self.folder.best, self._best_bundle(result))
         else:
             progress.validations_since_best += 1
         save_snapshot(self.folder.checkpoints, progress.step, self.bundle.model)
@@ -141,6 +153,25 @@ class Trainer:
         # Old weights go only after a checkpoint that no longer needs them.
         self._save()
         prune_snapshots(self.folder.checkpoints, progress.snapshots)
+
+    def _best_bundle(self, result: ValidationResult) -> Bundle:
+        """Return the present weights with what is known of them; the run is not over."""
+        step, epoch = self.progress.step, self.progress.epoch
+        record = {
+            "steps": step,
+            "epochs": epoch,
+            "validation_loss": result.loss,
+            "seed": self.config.seed,
+        }
+        scores = [f"- {name}: {value:.2f}" for name, value in result.scores.items()]
+        lines = [
+            "# Best weights of a run",
+            "",
+            f"After step {step:,}, epoch {epoch}; validation loss {result.loss:.4f}.",
+            *(["", "Greedy search on some validation text:", "", *scores] if scores else []),
+            "",
+        ]
+        return dataclasses.replace(self.bundle, record=record, card="\n".join(lines))
 
     def _save(self) -> None:
         save_checkpoint(self.folder.checkpoint, self.bundle.model, self.optimizer, self.progress)

@@ -98,3 +98,46 @@ def test_a_missing_configuration_is_named(run, tmp_path: Path) -> None:
     status, _, err = run("train", tmp_path / "none.toml")
     assert status == 2
     assert f"There is no configuration file {tmp_path / 'none.toml'}" in err
+
+
+def test_a_continued_run_changes_only_what_is_named(run, files: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run("train", *files, *SMALL, "--set", "training.schedule=constant", "--out", out)
+
+    status, _, err = run("train", "--resume", "--out", out, "--set", "training.max_steps=5")
+    assert status == 0, err
+    assert json.loads((out / "report.json").read_text())["steps"] == 5
+
+    status, _, err = run("train", "--resume", "--out", out, "--set", "training.seed=9")
+    assert status == 2
+    assert "This run began with another training.seed: 1, now 9" in err
+
+
+def test_a_falling_schedule_cannot_be_made_longer_afterwards(
+    run, files: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run("train", *files, *SMALL, "--set", "training.schedule=cosine", "--out", out)
+    status, _, err = run("train", "--resume", "--out", out, "--set", "training.max_steps=5")
+    assert status == 2
+    assert "training.max_steps: 3, now 5" in err
+
+
+def test_validation_text_can_be_held_out(run, files: list[str], tmp_path: Path) -> None:
+    status, _, err = run(
+        "train", *files[:2], *SMALL, "--set", "data.hold_out=1", "--out", tmp_path / "run"
+    )
+    assert status == 0, err
+    assert "Validation text: 1 pairs read" in err
+    assert "Training text: 6 pairs read" in err  # its two doubles may not stay in training
+
+
+def test_without_a_configuration_the_size_and_recipe_suit_a_laptop(
+    run, files: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run("train", *files, *SMALL, "--out", out)
+    text = (out / "config.toml").read_text(encoding="utf-8")
+    assert "patience = 10" in text
+    assert "validate_every_steps = 500" in text
+    assert 'source_language = "ko"' in text

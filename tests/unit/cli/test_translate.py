@@ -193,3 +193,55 @@ def test_an_unknown_device_names_the_known_ones(run, bundle_path: Path) -> None:
     status, _, err = run("translate", bundle_path, os.devnull, "--device", "tpu")
     assert status == 2
     assert "'tpu' is not available here. Choose auto or one of:" in err
+
+
+def test_a_file_may_be_replaced_by_its_translation(run, bundle_path: Path, tmp_path: Path) -> None:
+    path = _write(tmp_path / "text", ["the cat", "a dog"])
+    _, expected, _ = run("translate", bundle_path, path)
+
+    status, _, _ = run("translate", bundle_path, path, "--out", path)
+
+    assert status == 0
+    assert path.read_text(encoding="utf-8") == expected
+    assert [p.name for p in tmp_path.iterdir()] == ["text"]
+
+
+def test_an_error_leaves_the_old_output_and_says_where_the_new_lines_are(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    out = _write(tmp_path / "out", ["old"])
+    source = tmp_path / "in"
+    source.write_bytes(b"the cat\n\xff\n")
+
+    status, _, err = run("translate", bundle_path, source, "--out", out)
+
+    assert status == 1
+    assert out.read_text() == "old\n"
+    assert f"1 lines so far are in {out}.partial" in err
+    assert (tmp_path / "out.partial").read_bytes().count(b"\n") == 1
+
+
+def test_pieces_that_the_vocabulary_does_not_know_are_noted(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    _, _, err = run("translate", bundle_path, _write(tmp_path / "in", ["the cat", "the Q"]))
+    assert [line for line in err.splitlines() if "unknown" in line] == [
+        "Note: line 2: unknown to the vocabulary: 1 of its pieces."
+    ]
+
+
+def test_a_byte_order_mark_on_standard_input_is_no_text(bundle_path: Path) -> None:
+    def translated(data: bytes) -> bytes:
+        command = [sys.executable, "-m", "headway", "translate", str(bundle_path)]
+        return subprocess.run(command, input=data, capture_output=True, check=True).stdout
+
+    assert translated(b"\xef\xbb\xbfthe cat\n") == translated(b"the cat\n")
+
+
+def test_a_prefix_that_cannot_be_written_is_refused(run, bundle_path: Path, tmp_path: Path) -> None:
+    prefix = _write(tmp_path / "prefix", ["Q"])
+    status, out, err = run(
+        "translate", bundle_path, _write(tmp_path / "in", ["the cat"]), "--prefix", prefix
+    )
+    assert (status, out) == (2, "")
+    assert "The prefix 'Q' has 1 pieces that the vocabulary does not know" in err

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from headway.config import presets
+from headway.config.presets import TABLE_3
 from headway.config.run import RunConfig, dump_run_config, load_run_config, parse_run_config
 from headway.errors import ConfigError
 
@@ -153,3 +154,25 @@ def test_any_character_survives_writing_and_reading(tmp_path: Path) -> None:
     path.write_text(dump_run_config(config), encoding="utf-8")
 
     assert load_run_config(path) == config
+
+
+def test_a_row_of_table_3_brings_its_training() -> None:
+    smoothed = load_run_config(None, ["model.preset=D-smoothing-0.2"])
+    assert smoothed.training.label_smoothing == 0.2
+    assert load_run_config(None, ["model.preset=D-smoothing-0.0"]).training.label_smoothing == 0.0
+    big = load_run_config(None, ["model.preset=big"])
+    assert (big.training.max_steps, big.training.average_checkpoints) == (300_000, 20)
+    own = load_run_config(None, ["model.preset=big", "training.max_steps=7"])
+    assert own.training.max_steps == 7
+
+
+def test_every_row_of_table_3_is_another_run() -> None:
+    base = load_run_config(None, ["model.preset=base"])
+    for name in TABLE_3:
+        assert (load_run_config(None, [f"model.preset={name}"]) == base) == (name == "base")
+
+
+def test_none_is_a_word_where_a_setting_cannot_be_empty() -> None:
+    config = load_run_config(None, ["evaluation.bleu_tokenize=none", "training.clip_norm=none"])
+    assert config.evaluation.bleu_tokenize == "none"
+    assert config.training.clip_norm is None

@@ -121,3 +121,15 @@ def test_learned_positions_are_rows_of_a_trained_table() -> None:
 def test_a_position_beyond_the_learned_table_is_refused() -> None:
     with pytest.raises(ConfigError, match="Position 10 is beyond the learned table of 9"):
         LearnedPositionalEncoding(6, max_positions=9)(4, start=6)
+
+
+def test_a_table_that_grew_while_translating_serves_a_pass_with_gradients() -> None:
+    encoding = SinusoidalPositionalEncoding(6)
+    with torch.inference_mode():
+        encoding(700)
+    x = torch.ones(600, 6, requires_grad=True)
+
+    (x * encoding(600)).sum().backward()
+
+    assert x.grad is not None
+    assert torch.equal(x.grad, encoding(600))

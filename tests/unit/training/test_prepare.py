@@ -37,7 +37,7 @@ def test_all_files_are_read(make_config: MakeConfig, data_folder: Path) -> None:
 
 @pytest.mark.parametrize("key", ["source", "valid_source"])
 def test_a_missing_file_name_is_a_missing_key(make_config: MakeConfig, key: str) -> None:
-    with pytest.raises(ConfigError, match=rf"'data\.{key}' is missing\. Name the text files"):
+    with pytest.raises(ConfigError, match=rf"'data\.{key}' is missing\. Name "):
         read_texts(make_config(data={key: ""}).data)
 
 
@@ -183,3 +183,40 @@ def test_nothing_left_to_train_on_is_an_error(make_config: MakeConfig, data_fold
 
     with pytest.raises(DataError, match="No pair is left to use"):
         encode_texts(texts, *tokenizers, config.data)
+
+
+def test_reversed_data_trains_the_other_direction(make_config: MakeConfig) -> None:
+    straight = make_config()
+    turned = make_config(data={"reverse": True})
+
+    there, back = read_texts(straight.data), read_texts(turned.data)
+
+    assert [(pair.target, pair.source) for pair in there.train] == back.train
+    assert turned.data.languages == straight.data.languages[::-1]
+
+
+def test_columns_of_a_tsv_file_can_be_named(make_config: MakeConfig, data_folder: Path) -> None:
+    (data_folder / "three.tsv").write_text("1\tja\tyes\n2\tnein\tno\n", encoding="utf-8")
+    names = {"source": "three.tsv", "target": "", "valid_source": "three.tsv", "valid_target": ""}
+
+    config = make_config(data={**names, "source_column": 3, "target_column": 2})
+
+    assert read_texts(config.data).train == [("yes", "ja"), ("no", "nein")]
+
+
+def test_held_out_pairs_are_not_trained_on(make_config: MakeConfig) -> None:
+    whole = read_texts(make_config().data).train
+    names = {"valid_source": "", "valid_target": "", "hold_out": 5}
+
+    texts = read_texts(make_config(data=names).data)
+
+    assert len(texts.valid) == 5
+    assert not set(texts.valid) & set(texts.train)
+    assert set(texts.valid) | set(texts.train) == set(whole)
+    assert read_texts(make_config(data=names).data) == texts
+
+
+def test_holding_everything_out_leaves_nothing_to_train_on(make_config: MakeConfig) -> None:
+    names = {"valid_source": "", "valid_target": "", "hold_out": 5000}
+    with pytest.raises(ConfigError, match="data.hold_out is 5000"):
+        read_texts(make_config(data=names).data)

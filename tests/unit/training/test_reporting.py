@@ -34,22 +34,25 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_every_fiftieth_update_records_the_mean_over_target_pieces(tmp_path: Path) -> None:
+def test_a_record_of_steps_has_their_mean_and_what_the_last_was_like(tmp_path: Path) -> None:
     reporter, _ = make()
     reporter.start(tmp_path / "m", 0, 200)
 
-    for step in range(1, 101):
-        # Updates 1 to 49 have loss 1 over 2 pieces, update 50 loss 3 over 102: the mean is
-        # (98 + 306) / 200 = 2.02.
-        loss, tokens = (3.0, 102) if step == 50 else (1.0, 2)
-        reporter.step(step, 0, StepResult(loss, 0.5, tokens, 1.5, 0.01))
+    for step in (49, 50):
+        reporter.step(step, StepResult(1.0, 0.5, 2, 1.5, 0.01))
+    reporter.record_step(50, 3, 2.02, StepResult(1.0, 0.5, 2, 1.5, 0.01))
     reporter.stop()
 
-    first, second = records(tmp_path / "m")
-    assert (first["kind"], first["step"], first["loss"]) == ("step", 50, 2.02)
-    assert (second["step"], second["loss"]) == (100, 1.0)
-    assert first["rate"] == 0.01
-    assert first["target_tokens_per_second"] > 0
+    (record,) = records(tmp_path / "m")
+    assert record.pop("target_tokens_per_second") > 0
+    assert record == {
+        "kind": "step",
+        "step": 50,
+        "epoch": 3,
+        "loss": 2.02,
+        "rate": 0.01,
+        "gradient_norm": 1.5,
+    }
 
 
 def test_a_validation_is_printed_and_recorded(tmp_path: Path) -> None:
@@ -69,7 +72,7 @@ def test_quiet_prints_nothing_and_records_all(tmp_path: Path) -> None:
     reporter.start(tmp_path / "m", 0, 200)
 
     reporter.say("hello")
-    reporter.step(1, 0, StepResult(1.0, 1.0, 3, 1.0, 0.1))
+    reporter.step(1, StepResult(1.0, 1.0, 3, 1.0, 0.1))
     reporter.validation(VALIDATION)
     reporter.stop()
 
@@ -81,7 +84,7 @@ def test_a_terminal_has_a_bar_that_goes_away(tmp_path: Path) -> None:
     reporter, text = make(terminal=True)
     reporter.start(tmp_path / "m", 7, 200)
     for step in (8, 9):
-        reporter.step(step, 0, StepResult(1.234, 1.0, 3, 1.0, 0.1))
+        reporter.step(step, StepResult(1.234, 1.0, 3, 1.0, 0.1))
     reporter.stop()
 
     assert "step 9/200" in text.getvalue()

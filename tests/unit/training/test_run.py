@@ -32,8 +32,8 @@ class StoppingReporter(Reporter):
         super().__init__(quiet=True)
         self.at_step = at_step
 
-    def step(self, step: int, epoch: int, result: StepResult) -> None:
-        super().step(step, epoch, result)
+    def step(self, step: int, result: StepResult) -> None:
+        super().step(step, result)
         if step == self.at_step:
             os.kill(os.getpid(), signal.SIGINT)
 

@@ -49,8 +49,8 @@ class HookedReporter(Reporter):
         self.at_step = at_step
         self.action = action
 
-    def step(self, step: int, epoch: int, result: StepResult) -> None:
-        super().step(step, epoch, result)
+    def step(self, step: int, result: StepResult) -> None:
+        super().step(step, result)
         if step == self.at_step:
             self.action()
 
