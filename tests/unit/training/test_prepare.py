@@ -218,5 +218,5 @@ def test_held_out_pairs_are_not_trained_on(make_config: MakeConfig) -> None:
 
 def test_holding_everything_out_leaves_nothing_to_train_on(make_config: MakeConfig) -> None:
     names = {"valid_source": "", "valid_target": "", "hold_out": 5000}
-    with pytest.raises(ConfigError, match="data.hold_out is 5000"):
+    with pytest.raises(ConfigError, match=r"data\.hold_out is 5000"):
         read_texts(make_config(data=names).data)
