@@ -31,7 +31,7 @@ from headway.training.run_folder import RunFolder
 
 TRANSLATIONS_SHOWN = 10
 _SPLITS = ("train", "valid", "test_unseen", "test_compositional")
-PICTURED_SENTENCE = "제 형은 어제 그 작은 식당에서 사과 세 개를 먹었습니다."
+PICTURED_SENTENCE = "제가 어제 찾은 팔찌는 비쌌습니다."
 
 
 @dataclass(frozen=True, slots=True)

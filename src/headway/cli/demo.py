@@ -8,7 +8,7 @@ import typer
 from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
 
 _COMMANDS = (
-    'echo "저는 학생입니다." | headway translate {out}',
+    'echo "제가 어제 찾은 팔찌는 비쌌습니다." | headway translate {out}',
     "headway info {out}",
     "headway train --source F --target F --valid-source F --valid-target F --out runs/my",
 )

@@ -43,7 +43,7 @@ def attention_grid(
     weights = weights.detach().float().cpu()
     heads = weights.size(0)
     scale = ScalarMappable(Normalize(0, 1), cmap="viridis")
-    across = min(heads, 4)
+    across = min(heads, 4 if len(columns) <= 8 else 2)  # a wide picture is a small one
     down = -(-heads // across)
     size = (0.8 + across * (0.9 + 0.34 * len(columns)), 1.2 + down * (0.9 + 0.32 * len(rows)))
     with mpl.rc_context({"font.family": font_families(), "svg.fonttype": "path"}):
