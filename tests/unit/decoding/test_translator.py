@@ -67,7 +67,8 @@ def test_blank_stays_blank(translator: Translator, blank: str) -> None:
 
     assert (result.text, result.pieces, result.score) == ("", (), 0.0)
     assert [h.text for h in result.hypotheses] == ["", ""]
-    assert other == translator.translate("I am", n_best=2)
+    alone = translator.translate("I am", n_best=2)
+    assert [h.text for h in other.hypotheses] == [h.text for h in alone.hypotheses]
 
 
 @pytest.mark.parametrize("beam_size", [1, 3], ids=["greedy", "beam"])
@@ -130,7 +131,9 @@ def test_each_sentence_can_have_its_own_prefix(translator: Translator) -> None:
     first, second = translator.translate(TEXT[:2], prefix=["You go", ""])
 
     assert first.text.startswith("You go")
-    assert second == translator.translate(TEXT[1])
+    alone = translator.translate(TEXT[1])
+    assert second.text == alone.text
+    assert second.score == pytest.approx(alone.score, abs=1e-4)
 
 
 def test_another_number_of_prefixes_is_refused(translator: Translator) -> None:
