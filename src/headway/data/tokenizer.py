@@ -236,13 +236,13 @@ class _TrainingText:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = texts
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     def __iter__(self) -> Iterator[str]:
         try:
             for text in self._texts:
                 yield _RESERVED.sub(" ", _encodable(text))
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             self.error = error
             raise
 

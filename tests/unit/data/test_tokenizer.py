@@ -375,3 +375,12 @@ except HeadwayError:
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_ctrl_c_while_training_is_ctrl_c_and_no_fault_of_the_text() -> None:
+    def interrupted() -> Iterator[str]:
+        yield "one line"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_tokenizer(interrupted(), kind="char", vocabulary_size=30)
