@@ -43,9 +43,11 @@ def train(
     """
     from headway.config.presets import STARTER_TRAINING
     from headway.config.run import load_run_config
+    from headway.training.memory import keep_freed_memory
     from headway.training.reporting import Reporter
     from headway.training.run import train as run
 
+    keep_freed_memory()
     folder = out or Path("runs") / (config.stem if config else "run")
     named: dict[str, object] = {
         "data.source_language": _language(source),

@@ -29,7 +29,13 @@ def label_smoothed_cross_entropy(
     Uniform means over the V - 1 pieces that are not padding, so padding gets no mass; labels that
     are padding count for nothing.
     """
-    return LossSums(*_summed(logits.log_softmax(dim=-1), labels, smoothing, pad_id))
+    log_probs = logits.log_softmax(dim=-1)  # (N, V)
+    real = labels != pad_id
+    nll = -log_probs.gather(1, labels[:, None])[:, 0]
+    uniform = -(log_probs.sum(-1) - log_probs[:, pad_id]) / (log_probs.size(-1) - 1)
+    loss = (1 - smoothing) * nll + smoothing * uniform
+    wide = _sum_dtype(log_probs)
+    return LossSums((loss * real).sum(dtype=wide), (nll * real).sum(dtype=wide))
 
 
 def projected_cross_entropy(
@@ -43,11 +49,14 @@ def projected_cross_entropy(
 ) -> LossSums:
     """Compute the same loss from the decoder's output, without ever holding all logits.
 
-    Rows go through projection, loss and gradient in chunks that stay in the processor's cache;
-    the backward pass only scales what the forward pass has stored. A test holds it equal to
-    `label_smoothed_cross_entropy`.
+    Rows whose label is padding are left out. The others go through projection, loss and gradient
+    in chunks that stay in the processor's cache; the backward pass only scales what the forward
+    pass has stored. A test holds it equal to `label_smoothed_cross_entropy`.
     """
-    sums = _ProjectedCrossEntropy.apply(hidden, weight, bias, labels, smoothing, pad_id, chunk)
+    real = (labels != pad_id).nonzero()[:, 0]
+    sums = _ProjectedCrossEntropy.apply(
+        hidden.index_select(0, real), weight, bias, labels[real], smoothing, pad_id, chunk
+    )
     return LossSums(*sums)  # type: ignore[misc]
 
 
@@ -75,17 +84,22 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         grad_weight = torch.zeros_like(weight) if differentiate else None
         grad_bias = torch.zeros_like(bias) if differentiate and bias is not None else None
         with torch.autocast(device, enabled=False):
-            for start in range(0, hidden.size(0), chunk):
+            for start in range(0, len(labels), chunk):
                 rows = slice(start, start + chunk)
                 logits = F.linear(hidden_low[rows], weight_low, bias_low)
                 logits = logits.to(torch.promote_types(dtype, torch.float32))
-                log_probs = logits.log_softmax(dim=-1)  # (chunk, V)
-                chunk_loss, chunk_nll = _summed(log_probs, labels[rows], smoothing, pad_id)
-                loss += chunk_loss
-                nll += chunk_nll
+                probs = logits.softmax(dim=-1)  # (chunk, V)
+                # The logarithm of the sum of exponentials, without a second pass of exponentials:
+                # the largest probability is at least 1 / V, so its logarithm is exact enough.
+                log_sum = logits.amax(dim=-1) - probs.amax(dim=-1).log()
+                nlls = log_sum - logits.gather(1, labels[rows, None])[:, 0]
+                total = logits.sum(-1) - logits[:, pad_id]
+                uniform = log_sum - total / (logits.size(-1) - 1)
+                loss += ((1 - smoothing) * nlls + smoothing * uniform).sum(dtype=loss.dtype)
+                nll += nlls.sum(dtype=loss.dtype)
                 if grad_hidden is None or grad_weight is None:
                     continue
-                grad = _logit_gradient(log_probs, labels[rows], smoothing, pad_id)
+                grad = _logit_gradient(probs, labels[rows], smoothing, pad_id)
                 grad_low = grad.to(dtype)
                 torch.mm(grad_low, weight_low, out=grad_hidden[rows])
                 if dtype == weight.dtype:
@@ -115,28 +129,14 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         )
 
 
-def _summed(
-    log_probs: Tensor, labels: Tensor, smoothing: float, pad_id: int
-) -> tuple[Tensor, Tensor]:
-    """Sum the smoothed and the plain loss over the real rows."""
-    wide = _sum_dtype(log_probs)
-    real = labels != pad_id
-    nll = -log_probs.gather(1, labels[:, None])[:, 0]
-    uniform = -(log_probs.sum(-1) - log_probs[:, pad_id]) / (log_probs.size(-1) - 1)
-    loss = (1 - smoothing) * nll + smoothing * uniform
-    return (loss * real).sum(dtype=wide), (nll * real).sum(dtype=wide)
-
-
 def _sum_dtype(like: Tensor) -> torch.dtype:
     """Return float64, since sums of thousands lose digits; Apple's GPUs do not have it."""
     return torch.float32 if like.device.type == "mps" else torch.float64
 
 
-def _logit_gradient(log_probs: Tensor, labels: Tensor, smoothing: float, pad_id: int) -> Tensor:
-    """Return softmax minus the smoothed target, in the memory of log_probs."""
-    share = smoothing / (log_probs.size(-1) - 1)
-    padding_share = log_probs[:, pad_id].exp()
-    grad = log_probs.exp_().sub_(share)
-    grad[:, pad_id] = padding_share
-    grad.scatter_add_(1, labels[:, None], grad.new_full((len(labels), 1), smoothing - 1))
-    return grad.masked_fill_((labels == pad_id)[:, None], 0.0)
+def _logit_gradient(probs: Tensor, labels: Tensor, smoothing: float, pad_id: int) -> Tensor:
+    """Return softmax minus the smoothed target, in the memory of probs."""
+    padding = probs[:, pad_id].clone()
+    grad = probs.sub_(smoothing / (probs.size(-1) - 1))
+    grad[:, pad_id] = padding
+    return grad.scatter_add_(1, labels[:, None], grad.new_full((len(labels), 1), smoothing - 1))
