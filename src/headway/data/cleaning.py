@@ -13,6 +13,7 @@ Encoder = Callable[[list[str]], list[list[int]]]
 _EXAMPLES = 5  # line numbers kept for each reason
 _CHUNK = 10_000  # pairs encoded at once, so that text and pieces of a whole corpus never coexist
 _CONTROL_NOTE = "control characters, pair kept"
+_REWRITTEN_NOTE = "target rewritten by tokenizer.normalization, pair kept"
 
 
 class EncodedPair(NamedTuple):
@@ -123,11 +124,14 @@ def clean(
     encode_target: Encoder,
     *,
     rules: CleaningRules,
+    normalize_target: Callable[[str], str] | None = None,
 ) -> tuple[list[EncodedPair], CleaningReport]:
     """Encode the pairs, leave out those that break a rule, and report which and why.
 
     A pair is counted under the first rule that it breaks: empty, identical, over-long, ratio,
-    duplicate. Lengths and ratio are measured before anything is cut.
+    duplicate. Lengths and ratio are measured before anything is cut. With `normalize_target`, the
+    targets that it changes visibly (… to ..., ½ to 1/2) are noted: nobody will see them again
+    in a translation.
     """
     report = CleaningReport(total=len(pairs))
     kept: list[EncodedPair] = []
@@ -135,6 +139,8 @@ def clean(
     for pair, encoded in _encoded(pairs, encode_source, encode_target):
         if _has_control_character(pair):
             report._add(report.notes, _CONTROL_NOTE, encoded.line)
+        if normalize_target and _rewrites(normalize_target, pair.target):
+            report._add(report.notes, _REWRITTEN_NOTE, encoded.line)
         reason = _reason_to_drop(pair, encoded, rules=rules, seen=seen)
         if reason is not None:
             report._add(report.dropped, reason, encoded.line)
@@ -209,3 +215,12 @@ def _has_control_character(pair: Pair) -> bool:
         not text.isprintable() and any(unicodedata.category(c) == "Cc" and c != "\t" for c in text)
         for text in pair
     )
+
+
+def _rewrites(normalize: Callable[[str], str], text: str) -> bool:
+    """Tell whether more changes than spaces and the way in which characters are composed."""
+    return _visible(normalize(text)) != _visible(text)
+
+
+def _visible(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())

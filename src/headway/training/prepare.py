@@ -146,7 +146,13 @@ def encode_texts(
         drop_duplicates=data.drop_duplicates,
         drop_identical=data.drop_identical,
     )
-    train, report = clean(texts.train, source.encode_batch, target.encode_batch, rules=rules)
+    train, report = clean(
+        texts.train,
+        source.encode_batch,
+        target.encode_batch,
+        rules=rules,
+        normalize_target=target.normalize,
+    )
     valid, valid_report = clean(
         texts.valid,
         source.encode_batch,

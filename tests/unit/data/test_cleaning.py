@@ -1,6 +1,7 @@
 """No pair disappears uncounted, and each reason names lines."""
 
 import json
+import unicodedata
 from collections.abc import Sequence
 
 import pytest
@@ -142,6 +143,25 @@ def test_control_characters_are_noted_and_the_pair_is_kept() -> None:
     assert len(kept) == 5
     assert report.notes == {"control characters, pair kept": 3}
     assert report.examples["control characters, pair kept"] == [1, 4, 5]
+
+
+def test_targets_that_normalization_changes_visibly_are_noted() -> None:
+    apart = unicodedata.normalize("NFD", "저는")
+    targets = ["so … what", "½ cup", "  two   spaces ", apart, "plain"]
+    pairs = [Pair("a", target) for target in targets]
+
+    kept, report = clean(
+        pairs,
+        encode,
+        encode,
+        rules=CleaningRules(),
+        normalize_target=lambda text: " ".join(unicodedata.normalize("NFKC", text).split()),
+    )
+
+    assert len(kept) == 5
+    note = "target rewritten by tokenizer.normalization, pair kept"
+    assert report.notes == {note: 2}
+    assert report.examples[note] == [1, 2]
 
 
 def test_the_summary_counts_reasons_and_names_their_lines() -> None:

@@ -112,6 +112,17 @@ def test_only_the_training_text_is_cleaned_by_the_rules(make_config: MakeConfig)
     assert max(len(pair.source_ids) for pair in encoded.valid) == 3  # cut, not dropped
 
 
+def test_what_the_tokenizer_makes_of_a_target_is_noted(make_config: MakeConfig) -> None:
+    config = make_config()
+    texts = read_texts(config.data)
+    texts.train[4] = Pair(texts.train[4].source, "eins … zwei")  # nmt_nfkc learns three dots
+    tokenizers = build_tokenizers(config.tokenizer, texts.train, 1)
+
+    encoded = encode_texts(texts, *tokenizers, config.data)
+
+    assert encoded.report.notes == {"target rewritten by tokenizer.normalization, pair kept": 1}
+
+
 def test_the_seed_decides_the_first_weights(make_config: MakeConfig, tokenizer: Tokenizer) -> None:
     def weights(seed: int) -> list[torch.Tensor]:
         config = make_config(training={"seed": seed})
