@@ -69,17 +69,18 @@ def train(
     chosen = load_run_config(config or begun, overrides) if not resume or overrides else None
     result = run(chosen, folder, resume=resume, device=device, reporter=Reporter(quiet or as_json))
     if not result.finished:
-        typer.echo(
-            f"Stopped after step {result.step:,} and saved. "
-            f"Go on with: headway train --out {folder} --resume",
-            err=True,
-        )
+        typer.echo(_how_to_go_on(result.step, folder), err=True)
         raise typer.Exit(1)
     if as_json:
         print_json(result.report)
     elif not quiet:
         print(f"Done in {result.seconds / 60:.1f} minutes: {folder / 'averaged'}")
         print(f"Translate with: headway translate {folder} FILE")
+
+
+def _how_to_go_on(step: int, folder: Path) -> str:
+    again = f"headway train --out {folder} --resume"
+    return f"Stopped after step {step:,} and saved. Go on with: {again}"
 
 
 def _language(name: str) -> str:
