@@ -4,7 +4,9 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install demo test lint types check format clean
+KERAS_VENV := .venv-keras
+
+.PHONY: help install demo test test-keras lint types check format clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -23,6 +25,19 @@ demo: install  ## Train on the built-in corpus and translate; writes runs/demo.
 test: install  ## Run all tests.
 	$(BIN)/python -m pytest -n auto --doctest-modules
 
+test-keras: $(KERAS_VENV)/.installed  ## Run the Keras tests on TensorFlow and on JAX.
+	for backend in tensorflow jax; do \
+		KERAS_BACKEND=$$backend TF_CPP_MIN_LOG_LEVEL=3 \
+			$(KERAS_VENV)/bin/python -m pytest -n auto tests/unit/interop/keras || exit 1; \
+	done
+
+$(KERAS_VENV)/.installed: pyproject.toml constraints.txt
+	test -x $(KERAS_VENV)/bin/python || $(PYTHON) -m venv $(KERAS_VENV)
+	$(KERAS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
+	$(KERAS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
+		--editable '.[keras]' tensorflow-cpu jax hypothesis pytest pytest-xdist
+	touch $@
+
 lint: install  ## Check style and the directions of imports.
 	$(BIN)/ruff check src tests
 	$(BIN)/ruff format --check src tests
@@ -38,4 +53,4 @@ format: install  ## Format the code.
 	$(BIN)/ruff check --fix src tests
 
 clean:  ## Remove what can be made again; runs/ stays.
-	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(KERAS_VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -296,12 +296,16 @@ class Draw:
         options: Sequence[Adjective] = ADJECTIVE_LIST,
         bare: bool = True,
         determiners: Sequence[str] = ("그", "이", "저"),
+        first: bool = True,
     ) -> tuple[Phrase, Adjective]:
-        """Deal somebody or something with an adjective that suits."""
+        """Deal somebody or something with an adjective that suits; `first` also allows I, we."""
         noun, adjective = self.described(options, bare)
         self.use(adjective)
         if noun.group in PERSON:
-            phrase = self.someone(self.deal(("job", "job", "jobs", "kin", "name")), determiners[:1])
+            kind = self.deal(("job", "job", "jobs", "kin", "name", *(("me",) if first else ())))
+            if kind == "me":
+                return self.me(), adjective
+            phrase = self.someone(kind, determiners[:1])
             self.join(adjective, self.words[-1])
             return phrase, adjective
         self.use(noun)

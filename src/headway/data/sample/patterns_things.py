@@ -43,15 +43,14 @@ _OWNED_KIN = tuple(n for n in nouns("kin") if n.korean in ("남동생", "여동�
 @pattern
 def trade(d: Draw) -> Sentence:
     """Say "제 누나는 의사입니다." for "My older sister is a doctor."."""
-    s = d.someone("name name kin adult")
+    s = d.me() if d.deal((True, False, False)) else d.someone("name name kin adult")
     noun = d.pick(nouns("job"))
+    trade = noun_phrase(noun).english if s.agreement != "plural" else en.plural(noun.english)
     kind = d.deal(("is", "is", "was", "not"))
     end = {"is": pt.copula, "was": pt.copula_past}.get(kind)
     korean = end(noun.korean) if end else f"{pt.complement(noun.korean)} 아닙니다"
-    verb = {"is": "is", "was": "was", "not": "is not"}[kind]
-    return d.say(
-        f"{pt.topic(s.korean)} {korean}", f"{s.english} {verb} {noun_phrase(noun).english}"
-    )
+    verb = be(s.agreement, kind == "was") + (" not" if kind == "not" else "")
+    return d.say(f"{pt.topic(s.korean)} {korean}", f"{s.english} {verb} {trade}")
 
 
 @pattern
@@ -99,7 +98,7 @@ def missing_quality(d: Draw) -> Sentence:
 @pattern
 def quality_question(d: Draw) -> Sentence:
     """Ask "그 책은 재미있습니까?" for "Is the book interesting?"."""
-    s, adjective = d.quality()
+    s, adjective = d.quality(first=False)
     return d.say(
         f"{pt.topic(s.korean)} {ko.present_question(adjective.korean)}",
         f"{be(s.agreement)} {s.english} {adjective.english}",
@@ -161,7 +160,7 @@ def comparison(d: Draw) -> Sentence:
 @pattern
 def superlative(d: Draw) -> Sentence:
     """Say "이 가방이 가장 큽니다." for "This bag is the biggest."."""
-    s, adjective = d.quality(_GRADED, bare=False)
+    s, adjective = d.quality(_GRADED, bare=False, first=False)
     return d.say(
         f"{pt.subject(s.korean)} 가장 {ko.present(adjective.korean)}",
         f"{s.english} {be(s.agreement)} the {en.superlative(adjective.english)}",

@@ -1,0 +1,130 @@
+"""Attention (section 3.2): how one position gathers information from others."""
+
+import math
+from typing import Any
+
+from headway.errors import ConfigError
+from headway.interop.keras.backend import keras
+from headway.interop.keras.masks import check_mask
+
+ops = keras.ops
+
+
+def attention(q: Any, k: Any, v: Any, mask: Any = None) -> tuple[Any, Any]:
+    """Compute softmax(Q K^T / sqrt(d_k)) V (equation 1); return the output and the weights.
+
+    q (…, T, d_k), k (…, S, d_k), v (…, S, d_v); mask: boolean, broadcasts to (…, T, S), True =
+    may attend. A masked position gets weight exactly 0; a query with nothing to attend to gets
+    weights and output of zeros.
+    """
+    if q.shape[-1] != k.shape[-1]:
+        raise ConfigError(
+            f"Queries have width {q.shape[-1]} and keys {k.shape[-1]}; both must be d_k.",
+            "Project both to the same width.",
+        )
+    scores = ops.matmul(q, ops.swapaxes(k, -1, -2)) / math.sqrt(q.shape[-1])  # (…, T, S)
+    if mask is None:
+        weights = ops.softmax(scores, axis=-1)
+        return ops.matmul(weights, v), weights
+    check_mask(mask, q.shape[-2], k.shape[-2])
+    # Empty rows go through the softmax as they are, so that their gradient is zero and not NaN.
+    some = ops.any(mask, axis=-1, keepdims=True)
+    hidden = ops.logical_and(ops.logical_not(mask), some)
+    weights = ops.softmax(ops.where(hidden, -math.inf, scores), axis=-1)
+    weights = ops.where(some, weights, 0.0)
+    return ops.matmul(weights, v), weights
+
+
+@keras.saving.register_keras_serializable(package="headway")
+class MultiHeadAttention(keras.layers.Layer):
+    """Attend with several heads at once (section 3.2.2).
+
+    Called with a dictionary: `query` (B, T, d_model), `key` and `value` (B, S, d_model), and, if
+    some are to be hidden, `mask`, which broadcasts to (B, H, T, S).
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+        **settings: Any,
+    ) -> None:
+        """Make the four projections; d_k and d_v are d_model / num_heads unless given.
+
+        dropout: on the weights, 0 in the paper.
+        """
+        super().__init__(**settings)
+        if (d_k is None or d_v is None) and d_model % num_heads:
+            raise ConfigError(
+                f"d_model {d_model} is not divisible by num_heads {num_heads} "
+                f"(remainder {d_model % num_heads}).",
+                f"Use d_model {d_model + num_heads - d_model % num_heads}, or another number of "
+                "heads, or set d_k and d_v.",
+            )
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.d_k = d_k or d_model // num_heads
+        self.d_v = d_v or d_model // num_heads
+        self.bias = bias
+        self.w_q = _projection(num_heads * self.d_k, bias, "w_q")
+        self.w_k = _projection(num_heads * self.d_k, bias, "w_k")
+        self.w_v = _projection(num_heads * self.d_v, bias, "w_v")
+        self.w_o = keras.layers.Dense(d_model, use_bias=bias, name="w_o")
+        self.dropout = keras.layers.Dropout(dropout)
+
+    def build(self, input_shape: dict[str, Any]) -> None:
+        """Make the weights, all of which start from d_model."""
+        for projection in (self.w_q, self.w_k, self.w_v):
+            projection.build((None, None, self.d_model))
+        self.w_o.build((None, None, self.num_heads * self.d_v))
+
+    def call(self, inputs: dict[str, Any], training: bool = False) -> Any:
+        """Let each query gather from the values; return (B, T, d_model)."""
+        self._check_names(inputs)
+        q = self._split(self.w_q(inputs["query"]), self.d_k)  # (B, H, T, d_k)
+        k = self._split(self.w_k(inputs["key"]), self.d_k)  # (B, H, S, d_k)
+        v = self._split(self.w_v(inputs["value"]), self.d_v)  # (B, H, S, d_v)
+        heads, weights = attention(q, k, v, inputs.get("mask"))
+        if self.dropout.rate:
+            heads = ops.matmul(self.dropout(weights, training=training), v)
+        together = ops.transpose(heads, (0, 2, 1, 3))  # (B, T, H, d_v)
+        length = ops.shape(together)[1]
+        return self.w_o(ops.reshape(together, (-1, length, self.num_heads * self.d_v)))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what `from_config` needs."""
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "num_heads": self.num_heads,
+            "d_k": self.d_k,
+            "d_v": self.d_v,
+            "bias": self.bias,
+            "dropout": self.dropout.rate,
+        }
+
+    def _check_names(self, inputs: Any) -> None:
+        wanted = {"query", "key", "value"}
+        given = set(inputs) if isinstance(inputs, dict) else set()
+        if not wanted <= given <= wanted | {"mask"}:
+            what = f"the names {', '.join(sorted(given))}" if given else type(inputs).__name__
+            raise ConfigError(
+                f"MultiHeadAttention was called with {what}.",
+                'Call it with {"query": …, "key": …, "value": …}, and "mask" if something is '
+                "hidden.",
+            )
+
+    def _split(self, projected: Any, width: int) -> Any:
+        """Cut (B, L, H * width) into heads (B, H, L, width)."""
+        length = ops.shape(projected)[1]
+        heads = ops.reshape(projected, (-1, length, self.num_heads, width))
+        return ops.transpose(heads, (0, 2, 1, 3))
+
+
+def _projection(units: int, bias: bool, name: str) -> Any:
+    # As one matrix of three times the width would start; see model/initialization.py.
+    start = keras.initializers.VarianceScaling(0.5, mode="fan_avg", distribution="uniform")
+    return keras.layers.Dense(units, use_bias=bias, kernel_initializer=start, name=name)

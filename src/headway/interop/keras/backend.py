@@ -1,0 +1,22 @@
+"""Imports Keras, or says in one sentence what is missing.
+
+Keras computes with TensorFlow, JAX or PyTorch. Which one, the variable KERAS_BACKEND or
+~/.keras/keras.json decides before the first import; nothing here depends on it.
+"""
+
+from headway.errors import MissingExtraError
+
+try:
+    import keras
+except ImportError as error:
+    if error.name == "keras":
+        raise MissingExtraError(
+            "Keras is not installed.", "Install it with: pip install 'headway[keras]'."
+        ) from error
+    raise MissingExtraError(
+        f"Keras has no back end: {error.name} is not installed.",
+        "Install it, or set KERAS_BACKEND to tensorflow, jax or torch, whichever is installed; "
+        "torch always is.",
+    ) from error
+
+__all__ = ["keras"]

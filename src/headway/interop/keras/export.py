@@ -1,0 +1,87 @@
+"""Writes a bundle as a saved Keras model, once both have given the same logits."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from headway.bundle import Bundle, load_bundle, partial_path
+from headway.errors import BundleError
+from headway.interop.keras.backend import keras
+from headway.interop.keras.weights import from_bundle
+
+# float32 rounds in another order in every framework; 1e-5 is usual for logits of order 10.
+TOLERANCE = 1e-4
+_LENGTHS = ((1, 1), (5, 3), (17, 22), (40, 31))
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What was written and how near it is."""
+
+    folder: Path
+    largest_difference: float
+    """Between logits of the saved model and ours."""
+
+
+def export(source: str | Path, folder: str | Path) -> Export:
+    """Write `model.keras` and the tokenizer of a bundle into a new folder.
+
+    The saved file is loaded again and compared with the bundle on sentences of random pieces,
+    padded ones among them. Raises BundleError, and writes nothing, when the logits differ by more
+    than 1e-4 or the folder has content.
+    """
+    bundle, target = load_bundle(source), Path(folder).resolve()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise BundleError(f"{folder} exists and is not empty.", "Choose another folder.")
+    fresh = partial_path(target)
+    try:
+        fresh.mkdir(parents=True)
+        from_bundle(bundle).save(fresh / "model.keras")
+        difference = _largest_difference(bundle, keras.saving.load_model(fresh / "model.keras"))
+        if not difference <= TOLERANCE:
+            raise BundleError(
+                f"The Keras model's logits differ from ours by {difference:.2g}, more than "
+                f"{TOLERANCE:g}.",
+                "Nothing was written. Please report it with `headway info` of this bundle.",
+            )
+        for name, tokenizer in _tokenizers(bundle).items():
+            (fresh / name).write_bytes(tokenizer)
+        if target.exists():
+            target.rmdir()
+        fresh.rename(target)
+    except OSError as error:
+        raise BundleError(
+            f"{folder} cannot be written ({error.strerror or error}).",
+            "Free some space or choose another folder.",
+        ) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return Export(target, difference)
+
+
+def _largest_difference(bundle: Bundle, model: keras.Model) -> float:
+    """Compare logits at real target positions."""
+    config = bundle.config
+    rng = np.random.default_rng(0)
+    source = np.full((len(_LENGTHS), max(s for s, _ in _LENGTHS)), config.pad_id, dtype=np.int32)
+    target = np.full((len(_LENGTHS), max(t for _, t in _LENGTHS)), config.pad_id, dtype=np.int32)
+    for row, (source_length, target_length) in enumerate(_LENGTHS):
+        source[row, :source_length] = rng.integers(0, config.source_vocab_size, source_length)
+        target[row, :target_length] = rng.integers(0, config.target_vocab_size, target_length)
+    source[:, 0] = target[:, 0] = (config.pad_id + 1) % config.target_vocab_size
+    with torch.inference_mode():
+        ours = bundle.model(torch.from_numpy(source), torch.from_numpy(target)).numpy()
+    theirs = np.asarray(model.predict_on_batch([source, target]))
+    return float(abs(ours - theirs)[target != config.pad_id].max())
+
+
+def _tokenizers(bundle: Bundle) -> dict[str, bytes]:
+    if bundle.joint:
+        return {"tokenizer.model": bundle.source_tokenizer.to_bytes()}
+    return {
+        "source.model": bundle.source_tokenizer.to_bytes(),
+        "target.model": bundle.target_tokenizer.to_bytes(),
+    }

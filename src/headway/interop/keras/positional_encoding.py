@@ -1,0 +1,53 @@
+"""Positional encoding (section 3.5): where in the sentence a piece stands."""
+
+from typing import Any
+
+from headway.errors import ConfigError
+from headway.interop.keras.backend import keras
+from headway.model.positional_encoding import sinusoid_table
+
+
+@keras.saving.register_keras_serializable(package="headway")
+class PositionalEncoding(keras.layers.Layer):
+    """Add sines and cosines of the position to embeddings (B, L, d_model)."""
+
+    def __init__(
+        self, length: int, d_model: int, layout: str = "interleaved", **settings: Any
+    ) -> None:
+        """Make the table of the first `length` positions; no sentence may be longer.
+
+        layout: interleaved as in the paper, or halved as in tensor2tensor.
+        """
+        super().__init__(**settings)
+        self.length = length
+        self.d_model = d_model
+        self.layout = layout
+        # Not a weight: the formula is the truth. Taken in float64, rounded once.
+        self.table = sinusoid_table(length, d_model, layout).numpy()  # (length, d_model)
+
+    def build(self, input_shape: Any) -> None:
+        """Refuse embeddings of another width."""
+        if input_shape[-1] != self.d_model:
+            raise ConfigError(
+                f"The embeddings have width {input_shape[-1]}, but the positions {self.d_model}.",
+                "Use one d_model for both.",
+            )
+
+    def call(self, x: Any) -> Any:
+        """Return x plus the encoding of positions 0 to L - 1."""
+        length = keras.ops.shape(x)[1]
+        if isinstance(length, int) and length > self.length:
+            raise ConfigError(
+                f"Position {length} is beyond the table of {self.length} positions.",
+                "Split the sentence, or make the table longer.",
+            )
+        return x + keras.ops.convert_to_tensor(self.table, dtype=x.dtype)[:length]
+
+    def compute_output_spec(self, x: Any) -> Any:
+        """Return the shape and type of x: with a length yet unknown JAX could not find out."""
+        return keras.KerasTensor(x.shape, dtype=x.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what `from_config` needs."""
+        own = {"length": self.length, "d_model": self.d_model, "layout": self.layout}
+        return super().get_config() | own

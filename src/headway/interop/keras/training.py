@@ -1,0 +1,195 @@
+"""Training with `compile` and `fit` as the paper trains (section 5)."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from headway.config.model import ModelConfig
+from headway.config.training import TrainingConfig
+from headway.data.batching import collate, token_batches
+from headway.data.cleaning import EncodedPair
+from headway.errors import ConfigError
+from headway.interop.keras.backend import keras
+
+ops = keras.ops
+
+
+@keras.saving.register_keras_serializable(package="headway")
+class LabelSmoothedCrossEntropy(keras.losses.Loss):
+    """Compare logits (B, T, V) with labels (B, T): the mean over real pieces (section 5.4).
+
+    The truth gets 1 - smoothing, the rest is uniform over the V - 1 pieces that are not padding;
+    labels that are padding count for nothing.
+    """
+
+    def __init__(self, smoothing: float = 0.1, pad_id: int = 0, **settings: Any) -> None:
+        """Keep the settings; the mean is over pieces, whatever the reduction."""
+        settings.setdefault("reduction", None)
+        super().__init__(**settings)
+        self.smoothing = smoothing
+        self.pad_id = pad_id
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return one number."""
+        labels = ops.cast(y_true, "int32")
+        real = ops.cast(ops.not_equal(labels, self.pad_id), y_pred.dtype)
+        log_probs = ops.log_softmax(y_pred, axis=-1)
+        nll = -ops.take_along_axis(log_probs, labels[..., None], axis=-1)[..., 0]
+        others = ops.sum(log_probs, axis=-1) - log_probs[..., self.pad_id]
+        uniform = -others / (y_pred.shape[-1] - 1)
+        loss = (1 - self.smoothing) * nll + self.smoothing * uniform
+        return ops.sum(loss * real) / ops.maximum(ops.sum(real), 1.0)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what `from_config` needs."""
+        own = {"smoothing": self.smoothing, "pad_id": self.pad_id}
+        return super().get_config() | own
+
+
+@keras.saving.register_keras_serializable(package="headway")
+class PaperSchedule(keras.optimizers.schedules.LearningRateSchedule):
+    """Compute d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5) (equation 3)."""
+
+    def __init__(self, d_model: int, warmup_steps: int = 4000) -> None:
+        """Keep the sizes."""
+        self.d_model = d_model
+        self.warmup_steps = warmup_steps
+
+    def __call__(self, step: Any) -> Any:
+        """Return the rate of a step; Keras counts from 0, the paper from 1."""
+        step = ops.cast(step, "float32") + 1
+        rate = ops.minimum(ops.rsqrt(step), step * self.warmup_steps**-1.5)
+        return self.d_model**-0.5 * rate
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what `from_config` needs."""
+        return {"d_model": self.d_model, "warmup_steps": self.warmup_steps}
+
+
+@keras.saving.register_keras_serializable(package="headway")
+class RecipeSchedule(keras.optimizers.schedules.LearningRateSchedule):
+    """The rate of each step of a recipe: a straight rise to the peak, then the named fall."""
+
+    def __init__(self, name: str, peak: float, warmup_steps: int, max_steps: int) -> None:
+        """Choose inverse_sqrt, linear, cosine or constant, as in [training] of a recipe."""
+        if name not in ("inverse_sqrt", "linear", "cosine", "constant"):
+            raise ConfigError(
+                f"There is no schedule '{name}'.", "Known: constant, cosine, inverse_sqrt, linear."
+            )
+        self.name = name
+        self.peak = peak
+        self.warmup_steps = warmup_steps
+        self.max_steps = max_steps
+
+    def __call__(self, step: Any) -> Any:
+        """Return the rate of a step, of which Keras counts the first as 0."""
+        step = ops.cast(step, "float32") + 1
+        rise = step / self.warmup_steps
+        return self.peak * ops.where(
+            rise < 1, rise, self._fall(ops.maximum(step, self.warmup_steps))
+        )
+
+    def _fall(self, step: Any) -> Any:
+        if self.name == "constant":
+            return ops.ones_like(step)
+        if self.name == "inverse_sqrt":
+            return ops.sqrt(self.warmup_steps / step)
+        done = (step - self.warmup_steps) / (self.max_steps + 1 - self.warmup_steps)
+        done = ops.minimum(done, 1.0)
+        return 1 - done if self.name == "linear" else 0.5 * (1 + ops.cos(math.pi * done))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what `from_config` needs."""
+        return {
+            "name": self.name,
+            "peak": self.peak,
+            "warmup_steps": self.warmup_steps,
+            "max_steps": self.max_steps,
+        }
+
+
+class BatchDataset(keras.utils.PyDataset):
+    """Our batches for `fit`: the same pairs in the same order as our trainer takes them.
+
+    Item i is ((inputs, decoder_inputs), labels) of step i + 1, epoch after epoch of the text. What
+    Keras calls an epoch is `steps_per_epoch` of `fit`, or all steps; `fit` needs `shuffle=False` to
+    keep the order, in which batches are shuffled already. Rows and lengths are filled
+    up with padding to a few sizes, because JAX compiles the model anew for each; padding changes
+    no result.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[EncodedPair],
+        *,
+        max_tokens: int,
+        steps: int | None = None,
+        seed: int = 1,
+        multiple: int = 8,
+    ) -> None:
+        """Prepare so many steps, or all pairs once.
+
+        multiple: both lengths are filled up to a multiple of it, if max_tokens allows.
+        """
+        super().__init__()
+        self.pairs = pairs
+        self.lengths = [(len(pair.source_ids), len(pair.target_ids)) for pair in pairs]
+        self.max_tokens = max_tokens
+        self.seed = seed
+        self.multiple = multiple
+        self._batches: list[list[int]] = []
+        self._epochs = 0
+        self._prepare(1)
+        self.steps = len(self._batches) if steps is None else steps
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return self.steps
+
+    def __getitem__(self, index: int) -> tuple[tuple[Any, Any], Any]:
+        """Return one batch, filled up."""
+        self._prepare(index + 1)
+        rows = self._batches[index]
+        batch = collate([self.pairs[row] for row in rows], rows)
+        width = max(batch.source_ids.size(1), batch.target_ids.size(1))
+        width += -width % self.multiple
+        height = max(self.max_tokens // width, len(rows))
+        source, target, labels = (
+            _filled(ids.numpy(), height, width)
+            for ids in (batch.source_ids, batch.target_ids, batch.label_ids)
+        )
+        return (source, target), labels
+
+    def _prepare(self, steps: int) -> None:
+        """Deal epochs until there are so many batches."""
+        while len(self._batches) < steps:
+            self._batches += token_batches(
+                self.lengths, max_tokens=self.max_tokens, seed=self.seed, epoch=self._epochs
+            )
+            self._epochs += 1
+
+
+def compile_model(model: keras.Model, training: TrainingConfig, config: ModelConfig) -> None:
+    """Compile with the optimizer, the schedule and the loss of a recipe."""
+    peak = training.learning_rate or (config.d_model * training.warmup_steps) ** -0.5
+    optimizer = keras.optimizers.AdamW(
+        RecipeSchedule(training.schedule, peak, training.warmup_steps, training.max_steps),
+        weight_decay=training.weight_decay,
+        beta_1=training.adam_beta_1,
+        beta_2=training.adam_beta_2,
+        epsilon=training.adam_epsilon,
+        global_clipnorm=training.clip_norm,
+    )
+    # As in our trainer, decay spares biases and LayerNorm.
+    optimizer.exclude_from_weight_decay(
+        var_list=[v for v in model.trainable_variables if len(v.shape) < 2]
+    )
+    loss = LabelSmoothedCrossEntropy(training.label_smoothing, config.pad_id)
+    model.compile(optimizer, loss)
+
+
+def _filled(ids: Any, height: int, width: int) -> Any:
+    """Return ids with rows and columns of padding up to a size."""
+    return np.pad(ids, ((0, height - ids.shape[0]), (0, width - ids.shape[1]))).astype(np.int32)

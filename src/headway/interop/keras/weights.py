@@ -1,0 +1,132 @@
+"""Carries weights between a bundle and the Keras form, bit for bit in both directions."""
+
+import dataclasses
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from headway.bundle import Bundle, load_bundle, model_tensors, save_bundle, set_model_tensors
+from headway.config.model import ModelConfig
+from headway.errors import BundleError, ConfigError
+from headway.interop.keras.backend import keras
+from headway.interop.keras.transformer import transformer_from_config
+from headway.model.transformer import Transformer
+
+# What a Keras model has no place for: tokenizers, languages, card.
+_ORIGINS: weakref.WeakKeyDictionary[Any, Bundle] = weakref.WeakKeyDictionary()
+
+
+class _Place(NamedTuple):
+    """Where one tensor of ours lives in Keras, and whether it lies there on its side."""
+
+    name: str
+    variable: Any
+    transposed: bool = False
+
+
+def from_bundle(bundle: Bundle | str | Path) -> keras.Model:
+    """Return a Keras model with the weights of a bundle, or of the bundle in a folder.
+
+    Raises BundleError for a damaged bundle, ConfigError for a model that Keras cannot express.
+    """
+    origin = bundle if isinstance(bundle, Bundle) else load_bundle(bundle)
+    model = transformer_from_config(origin.config)
+    tensors = model_tensors(origin.model)
+    for place in _places(origin.config, model):
+        tensor = tensors[place.name].numpy()
+        place.variable.assign(tensor.T if place.transposed else tensor)
+    _ORIGINS[model] = origin
+    return model
+
+
+def to_bundle(
+    model: keras.Model, path: str | Path, like: Bundle | str | Path | None = None
+) -> None:
+    """Write the weights of a Keras model as a bundle.
+
+    like: a bundle of the same configuration, for tokenizers and languages; a model from
+    `from_bundle` remembers its own. Raises BundleError where the sizes differ.
+    """
+    origin = load_bundle(like) if isinstance(like, str | Path) else like or _ORIGINS.get(model)
+    if origin is None:
+        raise ConfigError(
+            "This Keras model does not come from a bundle, so nothing says how text is cut.",
+            "Name a bundle of the same configuration: to_bundle(model, path, like=BUNDLE).",
+        )
+    tensors: dict[str, Tensor] = {}
+    for place in _places(origin.config, model):
+        array = keras.ops.convert_to_numpy(place.variable)
+        tensors[place.name] = torch.from_numpy((array.T if place.transposed else array).copy())
+    fresh = Transformer.from_config(origin.config)
+    set_model_tensors(fresh, tensors)
+    save_bundle(path, dataclasses.replace(origin, model=fresh.eval()))
+
+
+def _places(config: ModelConfig, model: keras.Model) -> Iterator[_Place]:
+    """Pair every parameter of ours with its Keras variable."""
+    yield from _tables(config, model)
+    for side, count in (
+        ("encoder", config.num_encoder_layers),
+        ("decoder", config.num_decoder_layers),
+    ):
+        stack = _layer(model, side)
+        for index in range(count):
+            layer = _layer(stack, f"{side}_layer_{index}")
+            yield from _block(f"{side}.layers.{index}", layer)
+        if config.norm_position == "pre":
+            yield from _norm(f"{side}.norm", _layer(stack, f"{side}_norm"))
+
+
+def _block(name: str, layer: Any) -> Iterator[_Place]:
+    """Pair the parameters of one layer of the encoder or the decoder."""
+    parts = {part.name.removeprefix(f"{layer.name}_"): part for part in layer.layers}
+    for part, found in parts.items():
+        if part.endswith("_attention"):
+            for projection in ("w_q", "w_k", "w_v", "w_o"):
+                yield from _dense(f"{name}.{part}.{projection}", getattr(found, projection))
+        elif part.endswith("_norm"):
+            yield from _norm(f"{name}.{part.removesuffix('_norm')}_residual.norm", found)
+        elif part in ("w_1", "w_gate", "w_2"):
+            yield from _dense(f"{name}.feed_forward.{part}", found)
+
+
+def _tables(config: ModelConfig, model: keras.Model) -> Iterator[_Place]:
+    if config.shared_embeddings == "all":
+        yield _Place("source_embedding.tokens.weight", _layer(model, "tokens").table)
+    else:
+        for side in ("source", "target"):
+            table = _layer(model, f"{side}_tokens").table
+            yield _Place(f"{side}_embedding.tokens.weight", table)
+    if config.shared_embeddings == "none":
+        projection = _layer(model, "output_projection")
+        yield _Place("output_projection.weight", projection.kernel, transposed=True)
+        if config.output_bias:
+            yield _Place("output_projection.bias", projection.bias)
+    elif config.output_bias:
+        yield _Place("output_projection.bias", _layer(model, "output_bias").bias)
+
+
+def _dense(name: str, layer: Any) -> Iterator[_Place]:
+    yield _Place(f"{name}.weight", layer.kernel, transposed=True)
+    if layer.use_bias:
+        yield _Place(f"{name}.bias", layer.bias)
+
+
+def _norm(name: str, layer: Any) -> Iterator[_Place]:
+    yield _Place(f"{name}.weight", layer.gamma)
+    yield _Place(f"{name}.bias", layer.beta)
+
+
+def _layer(model: Any, name: str) -> Any:
+    """Return a layer by name."""
+    try:
+        return model.get_layer(name)
+    except ValueError:
+        raise BundleError(
+            f"The Keras model has no layer '{name}', which the configuration asks for.",
+            "Use a model of transformer_from_config with the configuration of the bundle.",
+        ) from None

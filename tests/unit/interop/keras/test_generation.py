@@ -1,0 +1,46 @@
+"""Greedy generation in Keras chooses the pieces that our greedy search chooses."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from headway.bundle import Bundle
+from headway.data.tokenizer import END_ID
+from headway.decoding.greedy import greedy_search
+from headway.decoding.reference import ReferenceEngine
+from headway.decoding.search import SearchOptions
+from headway.errors import ConfigError
+from headway.interop.keras import from_bundle, greedy_decode
+
+MakeBundle = Callable[..., Bundle]
+
+
+def sources(seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    ids = np.zeros((6, 7), dtype=np.int32)
+    for row, length in enumerate((1, 2, 3, 4, 5, 6)):
+        ids[row, :length] = rng.integers(4, 23, length)
+        ids[row, length] = END_ID
+    return ids
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_it_is_our_greedy_search(seed: int, make_bundle: MakeBundle) -> None:
+    bundle, ids = make_bundle(seed), sources(seed)
+    limits = [40, 17, 3, 0, 16, 9]  # beyond the first frame, at its end, within it
+
+    found = greedy_decode(from_bundle(bundle), ids, limits)
+
+    options = SearchOptions(max_lengths=limits, beam_size=1)
+    engine = ReferenceEngine(bundle.model)
+    with torch.inference_mode():
+        ours = greedy_search(engine, torch.from_numpy(ids).long(), options)
+    assert found == [list(hypotheses[0].ids) for hypotheses in ours]
+    assert max(map(len, found)) > 16
+
+
+def test_each_row_needs_its_limit(make_bundle: MakeBundle) -> None:
+    with pytest.raises(ConfigError, match=r"shape \(6, 7\), and there are 2 max_lengths"):
+        greedy_decode(from_bundle(make_bundle()), sources(0), [1, 2])

@@ -1,0 +1,51 @@
+"""Weights go to Keras and come back bit for bit."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway.bundle import Bundle, load_bundle, save_bundle
+from headway.errors import BundleError, ConfigError
+from headway.interop.keras import from_bundle, to_bundle
+from headway.interop.keras.backend import keras
+
+from .test_transformer import VARIANTS
+
+MakeBundle = Callable[..., Bundle]
+
+
+@pytest.mark.parametrize("variant", ["paper", "pre-norm", "two tables", "three tables", "swiglu"])
+def test_there_and_back_again(variant: str, make_bundle: MakeBundle, tmp_path: Path) -> None:
+    changes = {**VARIANTS[variant], "source_vocab_size": 23}
+    save_bundle(tmp_path / "ours", make_bundle(**changes))
+
+    to_bundle(from_bundle(tmp_path / "ours"), tmp_path / "back")
+
+    for name in ("model.safetensors", "config.json", "tokenizer.model", "manifest.json"):
+        assert (tmp_path / "back" / name).read_bytes() == (tmp_path / "ours" / name).read_bytes()
+    assert load_bundle(tmp_path / "back").config == load_bundle(tmp_path / "ours").config
+
+
+def test_a_model_that_keras_loaded_needs_a_bundle_to_be_like(
+    make_bundle: MakeBundle, tmp_path: Path
+) -> None:
+    save_bundle(tmp_path / "ours", make_bundle())
+    from_bundle(tmp_path / "ours").save(tmp_path / "model.keras")
+    model = keras.saving.load_model(tmp_path / "model.keras")
+
+    with pytest.raises(ConfigError, match="like=BUNDLE"):
+        to_bundle(model, tmp_path / "back")
+    to_bundle(model, tmp_path / "back", like=tmp_path / "ours")
+
+    name = "model.safetensors"
+    assert (tmp_path / "back" / name).read_bytes() == (tmp_path / "ours" / name).read_bytes()
+
+
+def test_a_bundle_of_another_size_is_refused(make_bundle: MakeBundle, tmp_path: Path) -> None:
+    model = from_bundle(make_bundle())
+    with pytest.raises(BundleError, match="has shape"):
+        to_bundle(model, tmp_path / "back", like=make_bundle(d_ff=18))
+    with pytest.raises(BundleError, match="The Keras model has no layer 'decoder_layer_2'"):
+        to_bundle(model, tmp_path / "back", like=make_bundle(num_decoder_layers=3))
+    assert not (tmp_path / "back").exists()
