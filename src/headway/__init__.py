@@ -2,7 +2,7 @@
 
     import headway
     translator = headway.load("runs/demo")
-    translator.translate("제가 어제 찾은 팔찌는 비쌌습니다.").text
+    translator.translate("저는 학생입니다.").text
 
 Names load on first use, so that importing the package does not import torch.
 """
