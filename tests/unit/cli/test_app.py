@@ -15,7 +15,8 @@ def test_help_lists_the_commands_without_importing_torch() -> None:
         "import sys; from headway.cli.app import app\n"
         "try: app(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'torch', 'keras', 'numpy', 'pydantic', 'sentencepiece', 'sacrebleu', 'matplotlib'}\n"
+        "heavy = {'torch', 'keras', 'numpy', 'pydantic', 'sentencepiece', 'sacrebleu'}\n"
+        "heavy |= {'matplotlib'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     done = subprocess.run(
