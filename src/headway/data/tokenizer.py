@@ -201,7 +201,9 @@ def train_tokenizer(
         character_coverage=character_coverage,
         normalization=normalization,
     )
-    sentences = _TrainingText(texts)
+    # A list and no generator: SentencePiece turns what is raised while it asks for a line, Ctrl-C
+    # above all, into an error of its own. It holds all lines in memory anyway.
+    sentences = [_RESERVED.sub(" ", _encodable(text)) for text in texts]
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed)
     try:
@@ -222,29 +224,8 @@ def train_tokenizer(
         # A piece may be too long to be read again, which SentencePiece notices only here.
         sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     except RuntimeError as error:
-        if sentences.error is not None:
-            raise sentences.error from None
         raise _explain(str(error), kind=kind, vocabulary_size=vocabulary_size) from error
     return Tokenizer(model.getvalue())
-
-
-class _TrainingText:
-    """Yields training lines as SentencePiece can use them, and keeps an error met on the way.
-
-    SentencePiece turns an exception of its iterator into a RuntimeError of its own.
-    """
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = texts
-        self.error: BaseException | None = None
-
-    def __iter__(self) -> Iterator[str]:
-        try:
-            for text in self._texts:
-                yield _RESERVED.sub(" ", _encodable(text))
-        except (Exception, KeyboardInterrupt) as error:
-            self.error = error
-            raise
 
 
 def _special_symbols() -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Tokenizers are trained the same every time, read safely and refuse what cannot work."""
 
 import pickle
+import signal
 import subprocess
 import sys
 import unicodedata
@@ -375,6 +376,21 @@ except HeadwayError:
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.004, 0.01, 0.03])
+def test_ctrl_c_at_any_moment_is_ctrl_c_and_no_fault_of_the_text(seconds: float) -> None:
+    def train_until_interrupted() -> None:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        while True:
+            train_tokenizer(["one line"] * 300, kind="char", vocabulary_size=30)
+
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train_until_interrupted()
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_ctrl_c_while_training_is_ctrl_c_and_no_fault_of_the_text() -> None:
