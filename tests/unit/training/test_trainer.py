@@ -185,8 +185,13 @@ def test_a_second_ctrl_c_stops_at_once(make: Callable[..., Trainer]) -> None:
 
     trainer = make(reporter=HookedReporter(3, twice))
 
-    with pytest.raises(KeyboardInterrupt):
-        trainer.run()
+    # A shell starts what runs in its background with Ctrl-C ignored; here it shall count.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            trainer.run()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
     assert saved_step(trainer) == 2
 
