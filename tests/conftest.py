@@ -48,6 +48,12 @@ def _own_seed_and_settings_restored(request: pytest.FixtureRequest) -> Iterator[
 
 
 @pytest.fixture(scope="session")
+def sizes() -> dict[str, Any]:
+    """Return the sizes of the small model that `build` builds."""
+    return dict(SIZES)
+
+
+@pytest.fixture(scope="session")
 def build() -> Build:
     """Return a function that builds a small model with noise in every parameter.
 

@@ -185,7 +185,7 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
         "config.json": json.dumps(description, indent=2, ensure_ascii=False).encode(),
         "model.safetensors": save_safetensors(model_tensors(bundle.model)),
         "card.md": bundle.card.encode(),
-        **_tokenizer_files(bundle),
+        **tokenizer_files(bundle),
     }
     manifest = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     for name, data in files.items():
@@ -193,7 +193,8 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
     write_atomically(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
 
 
-def _tokenizer_files(bundle: Bundle) -> dict[str, bytes]:
+def tokenizer_files(bundle: Bundle) -> dict[str, bytes]:
+    """Return names and bytes of the tokenizers as a bundle holds them: one shared, or two."""
     if bundle.joint:
         return {"tokenizer.model": bundle.source_tokenizer.to_bytes()}
     return {

@@ -92,8 +92,8 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         _check_positive({"d_model": d_model, "num_heads": num_heads, "d_k": d_k, "d_v": d_v})
         self.d_model = d_model
-        self.d_k = _head_width(d_model, num_heads) if d_k is None else d_k
-        self.d_v = _head_width(d_model, num_heads) if d_v is None else d_v
+        self.d_k = head_width(d_model, num_heads) if d_k is None else d_k
+        self.d_v = head_width(d_model, num_heads) if d_v is None else d_v
         self.num_heads = num_heads
         # Deviation (projection biases): the paper has none; bias=False leaves ours out.
         self.w_q = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
@@ -181,7 +181,8 @@ def _check_positive(sizes: dict[str, int | None]) -> None:
             raise ConfigError(f"{name} is {size}, but must be at least 1.", f"Set {name} to more.")
 
 
-def _head_width(d_model: int, num_heads: int) -> int:
+def head_width(d_model: int, num_heads: int) -> int:
+    """Return d_model / num_heads; ConfigError when that is no whole number."""
     if d_model % num_heads:
         above = d_model + num_heads - d_model % num_heads
         raise ConfigError(

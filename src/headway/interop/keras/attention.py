@@ -6,6 +6,7 @@ from typing import Any
 from headway.errors import ConfigError
 from headway.interop.keras.backend import keras
 from headway.interop.keras.masks import check_mask
+from headway.model.attention import head_width
 
 ops = keras.ops
 
@@ -58,17 +59,10 @@ class MultiHeadAttention(keras.layers.Layer):
         dropout: on the weights, 0 in the paper.
         """
         super().__init__(**settings)
-        if (d_k is None or d_v is None) and d_model % num_heads:
-            raise ConfigError(
-                f"d_model {d_model} is not divisible by num_heads {num_heads} "
-                f"(remainder {d_model % num_heads}).",
-                f"Use d_model {d_model + num_heads - d_model % num_heads}, or another number of "
-                "heads, or set d_k and d_v.",
-            )
         self.d_model = d_model
         self.num_heads = num_heads
-        self.d_k = d_k or d_model // num_heads
-        self.d_v = d_v or d_model // num_heads
+        self.d_k = head_width(d_model, num_heads) if d_k is None else d_k
+        self.d_v = head_width(d_model, num_heads) if d_v is None else d_v
         self.bias = bias
         self.w_q = _projection(num_heads * self.d_k, bias, "w_q")
         self.w_k = _projection(num_heads * self.d_k, bias, "w_k")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from headway.bundle import Bundle, load_bundle, partial_path
+from headway.bundle import Bundle, load_bundle, partial_path, tokenizer_files
 from headway.errors import BundleError
 from headway.interop.keras.backend import keras
 from headway.interop.keras.weights import from_bundle
@@ -47,7 +47,7 @@ def export(source: str | Path, folder: str | Path) -> Export:
                 f"{TOLERANCE:g}.",
                 "Nothing was written. Please report it with `headway info` of this bundle.",
             )
-        for name, tokenizer in _tokenizers(bundle).items():
+        for name, tokenizer in tokenizer_files(bundle).items():
             (fresh / name).write_bytes(tokenizer)
         if target.exists():
             target.rmdir()
@@ -71,17 +71,10 @@ def _largest_difference(bundle: Bundle, model: keras.Model) -> float:
     for row, (source_length, target_length) in enumerate(_LENGTHS):
         source[row, :source_length] = rng.integers(0, config.source_vocab_size, source_length)
         target[row, :target_length] = rng.integers(0, config.target_vocab_size, target_length)
-    source[:, 0] = target[:, 0] = (config.pad_id + 1) % config.target_vocab_size
+    source[:, 0] = target[:, 0] = (config.pad_id + 1) % min(
+        config.source_vocab_size, config.target_vocab_size
+    )
     with torch.inference_mode():
         ours = bundle.model(torch.from_numpy(source), torch.from_numpy(target)).numpy()
     theirs = np.asarray(model.predict_on_batch([source, target]))
     return float(abs(ours - theirs)[target != config.pad_id].max())
-
-
-def _tokenizers(bundle: Bundle) -> dict[str, bytes]:
-    if bundle.joint:
-        return {"tokenizer.model": bundle.source_tokenizer.to_bytes()}
-    return {
-        "source.model": bundle.source_tokenizer.to_bytes(),
-        "target.model": bundle.target_tokenizer.to_bytes(),
-    }

@@ -15,19 +15,6 @@ from headway.model.transformer import Transformer
 
 MakeBundle = Callable[..., Bundle]
 
-# As in the other tests: all different, so that a swapped axis cannot pass.
-SIZES: dict[str, Any] = {
-    "d_model": 14,
-    "d_ff": 19,
-    "num_heads": 3,
-    "d_k": 5,
-    "d_v": 4,
-    "num_encoder_layers": 1,
-    "num_decoder_layers": 2,
-    "source_vocab_size": 23,
-    "target_vocab_size": 23,
-}
-
 
 @pytest.fixture(scope="session")
 def tokenizer() -> Tokenizer:
@@ -36,11 +23,13 @@ def tokenizer() -> Tokenizer:
 
 
 @pytest.fixture(scope="session")
-def make_bundle(build: Callable[..., Transformer], tokenizer: Tokenizer) -> MakeBundle:
+def make_bundle(
+    build: Callable[..., Transformer], sizes: dict[str, Any], tokenizer: Tokenizer
+) -> MakeBundle:
     """Return a function that makes a bundle of a small model with noise in every weight."""
 
     def make(seed: int = 0, **changes: Any) -> Bundle:
-        config = ModelConfig.parse(SIZES | changes)
-        return Bundle(config, build(seed, **(SIZES | changes)), tokenizer, tokenizer)
+        config = ModelConfig.parse(sizes | changes)
+        return Bundle(config, build(seed, **changes), tokenizer, tokenizer)
 
     return make
