@@ -25,13 +25,13 @@ def attention(q: Any, k: Any, v: Any, mask: Any = None) -> tuple[Any, Any]:
         )
     scores = ops.matmul(q, ops.swapaxes(k, -1, -2)) / math.sqrt(q.shape[-1])  # (…, T, S)
     if mask is None:
-        weights = ops.softmax(scores, axis=-1)
+        weights = _softmax(scores)
         return ops.matmul(weights, v), weights
     check_mask(mask, q.shape[-2], k.shape[-2])
     # Empty rows go through the softmax as they are, so that their gradient is zero and not NaN.
     some = ops.any(mask, axis=-1, keepdims=True)
     hidden = ops.logical_and(ops.logical_not(mask), some)
-    weights = ops.softmax(ops.where(hidden, -math.inf, scores), axis=-1)
+    weights = _softmax(ops.where(hidden, -math.inf, scores))
     weights = ops.where(some, weights, 0.0)
     return ops.matmul(weights, v), weights
 
@@ -116,6 +116,11 @@ class MultiHeadAttention(keras.layers.Layer):
         length = ops.shape(projected)[1]
         heads = ops.reshape(projected, (-1, length, self.num_heads, width))
         return ops.transpose(heads, (0, 2, 1, 3))
+
+
+def _softmax(scores: Any) -> Any:
+    # keras.ops.softmax warns when there is one key only, whose weight is rightly 1.
+    return ops.exp(ops.log_softmax(scores, axis=-1))
 
 
 def _projection(units: int, bias: bool, name: str) -> Any:

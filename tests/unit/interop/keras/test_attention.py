@@ -56,6 +56,12 @@ def test_output_and_weights_have_the_shapes_of_queries_keys_and_values() -> None
     np.testing.assert_allclose(to_numpy(weights).sum(-1), 1, rtol=1e-5)
 
 
+def test_a_single_key_has_weight_one() -> None:
+    # Warnings are errors here, and Keras warns of a softmax over one number.
+    _, weights = attention(*map(ops.convert_to_tensor, (draw(2, 3), draw(1, 3), draw(1, 3))))
+    assert to_numpy(weights).tolist() == [[1], [1]]
+
+
 def test_it_equals_ours_also_where_there_is_nothing_to_attend_to() -> None:
     q, k, v = draw(2, 3, 4, 5), draw(2, 3, 7, 5), draw(2, 3, 7, 6)
     mask = np.random.default_rng(2).random((2, 1, 4, 7)) < 0.5

@@ -107,26 +107,6 @@ def test_every_sub_layer_and_both_embeddings_are_dropped_out() -> None:
     assert rates == [0.25] * (2 + 2 + 3)
 
 
-def test_dropout_takes_what_a_sub_layer_adds_and_nothing_else() -> None:
-    # With all of it dropped, a layer only normalizes: once for every sub-layer.
-    sizes = {"d_ff": 7, "d_model": 6, "num_heads": 2, "dropout": 1 - 1e-7}
-    x = np.random.default_rng(0).standard_normal((2, 5, 6)).astype(np.float32)
-    ids = keras.ops.convert_to_tensor(SOURCE)
-    padding, ahead, tensor = padding_mask(ids), look_ahead_mask(ids), keras.ops.convert_to_tensor(x)
-
-    encoded = encoder_layer(**sizes)([tensor, padding], training=True)
-    decoded = decoder_layer(**sizes)([tensor, tensor, ahead, padding], training=True)
-    memory = encoder(23, 1, **sizes)([ids, padding], training=True)
-
-    def normalized(y: np.ndarray) -> np.ndarray:
-        return (y - y.mean(-1, keepdims=True)) / np.sqrt(y.var(-1, keepdims=True) + 1e-5)
-
-    twice = normalized(normalized(x))
-    np.testing.assert_allclose(keras.ops.convert_to_numpy(encoded), twice, atol=1e-5)
-    np.testing.assert_allclose(keras.ops.convert_to_numpy(decoded), normalized(twice), atol=1e-5)
-    assert not keras.ops.convert_to_numpy(memory).any()  # embedding + position are dropped too
-
-
 def test_the_plain_functions_fit_into_each_other() -> None:
     sizes = {"d_ff": 7, "d_model": 6, "num_heads": 2, "dropout": 0.1}
     source, target = map(keras.ops.convert_to_tensor, (SOURCE, TARGET))
