@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from headway.cli import demo, evaluate, export, info, score, train, translate
+from headway.cli import bench, demo, evaluate, export, info, score, train, translate
 
 app = typer.Typer(
     name="headway",
@@ -23,6 +23,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
 app.command("info")(info.info)
 app.command("export")(export.export)
+app.add_typer(bench.bench, name="bench")
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,1 @@
+"""How fast this is beside its peers, on one machine, in turns: absolute figures do not travel."""

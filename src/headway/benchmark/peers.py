@@ -1,0 +1,117 @@
+"""The peers: other people's Transformers, each trained as its documentation does it."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from headway.benchmark.work import (
+    LENGTH,
+    RATE,
+    SENTENCES,
+    SIZES,
+    VOCABULARY,
+    Size,
+    Work,
+    set_threads,
+)
+from headway.errors import MissingExtraError
+from headway.training.step import autocast
+
+Logits = Callable[[Tensor, Tensor], Tensor]
+
+
+def peer_step(threads: int | None, peer: str, size: str, precision: str) -> Work:
+    """Prepare one step of a peer, trained as its documentation does it."""
+    set_threads(threads)
+    model, logits_of = PEERS[peer](SIZES[size])
+    model.train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98))
+    source = torch.randint(4, VOCABULARY, (SENTENCES, LENGTH))
+    target = torch.randint(4, VOCABULARY, (SENTENCES, LENGTH + 1))
+
+    def step() -> None:
+        with autocast(precision, "cpu"):
+            logits = logits_of(source, target[:, :-1])
+            loss = F.cross_entropy(
+                logits.flatten(0, 1), target[:, 1:].flatten(), label_smoothing=0.1
+            )
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+def _marian(size: Size) -> tuple[nn.Module, Logits]:
+    try:
+        from transformers import MarianConfig, MarianMTModel
+    except ImportError as error:
+        raise MissingExtraError(
+            "The peer 'marian' needs transformers, which is not installed.",
+            "Install it with: pip install 'headway[marian]'.",
+        ) from error
+    model = MarianMTModel(
+        MarianConfig(
+            vocab_size=VOCABULARY,
+            d_model=size.d_model,
+            encoder_layers=size.num_layers,
+            decoder_layers=size.num_layers,
+            encoder_attention_heads=size.num_heads,
+            decoder_attention_heads=size.num_heads,
+            encoder_ffn_dim=size.d_ff,
+            decoder_ffn_dim=size.d_ff,
+            activation_function="relu",
+            dropout=0.1,
+            scale_embedding=True,
+            max_position_embeddings=512,
+            pad_token_id=0,
+            eos_token_id=3,
+            forced_eos_token_id=3,
+            decoder_start_token_id=0,
+        )
+    )
+
+    def logits_of(source: Tensor, target: Tensor) -> Tensor:
+        seen = (source != 0).long()
+        return model(source, seen, decoder_input_ids=target, use_cache=False).logits
+
+    return model, logits_of
+
+
+class _TorchTransformer(nn.Module):
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(VOCABULARY, size.d_model)
+        self.layers = nn.Transformer(
+            size.d_model,
+            size.num_heads,
+            size.num_layers,
+            size.num_layers,
+            size.d_ff,
+            batch_first=True,
+        )
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        padding = source == 0
+        hidden = self.layers(
+            self.tokens(source),
+            self.tokens(target),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(target.size(1)),
+            tgt_is_causal=True,
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+        )
+        return F.linear(hidden, self.tokens.weight)
+
+
+def _torch(size: Size) -> tuple[nn.Module, Logits]:
+    model = _TorchTransformer(size)
+    return model, model
+
+
+PEERS: dict[str, Callable[[Size], tuple[nn.Module, Logits]]] = {
+    "marian": _marian,
+    "torch": _torch,
+}

@@ -1,0 +1,105 @@
+"""Training speed: target pieces a second, ours and peers', of the same work."""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from headway.benchmark.contestants import Contestant, take_turns
+from headway.benchmark.peers import PEERS, peer_step
+from headway.benchmark.work import (
+    LENGTH,
+    SENTENCES,
+    SIZES,
+    Work,
+    matrix_product,
+    our_step,
+    product_operations,
+    training_operations,
+)
+from headway.errors import ConfigError, suggest
+from headway.training.precision import choose_precision
+
+PRECISIONS = ("float32", "bfloat16")
+# A precision that takes so many times as long as the peer's other one is not measured further.
+_HOPELESS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a comparison found; rates are target pieces a second."""
+
+    size: str
+    precision: str
+    """Of ours: the faster one here, as `headway train` chooses it."""
+    tokens_per_second: float
+    peers: dict[str, dict[str, float]]
+    matrix_rate: float
+    """Operations a second of a large matrix product in our precision, measured in between."""
+    matrix_rate_fraction: float
+    """The share of that rate which the matrix products of our training reach."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Return how many times as fast we are as the fastest peer in its best precision."""
+        best = max((max(rates.values()) for rates in self.peers.values()), default=None)
+        return None if best is None else self.tokens_per_second / best
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what `headway bench train --json` prints."""
+        return {
+            "size": self.size,
+            "ours": {"tokens_per_second": self.tokens_per_second, "precision": self.precision},
+            "peers": self.peers,
+            "ratio": self.ratio,
+            "matrix_rate_fraction": self.matrix_rate_fraction,
+            "matrix_rate": self.matrix_rate,
+        }
+
+
+def compare_training(
+    size: str, peers: Sequence[str] = (), rounds: int = 9, threads: int | None = None
+) -> Comparison:
+    """Measure ours, the peers and the machine's matrix products, in turns.
+
+    peers: `marian` (MarianMTModel of transformers) and `torch` (torch.nn.Transformer), each in
+    float32 and in bfloat16. Raises ConfigError for another name, MissingExtraError for a peer
+    that is not installed.
+    """
+    if size not in SIZES:
+        raise ConfigError(f"There is no size '{size}'.", suggest(size, SIZES))
+    for peer in peers:
+        if peer not in PEERS:
+            raise ConfigError(f"There is no peer '{peer}'.", suggest(peer, PEERS))
+    precision = choose_precision("auto", torch.device("cpu"))
+    with contextlib.ExitStack() as processes:
+
+        def start(prepare: Callable[..., Work], *arguments: object) -> Contestant:
+            return processes.enter_context(Contestant(prepare, threads, *arguments))
+
+        contestants = {
+            "ours": start(our_step, size, precision),
+            "matrix": start(matrix_product, precision),
+        }
+        slow: dict[str, float] = {}
+        for peer in peers:
+            both = {f"{peer} {name}": start(peer_step, peer, size, name) for name in PRECISIONS}
+            first = {name: contestant.seconds() for name, contestant in both.items()}
+            for name, contestant in both.items():
+                if first[name] > _HOPELESS * min(first.values()):
+                    slow[name] = first[name]
+                    contestant.close()
+                else:
+                    contestants[name] = contestant
+        seconds = take_turns(contestants, rounds) | slow
+    rates = {name: SENTENCES * LENGTH / value for name, value in seconds.items()}
+    matrix_rate = product_operations() / seconds["matrix"]
+    return Comparison(
+        size=size,
+        precision=precision,
+        tokens_per_second=rates["ours"],
+        peers={peer: {name: rates[f"{peer} {name}"] for name in PRECISIONS} for peer in peers},
+        matrix_rate=matrix_rate,
+        matrix_rate_fraction=training_operations(size) / seconds["ours"] / matrix_rate,
+    )

@@ -1,0 +1,51 @@
+"""Processes take turns; what goes wrong in one is said in the other."""
+
+import os
+import time
+from collections.abc import Callable
+
+import pytest
+
+from headway.benchmark.contestants import Contestant, take_turns
+from headway.errors import MissingExtraError, RunError
+
+
+def sleeper(seconds: float) -> Callable[[], object]:
+    return lambda: time.sleep(seconds)
+
+
+def without_its_extra() -> Callable[[], object]:
+    raise MissingExtraError("It is not installed.", "Install it.")
+
+
+def killed() -> Callable[[], object]:
+    return lambda: os._exit(9)
+
+
+def growing() -> Callable[[], object]:
+    """Return work that takes longer each time: 0, 0, then 50 ms more every time."""
+    calls = []
+
+    def work() -> None:
+        calls.append(None)
+        time.sleep(max(len(calls) - 2, 0) * 0.05)
+
+    return work
+
+
+def test_the_median_of_the_turns_counts_and_warming_up_does_not() -> None:
+    with Contestant(growing) as one, Contestant(sleeper, 0.01) as other:
+        seconds = take_turns({"one": one, "other": other}, rounds=3)
+    assert list(seconds) == ["one", "other"]
+    assert seconds["one"] >= 0.1  # of 50, 100 and 150 ms: sleeping never ends early
+    assert seconds["other"] >= 0.01
+
+
+def test_an_error_of_the_process_arrives() -> None:
+    with pytest.raises(MissingExtraError, match=r"It is not installed\. Install it\."):
+        Contestant(without_its_extra)
+
+
+def test_a_process_that_dies_is_noticed() -> None:
+    with pytest.raises(RunError, match="has died"):
+        Contestant(killed)

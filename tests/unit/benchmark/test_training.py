@@ -1,0 +1,154 @@
+"""The comparison measures the same work for everybody, and says it in one JSON line."""
+
+import json
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from headway.benchmark import peers, training, work
+from headway.benchmark.training import Comparison, compare_training
+from headway.benchmark.work import Size
+from headway.cli.app import main
+from headway.errors import ConfigError, MissingExtraError
+
+SMALL = Size(num_layers=1, d_model=12, d_ff=20, num_heads=2)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add a size that takes milliseconds."""
+    monkeypatch.setitem(work.SIZES, "small", SMALL)
+
+
+def test_the_operations_are_those_that_a_counter_sees(small: None) -> None:
+    step = work.our_step(None, "small", "float32")
+    with FlopCounterMode(display=False) as counter:
+        step()
+    # The counter does not know products with out=, such as the gradient of the decoder's output.
+    unseen = 2 * work.SENTENCES * work.LENGTH * SMALL.d_model * work.VOCABULARY
+    assert counter.get_total_flops() + unseen == work.training_operations("small")
+
+
+@pytest.mark.parametrize("peer", ["marian", "torch"])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_peer_learns(peer: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    models = []
+    build = peers.PEERS[peer]
+
+    def watched(size: Size) -> object:
+        model, logits_of = build(size)
+        models.append(model)
+        return model, logits_of
+
+    monkeypatch.setitem(peers.PEERS, peer, watched)
+    monkeypatch.setitem(work.SIZES, "small", SMALL)
+    step = peers.peer_step(None, peer, "small", precision)
+    before = [parameter.clone() for parameter in models[0].parameters()]
+
+    step()
+
+    changed = [not torch.equal(a, b) for a, b in zip(before, models[0].parameters(), strict=True)]
+    assert sum(changed) > 0.7 * len(changed)
+    assert models[0].training
+
+
+def test_everybody_has_the_same_number_of_weights(small: None) -> None:
+    ours = work.our_model("small")
+    count = sum(p.numel() for p in ours.parameters())
+    marian, _ = peers.PEERS["marian"](SMALL)
+    trained = sum(p.numel() for p in marian.parameters() if p.requires_grad)
+    assert trained == count
+    theirs, _ = peers.PEERS["torch"](SMALL)
+    closing_norms = 2 * 2 * SMALL.d_model  # nn.Transformer closes both stacks with one
+    assert sum(p.numel() for p in theirs.parameters()) == count + closing_norms
+
+
+def test_a_peer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "transformers", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'headway\[marian\]'"):
+        peers.peer_step(None, "marian", "tiny", "float32")
+
+
+def test_other_names_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"There is no size 'tiney'\. Did you mean 'tiny'"):
+        compare_training("tiney")
+    with pytest.raises(ConfigError, match=r"There is no peer 'marion'\. Did you mean 'marian'"):
+        compare_training("tiny", ["marion"])
+
+
+def test_what_is_hopeless_is_not_measured_further_and_the_best_peer_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    times = {
+        ("our_step", "tiny", "float32"): 1.0,
+        ("matrix_product", "float32"): 0.5,
+        ("peer_step", "marian", "tiny", "float32"): 2.0,
+        ("peer_step", "marian", "tiny", "bfloat16"): 7.0,
+        ("peer_step", "torch", "tiny", "float32"): 5.0,
+        ("peer_step", "torch", "tiny", "bfloat16"): 4.0,
+    }
+    asked: list[str] = []
+
+    class Timed:
+        def __init__(self, prepare: object, threads: int | None, *arguments: str) -> None:
+            self.name = (getattr(prepare, "__name__", ""), *arguments)
+
+        def seconds(self) -> float:
+            asked.append(" ".join(self.name))
+            return times[self.name]
+
+        def close(self) -> None:
+            asked.append("closed " + " ".join(self.name))
+
+        def __enter__(self) -> "Timed":
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+    monkeypatch.setattr(training, "Contestant", Timed)
+    monkeypatch.setattr(training, "choose_precision", lambda wanted, device: "float32")
+
+    found = compare_training("tiny", ["marian", "torch"], rounds=2)
+
+    assert asked.count("peer_step marian tiny bfloat16") == 1
+    assert "closed peer_step marian tiny bfloat16" in asked
+    assert asked.count("our_step tiny float32") == 2
+    assert asked.count("peer_step torch tiny bfloat16") == 3
+    assert found.tokens_per_second == 128 * 16
+    assert found.peers["marian"] == pytest.approx({"float32": 1024, "bfloat16": 2048 / 7})
+    assert found.ratio == 2
+    assert found.matrix_rate == 2 * 2048**3 / 0.5
+    rate = work.training_operations("tiny") / found.matrix_rate
+    assert found.matrix_rate_fraction == pytest.approx(rate)
+
+
+def test_the_command_prints_one_line_of_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def compared(size: str, peers: list[str], rounds: int, threads: int | None) -> Comparison:
+        assert (size, peers, rounds, threads) == ("base", ["marian", "torch"], 3, 1)
+        return Comparison(size, "float32", 300.0, {"torch": {"float32": 150.0}}, 1e10, 0.5)
+
+    monkeypatch.setattr(training, "compare_training", compared)
+    arguments = ["bench", "train", "--size", "base", "--against", "marian, torch", "--rounds", "3"]
+    arguments += ["--threads", "1"]
+
+    run(arguments)
+    assert "2.00 times the fastest peer" in capsys.readouterr().out
+    run([*arguments, "--json"])
+    assert json.loads(capsys.readouterr().out) == {
+        "size": "base",
+        "ours": {"tokens_per_second": 300.0, "precision": "float32"},
+        "peers": {"torch": {"float32": 150.0}},
+        "ratio": 2.0,
+        "matrix_rate_fraction": 0.5,
+        "matrix_rate": 1e10,
+    }
+
+
+def run(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 0
