@@ -91,6 +91,7 @@ def _serve(connection: Connection, prepare: Prepare, arguments: tuple[Any, ...])
     try:
         work = prepare(*arguments)
         while True:
+            took = 0.0
             for _ in range(connection.recv()):
                 start = time.perf_counter()
                 work()

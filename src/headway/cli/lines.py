@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from headway.data.corpus import decode_line, read_lines
+from headway.data.lines import decode_line, read_lines
 from headway.decoding.translator import Translation
 from headway.errors import DataError, HeadwayError
 

@@ -35,7 +35,7 @@ def translate(
 ) -> None:
     """Translate a file or standard input."""
     from headway.cli.lines import LineWriter, incoming_lines
-    from headway.data.corpus import read_lines
+    from headway.data.lines import read_lines
     from headway.decoding.translator import load
 
     translator = load(model, device)

@@ -8,14 +8,14 @@ from headway.config.section import Section
 
 
 class DataConfig(Section):
-    """Aligned text files, one sentence a line; relative names are below `directory`."""
+    """Aligned text files, plain or compressed; relative names are below `directory`."""
 
     directory: str = "."
     """Folder of the files."""
     source: str = ""
-    """Training text, source side; or one .tsv file that holds both sides."""
+    """Training text, source side; or one .tsv, .jsonl or .parquet file that holds both sides."""
     target: str = ""
-    """Training text, target side; empty for a .tsv file."""
+    """Training text, target side; empty for a file that holds both."""
     valid_source: str = ""
     """Validation text, source side."""
     valid_target: str = ""
@@ -26,6 +26,10 @@ class DataConfig(Section):
     """Column of a .tsv file that holds the source."""
     target_column: int = Field(default=2, ge=1)
     """Column of a .tsv file that holds the target."""
+    source_field: str = "source"
+    """Field of a .jsonl or .parquet file that holds the source; `translation.en` is one in one."""
+    target_field: str = "target"
+    """Field of a .jsonl or .parquet file that holds the target."""
     test_source: str = ""
     """Test text, source side; scored once, at the end."""
     test_target: str = ""

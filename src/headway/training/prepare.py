@@ -76,6 +76,8 @@ def _read(data: DataConfig, source: str, target: str) -> list[Pair]:
         folder / target if target else None,
         source_column=data.source_column - 1,
         target_column=data.target_column - 1,
+        source_field=data.source_field,
+        target_field=data.target_field,
     )
     return [Pair(pair.target, pair.source) for pair in pairs] if data.reverse else pairs
 

@@ -1,0 +1,105 @@
+"""Opens files of bytes, compressed or not, and says in one sentence what is wrong with one."""
+
+import bz2
+import gzip
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from headway.errors import DataError, MissingExtraError
+
+StrPath = str | os.PathLike[str]
+
+# What a file starts with, and how its name should end then.
+_SIGNATURES = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\x00": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+    b"PAR1": ".parquet",
+}
+
+
+def _open_zstandard(path: StrPath) -> IO[bytes]:
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError as error:
+        raise MissingExtraError(
+            f"Reading {path} needs Zstandard, which this Python does not have.",
+            "Install it with: pip install 'headway[data]'.",
+        ) from error
+    return cast(IO[bytes], zstd.open(path, "rb"))
+
+
+_OPENERS: dict[str, Callable[[StrPath], object]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _open_zstandard,
+}  # all of them read bytes unless told otherwise
+COMPRESSIONS = tuple(_OPENERS)
+
+
+def plain_name(path: StrPath) -> str:
+    """Return the name of a file in small letters, without the ending of its compression."""
+    name = Path(path).name.lower()
+    return name.removesuffix(compression(path))
+
+
+def compression(path: StrPath) -> str:
+    """Return `.gz`, `.bz2`, `.xz` or `.zst` if the name ends so, else nothing."""
+    ending = Path(path).suffix.lower()
+    return ending if ending in _OPENERS else ""
+
+
+@contextmanager
+def readable(path: StrPath, *, decompress: bool = True) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes and turn each failure into a DataError.
+
+    Also one that a compressed file shows only at its end: what is read is whole or refused.
+    """
+    ending = compression(path) if decompress else ""
+    try:
+        with cast(IO[bytes], _OPENERS[ending](path) if ending else Path(path).open("rb")) as file:
+            yield file
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path}.", "Check the name and the folder.") from None
+    except IsADirectoryError:
+        raise DataError(f"{path} is a folder, not a file.", "Name a file inside it.") from None
+    except PermissionError:
+        raise DataError(
+            f"{path} may not be read by this user.", "Change its permissions or copy it."
+        ) from None
+    except Exception as error:
+        if ending and _damaged(error):
+            raise DataError(
+                f"{path} is not a whole {ending} file: {error}.",
+                f"Copy or download it again; a file that is not compressed must not end in "
+                f"{ending}.",
+            ) from error
+        if isinstance(error, OSError):
+            raise DataError(
+                f"{path} cannot be read: {error.strerror or error}.", "Check the disk and the path."
+            ) from error
+        raise
+
+
+def signature(start: bytes) -> str:
+    """Return the ending that a file with these first bytes should have, or nothing."""
+    return next((e for magic, e in _SIGNATURES.items() if start.startswith(magic)), "")
+
+
+def _damaged(error: Exception) -> bool:
+    """Tell whether an error means that compressed bytes are wrong or end too early."""
+    # bz2 says OSError without a number; the operating system's errors have one.
+    own = isinstance(error, OSError) and error.errno is None
+    known = gzip.BadGzipFile | EOFError | zlib.error | lzma.LZMAError
+    return own or isinstance(error, known) or type(error).__name__ == "ZstdError"

@@ -1,0 +1,123 @@
+"""Reads both sides of a corpus from one file: tab-separated columns, JSON lines, Parquet."""
+
+import functools
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from headway.data.compression import StrPath, compression, readable
+from headway.data.lines import read_lines
+from headway.errors import ConfigError, DataError, MissingExtraError, suggest
+
+Sides = tuple[str, str]
+
+
+def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> Iterator[Sides]:
+    """Yield two columns of a file in which tabs separate the columns.
+
+    There is no quoting: a quotation mark is text. Columns are counted from 0.
+    """
+    if source_column < 0 or target_column < 0 or source_column == target_column:
+        raise ConfigError(
+            f"Columns {source_column} (source) and {target_column} (target) cannot be read.",
+            "Give two different column numbers, counted from 0.",
+        )
+    needed = max(source_column, target_column) + 1
+    for number, line in enumerate(read_lines(path), start=1):
+        columns = line.split("\t")
+        if len(columns) < needed:
+            raise DataError(
+                f"{path}, line {number}, has {_count(len(columns), 'column')}; "
+                f"columns {source_column} and {target_column} (counted from 0) need {needed}.",
+                "Separate the columns with a tab, or name other columns.",
+            )
+        yield columns[source_column], columns[target_column]
+
+
+def jsonl_pairs(path: StrPath, source_field: str, target_field: str) -> Iterator[Sides]:
+    """Yield two fields of each line, a JSON object; `translation.en` is a field in a field."""
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise DataError(
+                f"{path}, line {number}, is not JSON: {error}.",
+                "Write one JSON object a line, and nothing else.",
+            ) from None
+        where = f"{path}, line {number},"
+        yield _field(row, source_field, where), _field(row, target_field, where)
+
+
+def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterator[Sides]:
+    """Yield two columns of a Parquet file, block by block; needs pyarrow (the extra `data`)."""
+    if compression(path):
+        raise DataError(
+            f"{path} is a compressed Parquet file.",
+            "Unpack it; Parquet is compressed by itself.",
+        )
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtraError(
+            f"Reading {path} needs pyarrow, which is not installed.",
+            "Install it with: pip install 'headway[data]'.",
+        ) from error
+    number = 0
+    # One column, if both fields are in one structure.
+    columns = sorted({name.partition(".")[0] for name in (source_field, target_field)})
+    with readable(path) as file:
+        try:
+            table = parquet.ParquetFile(file)
+            missing = [name for name in columns if name not in table.schema_arrow.names]
+            if missing:
+                raise _no_field(f"{path}", missing[0], table.schema_arrow.names)
+            for block in table.iter_batches(columns=columns):
+                for row in block.to_pylist():
+                    number += 1
+                    where = f"{path}, row {number},"
+                    yield _field(row, source_field, where), _field(row, target_field, where)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise DataError(
+                f"{path} cannot be read as Parquet: {error}.", "Copy or download it again."
+            ) from error
+
+
+def table_reader(
+    plain_name: str, columns: tuple[int, int], fields: Sides
+) -> Callable[[StrPath], Iterator[Sides]] | None:
+    """Return what reads a file of this name, or None if it is not a table."""
+    if plain_name.endswith(".tsv"):
+        return functools.partial(tsv_pairs, source_column=columns[0], target_column=columns[1])
+    if plain_name.endswith((".jsonl", ".ndjson")):
+        return functools.partial(jsonl_pairs, source_field=fields[0], target_field=fields[1])
+    if plain_name.endswith(".parquet"):
+        return functools.partial(parquet_pairs, source_field=fields[0], target_field=fields[1])
+    return None
+
+
+def _field(row: Any, name: str, where: str) -> str:
+    """Return the text that a row has under this name, step by step for a name with dots."""
+    value = row
+    for part in name.split("."):
+        if not isinstance(value, dict) or part not in value:
+            raise _no_field(where, name, value)
+        value = value[part]
+    if not isinstance(value, str):
+        raise DataError(
+            f"{where} has {json.dumps(value, ensure_ascii=False, default=str)[:40]} in field "
+            f"'{name}', which is no text.",
+            "Give text, an empty one if there is none, or name another field.",
+        )
+    return value
+
+
+def _no_field(where: str, name: str, known: Any) -> DataError:
+    names = list(known) if isinstance(known, dict | list) else []
+    hint = suggest(name.rpartition(".")[2], names) if names else "Name the fields in [data]."
+    return DataError(f"{where} has no field '{name}'.", hint)
+
+
+def _count(number: int, noun: str) -> str:
+    """Return `1 column` or `3 columns`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,128 @@
+"""One file with both sides: columns, JSON lines, Parquet."""
+
+import sys
+from pathlib import Path
+
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from headway.data.corpus import Pair, read_pairs
+from headway.errors import ConfigError, DataError, MissingExtraError
+
+from .files import ENDINGS, compress, write
+
+
+def test_a_tab_separates_columns_and_nothing_else_does(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", '"one\t"eins"\t1\n two, 2 \t\t2\r\n')
+    assert read_pairs(path) == [Pair('"one', '"eins"'), Pair(" two, 2 ", "")]
+    assert read_pairs(path, source_column=2, target_column=0) == [
+        Pair("1", '"one'),
+        Pair("2\r", " two, 2 "),
+    ]
+
+
+def test_a_row_with_too_few_columns_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", "one\teins\ntwo\n")
+    with pytest.raises(DataError, match=r"a\.tsv, line 2, has 1 column;"):
+        read_pairs(path)
+    with pytest.raises(DataError, match=r"line 1, has 2 columns; .* need 4"):
+        read_pairs(path, target_column=3)
+
+
+def test_an_empty_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is empty"):
+        read_pairs(write(tmp_path / "a.tsv", ""))
+
+
+@pytest.mark.parametrize(("source", "target"), [(-1, 0), (0, -1), (1, 1)])
+def test_impossible_columns_are_refused(tmp_path: Path, source: int, target: int) -> None:
+    path = write(tmp_path / "a.tsv", "one\teins\n")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_pairs(path, source_column=source, target_column=target)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("name", ["a.jsonl", "A.NDJSON"])
+def test_json_lines_have_fields_and_fields_in_fields(
+    tmp_path: Path, name: str, ending: str
+) -> None:
+    text = '{"source": "하나\\n", "target": "one", "more": 1}\n{"target": "", "source": "\u2028"}'
+    path = write(tmp_path / f"{name}{ending}", text)
+    assert read_pairs(path) == [Pair("하나\n", "one"), Pair("\u2028", "")]
+    nested = write(tmp_path / f"b.jsonl{ending}", '{"translation": {"ko": "둘", "en": "two"}}\n')
+    fields = {"source_field": "translation.ko", "target_field": "translation.en"}
+    assert read_pairs(nested, **fields) == [Pair("둘", "two")]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "line 2, is not JSON"),
+        ("{", "line 2, is not JSON"),
+        ("3", "line 2, has no field 'source'"),
+        ('{"sorce": "a", "target": "b"}', "line 2, has no field 'source'. Did you mean 'sorce'"),
+        ('{"source": null, "target": "b"}', "line 2, has null in field 'source', which is no text"),
+        ('{"source": "a", "target": ["b"]}', r'line 2, has \["b"\] in field \'target\''),
+    ],
+)
+def test_a_line_without_both_texts_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = write(tmp_path / "a.jsonl", f'{{"source": "a", "target": "b"}}\n{line}\n')
+    with pytest.raises(DataError, match=message):
+        read_pairs(path)
+
+
+def write_parquet(path: Path, columns: dict[str, list[object]]) -> Path:
+    parquet.write_table(pyarrow.table(columns), path, row_group_size=2)
+    return path
+
+
+def test_parquet_has_columns_and_columns_in_columns(tmp_path: Path) -> None:
+    columns = {"source": ["하나", "", "c\nd"], "target": ["one", "two", ""], "more": [1, 2, 3]}
+    path = write_parquet(tmp_path / "a.parquet", columns)
+    assert read_pairs(path) == [Pair("하나", "one"), Pair("", "two"), Pair("c\nd", "")]
+    nested = write_parquet(tmp_path / "b.parquet", {"translation": [{"ko": "둘", "en": "two"}]})
+    fields = {"source_field": "translation.ko", "target_field": "translation.en"}
+    assert read_pairs(nested, **fields) == [Pair("둘", "two")]
+
+
+def test_a_row_or_a_column_that_is_missing_is_named(tmp_path: Path) -> None:
+    path = write_parquet(
+        tmp_path / "a.parquet", {"source": ["a", "b", None], "target": list("xyz")}
+    )
+    with pytest.raises(DataError, match=r"a\.parquet, row 3, has null in field 'source'"):
+        read_pairs(path)
+    with pytest.raises(DataError, match=r"has no field 'tarrget'. Did you mean 'target'"):
+        read_pairs(path, target_field="tarrget")
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "a.parquet", {"source": ["a"] * 9, "target": ["b"] * 9})
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"a\.parquet cannot be read as Parquet"):
+        read_pairs(path)
+    (tmp_path / "a.parquet.gz").write_bytes(compress(b"", ".gz"))
+    with pytest.raises(DataError, match="compressed Parquet file"):
+        read_pairs(tmp_path / "a.parquet.gz")
+    with pytest.raises(DataError, match="There is no file"):
+        read_pairs(tmp_path / "nowhere.parquet")
+
+
+def test_without_pyarrow_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'headway\[data\]'"):
+        read_pairs(tmp_path / "a.parquet")
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), min_size=1, max_size=5))
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, sides: list[tuple[str, str]]
+) -> None:
+    # Any text at all, newlines too, which aligned files cannot hold.
+    columns = {"source": [s for s, _ in sides], "target": [t for _, t in sides]}
+    path = write_parquet(tmp_path_factory.mktemp("p") / "a.parquet", columns)
+    assert read_pairs(path) == [Pair(*pair) for pair in sides]
