@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from headway.cli import bench, demo, evaluate, export, info, score, train, translate
+from headway.cli import bench, check, demo, evaluate, export, info, score, train, translate
 
 app = typer.Typer(
     name="headway",
@@ -17,6 +17,7 @@ app = typer.Typer(
 
 # In the order in which a newcomer needs them.
 app.command("demo")(demo.demo)
+app.command("check")(check.check)
 app.command("train")(train.train)
 app.command("translate")(translate.translate)
 app.command("evaluate")(evaluate.evaluate)

@@ -7,7 +7,7 @@ import pytest
 
 from headway.cli.app import app
 
-COMMANDS = ["demo", "train", "translate", "evaluate", "score", "info", "export"]
+COMMANDS = ["demo", "check", "train", "translate", "evaluate", "score", "info", "export"]
 
 
 def test_help_lists_the_commands_without_importing_torch() -> None:
@@ -28,6 +28,7 @@ def test_help_lists_the_commands_without_importing_torch() -> None:
 
 def test_the_table_is_frozen() -> None:
     assert [command.name for command in app.registered_commands] == COMMANDS
+    assert [group.name for group in app.registered_groups] == ["bench"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,0 +1,72 @@
+"""`headway check`: what a run would train on and cost, before its first step."""
+
+from typing import Any
+
+from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
+from headway.cli.run_options import (
+    Config,
+    Preset,
+    Settings,
+    Source,
+    Target,
+    ValidSource,
+    ValidTarget,
+    chosen_settings,
+)
+
+
+def check(
+    config: Config = None,
+    settings: Settings = None,
+    source: Source = "",
+    target: Target = "",
+    valid_source: ValidSource = "",
+    valid_target: ValidTarget = "",
+    preset: Preset = "",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    device: Device = "auto",
+) -> None:
+    """Look at the text of a run, and estimate its time and memory; writes nothing.
+
+    It takes what `headway train` takes.
+    """
+    from headway.config.run import load_run_config
+    from headway.training.check import check_run
+    from headway.training.memory import keep_freed_memory
+
+    keep_freed_memory()
+    files = {
+        "source": source,
+        "target": target,
+        "valid_source": valid_source,
+        "valid_target": valid_target,
+    }
+    chosen = chosen_settings(files, preset, settings or [], starter=config is None)
+    found = check_run(load_run_config(config, chosen), device)
+    if as_json:
+        print_json(found.as_dict())
+        return
+    for line in report_lines(found):
+        print(line)
+
+
+def report_lines(found: Any) -> list[str]:
+    """Return the report for people, one line each."""
+    lines = []
+    for text, findings in found.findings.items():
+        count = found.unknown[text]
+        share = f"{count.unknown:,} of {count.pieces:,} pieces unknown"
+        lines.append(f"{text.capitalize()} text: {share}")
+        lines += [f"  {finding}" for finding in findings] or ["  nothing suspicious"]
+        if text == "training":
+            lines.append(f"  in training: {found.cleaning.summary()}")
+    minutes, gigabytes = found.estimate.seconds / 60, found.estimate.memory / 1e9
+    lines += [
+        f"Model: {found.parameters:,} parameters, {found.vocabulary:,} pieces",
+        f"Training: {found.steps:,} steps, {found.epochs:,.1f} epochs, {found.precision}",
+        f"Estimate: {minutes:,.1f} minutes for the steps, validation not counted; "
+        f"{gigabytes:,.1f} GB of memory",
+    ]
+    return lines

@@ -1,0 +1,54 @@
+"""What `headway train` and `headway check` have in common: which run is meant."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[
+    Path | None, typer.Argument(metavar="CONFIG.toml", help="A configuration or recipe.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="a.b=c", help="Change one setting; may be repeated."),
+]
+Source = Annotated[str, typer.Option("--source", help="Training text, source side.")]
+Target = Annotated[str, typer.Option("--target", help="Training text, target side.")]
+ValidSource = Annotated[str, typer.Option(help="Validation text, source side.")]
+ValidTarget = Annotated[str, typer.Option(help="Validation text, target side.")]
+Preset = Annotated[
+    str, typer.Option("--preset", help="tiny (if unset), small, base, big, or a row of Table 3.")
+]
+
+
+def chosen_settings(
+    files: Mapping[str, str], preset: str, settings: Sequence[str], *, starter: bool
+) -> list[str]:
+    """Return everything that the command line chose as settings, `a.b=c`.
+
+    files: names by setting of [data]. starter: there is no configuration, so a small preset brings
+    its own training.
+    """
+    from headway.config.presets import STARTER_TRAINING
+
+    named: dict[str, object] = {
+        "data.source_language": _language(files["source"]),
+        "data.target_language": _language(files["target"]),
+        **{f"data.{key}": name for key, name in files.items()},
+        "model.preset": preset,
+    }
+    if starter:
+        named["model.preset"] = preset or "tiny"
+        training = STARTER_TRAINING.get(preset or "tiny", {})
+        named |= {f"training.{key}": value for key, value in training.items()}
+    return [f"{key}={json.dumps(value)}" for key, value in named.items() if value] + [*settings]
+
+
+def _language(name: str) -> str:
+    """Guess the language from a name like `train.ko` or `train.ko.gz`; nothing from `a.txt`."""
+    from headway.data.compression import plain_name
+
+    suffix = Path(plain_name(name)).suffix.removeprefix(".")
+    return "" if suffix in ("txt", "tsv", "jsonl", "ndjson", "parquet") else suffix

@@ -1,0 +1,180 @@
+"""Looks at parallel text before anything is trained on it, and says what is suspicious.
+
+What is found is a hint and changes nothing: whether such a pair is dropped is the business of
+`headway.data.cleaning`.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from headway.data.corpus import Pair
+
+_EXAMPLES = 5
+# Japanese mixes them in every sentence.
+_ONE_SCRIPT = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
+_OWN_SHARE = 0.1  # a script of so many of a side's lines belongs to it
+_WINDOW = 100  # pairs whose lengths are compared
+_SHIFTS = (-3, -2, -1, 1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One kind of suspicion and the lines that it falls on."""
+
+    problem: str
+    count: int
+    lines: tuple[int, ...]
+    """The first few, counted from 1."""
+
+    def __str__(self) -> str:
+        """Return the finding as one line of text."""
+        shown = ", ".join(f"{line:,}" for line in self.lines)
+        more = ", …" if self.count > len(self.lines) else ""
+        noun = "line" if self.count == 1 else "lines"
+        return f"{self.problem}: {self.count:,} ({noun} {shown}{more})"
+
+
+def survey(pairs: Sequence[Pair]) -> list[Finding]:
+    """Return what is suspicious about these pairs by themselves, the gravest first."""
+    numbered = list(enumerate(pairs, start=1))
+    found = [
+        *misalignments(pairs),
+        _finding("empty source", (n for n, pair in numbered if not pair.source.strip())),
+        _finding("empty target", (n for n, pair in numbered if not pair.target.strip())),
+        _finding("both sides the same", (n for n, pair in numbered if _copied(pair))),
+        *_foreign("source", [pair.source for pair in pairs]),
+        *_foreign("target", [pair.target for pair in pairs]),
+        _finding("pair seen before", _repeated(pairs)),
+        _finding("other translation of a source seen before", _retranslated(pairs)),
+    ]
+    return [finding for finding in found if finding.count]
+
+
+def overlap(train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Finding]:
+    """Return what held-out text has in common with training text, by lines of the held-out text."""
+    known, sources = set(train), {pair.source.strip() for pair in train}
+    found = [
+        _finding(
+            "pair is in the training text too",
+            (line for line, pair in enumerate(held_out, start=1) if pair in known),
+        ),
+        _finding(
+            "source is in the training text, with another translation",
+            (
+                line
+                for line, pair in enumerate(held_out, start=1)
+                if pair not in known and pair.source.strip() in sources
+            ),
+        ),
+    ]
+    return [finding for finding in found if finding.count]
+
+
+def misalignments(pairs: Sequence[Pair]) -> Iterator[Finding]:
+    """Yield the stretches in which each target seems to belong to a neighbour's source.
+
+    Long sentences have long translations. Where the lengths of a hundred pairs have nothing to
+    do with each other, but do when one side is moved by up to three lines, a line is missing or
+    too many on one side, and all that follow are trained on wrong.
+    """
+    if len(pairs) < _WINDOW:
+        return
+    source, target = (np.log1p([len(side) for side in sides]) for sides in zip(*pairs, strict=True))
+    shifted = [
+        (start, _shift(source, target, start))
+        for start in range(0, len(pairs) - _WINDOW + 1, _WINDOW)
+    ]
+    stretches: list[tuple[int, int, int]] = []  # first window, one past the last, shift
+    for start, shift in shifted:
+        if shift and stretches and stretches[-1][1:] == (start, shift):
+            stretches[-1] = (stretches[-1][0], start + _WINDOW, shift)
+        elif shift:
+            stretches.append((start, start + _WINDOW, shift))
+    for start, end, shift in stretches:
+        late = "late" if shift > 0 else "early"
+        count = f"{abs(shift)} {'line' if abs(shift) == 1 else 'lines'} too {late}"
+        problem = f"targets seem to stand {count} from line {start + 1:,} to {end:,}"
+        yield Finding(problem, end - start, (start + 1,))
+
+
+def _shift(source: np.ndarray, target: np.ndarray, start: int) -> int:
+    """Return by how many lines the targets of a window are late, 0 if they are not."""
+    here = _correlation(source, target, start, 0)
+    best, shift = max((_correlation(source, target, start, shift), shift) for shift in _SHIFTS)
+    # By chance a hundred pairs correlate by 0.1 or so.
+    return shift if here < 0.3 and best > 0.5 and best > here + 0.4 else 0
+
+
+def _correlation(source: np.ndarray, target: np.ndarray, start: int, shift: int) -> float:
+    """Return how the lengths of a window correlate with those `shift` lines further down."""
+    first = max(start, -shift)
+    last = min(start + _WINDOW, len(source), len(source) - shift)
+    x, y = source[first:last], target[first + shift : last + shift]
+    if last - first < _WINDOW // 2 or x.std() == 0 or y.std() == 0:
+        return 0.0
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def _foreign(side: str, texts: list[str]) -> Iterator[Finding]:
+    """Yield the lines whose letters are mostly of a script that this side hardly has."""
+    scripts = [main_script(text) for text in texts]
+    counts = Counter(script for script in scripts if script)
+    own = {script for script, n in counts.items() if n >= _OWN_SHARE * counts.total()}
+    for script in counts.keys() - own:
+        name = script.capitalize()
+        lines = (line for line, found in enumerate(scripts, start=1) if found == script)
+        yield _finding(f"{side} in {name} letters", lines)
+
+
+def main_script(text: str) -> str:
+    """Return the script of most letters, such as `LATIN` or `HANGUL`, or nothing without any."""
+    counts: Counter[str] = Counter()
+    for character, count in Counter(text).items():
+        if script := _script(character):
+            counts[script] += count
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+@cache
+def _script(character: str) -> str:
+    """Return the script of a letter: Unicode begins its name with it."""
+    if not character.isalpha():
+        return ""
+    script = unicodedata.name(character, "").partition(" ")[0].partition("-")[0]
+    return _ONE_SCRIPT.get(script, script)
+
+
+def _copied(pair: Pair) -> bool:
+    source = pair.source.strip()
+    return source == pair.target.strip() and any(map(str.isalpha, source))
+
+
+def _repeated(pairs: Sequence[Pair]) -> Iterator[int]:
+    seen: set[Pair] = set()
+    for line, pair in enumerate(pairs, start=1):
+        if pair in seen:
+            yield line
+        seen.add(pair)
+
+
+def _retranslated(pairs: Sequence[Pair]) -> Iterator[int]:
+    targets: dict[str, set[str]] = {}
+    for line, pair in enumerate(pairs, start=1):
+        known = targets.setdefault(pair.source, set())
+        if known and pair.target not in known:
+            yield line
+        known.add(pair.target)
+
+
+def _finding(problem: str, lines: Iterable[int]) -> Finding:
+    count, first = 0, []
+    for line in lines:
+        count += 1
+        if count <= _EXAMPLES:
+            first.append(line)
+    return Finding(problem, count, tuple(first))

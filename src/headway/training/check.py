@@ -1,0 +1,195 @@
+"""What a run would train on and what it would cost, found out before its first step."""
+
+import math
+import resource
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from headway.bundle import Bundle
+from headway.config.run import RunConfig
+from headway.config.training import TrainingConfig
+from headway.data.batching import collate
+from headway.data.cleaning import CleaningReport
+from headway.data.corpus import Pair
+from headway.data.survey import Finding, overlap, survey
+from headway.data.tokenizer import Tokenizer
+from headway.decoding.translator import resolve_device
+from headway.model.accounting import count_parameters
+from headway.training.optimizer import build_optimizer
+from headway.training.precision import choose_precision
+from headway.training.prepare import (
+    Texts,
+    build_bundle,
+    build_tokenizers,
+    check_metrics,
+    check_positions,
+    encode_texts,
+    read_texts,
+)
+from headway.training.schedule import Schedule
+from headway.training.step import TrainingStep
+from headway.training.stream import BatchStream
+
+_SAMPLE = 12  # batches that are timed
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """How many pieces of a text the vocabulary does not know."""
+
+    unknown: int
+    pieces: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the training steps will take; validation and the scores at the end come on top."""
+
+    seconds: float
+    memory: int
+    """Bytes of the process at their peak: with the text, and the largest batch in work."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """What is known about a run before it begins."""
+
+    findings: dict[str, list[Finding]]
+    """By text: training, validation, test."""
+    cleaning: CleaningReport
+    unknown: dict[str, Unknown]
+    parameters: int
+    vocabulary: int
+    steps: int
+    epochs: float
+    precision: str
+    estimate: Estimate
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "findings": {
+                text: [
+                    {"problem": found.problem, "count": found.count, "lines": list(found.lines)}
+                    for found in findings
+                ]
+                for text, findings in self.findings.items()
+            },
+            "cleaning": self.cleaning.as_dict(),
+            "unknown": {
+                text: {"unknown": count.unknown, "pieces": count.pieces}
+                for text, count in self.unknown.items()
+            },
+            "parameters": self.parameters,
+            "vocabulary": self.vocabulary,
+            "steps": self.steps,
+            "epochs": self.epochs,
+            "precision": self.precision,
+            "estimated_seconds": self.estimate.seconds,
+            "estimated_memory": self.estimate.memory,
+        }
+
+
+def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
+    """Read the text as training would, look at it, and try the model on a few batches.
+
+    Nothing is written. Raises what training would raise before its first step.
+    """
+    place = torch.device(resolve_device(device))
+    check_metrics(config)
+    texts = read_texts(config.data)
+    source, target = build_tokenizers(config.tokenizer, texts.train, config.training.seed)
+    encoded = encode_texts(texts, source, target, config.data)
+    check_positions(config.model, encoded)
+    training = config.training
+    stream = BatchStream(
+        encoded.train,
+        max_tokens=training.batch_tokens,
+        accumulate=training.accumulate,
+        seed=training.seed,
+    )
+    bundle = build_bundle(config, source, target, place)
+    updates = math.ceil(len(stream.epoch(0)) / training.accumulate)
+    precision = choose_precision(training.precision, place)
+    return RunCheck(
+        findings=_findings(texts),
+        cleaning=encoded.report,
+        unknown={
+            name: _unknown(pairs, source, target)
+            for name, pairs in (("training", texts.train), ("validation", texts.valid),
+                                ("test", texts.test))
+            if pairs
+        },
+        parameters=count_parameters(bundle.model),
+        vocabulary=bundle.config.target_vocab_size,
+        steps=training.max_steps,
+        epochs=training.max_steps / updates,
+        precision=precision,
+        estimate=estimate(bundle, stream, training, precision),
+    )  # fmt: skip
+
+
+def estimate(
+    bundle: Bundle, stream: BatchStream, training: TrainingConfig, precision: str
+) -> Estimate:
+    """Train the model on its largest batch and on some others; scale up what that took.
+
+    The model is changed by that.
+    """
+    step = TrainingStep(
+        bundle.model,
+        build_optimizer(bundle.model),
+        Schedule("constant", 1e-6, 1, 1),
+        label_smoothing=training.label_smoothing,
+        clip_norm=training.clip_norm,
+        precision=precision,
+    )
+    batches = stream.epoch(0)
+    largest = max(range(len(batches)), key=lambda index: _area(stream, batches[index]))
+    picked = np.linspace(0, len(batches) - 1, min(_SAMPLE, len(batches))).round().astype(int)
+    seconds = []
+    for index in [largest, largest, *picked]:
+        batch = collate([stream.pairs[row] for row in batches[index]])
+        start = time.perf_counter()
+        step(1, [batch])
+        seconds.append(time.perf_counter() - start)
+    mean = float(np.mean(seconds[2:]))  # the first two prepare kernels and memory
+    return Estimate(mean * training.accumulate * training.max_steps, _peak_memory(bundle))
+
+
+def _area(stream: BatchStream, rows: list[int]) -> int:
+    """Return how many pieces a batch holds with its padding."""
+    return len(rows) * max(max(stream.lengths[row]) + 1 for row in rows)
+
+
+def _peak_memory(bundle: Bundle) -> int:
+    device = next(bundle.model.parameters()).device
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere
+
+
+def _findings(texts: Texts) -> dict[str, list[Finding]]:
+    found = {"training": survey(texts.train)}
+    for name, pairs in (("validation", texts.valid), ("test", texts.test)):
+        if pairs:
+            found[name] = survey(pairs) + overlap(texts.train, pairs)
+    return found
+
+
+def _unknown(pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer) -> Unknown:
+    """Count the pieces of both sides."""
+    sources, targets = zip(*pairs, strict=True)
+    total = unknown = 0
+    for tokenizer, texts in ((source, sources), (target, targets)):
+        for ids in tokenizer.encode_batch(list(texts)):
+            total += len(ids)
+            unknown += tokenizer.unknown_count(ids)
+    return Unknown(unknown, total)

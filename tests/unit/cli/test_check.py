@@ -1,0 +1,89 @@
+"""`headway check` prints what was found, and writes nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+CONFIG = """
+[data]
+directory = "{folder}"
+source = "a.ko"
+target = "a.en"
+valid_source = "v.ko"
+valid_target = "v.en"
+
+[tokenizer]
+kind = "char"
+vocabulary_size = 60
+
+[model]
+preset = "tiny"
+d_model = 8
+num_heads = 2
+d_ff = 12
+
+[training]
+max_steps = 7
+warmup_steps = 2
+batch_tokens = 64
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    texts = {
+        "a.ko": "저는 간다\n너는 온다\n우리는 잔다\n너는 온다\n",
+        "a.en": "I go\nyou come\n\nyou come\n",
+        "v.ko": "저는 간다\n달다\n",
+        "v.en": "I go\nit is sweet\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    path = tmp_path / "config.toml"
+    path.write_text(CONFIG.format(folder=tmp_path), encoding="utf-8")
+    return path
+
+
+def test_the_report_for_people(run, config: Path) -> None:
+    before = sorted(config.parent.iterdir())
+
+    status, printed, err = run("check", config)
+
+    assert status == 0, err
+    lines = printed.splitlines()
+    assert lines[0].startswith("Training text: 0 of ")
+    assert "  empty target: 1 (line 3)" in lines
+    assert "  pair seen before: 1 (line 4)" in lines
+    assert "  in training: 4 pairs read, 3 kept; dropped 1: empty target 1 (line 3)" in lines
+    assert "  pair is in the training text too: 1 (line 1)" in lines
+    assert any(line.startswith("Training: 7 steps, 7.0 epochs, float32") for line in lines)
+    assert "minutes for the steps" in lines[-1]
+    assert sorted(config.parent.iterdir()) == before
+
+
+def test_the_report_for_programs(run, config: Path) -> None:
+    status, printed, err = run("check", config, "--json", "--set", "training.max_steps=9")
+    assert (status, err) == (0, "")
+    report = json.loads(printed)
+    assert report["steps"] == 9
+    assert report["findings"]["training"][0] == {
+        "problem": "empty target",
+        "count": 1,
+        "lines": [3],
+    }
+    assert report["estimated_seconds"] > 0
+
+
+def test_files_on_the_command_line(run, config: Path) -> None:
+    folder = config.parent
+    names = [f"--{key}={folder / name}" for key, name in (
+        ("source", "a.ko"), ("target", "a.en"), ("valid-source", "v.ko"), ("valid-target", "v.en"),
+    )]  # fmt: skip
+    small = ["--set", "tokenizer.kind=char", "--set", "tokenizer.vocabulary_size=60"]
+
+    status, printed, err = run("check", *names, *small, "--preset", "tiny")
+
+    assert status == 0, err
+    assert "empty target: 1 (line 3)" in printed
+    assert run("check", "--source", folder / "a.ko")[0] != 0

@@ -1,0 +1,123 @@
+"""Suspicious pairs are found, named by line, and unsuspicious text has none."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.data.corpus import Pair
+from headway.data.sample import build_sample_corpus
+from headway.data.survey import Finding, main_script, misalignments, overlap, survey
+
+
+def problems(findings: list[Finding]) -> dict[str, tuple[int, ...]]:
+    return {finding.problem: finding.lines for finding in findings}
+
+
+def sentences(count: int, seed: int = 0) -> list[Pair]:
+    """Return pairs of very different lengths, the target about as long as the source."""
+    rng = random.Random(seed)
+    pairs = []
+    for number in range(count):
+        words = rng.randint(2, 30)
+        target = max(1, words + rng.randint(-2, 2))
+        pairs.append(Pair(" ".join(["wort"] * words) + f" {number}", "word " * target))
+    return pairs
+
+
+def test_each_problem_is_found_and_named_by_its_line() -> None:
+    pairs = [
+        Pair("하나", "one"),
+        Pair(" ", "two"),
+        Pair("셋", ""),
+        Pair("copied", "copied "),
+        Pair("하나", "one"),
+        Pair("하나", "a single one"),
+        Pair("123", "123"),  # numbers are the same in every language
+        *[Pair("다섯 여섯", f"five {n}") for n in range(20)],
+    ]
+    found = problems(survey(pairs))
+    assert found["empty source"] == (2,)
+    assert found["empty target"] == (3,)
+    assert found["both sides the same"] == (4,)
+    assert found["pair seen before"] == (5,)
+    assert found["other translation of a source seen before"] == (6, 9, 10, 11, 12)
+    assert found["source in Latin letters"] == (4,)
+    assert len(found) == 6
+
+
+def test_the_built_in_corpus_is_not_suspicious() -> None:
+    corpus = build_sample_corpus()
+    pairs = [Pair(pair.korean, pair.english) for pair in corpus.train]
+    held_out = [Pair(pair.korean, pair.english) for pair in corpus.test_unseen]
+    assert survey(pairs) == []
+    assert overlap(pairs, held_out) == []
+
+
+def test_held_out_text_that_was_trained_on_is_found() -> None:
+    train = [Pair("하나", "one"), Pair("둘", "two")]
+    held_out = [Pair("둘", "two"), Pair("셋", "three"), Pair("하나", "a one")]
+    assert problems(overlap(train, held_out)) == {
+        "pair is in the training text too": (1,),
+        "source is in the training text, with another translation": (3,),
+    }
+
+
+@pytest.mark.parametrize(("missing", "side"), [(1, "target"), (2, "target"), (1, "source")])
+def test_a_missing_line_moves_all_that_follow(missing: int, side: str) -> None:
+    pairs = sentences(1000)
+    sources, targets = (list(texts) for texts in zip(*pairs, strict=True))
+    del (targets if side == "target" else sources)[400 : 400 + missing]
+    moved = [Pair(*both) for both in zip(sources, targets, strict=False)]
+
+    (found,) = misalignments(moved)
+
+    lines = "1 line" if missing == 1 else f"{missing} lines"
+    direction = "early" if side == "target" else "late"
+    assert found.problem == f"targets seem to stand {lines} too {direction} from line 401 to 900"
+    assert found.lines == (401,)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_aligned_text_is_not_called_moved(seed: int) -> None:
+    assert list(misalignments(sentences(1000, seed))) == []
+
+
+def test_lengths_that_mean_nothing_are_not_called_moved() -> None:
+    rng = random.Random(3)
+    pairs = [Pair("a" * rng.randint(1, 90), "b" * rng.randint(1, 90)) for _ in range(5000)]
+    assert list(misalignments(pairs)) == []
+    assert list(misalignments([Pair("aa", "bb")] * 300)) == []
+    assert list(misalignments(sentences(99))) == []
+
+
+@given(st.lists(st.tuples(st.text(max_size=9), st.text(max_size=9)), max_size=12))
+def test_any_text_can_be_surveyed(sides: list[tuple[str, str]]) -> None:
+    pairs = [Pair(*both) for both in sides]
+    for finding in survey(pairs) + overlap(pairs, pairs):
+        assert 1 <= len(finding.lines) <= min(finding.count, 5)
+        assert all(1 <= line <= len(pairs) for line in finding.lines)
+        assert finding.problem in str(finding)
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("나는 a 학생", "HANGUL"),
+        ("Straße", "LATIN"),
+        ("カタカナ", "CJK"),
+        ("日本語", "CJK"),
+        ("Привет", "CYRILLIC"),
+        ("12, 3!", ""),
+        ("", ""),
+    ],
+)
+def test_the_script_of_most_letters_counts(text: str, script: str) -> None:
+    assert main_script(text) == script
+
+
+def test_a_finding_reads_as_a_line() -> None:
+    assert str(Finding("empty source", 1, (7,))) == "empty source: 1 (line 7)"
+    text = "empty source: 1,200 (lines 7, 8, 9, 10, 1,100, …)"
+    assert str(Finding("empty source", 1200, (7, 8, 9, 10, 1100))) == text

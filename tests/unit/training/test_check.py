@@ -1,0 +1,96 @@
+"""What `check` says beforehand is what training then does."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway.bundle import load_bundle
+from headway.config.run import RunConfig
+from headway.errors import ConfigError, DataError
+from headway.model.accounting import count_parameters
+from headway.training import check as check_module
+from headway.training.check import Unknown, check_run
+from headway.training.reporting import Reporter
+from headway.training.run import train
+
+MakeConfig = Callable[..., RunConfig]
+
+
+def test_it_says_what_training_does(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(training={"accumulate": 2})
+
+    found = check_run(config, "cpu")
+
+    result = train(config, tmp_path / "run", device="cpu", reporter=Reporter(quiet=True))
+    bundle = load_bundle(tmp_path / "run")
+    assert found.steps == result.step
+    assert found.parameters == count_parameters(bundle.model)
+    assert found.vocabulary == bundle.config.target_vocab_size
+    assert found.precision == bundle.record["precision"]
+    assert int(found.epochs) in (result.report["epochs"], result.report["epochs"] - 1)
+
+
+def test_it_writes_nothing(make_config: MakeConfig, data_folder: Path) -> None:
+    before = sorted(data_folder.rglob("*"))
+    check_run(make_config(), "cpu")
+    assert sorted(data_folder.rglob("*")) == before
+
+
+def test_text_is_surveyed_and_compared(make_config: MakeConfig, data_folder: Path) -> None:
+    train_source = (data_folder / "train.source").read_text().splitlines()
+    train_target = (data_folder / "train.target").read_text().splitlines()
+    (data_folder / "test.tsv").write_text(f"{train_source[3]}\t{train_target[3]}\nzwölf\tzwei\n")
+
+    found = check_run(make_config(data={"test_source": "test.tsv"}), "cpu")
+
+    assert list(found.findings) == ["training", "validation", "test"]
+    overlapping = [f for f in found.findings["test"] if f.problem.endswith("training text too")]
+    assert [(f.count, f.lines) for f in overlapping] == [(1, (1,))]
+    assert found.unknown["training"].unknown == 0
+    assert found.unknown["test"].unknown > 0
+    assert found.cleaning.total == len(train_source)
+
+
+def test_a_count_of_unknown_pieces_is_of_both_sides() -> None:
+    class Letters:
+        def encode_batch(self, texts: list[str]) -> list[list[int]]:
+            return [[1 if letter == "?" else 9 for letter in text] for text in texts]
+
+        def unknown_count(self, ids: list[int]) -> int:
+            return ids.count(1)
+
+    letters = Letters()
+    pairs = [("ab?", "c"), ("", "??")]
+    assert check_module._unknown(pairs, letters, letters) == Unknown(3, 6)  # type: ignore[arg-type]
+
+
+def test_what_training_refuses_is_refused(make_config: MakeConfig, data_folder: Path) -> None:
+    with pytest.raises(ConfigError, match="best_metric"):
+        check_run(make_config(training={"best_metric": "chrf", "validation_sentences": 0}))
+    (data_folder / "train.target").write_text("one\n")
+    with pytest.raises(DataError, match="same number"):
+        check_run(make_config())
+
+
+def test_time_is_that_of_all_steps_and_memory_that_of_the_largest_batch(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(10_000))
+    monkeypatch.setattr(check_module.time, "perf_counter", lambda: float(next(clock)))
+    tried: list[tuple[int, int]] = []
+    step = check_module.TrainingStep.__call__
+
+    def watched(self: object, number: int, batches: list) -> object:
+        tried.append(tuple(batches[0].target_ids.shape))
+        return step(self, number, batches)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(check_module.TrainingStep, "__call__", watched)
+    config = make_config(training={"accumulate": 3, "max_steps": 40})
+
+    found = check_run(config, "cpu").estimate
+
+    assert found.seconds == 1.0 * 3 * 40
+    assert tried[0] == tried[1]
+    assert tried[0][0] * tried[0][1] == max(rows * width for rows, width in tried)
+    assert 50e6 < found.memory < 100e9
