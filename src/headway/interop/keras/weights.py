@@ -37,8 +37,9 @@ def from_bundle(bundle: Bundle | str | Path) -> keras.Model:
     model = transformer_from_config(origin.config)
     tensors = model_tensors(origin.model)
     for place in _places(origin.config, model):
-        tensor = tensors[place.name].numpy()
-        place.variable.assign(tensor.T if place.transposed else tensor)
+        # A copy: JAX would otherwise look into the memory of the tensor, and learn with it.
+        array = tensors[place.name].numpy().copy()
+        place.variable.assign(array.T if place.transposed else array)
     _ORIGINS[model] = origin
     return model
 

@@ -31,17 +31,22 @@ ops = keras.ops
 
 SOURCE = np.array([[5, 9, 3, 0, 0], [7, 8, 22, 6, 3]], dtype=np.int32)
 TARGET = np.array([[2, 11, 4, 0, 0, 0, 0], [2, 6, 6, 13, 21, 5, 4]], dtype=np.int32)
-WEIGHTS = list[np.ndarray]
+
+
+class Seen(list[Any]):
+    """The weights of every call of equation 1, in order; symbolic ones while a model is built."""
+
+    def arrays(self) -> list[np.ndarray]:
+        return [ops.convert_to_numpy(weights) for weights in self]
 
 
 @pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> WEIGHTS:
-    """Return the list to which every call of equation 1 adds its weights."""
-    weights: WEIGHTS = []
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    weights = Seen()
 
     def watched(*arguments: Any) -> Any:
         result = attention(*arguments)
-        weights.append(ops.convert_to_numpy(result[1]))
+        weights.append(result[1])
         return result
 
     monkeypatch.setitem(MultiHeadAttention.call.__globals__, "attention", watched)
@@ -56,7 +61,7 @@ def logits(model: Any, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.asarray(model.predict_on_batch([source, target]))
 
 
-def test_scores_are_scaled_by_the_width_of_a_head_and_not_of_the_model(seen: WEIGHTS) -> None:
+def test_scores_are_scaled_by_the_width_of_a_head_and_not_of_the_model(seen: Seen) -> None:
     attend = MultiHeadAttention(36, 4)  # sqrt(d_k) = 3, sqrt(d_model) = 6
     x = ops.convert_to_tensor(normal(2, 5, 36))
 
@@ -65,7 +70,7 @@ def test_scores_are_scaled_by_the_width_of_a_head_and_not_of_the_model(seen: WEI
     q, k = (ops.convert_to_numpy(project(x)) for project in (attend.w_q, attend.w_k))
     q, k = (y.reshape(2, 5, 4, 9).transpose(0, 2, 1, 3) for y in (q, k))
     scores = np.exp(q @ k.swapaxes(-1, -2) / 3)
-    np.testing.assert_allclose(seen[0], scores / scores.sum(-1, keepdims=True), rtol=1e-4)
+    np.testing.assert_allclose(seen.arrays()[0], scores / scores.sum(-1, keepdims=True), rtol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
@@ -119,19 +124,20 @@ def test_a_mask_has_one_polarity_everywhere_and_true_is_attend() -> None:
 
 
 def test_the_decoder_hides_future_and_padding_and_cross_attention_the_sources_padding(
-    make_bundle: MakeBundle, seen: WEIGHTS
+    make_bundle: MakeBundle, seen: Seen
 ) -> None:
     model = from_bundle(make_bundle(num_encoder_layers=2, num_decoder_layers=2))
     seen.clear()  # what building the model has seen
 
     model([ops.convert_to_tensor(SOURCE), ops.convert_to_tensor(TARGET)])
 
-    assert len(seen) == 2 + 2 * 2
+    weights = seen.arrays()
+    assert len(weights) == 2 + 2 * 2
     real = (SOURCE != 0)[:, None, None]
     may_see = np.tri(7, dtype=bool) & (TARGET != 0)[:, None]
-    for encoder_self in seen[:2]:
+    for encoder_self in weights[:2]:
         assert ((encoder_self > 0) == real).all()
-    for decoder_self, cross in (seen[2:4], seen[4:]):
+    for decoder_self, cross in (weights[2:4], weights[4:]):
         assert ((decoder_self > 0) == may_see[:, None]).all()
         assert ((cross > 0) == real).all()
 
@@ -158,14 +164,14 @@ def test_dropout_falls_on_every_sub_layer_and_on_embedding_plus_position() -> No
         assert not ops.convert_to_numpy(embedded).any()
 
 
-def test_self_and_cross_attention_have_their_own_weights_and_rows_ask(seen: WEIGHTS) -> None:
+def test_self_and_cross_attention_have_their_own_weights_and_rows_ask(seen: Seen) -> None:
     layer = decoder_layer(d_ff=7, d_model=6, num_heads=3, dropout=0.0)
     x, memory = ops.convert_to_tensor(normal(2, 7, 6)), ops.convert_to_tensor(normal(2, 5, 6))
     seen.clear()
 
     layer([x, memory, look_ahead_mask(TARGET), padding_mask(SOURCE)])
 
-    own, cross = seen
+    own, cross = seen.arrays()
     assert own.shape == (2, 3, 7, 7)  # batch, heads, target asks, target answers
     assert cross.shape == (2, 3, 7, 5)  # batch, heads, target asks, source answers
     assert not np.triu(own, 1).any()

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from headway.bundle import Bundle, load_bundle, save_bundle
 from headway.errors import BundleError, ConfigError
@@ -25,6 +27,22 @@ def test_there_and_back_again(variant: str, make_bundle: MakeBundle, tmp_path: P
     for name in ("model.safetensors", "config.json", "tokenizer.model", "manifest.json"):
         assert (tmp_path / "back" / name).read_bytes() == (tmp_path / "ours" / name).read_bytes()
     assert load_bundle(tmp_path / "back").config == load_bundle(tmp_path / "ours").config
+
+
+def test_neither_model_changes_with_the_other(make_bundle: MakeBundle) -> None:
+    bundle = make_bundle()
+    model = from_bundle(bundle)
+    before = [weights.copy() for weights in model.get_weights()]
+    with torch.no_grad():
+        for parameter in bundle.model.parameters():
+            parameter.add_(1)
+    for one, other in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+    ours = [parameter.clone() for parameter in bundle.model.parameters()]
+    model.set_weights([0 * weights for weights in before])
+    for parameter, other in zip(bundle.model.parameters(), ours, strict=True):
+        assert torch.equal(parameter, other)
 
 
 def test_a_model_that_keras_loaded_needs_a_bundle_to_be_like(
