@@ -46,7 +46,7 @@ lint: install  ## Check style and the directions of imports.
 types: install  ## Check types.
 	$(BIN)/pyright
 
-check: lint types test  ## Everything that CI runs.
+check: lint types test  ## Style, imports, types and tests; CI also runs test-keras.
 
 format: install  ## Format the code.
 	$(BIN)/ruff format src tests
