@@ -153,14 +153,22 @@ class BatchDataset(keras.utils.PyDataset):
         self._prepare(index + 1)
         rows = self._batches[index]
         batch = collate([self.pairs[row] for row in rows], rows)
-        width = max(batch.source_ids.size(1), batch.target_ids.size(1))
-        width += -width % self.multiple
+        width = self._width(index)
         height = max(self.max_tokens // width, len(rows))
+        if index == 0 and self.steps > 1 and width == self._width(1):
+            # TensorFlow takes what the first two batches have in common for what all have.
+            width += self.multiple
         source, target, labels = (
             _filled(ids.numpy(), height, width)
             for ids in (batch.source_ids, batch.target_ids, batch.label_ids)
         )
         return (source, target), labels
+
+    def _width(self, index: int) -> int:
+        """Return how many pieces the longer side of a batch is filled up to."""
+        self._prepare(index + 1)
+        width = 1 + max(max(self.lengths[row]) for row in self._batches[index])  # START or END
+        return width + -width % self.multiple
 
     def _prepare(self, steps: int) -> None:
         """Deal epochs until there are so many batches."""
