@@ -1,0 +1,111 @@
+"""Training takes the same course on every path: the plain equations and what replaces them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from headway.data.batching import Batch, collate
+from headway.data.cleaning import EncodedPair
+from headway.model.attention import scaled_dot_product_attention
+from headway.model.transformer import Transformer
+from headway.training.loss import LossSums, label_smoothed_cross_entropy
+from headway.training.optimizer import build_optimizer
+from headway.training.schedule import Schedule
+from headway.training.step import TrainingStep
+from headway.training.stream import BatchStream
+
+Build = Callable[..., Transformer]
+STEPS = 50
+
+
+def make_pairs(count: int = 60) -> list[EncodedPair]:
+    """Return sequences and the same turned round, so that there is something to learn."""
+    rng = np.random.default_rng(1)
+    sources = [rng.integers(4, 23, rng.integers(1, 12)).tolist() for _ in range(count)]
+    return [EncodedPair(ids, ids[::-1], line) for line, ids in enumerate(sources, start=1)]
+
+
+def train(model: Transformer, precision: str = "float32", steps: int = STEPS) -> list[float]:
+    """Return the loss of each step."""
+    step = TrainingStep(
+        model,
+        build_optimizer(model),
+        Schedule("inverse_sqrt", 0.01, 10, steps),
+        label_smoothing=0.1,
+        clip_norm=1.0,
+        precision=precision,
+    )
+    stream = BatchStream(make_pairs(), max_tokens=120, accumulate=2, seed=1)
+    numbered = zip(range(1, steps + 1), stream.groups(0, 0), strict=False)
+    return [step(number, group.batches).loss for number, group in numbered]
+
+
+def plain_loss(
+    model: Transformer, batch: Batch, label_smoothing: float, precision: str
+) -> LossSums:
+    """Compute all logits at once, and the loss of them as section 5.4 says."""
+    logits = model(batch.source_ids, batch.target_ids)
+    loss, nll = label_smoothed_cross_entropy(
+        logits.flatten(0, 1), batch.label_ids.flatten(), label_smoothing, model.pad_id
+    )
+    return LossSums(loss, nll.detach())
+
+
+def plain_optimizer(model: nn.Module, **settings: Any) -> torch.optim.Adam:
+    """Return Adam as PyTorch's documentation writes it down, one parameter at a time."""
+    return torch.optim.Adam(
+        model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, foreach=False, fused=False
+    )
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the equations in the place of everything that is there for speed."""
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any, dropout: float) -> Any:
+        return scaled_dot_product_attention(q, k, v, mask)[0]
+
+    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda q, k: True)
+    monkeypatch.setattr("headway.model.attention.fused_attention", attend)
+    monkeypatch.setattr("headway.training.step.batch_loss", plain_loss)
+    monkeypatch.setitem(train.__globals__, "build_optimizer", plain_optimizer)
+
+
+@pytest.mark.parametrize("norm_position", ["post", "pre"])
+def test_the_fast_path_has_the_loss_curve_of_the_plain_one(
+    norm_position: str, build: Build, request: pytest.FixtureRequest
+) -> None:
+    fast = train(build(norm_position=norm_position))
+    request.getfixturevalue("plain")
+    plain = train(build(norm_position=norm_position))
+
+    assert fast[-1] < 0.8 * fast[0]
+    np.testing.assert_allclose(fast, plain, rtol=1e-5)
+
+
+def test_the_fused_kernel_has_the_loss_curve_of_the_explicit_equations(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explicit = train(build())
+    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda q, k: True)
+    np.testing.assert_allclose(train(build()), explicit, rtol=1e-5)
+
+
+def test_bfloat16_comes_to_the_same_loss(build: Build) -> None:
+    # bfloat16 has 8 bits: a product is off by 0.4 %, with either sign, so that means are not.
+    held_out = collate(make_pairs(90)[60:])
+
+    def loss_after_training(precision: str) -> float:
+        model = build()
+        train(model, precision, steps=300)
+        with torch.no_grad():
+            sums = plain_loss(model.eval(), held_out, 0.0, "float32")
+        return float(sums.nll) / held_out.num_target_tokens
+
+    assert loss_after_training("bfloat16") == pytest.approx(
+        loss_after_training("float32"), rel=0.01
+    )
