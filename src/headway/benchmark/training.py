@@ -19,10 +19,10 @@ from headway.benchmark.work import (
     training_operations,
 )
 from headway.errors import ConfigError, suggest
-from headway.training.precision import choose_precision
+from headway.training.precision import choose_precision, product_seconds
 
-PRECISIONS = ("float32", "bfloat16")
-# A precision that takes so many times as long as the peer's other one is not measured further.
+# A processor whose products take so many times as long in bfloat16 has no instructions for it; a
+# peer's step would take minutes.
 _HOPELESS = 3.0
 
 
@@ -64,8 +64,8 @@ def compare_training(
     """Measure ours, the peers and the machine's matrix products, in turns.
 
     peers: `marian` (MarianMTModel of transformers) and `torch` (torch.nn.Transformer), each in
-    float32 and in bfloat16. Raises ConfigError for another name, MissingExtraError for a peer
-    that is not installed.
+    float32, and in bfloat16 unless the processor only imitates it. Raises ConfigError for another
+    name, MissingExtraError for a peer that is not installed.
     """
     if size not in SIZES:
         raise ConfigError(f"There is no size '{size}'.", suggest(size, SIZES))
@@ -73,6 +73,9 @@ def compare_training(
         if peer not in PEERS:
             raise ConfigError(f"There is no peer '{peer}'.", suggest(peer, PEERS))
     precision = choose_precision("auto", torch.device("cpu"))
+    product = product_seconds()
+    hopeless = product["bfloat16"] > _HOPELESS * product["float32"]
+    precisions = ("float32",) if hopeless else ("float32", "bfloat16")
     with contextlib.ExitStack() as processes:
 
         def start(prepare: Callable[..., Work], *arguments: object) -> Contestant:
@@ -82,24 +85,17 @@ def compare_training(
             "ours": start(our_step, size, precision),
             "matrix": start(matrix_product, precision),
         }
-        slow: dict[str, float] = {}
         for peer in peers:
-            both = {f"{peer} {name}": start(peer_step, peer, size, name) for name in PRECISIONS}
-            first = {name: contestant.seconds() for name, contestant in both.items()}
-            for name, contestant in both.items():
-                if first[name] > _HOPELESS * min(first.values()):
-                    slow[name] = first[name]
-                    contestant.close()
-                else:
-                    contestants[name] = contestant
-        seconds = take_turns(contestants, rounds) | slow
+            for name in precisions:
+                contestants[f"{peer} {name}"] = start(peer_step, peer, size, name)
+        seconds = take_turns(contestants, rounds)
     rates = {name: SENTENCES * LENGTH / value for name, value in seconds.items()}
     matrix_rate = product_operations() / seconds["matrix"]
     return Comparison(
         size=size,
         precision=precision,
         tokens_per_second=rates["ours"],
-        peers={peer: {name: rates[f"{peer} {name}"] for name in PRECISIONS} for peer in peers},
+        peers={peer: {name: rates[f"{peer} {name}"] for name in precisions} for peer in peers},
         matrix_rate=matrix_rate,
         matrix_rate_fraction=training_operations(size) / seconds["ours"] / matrix_rate,
     )

@@ -91,9 +91,13 @@ def misalignments(pairs: Sequence[Pair]) -> Iterator[Finding]:
     ]
     stretches: list[tuple[int, int, int]] = []  # first window, one past the last, shift
     for start, shift in shifted:
-        if shift and stretches and stretches[-1][1:] == (start, shift):
-            stretches[-1] = (stretches[-1][0], start + _WINDOW, shift)
-        elif shift:
+        if not shift:
+            continue
+        first, end, before = stretches[-1] if stretches else (0, -1, 0)
+        # One window in between that says nothing does not end a stretch.
+        if shift == before and start <= end + _WINDOW:
+            stretches[-1] = (first, start + _WINDOW, shift)
+        else:
             stretches.append((start, start + _WINDOW, shift))
     for start, end, shift in stretches:
         late = "late" if shift > 0 else "early"

@@ -20,17 +20,19 @@ def choose_precision(wanted: str, device: torch.device) -> str:
         return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
     if device.type != "cpu":
         return "float32"
+    seconds = product_seconds()
+    return "bfloat16" if seconds["bfloat16"] * 1.5 < seconds["float32"] else "float32"
+
+
+def product_seconds() -> dict[str, float]:
+    """Return how long this processor takes for one matrix product in either precision."""
     seconds = {torch.float32: [0.0], torch.bfloat16: [0.0]}
     for round_number in range(_ROUNDS + 1):
         for dtype, times in seconds.items():
             times.append(_time_product(dtype))
             if round_number == 0:
                 times.clear()  # the first product of a type also prepares its kernel
-    return (
-        "bfloat16"
-        if min(seconds[torch.bfloat16]) * 1.5 < min(seconds[torch.float32])
-        else ("float32")
-    )
+    return {"float32": min(seconds[torch.float32]), "bfloat16": min(seconds[torch.bfloat16])}
 
 
 def _time_product(dtype: torch.dtype) -> float:

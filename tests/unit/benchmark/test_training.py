@@ -77,14 +77,15 @@ def test_other_names_are_refused() -> None:
         compare_training("tiny", ["marion"])
 
 
-def test_what_is_hopeless_is_not_measured_further_and_the_best_peer_counts(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("imitated", [False, True])
+def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
+    imitated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = {
         ("our_step", "tiny", "float32"): 1.0,
         ("matrix_product", "float32"): 0.5,
         ("peer_step", "marian", "tiny", "float32"): 2.0,
-        ("peer_step", "marian", "tiny", "bfloat16"): 7.0,
+        ("peer_step", "marian", "tiny", "bfloat16"): 3.0,
         ("peer_step", "torch", "tiny", "float32"): 5.0,
         ("peer_step", "torch", "tiny", "bfloat16"): 4.0,
     }
@@ -98,9 +99,6 @@ def test_what_is_hopeless_is_not_measured_further_and_the_best_peer_counts(
             asked.append(" ".join(self.name))
             return times[self.name]
 
-        def close(self) -> None:
-            asked.append("closed " + " ".join(self.name))
-
         def __enter__(self) -> "Timed":
             return self
 
@@ -109,15 +107,16 @@ def test_what_is_hopeless_is_not_measured_further_and_the_best_peer_counts(
 
     monkeypatch.setattr(training, "Contestant", Timed)
     monkeypatch.setattr(training, "choose_precision", lambda wanted, device: "float32")
+    products = {"float32": 1.0, "bfloat16": 3.5 if imitated else 0.5}
+    monkeypatch.setattr(training, "product_seconds", lambda: products)
 
     found = compare_training("tiny", ["marian", "torch"], rounds=2)
 
-    assert asked.count("peer_step marian tiny bfloat16") == 1
-    assert "closed peer_step marian tiny bfloat16" in asked
     assert asked.count("our_step tiny float32") == 2
-    assert asked.count("peer_step torch tiny bfloat16") == 3
+    assert asked.count("peer_step torch tiny bfloat16") == (0 if imitated else 2)
     assert found.tokens_per_second == 128 * 16
-    assert found.peers["marian"] == pytest.approx({"float32": 1024, "bfloat16": 2048 / 7})
+    assert found.peers["marian"]["float32"] == 1024
+    assert found.peers["torch"].get("bfloat16") == (None if imitated else 512)
     assert found.ratio == 2
     assert found.matrix_rate == 2 * 2048**3 / 0.5
     rate = work.training_operations("tiny") / found.matrix_rate

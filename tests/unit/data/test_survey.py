@@ -79,6 +79,14 @@ def test_a_missing_line_moves_all_that_follow(missing: int, side: str) -> None:
     assert found.lines == (401,)
 
 
+def test_a_stretch_goes_on_beyond_lines_that_say_nothing() -> None:
+    pairs = sentences(1000)
+    moved = [Pair(a.source, b.target) for a, b in zip(pairs, pairs[1:], strict=False)]
+    moved[400:500] = [Pair("same", "same length")] * 100
+    (found,) = misalignments(moved)
+    assert found.problem == "targets seem to stand 1 line too early from line 1 to 900"
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_aligned_text_is_not_called_moved(seed: int) -> None:
     assert list(misalignments(sentences(1000, seed))) == []
