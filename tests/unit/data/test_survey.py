@@ -1,5 +1,6 @@
 """Suspicious pairs are found, named by line, and unsuspicious text has none."""
 
+import itertools
 import random
 
 import pytest
@@ -81,7 +82,7 @@ def test_a_missing_line_moves_all_that_follow(missing: int, side: str) -> None:
 
 def test_a_stretch_goes_on_beyond_lines_that_say_nothing() -> None:
     pairs = sentences(1000)
-    moved = [Pair(a.source, b.target) for a, b in zip(pairs, pairs[1:], strict=False)]
+    moved = [Pair(a.source, b.target) for a, b in itertools.pairwise(pairs)]
     moved[400:500] = [Pair("same", "same length")] * 100
     (found,) = misalignments(moved)
     assert found.problem == "targets seem to stand 1 line too early from line 1 to 900"
