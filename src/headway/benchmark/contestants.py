@@ -67,7 +67,7 @@ class Contestant:
         try:
             self._connection.send(times)
             answer = self._connection.recv()
-        except (EOFError, BrokenPipeError) as error:
+        except (EOFError, ConnectionError) as error:
             raise RunError(
                 "A process that was being measured has died.",
                 "If memory ran out, measure a smaller size or fewer peers.",

@@ -69,6 +69,7 @@ def compare_training(
     """
     if size not in SIZES:
         raise ConfigError(f"There is no size '{size}'.", suggest(size, SIZES))
+    peers = list(dict.fromkeys(peers))
     for peer in peers:
         if peer not in PEERS:
             raise ConfigError(f"There is no peer '{peer}'.", suggest(peer, PEERS))

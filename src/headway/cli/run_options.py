@@ -43,12 +43,15 @@ def chosen_settings(
         named["model.preset"] = preset or "tiny"
         training = STARTER_TRAINING.get(preset or "tiny", {})
         named |= {f"training.{key}": value for key, value in training.items()}
-    return [f"{key}={json.dumps(value)}" for key, value in named.items() if value] + [*settings]
+    return [
+        f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in named.items() if value
+    ] + [*settings]
 
 
 def _language(name: str) -> str:
     """Guess the language from a name like `train.ko` or `train.ko.gz`; nothing from `a.txt`."""
-    from headway.data.compression import plain_name
+    from headway.data.compression import compression
 
-    suffix = Path(plain_name(name)).suffix.removeprefix(".")
-    return "" if suffix in ("txt", "tsv", "jsonl", "ndjson", "parquet") else suffix
+    plain = name[: len(name) - len(compression(name))]
+    suffix = Path(plain).suffix.removeprefix(".")
+    return "" if suffix.lower() in ("txt", "tsv", "jsonl", "ndjson", "parquet") else suffix

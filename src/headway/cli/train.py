@@ -59,7 +59,9 @@ def train(
     overrides = chosen_settings(files, preset, settings or [], starter=begins)
     # A continued run has its own configuration, and only what is named here changes it.
     begun = folder / "config.toml" if resume and config is None else None
-    chosen = load_run_config(config or begun, overrides) if not resume or overrides else None
+    chosen = (
+        load_run_config(config or begun, overrides) if config or not resume or overrides else None
+    )
     result = run(chosen, folder, resume=resume, device=device, reporter=Reporter(quiet or as_json))
     if not result.finished:
         typer.echo(_how_to_go_on(result.step, folder), err=True)

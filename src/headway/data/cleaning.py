@@ -125,18 +125,20 @@ def clean(
     *,
     rules: CleaningRules,
     normalize_target: Callable[[str], str] | None = None,
+    lines: Sequence[int] | None = None,
 ) -> tuple[list[EncodedPair], CleaningReport]:
     """Encode the pairs, leave out those that break a rule, and report which and why.
 
     A pair is counted under the first rule that it breaks: empty, identical, over-long, ratio,
     duplicate. Lengths and ratio are measured before anything is cut. With `normalize_target`, the
     targets that it changes visibly (… to ..., ½ to 1/2) are noted: nobody will see them again
-    in a translation.
+    in a translation. lines: where each pair stands in its file, if not one after the other from 1.
     """
+    lines = range(1, len(pairs) + 1) if lines is None else lines
     report = CleaningReport(total=len(pairs))
     kept: list[EncodedPair] = []
     seen: set[Pair] = set()
-    for pair, encoded in _encoded(pairs, encode_source, encode_target):
+    for pair, encoded in _encoded(pairs, lines, encode_source, encode_target):
         if _has_control_character(pair):
             report._add(report.notes, _CONTROL_NOTE, encoded.line)
         if normalize_target and _rewrites(normalize_target, pair.target):
@@ -158,7 +160,7 @@ def clean(
 
 
 def _encoded(
-    pairs: Sequence[Pair], encode_source: Encoder, encode_target: Encoder
+    pairs: Sequence[Pair], lines: Sequence[int], encode_source: Encoder, encode_target: Encoder
 ) -> Iterator[tuple[Pair, EncodedPair]]:
     """Yield each pair beside its piece ids."""
     for start in range(0, len(pairs), _CHUNK):
@@ -166,7 +168,7 @@ def _encoded(
         sources = encode_source([pair.source for pair in chunk])
         targets = encode_target([pair.target for pair in chunk])
         for offset, (pair, *ids) in enumerate(zip(chunk, sources, targets, strict=True)):
-            yield pair, EncodedPair(ids[0], ids[1], start + offset + 1)
+            yield pair, EncodedPair(ids[0], ids[1], lines[start + offset])
 
 
 def _reason_to_drop(

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import sys
@@ -9,12 +10,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from headway.errors import DataError, MissingExtraError
 
 StrPath = str | os.PathLike[str]
 
+_BLOCK = 1 << 18
 # What a file starts with, and how its name should end then.
 _SIGNATURES = {
     b"\x1f\x8b": ".gz",
@@ -39,10 +41,60 @@ def _open_zstandard(path: StrPath) -> IO[bytes]:
     return cast(IO[bytes], zstd.open(path, "rb"))
 
 
+class _Streams(io.RawIOBase):
+    """Decompresses one stream after the other, and refuses anything else that follows.
+
+    Python's own files take bytes that are no further stream for the end, so that the second half
+    of two joined files is lost without a word if its first bytes are damaged.
+    """
+
+    def __init__(self, path: StrPath, decompressor: Callable[[], Any], filler: bytes) -> None:
+        self._file = Path(path).open("rb")  # noqa: SIM115 - closed by close()
+        self._decompressor = decompressor
+        self._filler = filler  # what may stand between streams
+        self._stream = decompressor()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data:
+            if self._stream.eof:
+                rest = self._stream.unused_data.lstrip(self._filler)
+                while not rest and (block := self._file.read(_BLOCK)):
+                    rest = block.lstrip(self._filler)
+                if not rest:
+                    return 0
+                self._stream = self._decompressor()
+                data = self._stream.decompress(rest, len(buffer))
+            elif self._stream.needs_input:
+                block = self._file.read(_BLOCK)
+                if not block:
+                    raise EOFError("it ends before its stream does")
+                data = self._stream.decompress(block, len(buffer))
+            else:
+                data = self._stream.decompress(b"", len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _open_bzip2(path: StrPath) -> IO[bytes]:
+    return io.BufferedReader(_Streams(path, bz2.BZ2Decompressor, b""), _BLOCK)
+
+
+def _open_xz(path: StrPath) -> IO[bytes]:
+    return io.BufferedReader(_Streams(path, lzma.LZMADecompressor, b"\0"), _BLOCK)
+
+
 _OPENERS: dict[str, Callable[[StrPath], object]] = {
     ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
+    ".bz2": _open_bzip2,
+    ".xz": _open_xz,
     ".zst": _open_zstandard,
 }  # all of them read bytes unless told otherwise
 COMPRESSIONS = tuple(_OPENERS)

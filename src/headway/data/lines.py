@@ -35,14 +35,25 @@ def decode_line(line: bytes, *, path: StrPath, number: int) -> str:
         raise DataError(
             f"{path}, line {number}, byte {error.start + 1} of the line (0x{line[error.start]:02x})"
             " is not UTF-8.",
-            _encoding_remedy(line if number == 1 else b""),
+            _encoding_remedy(line),
         ) from None
 
 
-def _encoding_remedy(start: bytes) -> str:
-    """Guess from the first bytes of a file what else it may be."""
-    if ending := signature(start):
+def _encoding_remedy(line: bytes) -> str:
+    """Guess from a line what else the file may be."""
+    if ending := signature(line):
         return f"It looks compressed: let its name end in {ending}."
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "It looks like UTF-16: convert it, for example with `iconv -f UTF-16 -t UTF-8`."
+    if _looks_korean(line):
+        return "It looks like Korean in CP949: convert it with `iconv -f CP949 -t UTF-8`."
     return "Convert the file to UTF-8, for example with `iconv -f CP1252 -t UTF-8`."
+
+
+def _looks_korean(line: bytes) -> bool:
+    """Tell whether the letters beyond ASCII are Hangul when the line is read as CP949."""
+    try:
+        letters = [letter for letter in line.decode("cp949") if ord(letter) > 127]
+    except UnicodeDecodeError:
+        return False
+    return sum("가" <= letter <= "힣" for letter in letters) > len(letters) / 2

@@ -16,9 +16,10 @@ from headway.data.corpus import Pair
 
 _EXAMPLES = 5
 # Japanese mixes them in every sentence.
-_ONE_SCRIPT = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
+_ONE_SCRIPT = {"IDEOGRAPHIC": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
 _OWN_SHARE = 0.1  # a script of so many of a side's lines belongs to it
 _WINDOW = 100  # pairs whose lengths are compared
+_SPREAD = 0.25  # with fewer than seven questions among a hundred lines, chance decides
 _SHIFTS = (-3, -2, -1, 1, 2, 3)
 
 
@@ -41,11 +42,12 @@ class Finding:
 
 def survey(pairs: Sequence[Pair]) -> list[Finding]:
     """Return what is suspicious about these pairs by themselves, the gravest first."""
+    pairs = [_stripped(pair) for pair in pairs]
     numbered = list(enumerate(pairs, start=1))
     found = [
         *misalignments(pairs),
-        _finding("empty source", (n for n, pair in numbered if not pair.source.strip())),
-        _finding("empty target", (n for n, pair in numbered if not pair.target.strip())),
+        _finding("empty source", (n for n, pair in numbered if not pair.source)),
+        _finding("empty target", (n for n, pair in numbered if not pair.target)),
         _finding("both sides the same", (n for n, pair in numbered if _copied(pair))),
         *_foreign("source", [pair.source for pair in pairs]),
         *_foreign("target", [pair.target for pair in pairs]),
@@ -57,7 +59,9 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
 
 def overlap(train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Finding]:
     """Return what held-out text has in common with training text, by lines of the held-out text."""
-    known, sources = set(train), {pair.source.strip() for pair in train}
+    held_out = [_stripped(pair) for pair in held_out]
+    known = {_stripped(pair) for pair in train}
+    sources = {pair.source for pair in known}
     found = [
         _finding(
             "pair is in the training text too",
@@ -68,7 +72,7 @@ def overlap(train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Finding]:
             (
                 line
                 for line, pair in enumerate(held_out, start=1)
-                if pair not in known and pair.source.strip() in sources
+                if pair not in known and pair.source in sources
             ),
         ),
     ]
@@ -78,16 +82,20 @@ def overlap(train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Finding]:
 def misalignments(pairs: Sequence[Pair]) -> Iterator[Finding]:
     """Yield the stretches in which each target seems to belong to a neighbour's source.
 
-    Long sentences have long translations. Where the lengths of a hundred pairs have nothing to
-    do with each other, but do when one side is moved by up to three lines, a line is missing or
-    too many on one side, and all that follow are trained on wrong.
+    Long sentences have long translations, questions are translated by questions, and digits stay.
+    Where one of that does not hold for a hundred pairs, but does when one side is moved by up to
+    three lines, a line is missing or too many on one side, and all that follow are trained on
+    wrong.
     """
     if len(pairs) < _WINDOW:
         return
-    source, target = (np.log1p([len(side) for side in sides]) for sides in zip(*pairs, strict=True))
+    signs = [
+        (sign([pair.source for pair in pairs]), sign([pair.target for pair in pairs]))
+        for sign in (_lengths, _questions, _numbers)
+    ]
     shifted = [
-        (start, _shift(source, target, start))
-        for start in range(0, len(pairs) - _WINDOW + 1, _WINDOW)
+        (start, next(filter(None, (_shift(*both, start) for both in signs)), 0))
+        for start in (*range(0, len(pairs) - _WINDOW, _WINDOW), len(pairs) - _WINDOW)
     ]
     stretches: list[tuple[int, int, int]] = []  # first window, one past the last, shift
     for start, shift in shifted:
@@ -106,6 +114,18 @@ def misalignments(pairs: Sequence[Pair]) -> Iterator[Finding]:
         yield Finding(problem, end - start, (start + 1,))
 
 
+def _lengths(texts: list[str]) -> np.ndarray:
+    return np.log1p([len(text) for text in texts])
+
+
+def _questions(texts: list[str]) -> np.ndarray:
+    return np.array([float("?" in text or "\uff1f" in text) for text in texts])
+
+
+def _numbers(texts: list[str]) -> np.ndarray:
+    return np.array([float(any(map(str.isdigit, text))) for text in texts])
+
+
 def _shift(source: np.ndarray, target: np.ndarray, start: int) -> int:
     """Return by how many lines the targets of a window are late, 0 if they are not."""
     here = _correlation(source, target, start, 0)
@@ -119,7 +139,7 @@ def _correlation(source: np.ndarray, target: np.ndarray, start: int, shift: int)
     first = max(start, -shift)
     last = min(start + _WINDOW, len(source), len(source) - shift)
     x, y = source[first:last], target[first + shift : last + shift]
-    if last - first < _WINDOW // 2 or x.std() == 0 or y.std() == 0:
+    if last - first < _WINDOW // 2 or min(x.std(), y.std()) < _SPREAD:
         return 0.0
     return float(np.corrcoef(x, y)[0, 1])
 
@@ -129,7 +149,9 @@ def _foreign(side: str, texts: list[str]) -> Iterator[Finding]:
     scripts = [main_script(text) for text in texts]
     counts = Counter(script for script in scripts if script)
     own = {script for script, n in counts.items() if n >= _OWN_SHARE * counts.total()}
-    for script in counts.keys() - own:
+    for script, _ in counts.most_common():
+        if script in own:
+            continue
         name = script.capitalize()
         lines = (line for line, found in enumerate(scripts, start=1) if found == script)
         yield _finding(f"{side} in {name} letters", lines)
@@ -149,13 +171,18 @@ def _script(character: str) -> str:
     """Return the script of a letter: Unicode begins its name with it."""
     if not character.isalpha():
         return ""
-    script = unicodedata.name(character, "").partition(" ")[0].partition("-")[0]
+    plain = unicodedata.normalize("NFKC", character)[0]  # full-width A is A
+    script = unicodedata.name(plain, "").partition(" ")[0].partition("-")[0]
     return _ONE_SCRIPT.get(script, script)
 
 
+def _stripped(pair: Pair) -> Pair:
+    """Return the pair as cleaning sees it."""
+    return Pair(pair.source.strip(), pair.target.strip())
+
+
 def _copied(pair: Pair) -> bool:
-    source = pair.source.strip()
-    return source == pair.target.strip() and any(map(str.isalpha, source))
+    return pair.source == pair.target and any(map(str.isalpha, pair.source))
 
 
 def _repeated(pairs: Sequence[Pair]) -> Iterator[int]:

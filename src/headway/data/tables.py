@@ -39,7 +39,7 @@ def jsonl_pairs(path: StrPath, source_field: str, target_field: str) -> Iterator
     for number, line in enumerate(read_lines(path), start=1):
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(
                 f"{path}, line {number}, is not JSON: {error}.",
                 "Write one JSON object a line, and nothing else.",
@@ -109,13 +109,19 @@ def _field(row: Any, name: str, where: str) -> str:
             f"'{name}', which is no text.",
             "Give text, an empty one if there is none, or name another field.",
         )
+    if not value.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise DataError(
+            f"{where} has half a character (a lone surrogate) in field '{name}'.",
+            "Write the text again; UTF-8 cannot hold it.",
+        )
     return value
 
 
 def _no_field(where: str, name: str, known: Any) -> DataError:
     names = list(known) if isinstance(known, dict | list) else []
-    hint = suggest(name.rpartition(".")[2], names) if names else "Name the fields in [data]."
-    return DataError(f"{where} has no field '{name}'.", hint)
+    hint = suggest(name.rpartition(".")[2], names) if names else ""
+    setting = "Name it with data.source_field or data.target_field."
+    return DataError(f"{where} has no field '{name}'.", f"{hint} {setting}".strip())
 
 
 def _count(number: int, noun: str) -> str:

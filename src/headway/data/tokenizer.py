@@ -275,13 +275,13 @@ def _explain(message: str, *, kind: str, vocabulary_size: int) -> Exception:
         return ConfigError(
             f"vocabulary_size is {vocabulary_size}, but this text gives a {kind} tokenizer at most "
             f"{too_high[1]} pieces.",
-            f"Set it to {too_high[1]} or less, or train on more text.",
+            f"Set tokenizer.vocabulary_size to {too_high[1]} or less, or train on more text.",
         )
     if too_low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return ConfigError(
             f"vocabulary_size is {vocabulary_size}, but the characters of this text and the "
             f"special pieces alone need {too_low[1]}.",
-            f"Set it to {too_low[1]} or more, or lower character_coverage.",
+            f"Set tokenizer.vocabulary_size to {too_low[1]} or more, or lower character_coverage.",
         )
     if "sentences_.empty()" in message or "all_chars_count" in message:
         return DataError(

@@ -1,5 +1,6 @@
 """What a run would train on and what it would cost, found out before its first step."""
 
+import dataclasses
 import math
 import resource
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import torch
 
 from headway.bundle import Bundle
+from headway.config.data import DataConfig
 from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate
@@ -30,6 +32,7 @@ from headway.training.prepare import (
     check_metrics,
     check_positions,
     encode_texts,
+    read_split,
     read_texts,
 )
 from headway.training.schedule import Schedule
@@ -37,6 +40,7 @@ from headway.training.step import TrainingStep
 from headway.training.stream import BatchStream
 
 _SAMPLE = 12  # batches that are timed
+_CHUNK = 10_000  # lines encoded at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,8 @@ class RunCheck:
 def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
     """Read the text as training would, look at it, and try the model on a few batches.
 
-    Nothing is written. Raises what training would raise before its first step.
+    Nothing is written. Raises what training would raise about text and configuration. Training may
+    end earlier than estimated, if patience ends it.
     """
     place = torch.device(resolve_device(device))
     check_metrics(config)
@@ -116,9 +121,10 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
     )
     bundle = build_bundle(config, source, target, place)
     updates = math.ceil(len(stream.epoch(0)) / training.accumulate)
+    steps = min(training.max_steps, (training.max_epochs or math.inf) * updates)
     precision = choose_precision(training.precision, place)
     return RunCheck(
-        findings=_findings(texts),
+        findings=_findings(config.data, texts),
         cleaning=encoded.report,
         unknown={
             name: _unknown(pairs, source, target)
@@ -128,15 +134,15 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
         },
         parameters=count_parameters(bundle.model),
         vocabulary=bundle.config.target_vocab_size,
-        steps=training.max_steps,
-        epochs=training.max_steps / updates,
+        steps=int(steps),
+        epochs=steps / updates,
         precision=precision,
-        estimate=estimate(bundle, stream, training, precision),
+        estimate=estimate(bundle, stream, training, precision, int(steps)),
     )  # fmt: skip
 
 
 def estimate(
-    bundle: Bundle, stream: BatchStream, training: TrainingConfig, precision: str
+    bundle: Bundle, stream: BatchStream, training: TrainingConfig, precision: str, steps: int
 ) -> Estimate:
     """Train the model on its largest batch and on some others; scale up what that took.
 
@@ -160,7 +166,7 @@ def estimate(
         step(1, [batch])
         seconds.append(time.perf_counter() - start)
     mean = float(np.mean(seconds[2:]))  # the first two prepare kernels and memory
-    return Estimate(mean * training.accumulate * training.max_steps, _peak_memory(bundle))
+    return Estimate(mean * training.accumulate * steps, _peak_memory(bundle))
 
 
 def _area(stream: BatchStream, rows: list[int]) -> int:
@@ -176,8 +182,13 @@ def _peak_memory(bundle: Bundle) -> int:
     return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere
 
 
-def _findings(texts: Texts) -> dict[str, list[Finding]]:
-    found = {"training": survey(texts.train)}
+def _findings(data: DataConfig, texts: Texts) -> dict[str, list[Finding]]:
+    if texts.train_lines is not None:
+        # The file as it is, with what is held out of it, so that lines are those of the file.
+        found = {"training": survey(read_split(data, data.source, data.target))}
+        texts = dataclasses.replace(texts, valid=[])
+    else:
+        found = {"training": survey(texts.train)}
     for name, pairs in (("validation", texts.valid), ("test", texts.test)):
         if pairs:
             found[name] = survey(pairs) + overlap(texts.train, pairs)
@@ -189,7 +200,8 @@ def _unknown(pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer) -> Unk
     sources, targets = zip(*pairs, strict=True)
     total = unknown = 0
     for tokenizer, texts in ((source, sources), (target, targets)):
-        for ids in tokenizer.encode_batch(list(texts)):
-            total += len(ids)
-            unknown += tokenizer.unknown_count(ids)
+        for start in range(0, len(texts), _CHUNK):
+            for ids in tokenizer.encode_batch(list(texts[start : start + _CHUNK])):
+                total += len(ids)
+                unknown += tokenizer.unknown_count(ids)
     return Unknown(unknown, total)

@@ -1,6 +1,7 @@
 """From files and a configuration to what a trainer needs: text, tokenizers, batches, model."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,10 @@ class Texts:
     test: list[Pair]
     checksum: str
     """SHA-256 of the training and validation files."""
+    train_lines: Sequence[int] | None = None
+    """Where each training pair stands in its file, if some of them are held out."""
+    valid_lines: Sequence[int] | None = None
+    """Where each validation pair stands in the training file, if it is held out from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +61,26 @@ def read_texts(data: DataConfig) -> Texts:
         )
     folder = Path(data.directory)
     files = [data.source, data.target, data.valid_source, data.valid_target]
-    train = _read(data, data.source, data.target)
+    train = read_split(data, data.source, data.target)
+    train_lines = valid_lines = None
     if data.valid_source:
-        valid = _read(data, data.valid_source, data.valid_target)
+        valid = read_split(data, data.valid_source, data.valid_target)
     else:
-        train, valid = _hold_out(train, data.hold_out)
+        pairs = train
+        train_lines, valid_lines = _hold_out(pairs, data.hold_out)
+        train, valid = ([pairs[line - 1] for line in part] for part in (train_lines, valid_lines))
     return Texts(
         train=train,
         valid=valid,
-        test=_read(data, data.test_source, data.test_target) if data.test_source else [],
+        train_lines=train_lines,
+        valid_lines=valid_lines,
+        test=read_split(data, data.test_source, data.test_target) if data.test_source else [],
         checksum=fingerprint([folder / name for name in files if name]),
     )
 
 
-def _read(data: DataConfig, source: str, target: str) -> list[Pair]:
+def read_split(data: DataConfig, source: str, target: str) -> list[Pair]:
+    """Read the pairs of two files, or of one with both sides, in the direction of the run."""
     folder = Path(data.directory)
     pairs = read_pairs(
         folder / source,
@@ -82,15 +93,17 @@ def _read(data: DataConfig, source: str, target: str) -> list[Pair]:
     return [Pair(pair.target, pair.source) for pair in pairs] if data.reverse else pairs
 
 
-def _hold_out(pairs: list[Pair], count: int) -> tuple[list[Pair], list[Pair]]:
-    """Take `count` pairs away for validation, and with them every equal pair.
+def _hold_out(pairs: list[Pair], count: int) -> tuple[list[int], list[int]]:
+    """Choose `count` lines for validation; return those left for training, and the chosen.
+
+    Pairs equal to a chosen one are in neither.
 
     Which ones depends on the number of pairs alone, so that runs with other seeds compare.
     """
     chosen = np.random.default_rng(0).permutation(len(pairs))[:count]
-    valid = [pairs[index] for index in sorted(chosen)]
-    taken = set(valid)
-    train = [pair for pair in pairs if pair not in taken]
+    valid = [int(index) + 1 for index in sorted(chosen)]
+    taken = {pairs[line - 1] for line in valid}
+    train = [line for line, pair in enumerate(pairs, start=1) if pair not in taken]
     if not train:
         raise ConfigError(
             f"data.hold_out is {count}, but there are {len(pairs)} training pairs.",
@@ -154,12 +167,14 @@ def encode_texts(
         target.encode_batch,
         rules=rules,
         normalize_target=target.normalize,
+        lines=texts.train_lines,
     )
     valid, valid_report = clean(
         texts.valid,
         source.encode_batch,
         target.encode_batch,
         rules=CleaningRules(max_pieces=data.max_pieces, over_long="cut"),
+        lines=texts.valid_lines,
     )
     return EncodedTexts(train, valid, report, valid_report)
 

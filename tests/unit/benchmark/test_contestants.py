@@ -46,6 +46,11 @@ def test_an_error_of_the_process_arrives() -> None:
         Contestant(without_its_extra)
 
 
-def test_a_process_that_dies_is_noticed() -> None:
+def killed_while_preparing() -> Callable[[], object]:
+    os._exit(9)
+
+
+@pytest.mark.parametrize("prepare", [killed, killed_while_preparing])
+def test_a_process_that_dies_is_noticed(prepare: Callable[..., Callable[[], object]]) -> None:
     with pytest.raises(RunError, match="has died"):
-        Contestant(killed)
+        Contestant(prepare)

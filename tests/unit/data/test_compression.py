@@ -73,6 +73,22 @@ def test_files_that_were_joined_are_read_to_the_end(tmp_path: Path, ending: str)
     assert list(read_lines(path)) == ["one", "two"]
 
 
+@pytest.mark.parametrize("ending", ENDINGS[1:])
+def test_what_follows_a_stream_and_is_none_is_refused(tmp_path: Path, ending: str) -> None:
+    second = bytearray(compress(TEXT, ending))
+    second[:2] = b"??"
+    path = tmp_path / f"a.txt{ending}"
+    path.write_bytes(compress(TEXT, ending) + second)
+    with pytest.raises(DataError, match="is not a whole"):
+        list(read_lines(path))
+
+
+def test_xz_may_be_filled_up_with_zeros(tmp_path: Path) -> None:
+    path = tmp_path / "a.xz"
+    path.write_bytes(compress(b"one\n", ".xz") + bytes(8) + compress(b"two\n", ".xz") + bytes(4))
+    assert list(read_lines(path)) == ["one", "two"]
+
+
 def test_without_zstandard_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

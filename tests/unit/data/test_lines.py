@@ -54,6 +54,16 @@ def test_a_byte_that_is_not_utf8_is_named_by_file_line_and_place(tmp_path: Path)
     assert "UTF-8" in info.value.remedy
 
 
+def test_korean_in_cp949_is_recognized_and_german_is_not_taken_for_it(tmp_path: Path) -> None:
+    for text, encoding, remedy in (
+        ("안녕하세요, 저는 학생입니다.", "cp949", "CP949"),
+        ("Äpfel können schön süß sein", "cp1252", "CP1252"),
+    ):
+        with pytest.raises(DataError) as info:
+            list(read_lines(write(tmp_path / "a.txt", text.encode(encoding))))
+        assert f"-f {remedy} " in info.value.remedy
+
+
 def test_utf16_is_recognized(tmp_path: Path) -> None:
     with pytest.raises(DataError) as info:
         list(read_lines(write(tmp_path / "a.txt", "hello".encode("utf-16"))))

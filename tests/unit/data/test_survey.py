@@ -76,8 +76,35 @@ def test_a_missing_line_moves_all_that_follow(missing: int, side: str) -> None:
 
     lines = "1 line" if missing == 1 else f"{missing} lines"
     direction = "early" if side == "target" else "late"
-    assert found.problem == f"targets seem to stand {lines} too {direction} from line 401 to 900"
+    assert (
+        found.problem
+        == f"targets seem to stand {lines} too {direction} from line 401 to {1000 - missing}"
+    )
     assert found.lines == (401,)
+
+
+def test_questions_show_what_lengths_do_not_in_text_sorted_by_length() -> None:
+    rng = random.Random(1)
+    marks = [rng.choice("?.") for _ in range(800)]
+    pairs = [Pair("a" * (n // 8) + m, "b" * (n // 8) + m) for n, m in enumerate(marks)]
+    assert list(misalignments(pairs)) == []
+    moved = [Pair(a.source, b.target) for a, b in itertools.pairwise(pairs)]
+    (found,) = misalignments(moved)
+    assert found.problem == "targets seem to stand 1 line too early from line 1 to 799"
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_spaces_around_a_sentence_do_not_hide_a_leak(side: int) -> None:
+    pair = ["one", "eins"]
+    spaced = [text + " \r" if index == side else text for index, text in enumerate(pair)]
+    (found,) = overlap([Pair(*pair)], [Pair(*spaced)])
+    assert found.problem == "pair is in the training text too"
+
+
+def test_the_most_frequent_foreign_script_comes_first() -> None:
+    pairs = [Pair("하나", "one")] * 60 + [Pair("Привет", "hello")] * 2 + [Pair("ＡＢＣ", "abc")] * 3
+    found = [finding.problem for finding in survey(pairs) if "letters" in finding.problem]
+    assert found == ["source in Latin letters", "source in Cyrillic letters"]
 
 
 def test_a_stretch_goes_on_beyond_lines_that_say_nothing() -> None:
@@ -85,7 +112,7 @@ def test_a_stretch_goes_on_beyond_lines_that_say_nothing() -> None:
     moved = [Pair(a.source, b.target) for a, b in itertools.pairwise(pairs)]
     moved[400:500] = [Pair("same", "same length")] * 100
     (found,) = misalignments(moved)
-    assert found.problem == "targets seem to stand 1 line too early from line 1 to 900"
+    assert found.problem == "targets seem to stand 1 line too early from line 1 to 999"
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -64,6 +64,8 @@ def test_json_lines_have_fields_and_fields_in_fields(
         ("{", "line 2, is not JSON"),
         ("3", "line 2, has no field 'source'"),
         ('{"sorce": "a", "target": "b"}', "line 2, has no field 'source'. Did you mean 'sorce'"),
+        ('{"source": "a\\ud83d", "target": "b"}', "line 2, has half a character"),
+        ("[" * 100_000, "line 2, is not JSON"),
         ('{"source": null, "target": "b"}', "line 2, has null in field 'source', which is no text"),
         ('{"source": "a", "target": ["b"]}', r'line 2, has \["b"\] in field \'target\''),
     ],

@@ -11,6 +11,7 @@ from headway.errors import ConfigError, DataError
 from headway.model.accounting import count_parameters
 from headway.training import check as check_module
 from headway.training.check import Unknown, check_run
+from headway.training.prepare import read_texts
 from headway.training.reporting import Reporter
 from headway.training.run import train
 
@@ -29,6 +30,36 @@ def test_it_says_what_training_does(make_config: MakeConfig, tmp_path: Path) -> 
     assert found.vocabulary == bundle.config.target_vocab_size
     assert found.precision == bundle.record["precision"]
     assert int(found.epochs) in (result.report["epochs"], result.report["epochs"] - 1)
+
+
+def test_epochs_may_end_it_earlier(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(training={"max_epochs": 2, "max_steps": 1000, "accumulate": 2})
+    found = check_run(config, "cpu")
+    result = train(config, tmp_path / "run", device="cpu", reporter=Reporter(quiet=True))
+    assert (found.steps, found.epochs) == (result.step, 2.0)
+
+
+def test_lines_are_those_of_the_file_also_when_some_are_held_out(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    path = data_folder / "train.target"
+    lines = path.read_text().splitlines()
+    lines[17] = lines[29] = ""
+    path.write_text("\n".join([*lines, ""]))
+    names = {"valid_source": "", "valid_target": "", "hold_out": 9}
+
+    found = check_run(make_config(data=names), "cpu")
+
+    (empty,) = [f for f in found.findings["training"] if f.problem == "empty target"]
+    assert empty.lines == (18, 30)
+    assert "validation" not in found.findings
+    dropped = found.cleaning.examples.get("empty target", [])
+    assert set(dropped) <= {18, 30}
+    texts = read_texts(make_config(data=names).data)
+    assert texts.train_lines is not None
+    assert texts.valid_lines is not None
+    for pairs, numbers in ((texts.train, texts.train_lines), (texts.valid, texts.valid_lines)):
+        assert [pair.target for pair in pairs] == [lines[number - 1] for number in numbers]
 
 
 def test_it_writes_nothing(make_config: MakeConfig, data_folder: Path) -> None:

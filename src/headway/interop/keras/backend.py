@@ -19,4 +19,10 @@ except ImportError as error:
         "torch always is.",
     ) from error
 
+except ValueError as error:
+    raise MissingExtraError(
+        f"Keras has no back end of this name: {error}.",
+        "Set KERAS_BACKEND to tensorflow, jax or torch.",
+    ) from error
+
 __all__ = ["keras"]

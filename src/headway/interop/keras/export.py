@@ -4,17 +4,14 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import torch
-
-from headway.bundle import Bundle, load_bundle, partial_path, tokenizer_files
+from headway.bundle import load_bundle, partial_path, tokenizer_files
 from headway.errors import BundleError
 from headway.interop.keras.backend import keras
+from headway.interop.keras.parity import largest_difference
 from headway.interop.keras.weights import from_bundle
 
 # float32 rounds in another order in every framework; 1e-5 is usual for logits of order 10.
 TOLERANCE = 1e-4
-_LENGTHS = ((1, 1), (5, 3), (17, 22), (40, 31))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ def export(source: str | Path, folder: str | Path) -> Export:
     try:
         fresh.mkdir(parents=True)
         from_bundle(bundle).save(fresh / "model.keras")
-        difference = _largest_difference(bundle, keras.saving.load_model(fresh / "model.keras"))
+        difference = largest_difference(bundle, keras.saving.load_model(fresh / "model.keras"))
         if not difference <= TOLERANCE:
             raise BundleError(
                 f"The Keras model's logits differ from ours by {difference:.2g}, more than "
@@ -60,21 +57,3 @@ def export(source: str | Path, folder: str | Path) -> Export:
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return Export(target, difference)
-
-
-def _largest_difference(bundle: Bundle, model: keras.Model) -> float:
-    """Compare logits at real target positions."""
-    config = bundle.config
-    rng = np.random.default_rng(0)
-    source = np.full((len(_LENGTHS), max(s for s, _ in _LENGTHS)), config.pad_id, dtype=np.int32)
-    target = np.full((len(_LENGTHS), max(t for _, t in _LENGTHS)), config.pad_id, dtype=np.int32)
-    for row, (source_length, target_length) in enumerate(_LENGTHS):
-        source[row, :source_length] = rng.integers(0, config.source_vocab_size, source_length)
-        target[row, :target_length] = rng.integers(0, config.target_vocab_size, target_length)
-    source[:, 0] = target[:, 0] = (config.pad_id + 1) % min(
-        config.source_vocab_size, config.target_vocab_size
-    )
-    with torch.inference_mode():
-        ours = bundle.model(torch.from_numpy(source), torch.from_numpy(target)).numpy()
-    theirs = np.asarray(model.predict_on_batch([source, target]))
-    return float(abs(ours - theirs)[target != config.pad_id].max())

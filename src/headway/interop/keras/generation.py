@@ -30,7 +30,8 @@ def greedy_decode(
         )
     chosen: list[list[int]] = [[] for _ in source]
     running = list(range(len(source)))
-    prefix = np.full((len(source), _FRAME), PAD_ID, dtype=np.int32)
+    longest = max(max_lengths, default=0) + 1  # START, then as many pieces
+    prefix = np.full((len(source), min(_FRAME, longest)), PAD_ID, dtype=np.int32)
     prefix[:, 0] = START_ID
     step = 0
     while running:
@@ -41,7 +42,10 @@ def greedy_decode(
         for row in running:
             chosen[row].append(int(best[row]))
         step += 1
+        if not running:
+            break
         if step == prefix.shape[1]:
-            prefix = np.pad(prefix, ((0, 0), (0, step)), constant_values=PAD_ID)
+            more = min(step, longest - step)
+            prefix = np.pad(prefix, ((0, 0), (0, more)), constant_values=PAD_ID)
         prefix[running, step] = best[running]
     return chosen

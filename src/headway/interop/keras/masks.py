@@ -57,6 +57,8 @@ def check_mask(mask: Any, queries: Any, keys: Any) -> None:
 
     queries, keys: the two lengths; while a model is built they may be no numbers yet.
     """
+    if not hasattr(mask, "dtype"):
+        mask = keras.ops.convert_to_tensor(mask)
     dtype = keras.backend.standardize_dtype(mask.dtype)
     if dtype != "bool":
         raise ConfigError(
@@ -64,7 +66,7 @@ def check_mask(mask: Any, queries: Any, keys: Any) -> None:
             "Convert it: `mask == 1` where 1 meant attend, `mask == 0` where it meant hide.",
         )
     for axis, wanted in ((-2, queries), (-1, keys)):
-        size = mask.shape[axis]
+        size = mask.shape[axis] if len(mask.shape) >= -axis else 1
         known = isinstance(size, int) and isinstance(wanted, int)
         if known and size not in (1, wanted):
             raise ConfigError(

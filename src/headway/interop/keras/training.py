@@ -131,9 +131,12 @@ class BatchDataset(keras.utils.PyDataset):
     ) -> None:
         """Prepare so many steps, or all pairs once.
 
-        multiple: both lengths are filled up to a multiple of it, if max_tokens allows.
+        multiple: both lengths are filled up to a multiple of it, which may take a batch a little
+        beyond max_tokens.
         """
         super().__init__()
+        if not pairs:
+            raise ConfigError("There are no pairs to train on.", "Give at least one.")
         self.pairs = pairs
         self.lengths = [(len(pair.source_ids), len(pair.target_ids)) for pair in pairs]
         self.max_tokens = max_tokens
@@ -181,6 +184,11 @@ class BatchDataset(keras.utils.PyDataset):
 
 def compile_model(model: keras.Model, training: TrainingConfig, config: ModelConfig) -> None:
     """Compile with the optimizer, the schedule and the loss of a recipe."""
+    if training.accumulate > 1:
+        raise ConfigError(
+            f"training.accumulate is {training.accumulate}, which fit does not do as our trainer.",
+            "Set it to 1, with a larger batch_tokens if memory allows.",
+        )
     peak = training.learning_rate or (config.d_model * training.warmup_steps) ** -0.5
     optimizer = keras.optimizers.AdamW(
         RecipeSchedule(training.schedule, peak, training.warmup_steps, training.max_steps),

@@ -13,9 +13,12 @@ from headway.bundle import Bundle, load_bundle, model_tensors, save_bundle, set_
 from headway.config.model import ModelConfig
 from headway.errors import BundleError, ConfigError
 from headway.interop.keras.backend import keras
+from headway.interop.keras.parity import largest_difference
 from headway.interop.keras.transformer import transformer_from_config
 from headway.model.transformer import Transformer
 
+# Rounding makes a hundred-thousandth; other heads or another activation make a tenth and more.
+_OTHER_MODEL = 0.01
 # What a Keras model has no place for: tokenizers, languages, card.
 _ORIGINS: weakref.WeakKeyDictionary[Any, Bundle] = weakref.WeakKeyDictionary()
 
@@ -50,7 +53,8 @@ def to_bundle(
     """Write the weights of a Keras model as a bundle.
 
     like: a bundle of the same configuration, for tokenizers and languages; a model from
-    `from_bundle` remembers its own. Raises BundleError where the sizes differ.
+    `from_bundle` remembers its own. Raises BundleError, and writes nothing, where the configuration
+    differs in sizes or in what it computes.
     """
     origin = load_bundle(like) if isinstance(like, str | Path) else like or _ORIGINS.get(model)
     if origin is None:
@@ -59,12 +63,33 @@ def to_bundle(
             "Name a bundle of the same configuration: to_bundle(model, path, like=BUNDLE).",
         )
     tensors: dict[str, Tensor] = {}
-    for place in _places(origin.config, model):
+    places = list(_places(origin.config, model))
+    _check_complete(model, places)
+    for place in places:
         array = keras.ops.convert_to_numpy(place.variable)
         tensors[place.name] = torch.from_numpy((array.T if place.transposed else array).copy())
     fresh = Transformer.from_config(origin.config)
     set_model_tensors(fresh, tensors)
-    save_bundle(path, dataclasses.replace(origin, model=fresh.eval()))
+    bundle = dataclasses.replace(origin, model=fresh.eval())
+    difference = largest_difference(bundle, model)
+    if not difference <= _OTHER_MODEL:
+        raise BundleError(
+            f"With these weights the bundle computes something else: logits differ by "
+            f"{difference:.2g}.",
+            "Name a bundle of the same configuration: heads, activation and norms count too.",
+        )
+    save_bundle(path, bundle)
+
+
+def _check_complete(model: keras.Model, places: list[_Place]) -> None:
+    """Refuse a model that has weights for which the configuration has no place."""
+    placed = {id(place.variable) for place in places}
+    left = [variable.path for variable in model.weights if id(variable) not in placed]
+    if left:
+        raise BundleError(
+            f"The Keras model has weights that the configuration does not know: {left[0]}.",
+            "Name a bundle of the same configuration.",
+        )
 
 
 def _places(config: ModelConfig, model: keras.Model) -> Iterator[_Place]:

@@ -20,6 +20,7 @@ except MissingExtraError as error:
     ("missing", "backend", "message"),
     [
         ("keras", "torch", "Keras is not installed. Install it with: pip install 'headway[keras]'"),
+        ("none", "pytorch", "Keras has no back end of this name: Unable to import backend : py"),
         ("jax", "jax", "Keras has no back end: jax is not installed. Install it, or set KERAS_BAC"),
     ],
 )

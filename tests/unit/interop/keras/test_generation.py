@@ -41,6 +41,12 @@ def test_it_is_our_greedy_search(seed: int, make_bundle: MakeBundle) -> None:
     assert max(map(len, found)) > 16
 
 
+def test_the_frame_stays_within_the_table_of_positions(make_bundle: MakeBundle) -> None:
+    model = from_bundle(make_bundle(1, max_positions=21))
+    found = greedy_decode(model, sources(1), [20] * 6)
+    assert max(map(len, found)) == 20
+
+
 def test_each_row_needs_its_limit(make_bundle: MakeBundle) -> None:
     with pytest.raises(ConfigError, match=r"shape \(6, 7\), and there are 2 max_lengths"):
         greedy_decode(from_bundle(make_bundle()), sources(0), [1, 2])

@@ -167,6 +167,14 @@ def test_fit_takes_batches_of_any_width_after_two_alike(make_bundle: MakeBundle)
     assert np.isfinite(history.history["loss"]).all()
 
 
+def test_what_fit_does_not_do_is_refused(make_bundle: MakeBundle) -> None:
+    bundle = make_bundle()
+    with pytest.raises(ConfigError, match="accumulate is 4"):
+        compile_model(from_bundle(bundle), TrainingConfig(accumulate=4), bundle.config)
+    with pytest.raises(ConfigError, match="no pairs"):
+        BatchDataset([], max_tokens=9)
+
+
 def test_a_row_of_padding_alone_leaves_the_weights_finite(make_bundle: MakeBundle) -> None:
     model = from_bundle(make_bundle(dropout=0.1))
     compile_model(model, TrainingConfig(warmup_steps=2), make_bundle().config)

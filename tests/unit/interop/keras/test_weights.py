@@ -60,6 +60,27 @@ def test_a_model_that_keras_loaded_needs_a_bundle_to_be_like(
     assert (tmp_path / "back" / name).read_bytes() == (tmp_path / "ours" / name).read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("model", "like", "message"),
+    [
+        ({"num_decoder_layers": 3}, {"num_decoder_layers": 2}, "decoder_layer_2"),
+        ({"norm_position": "pre"}, {}, "does not know: encoder_norm"),
+        ({"num_heads": 2}, {"num_heads": 4}, "computes something else"),
+        ({"activation": "gelu"}, {}, "computes something else"),
+    ],
+    ids=["layers", "norm", "heads", "activation"],
+)
+def test_another_configuration_is_refused_and_nothing_is_written(
+    model: dict[str, object], like: dict[str, object], message: str,
+    make_bundle: MakeBundle, tmp_path: Path,
+) -> None:  # fmt: skip
+    even = {"d_model": 8, "num_heads": 2, "d_k": None, "d_v": None}
+    theirs = from_bundle(make_bundle(**even | model))
+    with pytest.raises(BundleError, match=message):
+        to_bundle(theirs, tmp_path / "back", like=make_bundle(**even | like))
+    assert not (tmp_path / "back").exists()
+
+
 def test_a_bundle_of_another_size_is_refused(make_bundle: MakeBundle, tmp_path: Path) -> None:
     model = from_bundle(make_bundle())
     with pytest.raises(BundleError, match="has shape"):
