@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 import headway
-from headway.bundle import load_bundle
+from headway.bundle import Bundle, find_bundle, load_bundle
 from headway.data.batching import collate
 from headway.data.cleaning import EncodedPair
 from headway.data.corpus import read_pairs
@@ -25,6 +25,48 @@ from headway.interop.keras import from_bundle, greedy_decode, to_bundle
 from headway.interop.keras.backend import keras
 
 BATCH = 50
+
+
+def compare_forward(
+    bundle: Bundle, model: keras.Model, pairs: list[EncodedPair]
+) -> tuple[float, int]:
+    """Return the largest difference of logits, and how many greedy translations are the same."""
+    translator = headway.Translator(bundle)
+    extra = bundle.decoding.max_extra_pieces
+    largest, same = 0.0, 0
+    pairs = sorted(pairs, key=lambda pair: len(pair.source_ids))
+    for start in range(0, len(pairs), BATCH):
+        group = pairs[start : start + BATCH]
+        batch = collate(group)
+        source, target = batch.source_ids.numpy(), batch.target_ids.numpy()
+        with torch.inference_mode():
+            ours = bundle.model(batch.source_ids, batch.target_ids).numpy()
+        theirs = np.asarray(model.predict_on_batch([source, target]))
+        largest = max(largest, float(abs(ours - theirs)[target != bundle.config.pad_id].max()))
+        limits = [len(pair.source_ids) + extra for pair in group]
+        found = greedy_decode(model, source, limits)
+        expected = translator.translate(
+            [bundle.source_tokenizer.decode(pair.source_ids) for pair in group], beam_size=1
+        )
+        same += sum(
+            tuple(bundle.target_tokenizer.pieces(ids)) == translation.pieces
+            for ids, translation in zip(found, expected, strict=True)
+        )
+    return largest, same
+
+
+def compare_back(path: Path, model: keras.Model, sources: list[str]) -> tuple[bool, bool]:
+    """Tell whether the weights that come back are the same bytes and translate the same."""
+    with tempfile.TemporaryDirectory() as place:
+        back = Path(place) / "back"
+        to_bundle(model, back)
+        files = (folder / "model.safetensors" for folder in (find_bundle(path), back))
+        byte_identical = len({file.read_bytes() for file in files}) == 1
+        texts = [
+            [translation.text for translation in headway.load(bundle).translate(sources)]
+            for bundle in (path, back)
+        ]
+    return byte_identical, texts[0] == texts[1]
 
 
 def main() -> None:
@@ -46,39 +88,9 @@ def main() -> None:
         )
         for line, text in enumerate(texts, start=1)
     ]
-    pairs.sort(key=lambda pair: len(pair.source_ids))
     model = from_bundle(bundle)
-    translator = headway.load(arguments.bundle)
-    extra = bundle.decoding.max_extra_pieces
-
-    largest, same = 0.0, 0
-    for start in range(0, len(pairs), BATCH):
-        group = pairs[start : start + BATCH]
-        batch = collate(group)
-        source, target = batch.source_ids.numpy(), batch.target_ids.numpy()
-        with torch.inference_mode():
-            ours = bundle.model(batch.source_ids, batch.target_ids).numpy()
-        theirs = np.asarray(model.predict_on_batch([source, target]))
-        largest = max(largest, float(abs(ours - theirs)[target != bundle.config.pad_id].max()))
-
-        limits = [len(pair.source_ids) + extra for pair in group]
-        found = greedy_decode(model, source, limits)
-        expected = translator.translate(
-            [bundle.source_tokenizer.decode(pair.source_ids) for pair in group], beam_size=1
-        )
-        same += sum(
-            tuple(bundle.target_tokenizer.pieces(ids)) == translation.pieces
-            for ids, translation in zip(found, expected, strict=True)
-        )
-
-    with tempfile.TemporaryDirectory() as folder:
-        to_bundle(model, Path(folder) / "back")
-        name = "model.safetensors"
-        before, after = (path / name for path in (arguments.bundle, Path(folder) / "back"))
-        byte_identical = before.read_bytes() == after.read_bytes()
-        sources = [text.source for text in texts]
-        back = headway.load(Path(folder) / "back").translate(sources)
-        same_text = [t.text for t in back] == [t.text for t in translator.translate(sources)]
+    largest, same = compare_forward(bundle, model, pairs)
+    byte_identical, same_text = compare_back(arguments.bundle, model, [t.source for t in texts])
 
     print(
         json.dumps(

@@ -1,4 +1,8 @@
-"""The peers: other people's Transformers, each trained as its documentation does it."""
+"""The peers: other people's Transformers as they come, in a plain loop of PyTorch.
+
+What they drop out is their own business: nn.Transformer drops attention weights and the hidden
+layer too. The loss is `F.cross_entropy` on all logits.
+"""
 
 from collections.abc import Callable
 
@@ -23,7 +27,7 @@ Logits = Callable[[Tensor, Tensor], Tensor]
 
 
 def peer_step(threads: int | None, peer: str, size: str, precision: str) -> Work:
-    """Prepare one step of a peer, trained as its documentation does it."""
+    """Prepare one step of a peer: forward, loss, backward, Adam."""
     set_threads(threads)
     model, logits_of = PEERS[peer](SIZES[size])
     model.train()

@@ -1,6 +1,6 @@
 """`headway check`: what a run would train on and cost, before its first step."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
 from headway.cli.run_options import (
@@ -13,6 +13,9 @@ from headway.cli.run_options import (
     ValidTarget,
     chosen_settings,
 )
+
+if TYPE_CHECKING:
+    from headway.training.check import RunCheck
 
 
 def check(
@@ -52,7 +55,7 @@ def check(
         print(line)
 
 
-def report_lines(found: Any) -> list[str]:
+def report_lines(found: "RunCheck") -> list[str]:
     """Return the report for people, one line each."""
     lines = []
     for text, findings in found.findings.items():

@@ -19,7 +19,8 @@ _EXAMPLES = 5
 _ONE_SCRIPT = {"IDEOGRAPHIC": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
 _OWN_SHARE = 0.1  # a script of so many of a side's lines belongs to it
 _WINDOW = 100  # pairs whose lengths are compared
-_SPREAD = 0.25  # with fewer than seven questions among a hundred lines, chance decides
+# With fewer than seven questions among a hundred lines, or lengths almost alike, chance decides.
+_SPREAD = 0.25
 _SHIFTS = (-3, -2, -1, 1, 2, 3)
 
 
@@ -135,7 +136,7 @@ def _shift(source: np.ndarray, target: np.ndarray, start: int) -> int:
 
 
 def _correlation(source: np.ndarray, target: np.ndarray, start: int, shift: int) -> float:
-    """Return how the lengths of a window correlate with those `shift` lines further down."""
+    """Return how a sign of a window's sources goes with that of targets `shift` lines further."""
     first = max(start, -shift)
     last = min(start + _WINDOW, len(source), len(source) - shift)
     x, y = source[first:last], target[first + shift : last + shift]

@@ -1,6 +1,8 @@
 """Attention (section 3.2): how one position gathers information from others."""
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 from headway.errors import ConfigError
@@ -11,12 +13,15 @@ from headway.model.attention import head_width
 ops = keras.ops
 
 
-def attention(q: Any, k: Any, v: Any, mask: Any = None) -> tuple[Any, Any]:
+def attention(
+    q: Any, k: Any, v: Any, mask: Any = None, dropout: Callable[[Any], Any] | None = None
+) -> tuple[Any, Any]:
     """Compute softmax(Q K^T / sqrt(d_k)) V (equation 1); return the output and the weights.
 
     q (…, T, d_k), k (…, S, d_k), v (…, S, d_v); mask: boolean, broadcasts to (…, T, S), True =
     may attend. A masked position gets weight exactly 0; a query with nothing to attend to gets
-    weights and output of zeros.
+    weights and output of zeros. dropout: falls on the weights before they meet the values; those
+    returned are whole.
     """
     if q.shape[-1] != k.shape[-1]:
         raise ConfigError(
@@ -24,16 +29,18 @@ def attention(q: Any, k: Any, v: Any, mask: Any = None) -> tuple[Any, Any]:
             "Project both to the same width.",
         )
     scores = ops.matmul(q, ops.swapaxes(k, -1, -2)) / math.sqrt(q.shape[-1])  # (…, T, S)
-    if mask is None:
-        weights = _softmax(scores)
-        return ops.matmul(weights, v), weights
-    check_mask(mask, q.shape[-2], k.shape[-2])
+    if mask is not None:
+        check_mask(mask, q.shape[-2], k.shape[-2])
+    weights = _softmax(scores) if mask is None else _masked_softmax(scores, mask)
+    return ops.matmul(weights if dropout is None else dropout(weights), v), weights
+
+
+def _masked_softmax(scores: Any, mask: Any) -> Any:
     # Empty rows go through the softmax as they are, so that their gradient is zero and not NaN.
     some = ops.any(mask, axis=-1, keepdims=True)
     hidden = ops.logical_and(ops.logical_not(mask), some)
     weights = _softmax(ops.where(hidden, -math.inf, scores))
-    weights = ops.where(some, weights, 0.0)
-    return ops.matmul(weights, v), weights
+    return ops.where(some, weights, 0.0)
 
 
 @keras.saving.register_keras_serializable(package="headway")
@@ -82,9 +89,8 @@ class MultiHeadAttention(keras.layers.Layer):
         q = self._split(self.w_q(inputs["query"]), self.d_k)  # (B, H, T, d_k)
         k = self._split(self.w_k(inputs["key"]), self.d_k)  # (B, H, S, d_k)
         v = self._split(self.w_v(inputs["value"]), self.d_v)  # (B, H, S, d_v)
-        heads, weights = attention(q, k, v, inputs.get("mask"))
-        if self.dropout.rate:
-            heads = ops.matmul(self.dropout(weights, training=training), v)
+        drop = functools.partial(self.dropout, training=training) if self.dropout.rate else None
+        heads, _ = attention(q, k, v, inputs.get("mask"), drop)
         together = ops.transpose(heads, (0, 2, 1, 3))  # (B, T, H, d_v)
         length = ops.shape(together)[1]
         return self.w_o(ops.reshape(together, (-1, length, self.num_heads * self.d_v)))

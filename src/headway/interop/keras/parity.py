@@ -13,9 +13,10 @@ def largest_difference(bundle: Bundle, model: keras.Model) -> float:
     """Return the largest difference of logits at real target positions, padded rows among them."""
     config = bundle.config
     rng = np.random.default_rng(0)
-    source = np.full((len(_LENGTHS), max(s for s, _ in _LENGTHS)), config.pad_id, dtype=np.int32)
-    target = np.full((len(_LENGTHS), max(t for _, t in _LENGTHS)), config.pad_id, dtype=np.int32)
-    for row, (source_length, target_length) in enumerate(_LENGTHS):
+    lengths = [[min(length, config.max_positions) for length in pair] for pair in _LENGTHS]
+    source = np.full((len(lengths), max(s for s, _ in lengths)), config.pad_id, dtype=np.int32)
+    target = np.full((len(lengths), max(t for _, t in lengths)), config.pad_id, dtype=np.int32)
+    for row, (source_length, target_length) in enumerate(lengths):
         source[row, :source_length] = rng.integers(0, config.source_vocab_size, source_length)
         target[row, :target_length] = rng.integers(0, config.target_vocab_size, target_length)
     source[:, 0] = target[:, 0] = (config.pad_id + 1) % min(

@@ -152,7 +152,9 @@ class BatchDataset(keras.utils.PyDataset):
         return self.steps
 
     def __getitem__(self, index: int) -> tuple[tuple[Any, Any], Any]:
-        """Return one batch, filled up."""
+        """Return one batch, filled up; IndexError beyond the steps."""
+        if not 0 <= index < self.steps:
+            raise IndexError(index)
         self._prepare(index + 1)
         rows = self._batches[index]
         batch = collate([self.pairs[row] for row in rows], rows)
@@ -183,7 +185,11 @@ class BatchDataset(keras.utils.PyDataset):
 
 
 def compile_model(model: keras.Model, training: TrainingConfig, config: ModelConfig) -> None:
-    """Compile with the optimizer, the schedule and the loss of a recipe."""
+    """Compile with the optimizer, the schedule and the loss of a recipe.
+
+    Raises ConfigError for `accumulate` above 1. The number of steps is that of `fit`; everything is
+    float32.
+    """
     if training.accumulate > 1:
         raise ConfigError(
             f"training.accumulate is {training.accumulate}, which fit does not do as our trainer.",

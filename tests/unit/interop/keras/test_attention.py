@@ -131,6 +131,17 @@ def test_several_heads_equal_ours(sizes: tuple[Any, ...]) -> None:
     np.testing.assert_allclose(output, expected.numpy(), atol=2e-6)
 
 
+def test_dropout_falls_on_the_weights_while_training_only() -> None:
+    x = ops.convert_to_tensor(draw(2, 4, 6))
+    inputs = {"query": x, "key": x, "value": x}
+    attend = MultiHeadAttention(6, 2, dropout=1 - 1e-7)
+    assert not to_numpy(attend(inputs, training=True)).any()  # no weight, and biases start at 0
+    whole = to_numpy(attend(inputs, training=False))
+    attend.dropout.rate = 0
+    np.testing.assert_array_equal(whole, to_numpy(attend(inputs, training=True)))
+    assert whole.any()
+
+
 def test_projections_start_as_ours() -> None:
     attend = MultiHeadAttention(64, 4)
     attend.build({})

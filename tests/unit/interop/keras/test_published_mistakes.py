@@ -26,11 +26,10 @@ from headway.interop.keras import (
 )
 from headway.interop.keras.backend import keras
 
+from .examples import SOURCE, TARGET, logits
+
 MakeBundle = Callable[..., Bundle]
 ops = keras.ops
-
-SOURCE = np.array([[5, 9, 3, 0, 0], [7, 8, 22, 6, 3]], dtype=np.int32)
-TARGET = np.array([[2, 11, 4, 0, 0, 0, 0], [2, 6, 6, 13, 21, 5, 4]], dtype=np.int32)
 
 
 class Seen(list[Any]):
@@ -55,10 +54,6 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 def normal(*shape: int) -> np.ndarray:
     return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
-
-
-def logits(model: Any, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    return np.asarray(model.predict_on_batch([source, target]))
 
 
 def test_scores_are_scaled_by_the_width_of_a_head_and_not_of_the_model(seen: Seen) -> None:

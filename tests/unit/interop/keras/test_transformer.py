@@ -24,10 +24,10 @@ from headway.interop.keras import (
 )
 from headway.interop.keras.backend import keras
 
+from .examples import SOURCE, TARGET, logits
+
 MakeBundle = Callable[..., Bundle]
 
-SOURCE = np.array([[5, 9, 3, 0, 0], [7, 8, 22, 6, 3]], dtype=np.int32)
-TARGET = np.array([[2, 11, 4, 0, 0, 0, 0], [2, 6, 6, 13, 21, 5, 4]], dtype=np.int32)
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "paper": {},
@@ -45,10 +45,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "geglu": {"activation": "geglu"},
     "swiglu": {"activation": "swiglu"},
 }
-
-
-def logits(model: Any, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    return np.asarray(model.predict_on_batch([source, target]))
 
 
 def our_logits(bundle: Bundle, source: np.ndarray, target: np.ndarray) -> np.ndarray:

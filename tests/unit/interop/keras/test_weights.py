@@ -29,6 +29,14 @@ def test_there_and_back_again(variant: str, make_bundle: MakeBundle, tmp_path: P
     assert load_bundle(tmp_path / "back").config == load_bundle(tmp_path / "ours").config
 
 
+def test_a_short_table_of_positions_goes_there_and_back(
+    make_bundle: MakeBundle, tmp_path: Path
+) -> None:
+    bundle = make_bundle(max_positions=9)
+    to_bundle(from_bundle(bundle), tmp_path / "back")
+    assert load_bundle(tmp_path / "back").config == bundle.config
+
+
 def test_neither_model_changes_with_the_other(make_bundle: MakeBundle) -> None:
     bundle = make_bundle()
     model = from_bundle(bundle)
