@@ -12,6 +12,7 @@ from headway.bundle import Bundle, save_bundle
 from headway.config.training import TrainingConfig
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from headway.training.distributed import World
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
@@ -32,6 +33,7 @@ class Trainer:
         config: TrainingConfig,
         folder: RunFolder,
         reporter: Reporter,
+        world: World | None = None,
     ) -> None:
         """Prepare optimizer and schedule; `run` does the work."""
         self.bundle = bundle
@@ -40,7 +42,11 @@ class Trainer:
         self.config = config
         self.folder = folder
         self.reporter = reporter
-        self.progress = Progress(precision=validator.precision)
+        self.world = world or World()
+        self.device = next(bundle.model.parameters()).device
+        self.progress = Progress(
+            precision=validator.precision, parts=config.parts or self.world.size
+        )
         self.optimizer = build_optimizer(
             bundle.model,
             config.adam_beta_1,
@@ -55,6 +61,9 @@ class Trainer:
         """Go back to the last checkpoint; everything after it will be repeated exactly."""
         self.progress = load_checkpoint(self.folder.checkpoint, self.bundle.model, self.optimizer)
         self.validator.precision = self.progress.precision
+        self.progress.parts = max(self.progress.parts, self.world.size)
+        if not self.world.leads:
+            return
         self.folder.forget_metrics_after(self.progress.step)
         prune_snapshots(self.folder.checkpoints, self.progress.snapshots)
 
@@ -67,8 +76,12 @@ class Trainer:
             label_smoothing=self.config.label_smoothing,
             clip_norm=self.config.clip_norm,
             precision=self.progress.precision,
+            seed=self.config.seed,
+            parts=self.progress.parts,
+            world=self.world,
         )
-        self.reporter.start(self.folder.metrics, self.progress.step, self.config.max_steps)
+        metrics = self.folder.metrics if self.world.leads else None
+        self.reporter.start(metrics, self.progress.step, self.config.max_steps)
         started = time.perf_counter() - self.progress.seconds
         try:
             with _stop_signals() as stop:
@@ -79,7 +92,7 @@ class Trainer:
                     self._advance(group, result.target_tokens)
                     self._report(result)
                     self.progress.seconds = time.perf_counter() - started
-                    stopping = stop.is_set()
+                    stopping = self.world.any(stop.is_set())
                     self._keep(group, stopping=stopping)
                     if stopping and not self._enough():
                         return False
@@ -132,10 +145,12 @@ class Trainer:
         if best:
             progress.best_score, progress.best_step = score, progress.step
             progress.validations_since_best = 0
-            save_bundle(self.folder.best, self._best_bundle(result))
+            if self.world.leads:
+                save_bundle(self.folder.best, self._best_bundle(result))
         else:
             progress.validations_since_best += 1
-        save_snapshot(self.folder.checkpoints, progress.step, self.bundle.model)
+        if self.world.leads:
+            save_snapshot(self.folder.checkpoints, progress.step, self.bundle.model)
         progress.snapshots.append(progress.step)
         del progress.snapshots[: -self.config.average_checkpoints]
         self.reporter.validation(
@@ -152,7 +167,8 @@ class Trainer:
         )
         # Old weights go only after a checkpoint that no longer needs them.
         self._save()
-        prune_snapshots(self.folder.checkpoints, progress.snapshots)
+        if self.world.leads:
+            prune_snapshots(self.folder.checkpoints, progress.snapshots)
 
     def _best_bundle(self, result: ValidationResult) -> Bundle:
         """Return the present weights with what is known of them; the run is not over."""
@@ -174,7 +190,9 @@ class Trainer:
         return dataclasses.replace(self.bundle, record=record, card="\n".join(lines))
 
     def _save(self) -> None:
-        save_checkpoint(self.folder.checkpoint, self.bundle.model, self.optimizer, self.progress)
+        if self.world.leads:
+            path = self.folder.checkpoint
+            save_checkpoint(path, self.bundle.model, self.optimizer, self.progress)
 
 
 @contextmanager
