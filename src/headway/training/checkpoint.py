@@ -18,6 +18,7 @@ from headway.errors import BundleError, RunError
 from headway.training.tensor_file import read_tensors, write_tensors
 
 _MODEL, _OPTIMIZER, _RANDOM = "model/", "optimizer/", "random/"
+_AVERAGE = "average/"
 
 
 @dataclass(slots=True)
@@ -49,11 +50,17 @@ class Progress:
 
 
 def save_checkpoint(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    average: nn.Module | None = None,
 ) -> None:
     """Write the state; on failure the earlier checkpoint stays and RunError says why."""
     state = optimizer.state_dict()
     tensors = {_MODEL + name: tensor for name, tensor in model_tensors(model).items()}
+    if average is not None:
+        tensors |= {_AVERAGE + name: value for name, value in model_tensors(average).items()}
     for index, values in state["state"].items():
         for key, value in values.items():
             tensors[f"{_OPTIMIZER}{index}/{key}"] = value
@@ -66,13 +73,20 @@ def save_checkpoint(
     write_tensors(path, tensors, values)
 
 
-def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+def load_checkpoint(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    average: nn.Module | None = None,
+) -> Progress:
     """Set weights, optimizer and random generators to those of the file; return the progress."""
     tensors, values = read_tensors(path)
     if "progress" not in values:
         raise RunError(f"{path} is not a checkpoint.", "Restore last.safetensors from a copy.")
     try:
         set_model_tensors(model, _below(_MODEL, tensors))
+        if average is not None:
+            set_model_tensors(average, _below(_AVERAGE, tensors))
     except BundleError as error:
         raise RunError(
             f"The checkpoint {path} is of another model: {error.message}",

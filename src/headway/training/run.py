@@ -154,6 +154,8 @@ def _record_start(
         f"{parameters:,} parameters, {bundle.config.target_vocab_size:,} pieces, "
         f"{trainer.progress.precision}, {torch.get_num_threads()} threads"
     )
+    if trainer.average is not None:
+        reporter.say(trainer.average.summary())
     folder.write_json(
         folder.data,
         {

@@ -12,6 +12,7 @@ from headway.bundle import Bundle, save_bundle
 from headway.config.training import TrainingConfig
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from headway.training.ema import WeightAverage
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
@@ -48,12 +49,20 @@ class Trainer:
             config.adam_epsilon,
             config.weight_decay,
         )
+        self.average: WeightAverage | None = None
+        if config.ema_decay is not None:
+            self.average = WeightAverage(bundle.model, config.ema_decay)
         peak = config.learning_rate or paper_peak(bundle.config.d_model, config.warmup_steps)
         self.schedule = Schedule(config.schedule, peak, config.warmup_steps, config.max_steps)
 
     def resume(self) -> None:
         """Go back to the last checkpoint; everything after it will be repeated exactly."""
-        self.progress = load_checkpoint(self.folder.checkpoint, self.bundle.model, self.optimizer)
+        self.progress = load_checkpoint(
+            self.folder.checkpoint,
+            self.bundle.model,
+            self.optimizer,
+            self.average.model if self.average else None,
+        )
         self.validator.precision = self.progress.precision
         self.folder.forget_metrics_after(self.progress.step)
         prune_snapshots(self.folder.checkpoints, self.progress.snapshots)
@@ -100,6 +109,8 @@ class Trainer:
 
     def _advance(self, group: BatchGroup, target_tokens: int) -> None:
         self.progress.step += 1
+        if self.average is not None:
+            self.average.update(self.bundle.model, self.progress.step)
         self.progress.epoch = group.next_epoch
         self.progress.batch = group.next_batch
         self.progress.target_tokens += target_tokens
@@ -125,19 +136,20 @@ class Trainer:
             self._save()
 
     def _validate(self) -> None:
-        result = self.validator(self.bundle)
+        judged = self._judged()
+        result = self.validator(judged)
         progress = self.progress
         score = result.value(self.config.best_metric)
         best = progress.best_score is None or score < progress.best_score
         if best:
             progress.best_score, progress.best_step = score, progress.step
             progress.validations_since_best = 0
-            save_bundle(self.folder.best, self._best_bundle(result))
+            save_bundle(self.folder.best, self._best_bundle(judged, result))
         else:
             progress.validations_since_best += 1
-        save_snapshot(self.folder.checkpoints, progress.step, self.bundle.model)
+        save_snapshot(self.folder.checkpoints, progress.step, judged.model)
         progress.snapshots.append(progress.step)
-        del progress.snapshots[: -self.config.average_checkpoints]
+        del progress.snapshots[: -(1 if self.average else self.config.average_checkpoints)]
         self.reporter.validation(
             {
                 "step": progress.step,
@@ -154,7 +166,13 @@ class Trainer:
         self._save()
         prune_snapshots(self.folder.checkpoints, progress.snapshots)
 
-    def _best_bundle(self, result: ValidationResult) -> Bundle:
+    def _judged(self) -> Bundle:
+        """Return the model that is validated and kept: the moving average, if there is one."""
+        if self.average is None:
+            return self.bundle
+        return dataclasses.replace(self.bundle, model=self.average.model)
+
+    def _best_bundle(self, judged: Bundle, result: ValidationResult) -> Bundle:
         """Return the present weights with what is known of them; the run is not over."""
         step, epoch = self.progress.step, self.progress.epoch
         record = {
@@ -171,10 +189,16 @@ class Trainer:
             *(["", "Greedy search on some validation text:", "", *scores] if scores else []),
             "",
         ]
-        return dataclasses.replace(self.bundle, record=record, card="\n".join(lines))
+        return dataclasses.replace(judged, record=record, card="\n".join(lines))
 
     def _save(self) -> None:
-        save_checkpoint(self.folder.checkpoint, self.bundle.model, self.optimizer, self.progress)
+        save_checkpoint(
+            self.folder.checkpoint,
+            self.bundle.model,
+            self.optimizer,
+            self.progress,
+            self.average.model if self.average else None,
+        )
 
 
 @contextmanager
