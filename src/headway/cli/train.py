@@ -11,6 +11,7 @@ from headway.cli.run_options import (
     Preset,
     Settings,
     Source,
+    StartFrom,
     Target,
     ValidSource,
     ValidTarget,
@@ -33,6 +34,7 @@ def train(
     valid_source: ValidSource = "",
     valid_target: ValidTarget = "",
     preset: Preset = "",
+    start_from: StartFrom = "",
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -56,7 +58,9 @@ def train(
         "valid_target": valid_target,
     }
     begins = config is None and not resume
-    overrides = chosen_settings(files, preset, settings or [], starter=begins)
+    overrides = chosen_settings(
+        files, preset, settings or [], starter=begins, start_from=start_from
+    )
     # A continued run has its own configuration, and only what is named here changes it.
     begun = folder / "config.toml" if resume and config is None else None
     chosen = (

@@ -10,6 +10,9 @@ from headway.config.section import Section
 class TrainingConfig(Section):
     """How long, how fast, in which batches, and what is kept."""
 
+    start_from: str = ""
+    """A bundle or run to continue from, with its architecture, tokenizers and weights; optimizer
+    and schedule start afresh."""
     seed: int = Field(default=1, ge=0)
     """Fixes initial weights, order of the data and dropout."""
     max_steps: int = Field(default=100_000, ge=1)

@@ -33,8 +33,10 @@ def check_pieces(texts: Sequence[str]) -> None:
     """Refuse what cannot be a new piece; ConfigError names it."""
     for index, text in enumerate(texts):
         problem = None
-        if not text or (found := _NOT_IN_PIECES.search(text)):
-            problem = f"holds {found[0]!r}" if text and found else "is empty"
+        if not text:
+            problem = "is empty"
+        elif found := _NOT_IN_PIECES.search(text):
+            problem = f"holds {found[0]!r}"
         elif text in SPECIAL_PIECES or _BYTE_PIECE.fullmatch(text):
             problem = "is a special piece of every tokenizer"
         elif text in texts[:index]:
@@ -60,10 +62,21 @@ def add_pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> Enlarged:
             known.append(text)
         else:
             pieces.append(piece)
-            cuts.append(tokenizer.encode(text))
+            cuts.append(_cut(tokenizer, text))
     if not pieces:
         return Enlarged(tokenizer, known, cuts)
     return Enlarged(Tokenizer.from_bytes(_appended(tokenizer, pieces)), known, cuts)
+
+
+def _cut(tokenizer: Tokenizer, text: str) -> list[int]:
+    cut = tokenizer.encode(text)
+    if not cut:
+        raise ConfigError(
+            f"tokenizer.new_pieces has {text!r}, of which the tokenizer's normalization leaves "
+            "nothing.",
+            "Leave it out.",
+        )
+    return cut
 
 
 def _appended(tokenizer: Tokenizer, pieces: Sequence[str]) -> bytes:

@@ -36,6 +36,7 @@ from headway.training.prepare import (
     read_texts,
 )
 from headway.training.schedule import Schedule
+from headway.training.start_from import open_start
 from headway.training.step import TrainingStep
 from headway.training.stream import BatchStream
 
@@ -108,8 +109,14 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
     """
     place = torch.device(resolve_device(device))
     check_metrics(config)
+    start = open_start(config)
+    config = start.config if start else config
     texts = read_texts(config.data)
-    source, target = build_tokenizers(config.tokenizer, texts.train, config.training.seed)
+    source, target = (
+        start.tokenizers
+        if start
+        else build_tokenizers(config.tokenizer, texts.train, config.training.seed)
+    )
     encoded = encode_texts(texts, source, target, config.data)
     check_positions(config.model, encoded)
     training = config.training

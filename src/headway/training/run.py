@@ -34,6 +34,7 @@ from headway.training.prepare import (
 )
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
+from headway.training.start_from import Start, open_start, recorded_origin
 from headway.training.stream import BatchStream
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
@@ -77,14 +78,15 @@ def train(
             raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
         else:
             folder.check_free()
+        start = None if folder.checkpoint.exists() else open_start(config)
+        config = start.config if start else config
         texts = read_texts(config.data)
         if resume:
             _check_same_text(folder, texts)
-        tokenizers = (folder.read_tokenizers() if resume else None) or build_tokenizers(
-            config.tokenizer, texts.train, config.training.seed
-        )
+        kept = start.tokenizers if start else folder.read_tokenizers() if resume else None
+        tokenizers = kept or build_tokenizers(config.tokenizer, texts.train, config.training.seed)
         encoded = encode_texts(texts, *tokenizers, config.data)
-        trainer = _build_trainer(config, folder, texts, encoded, tokenizers, place, reporter)
+        trainer = _build_trainer(config, folder, texts, encoded, tokenizers, place, reporter, start)
         if resume:
             folder.remove_leftovers()
             folder.write_config(config)
@@ -100,8 +102,10 @@ def train(
                     "but not bit for bit."
                 )
         else:
-            _record_start(folder, trainer, texts, encoded, reporter)
+            _record_start(folder, trainer, texts, encoded, reporter, start)
         trainer.progress.hardware = hardware
+        if start:
+            trainer.save()  # from here on the model that it starts from is not needed
         finished = trainer.run()
         report = _finish(config, folder, trainer, texts, reporter) if finished else {}
         progress = trainer.progress
@@ -116,6 +120,7 @@ def _build_trainer(
     tokenizers: tuple[Tokenizer, Tokenizer],
     device: torch.device,
     reporter: Reporter,
+    start: Start | None,
 ) -> Trainer:
     training = config.training
     stream = BatchStream(
@@ -135,6 +140,8 @@ def _build_trainer(
         precision=choose_precision(training.precision, device),
     )
     bundle = build_bundle(config, *tokenizers, device)
+    if start:
+        set_model_tensors(bundle.model, start.tensors)
     return Trainer(bundle, stream, validator, training, folder, reporter)
 
 
@@ -144,10 +151,13 @@ def _record_start(
     texts: Texts,
     encoded: EncodedTexts,
     reporter: Reporter,
+    start: Start | None,
 ) -> None:
     """Say what will be trained on, and write it down with the tokenizers."""
     bundle = trainer.bundle
     parameters = count_parameters(bundle.model)
+    for message in start.messages if start else []:
+        reporter.say(message)
     reporter.say(f"Training text: {encoded.report.summary()}")
     reporter.say(f"Validation text: {encoded.valid_report.summary()}")
     reporter.say(
@@ -163,6 +173,7 @@ def _record_start(
             "training": encoded.report.as_dict(),
             "validation": encoded.valid_report.as_dict(),
             "parameters": parameters,
+            **({"started_from": start.origin} if start else {}),
         },
     )
     folder.write_tokenizers(bundle.source_tokenizer, bundle.target_tokenizer)
@@ -209,6 +220,7 @@ def _finish(
         "best_is_better": best_is_better,
         "parameters": count_parameters(bundle.model),
         "trained_on": datetime.now(UTC).date().isoformat(),
+        **recorded_origin(folder.data),
     }
     for name, pairs in (("valid", texts.valid), ("test", texts.test)):
         if pairs:

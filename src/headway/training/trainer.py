@@ -133,7 +133,7 @@ class Trainer:
         if due or self._enough():
             self._validate()
         elif stopping or step % self.config.checkpoint_every_steps == 0:
-            self._save()
+            self.save()
 
     def _validate(self) -> None:
         judged = self._judged()
@@ -163,7 +163,7 @@ class Trainer:
             }
         )
         # Old weights go only after a checkpoint that no longer needs them.
-        self._save()
+        self.save()
         prune_snapshots(self.folder.checkpoints, progress.snapshots)
 
     def _judged(self) -> Bundle:
@@ -191,7 +191,8 @@ class Trainer:
         ]
         return dataclasses.replace(judged, record=record, card="\n".join(lines))
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Write the checkpoint."""
         save_checkpoint(
             self.folder.checkpoint,
             self.bundle.model,

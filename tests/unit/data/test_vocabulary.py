@@ -126,3 +126,8 @@ def test_what_cannot_be_a_piece_is_refused(texts: list[str], message: str) -> No
     assert "<2ko>" in caught.value.remedy
     with pytest.raises(ConfigError):
         add_pieces(trained("char"), texts)
+
+
+def test_what_normalization_removes_is_refused() -> None:
+    with pytest.raises(ConfigError, match="leaves nothing"):
+        add_pieces(trained("char"), ["<2ko>", "\x7f"])
