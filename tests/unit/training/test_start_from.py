@@ -15,7 +15,7 @@ import torch
 from headway.bundle import Bundle, bundle_checksum, load_bundle, model_tensors, save_bundle
 from headway.config.model import Architecture
 from headway.config.run import RunConfig, load_run_config
-from headway.data.tokenizer import Tokenizer, train_tokenizer
+from headway.data.tokenizer import Kind, train_tokenizer
 from headway.decoding.translator import Translator
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
@@ -35,15 +35,16 @@ CAPITALS = "ONE TWO THREE FOUR FIVE SIX"
 
 
 @pytest.fixture
-def make_start(tmp_path: Path, tokenizer: Tokenizer) -> MakeStart:
+def make_start(tmp_path: Path) -> MakeStart:
     """Return a maker of bundles with noise in every parameter."""
 
-    def make(joint: bool = True, **changes: Any) -> Path:
+    def make(joint: bool = True, kind: Kind = "word", **changes: Any) -> Path:
         sizes = {"d_model": 14, "d_ff": 19, "num_heads": 2, "num_encoder_layers": 1}
         architecture = Architecture.parse(
             sizes | {"num_decoder_layers": 2, "dropout": 0.2} | changes
         )
-        capitals = train_tokenizer([CAPITALS, "SEVEN"], kind="word", vocabulary_size=30)
+        tokenizer = train_tokenizer([CAPITALS.lower()], kind=kind, vocabulary_size=30)
+        capitals = train_tokenizer([CAPITALS, "SEVEN?"], kind=kind, vocabulary_size=30)
         target = tokenizer if joint else capitals
         config = architecture.with_vocabulary(len(tokenizer), len(target))
         torch.manual_seed(5)
@@ -111,11 +112,11 @@ SHARING = [("all", True), ("target", True), ("none", True), ("target", False), (
 def test_old_rows_stay_and_a_new_one_is_the_mean_of_its_old_pieces(
     make_start: MakeStart, fine_tune: Callable[..., RunConfig], shared: str, joint: bool
 ) -> None:
-    path = make_start(joint, shared_embeddings=shared, output_bias=True)
+    path = make_start(joint, "char", shared_embeddings=shared, output_bias=True)
     old = load_bundle(path)
-    new_pieces = {"new_pieces": ["<2ko>", "SIX!"]}
+    texts = ["<2ko>", "fIxX", "Vee"]
 
-    new = enlarged(started(fine_tune(path, tokenizer=new_pieces)))
+    new = enlarged(started(fine_tune(path, tokenizer={"new_pieces": texts})))
 
     before, after = dict(old.model.named_parameters()), dict(new.model.named_parameters())
     assert before.keys() == after.keys()
@@ -124,9 +125,10 @@ def test_old_rows_stay_and_a_new_one_is_the_mean_of_its_old_pieces(
     for name in before:
         assert torch.equal(before[name], after[name][: len(before[name])])
     for name in grown:
-        assert len(after[name]) == len(before[name]) + 2
-        for row in after[name][-2:]:  # both are words that the old vocabularies do not know
-            torch.testing.assert_close(row, before[name][1])
+        assert len(after[name]) == len(before[name]) + 3
+        side = old.source_tokenizer if name.startswith("source") else old.target_tokenizer
+        for text, row in zip(texts, after[name][-3:], strict=True):
+            torch.testing.assert_close(row, before[name][side.encode(text)].mean(dim=0))
 
 
 def test_the_mean_worked_out_by_hand() -> None:
@@ -222,7 +224,7 @@ def test_what_is_said_again_and_another_dropout_are_allowed(
 
 
 def test_a_table_with_rows_for_no_piece_is_refused(
-    make_start: MakeStart, fine_tune: Callable[..., RunConfig], tokenizer: Tokenizer
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig]
 ) -> None:
     path = make_start()
     bundle = load_bundle(path)
