@@ -2,8 +2,6 @@
 
 import dataclasses
 import math
-import resource
-import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from headway.data.survey import Finding, overlap, survey
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.translator import resolve_device
 from headway.model.accounting import count_parameters
+from headway.training.estimate import peak_memory
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
 from headway.training.prepare import (
@@ -173,20 +172,14 @@ def estimate(
         step(1, [batch])
         seconds.append(time.perf_counter() - start)
     mean = float(np.mean(seconds[2:]))  # the first two prepare kernels and memory
-    return Estimate(mean * training.accumulate * steps, _peak_memory(bundle))
+    return Estimate(
+        mean * training.accumulate * steps, peak_memory(next(bundle.model.parameters()).device)
+    )
 
 
 def _area(stream: BatchStream, rows: list[int]) -> int:
     """Return how many pieces a batch holds with its padding."""
     return len(rows) * max(max(stream.lengths[row]) + 1 for row in rows)
-
-
-def _peak_memory(bundle: Bundle) -> int:
-    device = next(bundle.model.parameters()).device
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere
 
 
 def _findings(data: DataConfig, texts: Texts) -> dict[str, list[Finding]]:

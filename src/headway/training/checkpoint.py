@@ -47,6 +47,12 @@ class Progress:
     unrecorded_loss: float = 0.0
     """Sum of the losses since the last record of steps, and of their pieces."""
     unrecorded_tokens: int = 0
+    step_seconds: float = 0.0
+    """Time spent in training steps alone."""
+    peak_memory: int = 0
+    """Most bytes held so far by any process of the run."""
+    estimate: dict[str, float] | None = None
+    """What the first steps made expect; empty once the hardware has changed."""
 
 
 def save_checkpoint(

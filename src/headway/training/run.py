@@ -20,6 +20,7 @@ from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
 from headway.training.averaging import average_snapshots
 from headway.training.card import write_card
+from headway.training.estimate import compare, comparison_in_words
 from headway.training.picture import draw_losses
 from headway.training.precision import choose_precision
 from headway.training.prepare import (
@@ -101,6 +102,7 @@ def train(
                     f"It began on {trainer.progress.hardware} and goes on with {hardware}: right, "
                     "but not bit for bit."
                 )
+                trainer.progress.estimate = {}  # it was for the other hardware
         else:
             _record_start(folder, trainer, texts, encoded, reporter, start)
         trainer.progress.hardware = hardware
@@ -221,7 +223,10 @@ def _finish(
         "parameters": count_parameters(bundle.model),
         "trained_on": datetime.now(UTC).date().isoformat(),
         **recorded_origin(folder.data),
+        **compare(progress),
     }
+    if "estimate" in report:
+        reporter.say(comparison_in_words(report["estimate"]))
     for name, pairs in (("valid", texts.valid), ("test", texts.test)):
         if pairs:
             report[name] = [score.as_dict() for score in score_bundle(bundle, pairs, config)]

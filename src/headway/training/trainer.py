@@ -13,6 +13,7 @@ from headway.config.training import TrainingConfig
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.ema import WeightAverage
+from headway.training.estimate import StepClock
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
@@ -78,15 +79,20 @@ class Trainer:
             precision=self.progress.precision,
         )
         self.reporter.start(self.folder.metrics, self.progress.step, self.config.max_steps)
+        clock = StepClock(self.progress, step.device)
+        most_steps = self.config.max_steps if self.config.max_epochs is None else None
         started = time.perf_counter() - self.progress.seconds
         try:
             with _stop_signals() as stop:
                 groups = self.stream.groups(self.progress.epoch, self.progress.batch)
                 while not self._enough():
-                    group = next(groups)
-                    result = step(self.progress.step + 1, group.batches)
+                    with clock.step():
+                        group = next(groups)
+                        result = step(self.progress.step + 1, group.batches)
                     self._advance(group, result.target_tokens)
                     self._report(result)
+                    if message := clock.estimate(self.progress.step, most_steps):
+                        self.reporter.say(message)
                     self.progress.seconds = time.perf_counter() - started
                     stopping = stop.is_set()
                     self._keep(group, stopping=stopping)
