@@ -1,7 +1,8 @@
 """`headway train`: from parallel text to a bundle."""
 
+import functools
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +30,10 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in --out, bit for bit.")
     ] = False,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", min=2, help="Train so many runs, whose seeds follow each other."),
+    ] = None,
     source: Source = "",
     target: Target = "",
     valid_source: ValidSource = "",
@@ -48,6 +53,7 @@ def train(
     from headway.training.memory import keep_freed_memory
     from headway.training.reporting import Reporter
     from headway.training.run import train as run
+    from headway.training.seeds import begun_config, train_seeds
 
     keep_freed_memory()
     folder = out or Path("runs") / (config.stem if config else "run")
@@ -62,10 +68,17 @@ def train(
         files, preset, settings or [], starter=begins, start_from=start_from
     )
     # A continued run has its own configuration, and only what is named here changes it.
-    begun = folder / "config.toml" if resume and config is None else None
+    begun = None
+    if resume and config is None:
+        begun = begun_config(folder) if seeds else folder / "config.toml"
     chosen = (
         load_run_config(config or begun, overrides) if config or not resume or overrides else None
     )
+    if seeds:
+        make = functools.partial(Reporter, quiet or as_json)
+        found = train_seeds(chosen, folder, seeds, resume=resume, device=device, make_reporter=make)
+        _show_seeds(found, folder, seeds, as_json=as_json)
+        return
     result = run(chosen, folder, resume=resume, device=device, reporter=Reporter(quiet or as_json))
     if not result.finished:
         typer.echo(_how_to_go_on(result.step, folder), err=True)
@@ -75,6 +88,21 @@ def train(
     elif not quiet:
         print(f"Done in {result.seconds / 60:.1f} minutes: {folder / 'averaged'}")
         print(f"Translate with: headway translate {folder} FILE")
+
+
+def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_json: bool) -> None:
+    """Print what several seeds came to, or how to go on with them."""
+    from headway.training.seeds import table
+
+    if summary is None:
+        again = f"headway train --out {out} --seeds {seeds} --resume"
+        typer.echo(f"Stopped and saved. Go on with: {again}", err=True)
+        raise typer.Exit(1)
+    if as_json:
+        print_json(summary)
+        return
+    for line in table(summary):
+        print(line)
 
 
 def _how_to_go_on(step: int, folder: Path) -> str:

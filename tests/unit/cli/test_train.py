@@ -172,3 +172,20 @@ def test_a_preset_of_another_size_is_refused(
     assert status == 2
     assert "model.d_ff is 256, but the model in" in err
     assert not (tmp_path / "run").exists()
+
+
+def test_several_seeds_are_runs_of_their_own_and_a_table(
+    run, files: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "runs"
+    status, printed, err = run("train", *files, *SMALL, "--seeds", 2, "--out", out)
+
+    assert status == 0, err
+    assert printed.splitlines()[0].split() == ["mean", "±", "sd", "min", "max"]
+    assert "valid bleu" in printed
+    assert {path.name for path in out.iterdir()} == {"seed-1", "seed-2", "seeds.json"}
+    assert f"Seed 2, the last is 2: {out / 'seed-2'}" in err
+
+    status, printed, err = run("train", "--seeds", 2, "--out", out, "--resume", "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(printed) == json.loads((out / "seeds.json").read_text())
