@@ -63,17 +63,14 @@ def train(
         "valid_source": valid_source,
         "valid_target": valid_target,
     }
-    begins = config is None and not resume
+    continues = config is None and resume
     overrides = chosen_settings(
-        files, preset, settings or [], starter=begins, start_from=start_from
+        files, preset, settings or [], starter=not (config or resume), start_from=start_from
     )
-    # A continued run has its own configuration, and only what is named here changes it.
-    begun = None
-    if resume and config is None:
-        begun = begun_config(folder) if seeds else folder / "config.toml"
-    chosen = (
-        load_run_config(config or begun, overrides) if config or not resume or overrides else None
-    )
+    if continues:
+        # A continued run has its own configuration, and only what is named here changes it.
+        config = begun_config(folder) if seeds else folder / "config.toml"
+    chosen = load_run_config(config, overrides) if overrides or not continues else None
     if seeds:
         make = functools.partial(Reporter, quiet or as_json)
         found = train_seeds(chosen, folder, seeds, resume=resume, device=device, make_reporter=make)
