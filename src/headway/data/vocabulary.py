@@ -48,6 +48,17 @@ def check_pieces(texts: Sequence[str]) -> None:
             )
 
 
+def check_room(texts: Sequence[str], vocabulary_size: int) -> None:
+    """Refuse a vocabulary that new and special pieces alone would fill."""
+    needed = len(SPECIAL_PIECES) + len(texts) + 1
+    if texts and vocabulary_size < needed:
+        raise ConfigError(
+            f"tokenizer.vocabulary_size is {vocabulary_size}, but {len(texts)} new pieces, the "
+            f"special ones and one of the text need {needed}.",
+            "Raise it, to 8000 for instance.",
+        )
+
+
 def add_pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> Enlarged:
     """Return the tokenizer with these texts as pieces after its own.
 

@@ -21,6 +21,7 @@ from headway.data.survey import Finding, overlap, survey
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.translator import resolve_device
 from headway.model.accounting import count_parameters
+from headway.training.ema import WeightAverage
 from headway.training.estimate import peak_memory
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
@@ -162,6 +163,8 @@ def estimate(
         clip_norm=training.clip_norm,
         precision=precision,
     )
+    decay = training.ema_decay
+    average = None if decay is None else WeightAverage(bundle.model, decay)
     batches = stream.epoch(0)
     largest = max(range(len(batches)), key=lambda index: _area(stream, batches[index]))
     picked = np.linspace(0, len(batches) - 1, min(_SAMPLE, len(batches))).round().astype(int)
@@ -170,6 +173,8 @@ def estimate(
         batch = collate([stream.pairs[row] for row in batches[index]])
         start = time.perf_counter()
         step(1, [batch])
+        if average is not None:
+            average.update(bundle.model, 1)
         seconds.append(time.perf_counter() - start)
     mean = float(np.mean(seconds[2:]))  # the first two prepare kernels and memory
     return Estimate(

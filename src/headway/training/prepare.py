@@ -15,7 +15,7 @@ from headway.config.run import RunConfig
 from headway.data.cleaning import CleaningReport, CleaningRules, EncodedPair, clean
 from headway.data.corpus import Pair, fingerprint, read_pairs
 from headway.data.tokenizer import Tokenizer, train_tokenizer
-from headway.data.vocabulary import add_pieces, check_pieces
+from headway.data.vocabulary import add_pieces, check_pieces, check_room
 from headway.errors import ConfigError
 from headway.evaluation.metrics import score_texts
 from headway.model.transformer import Transformer
@@ -144,6 +144,7 @@ def build_tokenizers(
 
 def _train(config: TokenizerConfig, texts: list[str], seed: int) -> Tokenizer:
     check_pieces(config.new_pieces)
+    check_room(config.new_pieces, config.vocabulary_size)
     words = config.kind == "word"  # SentencePiece's symbols do not hold for them
     tokenizer = train_tokenizer(
         texts,

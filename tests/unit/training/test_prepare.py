@@ -124,6 +124,18 @@ def test_new_pieces_are_in_every_tokenizer_and_in_its_size(
     assert trained[0].vocabulary_size == 24 or kind in ("word", "char")
 
 
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+def test_new_pieces_leave_room_for_text(make_config: MakeConfig, kind: str) -> None:
+    pieces = [f"<{number}>" for number in range(8)]
+    settings = {"kind": kind, "vocabulary_size": 12, "new_pieces": pieces}
+    with pytest.raises(ConfigError, match=r"is 12, but 8 new pieces, .* need 13"):
+        build_tokenizers(make_config(tokenizer=settings).tokenizer, [Pair("aaa", "a")] * 3, 1)
+
+    larger = make_config(tokenizer=settings | {"vocabulary_size": 14}).tokenizer
+    (joint, _) = build_tokenizers(larger, [Pair("aaa", "a")] * 3, 1)
+    assert joint.vocabulary_size == 14
+
+
 def test_only_the_training_text_is_cleaned_by_the_rules(make_config: MakeConfig) -> None:
     config = make_config(data={"max_pieces": 3, "drop_identical": True})
     texts = read_texts(config.data)

@@ -26,6 +26,7 @@ from headway.training.run import train
 from headway.training.start_from import Start, grow, open_start
 from headway.training.step import StepResult
 from headway.training.tensor_file import read_tensors
+from headway.training.trainer import Trainer
 
 MakeConfig = Callable[..., RunConfig]
 MakeStart = Callable[..., Path]
@@ -274,6 +275,36 @@ def test_it_is_resumed_without_the_model_that_it_started_from(
     for name in ("averaged/model.safetensors", "best/model.safetensors", "data.json"):
         assert (tmp_path / "run" / name).read_bytes() == (whole.folder / name).read_bytes()
     assert load_bundle(tmp_path / "run").source_tokenizer.id("▁<2ko>") == 10
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_a_stop_before_the_first_checkpoint_still_needs_the_model(
+    make_start: MakeStart,
+    fine_tune: Callable[..., RunConfig],
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = make_start()
+    config = fine_tune(path, training={"max_steps": 2, "validation_sentences": 0})
+    whole = train(config, tmp_path / "whole", reporter=quiet)
+
+    def stop(_: Trainer) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "save", stop)
+        with pytest.raises(InterruptedError):
+            train(config, tmp_path / "run", reporter=quiet)
+    path.rename(tmp_path / "elsewhere")
+    with pytest.raises(BundleError, match="There is no bundle"):
+        train(None, tmp_path / "run", resume=True, reporter=quiet)
+    (tmp_path / "elsewhere").rename(path)
+
+    train(None, tmp_path / "run", resume=True, reporter=quiet)
+
+    file = "averaged/model.safetensors"
+    assert (tmp_path / "run" / file).read_bytes() == (whole.folder / file).read_bytes()
 
 
 @pytest.mark.usefixtures("no_picture")
