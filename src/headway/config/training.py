@@ -10,9 +10,6 @@ from headway.config.section import Section
 class TrainingConfig(Section):
     """How long, how fast, in which batches, and what is kept."""
 
-    start_from: str = ""
-    """A bundle or run to continue from, with its architecture, tokenizers and weights; optimizer
-    and schedule start afresh."""
     seed: int = Field(default=1, ge=0)
     """Fixes initial weights, order of the data and dropout."""
     max_steps: int = Field(default=100_000, ge=1)
@@ -57,3 +54,6 @@ class TrainingConfig(Section):
     ema_decay: float | None = Field(default=None, gt=0, lt=1)
     """Exponential moving average of the weights, such as 0.999: validation, the best and the final
     weights are those of the average."""
+    start_from: str = ""
+    """A bundle or run to continue from, with its architecture, tokenizers and weights; optimizer
+    and schedule start afresh."""
