@@ -1,15 +1,13 @@
 """The state of a training, so that it continues bit for bit after any stop.
 
-One file holds all of it: weights, optimizer, random generators, position in the data, best score.
-It is replaced in one step, so there is always a whole one.
+One file holds all of it: weights, optimizer, position in the data, best score. It is replaced in
+one step, so there is always a whole one. Random generators are not in it: each step seeds them.
 """
 
-import random
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -17,8 +15,7 @@ from headway.bundle import model_tensors, set_model_tensors
 from headway.errors import BundleError, RunError
 from headway.training.tensor_file import read_tensors, write_tensors
 
-_MODEL, _OPTIMIZER, _RANDOM = "model/", "optimizer/", "random/"
-_AVERAGE = "average/"
+_MODEL, _OPTIMIZER, _AVERAGE = "model/", "optimizer/", "average/"
 
 
 @dataclass(slots=True)
@@ -30,7 +27,7 @@ class Progress:
     epoch: int = 0
     """Epoch of the next batch, counted from 0."""
     batch: int = 0
-    """Index of the next batch in its epoch."""
+    """Index of the next batch in its block."""
     target_tokens: int = 0
     """Real target pieces trained on so far."""
     seconds: float = 0.0
@@ -42,8 +39,12 @@ class Progress:
     snapshots: list[int] = field(default_factory=list)
     """Steps whose weights are kept for averaging, oldest first."""
     precision: str = "float32"
+    block: int = 0
+    """Block of the next batch in its epoch."""
+    parts: int = 1
+    """Parts into which each batch is cut, each with random numbers of its own."""
     hardware: str = ""
-    """Device and threads; on others the run goes on, but not bit for bit."""
+    """Device, threads and processes; on others the run goes on, but not bit for bit."""
     unrecorded_loss: float = 0.0
     """Sum of the losses since the last record of steps, and of their pieces."""
     unrecorded_tokens: int = 0
@@ -70,13 +71,7 @@ def save_checkpoint(
     for index, values in state["state"].items():
         for key, value in values.items():
             tensors[f"{_OPTIMIZER}{index}/{key}"] = value
-    tensors |= {_RANDOM + name: value for name, value in _random_tensors().items()}
-    values = {
-        "progress": asdict(progress),
-        "python_random": random.getstate(),
-        "numpy_random": _numpy_state(),
-    }
-    write_tensors(path, tensors, values)
+    write_tensors(path, tensors, {"progress": asdict(progress)})
 
 
 def load_checkpoint(
@@ -85,7 +80,7 @@ def load_checkpoint(
     optimizer: torch.optim.Optimizer,
     average: nn.Module | None = None,
 ) -> Progress:
-    """Set weights, optimizer and random generators to those of the file; return the progress."""
+    """Set weights and optimizer to those of the file; return the progress."""
     tensors, values = read_tensors(path)
     if "progress" not in values:
         raise RunError(f"{path} is not a checkpoint.", "Restore last.safetensors from a copy.")
@@ -99,7 +94,6 @@ def load_checkpoint(
             "Continue with the configuration that the run began with.",
         ) from None
     _set_optimizer(optimizer, _below(_OPTIMIZER, tensors))
-    _set_random(_below(_RANDOM, tensors), values)
     return Progress(**values["progress"])
 
 
@@ -118,31 +112,3 @@ def _set_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor])
         state.setdefault(int(index), {})[key] = tensor
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})
-
-
-def _random_tensors() -> dict[str, Tensor]:
-    tensors = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        for index, state in enumerate(torch.cuda.get_rng_state_all()):
-            tensors[f"cuda{index}"] = state
-    if torch.backends.mps.is_available():
-        tensors["mps"] = torch.mps.get_rng_state()
-    return tensors
-
-
-def _numpy_state() -> list[Any]:
-    name, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)
-    return [name, np.asarray(keys).tolist(), position, has_gauss, gauss]
-
-
-def _set_random(tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
-    torch.set_rng_state(tensors["cpu"])
-    for index in range(torch.cuda.device_count()):
-        if f"cuda{index}" in tensors:
-            torch.cuda.set_rng_state(tensors[f"cuda{index}"], index)
-    if "mps" in tensors and torch.backends.mps.is_available():
-        torch.mps.set_rng_state(tensors["mps"])
-    version, internal, gauss = values["python_random"]
-    random.setstate((version, tuple(internal), gauss))
-    name, keys, *rest = values["numpy_random"]
-    np.random.set_state((name, np.array(keys, dtype=np.uint32), *rest))

@@ -4,14 +4,17 @@ import dataclasses
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
-from headway.bundle import Bundle, save_bundle
+from torch import Tensor
+
+from headway.bundle import Bundle, save_bundle, set_model_tensors
 from headway.config.training import TrainingConfig
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from headway.training.distributed import World
 from headway.training.ema import WeightAverage
 from headway.training.estimate import StepClock
 from headway.training.optimizer import build_optimizer
@@ -34,6 +37,7 @@ class Trainer:
         config: TrainingConfig,
         folder: RunFolder,
         reporter: Reporter,
+        world: World | None = None,
     ) -> None:
         """Prepare optimizer and schedule; `run` does the work."""
         self.bundle = bundle
@@ -42,7 +46,11 @@ class Trainer:
         self.config = config
         self.folder = folder
         self.reporter = reporter
-        self.progress = Progress(precision=validator.precision)
+        self.world = world or World()
+        self.device = next(bundle.model.parameters()).device
+        self.progress = Progress(
+            precision=validator.precision, parts=config.parts or self.world.size
+        )
         self.optimizer = build_optimizer(
             bundle.model,
             config.adam_beta_1,
@@ -56,6 +64,12 @@ class Trainer:
         peak = config.learning_rate or paper_peak(bundle.config.d_model, config.warmup_steps)
         self.schedule = Schedule(config.schedule, peak, config.warmup_steps, config.max_steps)
 
+    def start_with(self, tensors: Mapping[str, Tensor]) -> None:
+        """Begin with these weights instead of fresh ones."""
+        models = [self.bundle.model, *([self.average.model] if self.average else [])]
+        for model in models:
+            set_model_tensors(model, dict(tensors))
+
     def resume(self) -> None:
         """Go back to the last checkpoint; everything after it will be repeated exactly."""
         self.progress = load_checkpoint(
@@ -65,6 +79,9 @@ class Trainer:
             self.average.model if self.average else None,
         )
         self.validator.precision = self.progress.precision
+        self.progress.parts = max(self.progress.parts, self.world.size)
+        if not self.world.leads:
+            return
         self.folder.forget_metrics_after(self.progress.step)
         prune_snapshots(self.folder.checkpoints, self.progress.snapshots)
 
@@ -77,14 +94,20 @@ class Trainer:
             label_smoothing=self.config.label_smoothing,
             clip_norm=self.config.clip_norm,
             precision=self.progress.precision,
+            seed=self.config.seed,
+            parts=self.progress.parts,
+            world=self.world,
         )
-        self.reporter.start(self.folder.metrics, self.progress.step, self.config.max_steps)
-        clock = StepClock(self.progress, step.device)
+        metrics = self.folder.metrics if self.world.leads else None
+        self.reporter.start(metrics, self.progress.step, self.config.max_steps)
+        clock = StepClock(self.progress, self.device)
         most_steps = self.config.max_steps if self.config.max_epochs is None else None
         started = time.perf_counter() - self.progress.seconds
         try:
             with _stop_signals() as stop:
-                groups = self.stream.groups(self.progress.epoch, self.progress.batch)
+                groups = self.stream.groups(
+                    self.progress.epoch, self.progress.block, self.progress.batch
+                )
                 while not self._enough():
                     with clock.step():
                         group = next(groups)
@@ -94,7 +117,7 @@ class Trainer:
                     if message := clock.estimate(self.progress.step, most_steps):
                         self.reporter.say(message)
                     self.progress.seconds = time.perf_counter() - started
-                    stopping = stop.is_set()
+                    stopping = self.world.any(stop.is_set())
                     self._keep(group, stopping=stopping)
                     if stopping and not self._enough():
                         return False
@@ -118,6 +141,7 @@ class Trainer:
         if self.average is not None:
             self.average.update(self.bundle.model, self.progress.step)
         self.progress.epoch = group.next_epoch
+        self.progress.block = group.next_block
         self.progress.batch = group.next_batch
         self.progress.target_tokens += target_tokens
 
@@ -150,10 +174,12 @@ class Trainer:
         if best:
             progress.best_score, progress.best_step = score, progress.step
             progress.validations_since_best = 0
-            save_bundle(self.folder.best, self._best_bundle(judged, result))
+            if self.world.leads:
+                save_bundle(self.folder.best, self._best_bundle(judged, result))
         else:
             progress.validations_since_best += 1
-        save_snapshot(self.folder.checkpoints, progress.step, judged.model)
+        if self.world.leads:
+            save_snapshot(self.folder.checkpoints, progress.step, judged.model)
         progress.snapshots.append(progress.step)
         del progress.snapshots[: -(1 if self.average else self.config.average_checkpoints)]
         self.reporter.validation(
@@ -170,7 +196,8 @@ class Trainer:
         )
         # Old weights go only after a checkpoint that no longer needs them.
         self.save()
-        prune_snapshots(self.folder.checkpoints, progress.snapshots)
+        if self.world.leads:
+            prune_snapshots(self.folder.checkpoints, progress.snapshots)
 
     def _judged(self) -> Bundle:
         """Return the model that is validated and kept: the moving average, if there is one."""
@@ -198,14 +225,11 @@ class Trainer:
         return dataclasses.replace(judged, record=record, card="\n".join(lines))
 
     def save(self) -> None:
-        """Write the checkpoint."""
-        save_checkpoint(
-            self.folder.checkpoint,
-            self.bundle.model,
-            self.optimizer,
-            self.progress,
-            self.average.model if self.average else None,
-        )
+        """Write the checkpoint; process 0 does it for all."""
+        if self.world.leads:
+            average = self.average.model if self.average else None
+            path = self.folder.checkpoint
+            save_checkpoint(path, self.bundle.model, self.optimizer, self.progress, average)
 
 
 @contextmanager
