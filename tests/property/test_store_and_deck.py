@@ -1,6 +1,7 @@
 """Laws of stored pairs and of how they are dealt, over any sizes."""
 
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,8 +43,8 @@ def test_a_store_in_files_is_the_store_in_memory(
         with StoreWriter(folder, vocabulary=70_001, keep_texts=True) as writer:
             writer.add(first, texts[: len(first)])
             writer.add(second, texts[len(first) :])
-            writer.finish({"why": "a test"})
             assert not kept_store(folder)
+            writer.finish({"why": "a test"})
         store, record = open_store(folder)
 
         assert list(store) == [*first, *second]
@@ -86,9 +87,13 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_store_that_was_not_finished_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), StoreWriter(tmp_path / "kept") as writer:
-        writer.add([EncodedPair([5], [6], 1)])
+    def interrupted() -> Iterator[EncodedPair]:
+        yield EncodedPair([5], [6], 1)
         raise KeyboardInterrupt
+
+    writer = StoreWriter(tmp_path / "kept")
+    with pytest.raises(KeyboardInterrupt), writer:
+        writer.add(interrupted())
 
     assert not list(tmp_path.iterdir())
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headway.data.cleaning import EncodedPair
-from headway.data.store import PairStore
+from headway.data.store import PairStore, Rows
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID
 from headway.errors import ConfigError
 
@@ -106,11 +106,7 @@ def collate(pairs: Sequence[EncodedPair], indices: Sequence[int] | None = None) 
     )
 
 
-def collate_rows(
-    store: PairStore,
-    rows: Sequence[int] | IntArray,
-    indices: Sequence[int] | IntArray | None = None,
-) -> Batch:
+def collate_rows(store: PairStore, rows: Rows, indices: Rows | None = None) -> Batch:
     """Return the batch of these rows of a store; the same as `collate` of its pairs.
 
     `indices` says where each comes from, if that is not its row.

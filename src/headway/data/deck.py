@@ -87,6 +87,7 @@ class _Pack:
     def __init__(self, size: int, seed: tuple[int, int], stretch: int) -> None:
         self.size = size
         self.seed = seed
+        self.stretch = stretch
         self.starts = np.arange(0, size, stretch)
         self.counts = np.minimum(self.starts + stretch, size) - self.starts
         self._order = lru_cache(maxsize=2)(self._shuffle)
@@ -104,14 +105,13 @@ class _Pack:
     def _cut(self, number: int, start: int, stop: int) -> IntArray:
         """Return the cards at places `start` up to `stop` of one pass."""
         order, ends = self._order(number)
-        first, last = np.searchsorted(ends, [start, stop - 1], side="right")
+        first, last = (int(i) for i in np.searchsorted(ends, [start, stop - 1], side="right"))
         chosen = order[first : last + 1]
-        rows = np.concatenate(
-            [np.arange(self.starts[i], self.starts[i] + self.counts[i]) for i in chosen]
-            if self.counts.max() > 1
-            else [self.starts[chosen]]
-        )
-        skipped = start - (ends[first] - self.counts[order[first]])
+        rows = self.starts[chosen]
+        if self.stretch > 1:
+            rows = (rows[:, None] + np.arange(self.stretch)).reshape(-1)
+            rows = rows[rows < self.size]  # the last stretch of the corpus may be shorter
+        skipped = start - int(ends[first] - self.counts[order[first]])
         return rows[skipped : skipped + stop - start]
 
     def _shuffle(self, number: int) -> tuple[IntArray, IntArray]:
