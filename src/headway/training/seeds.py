@@ -13,6 +13,7 @@ from typing import Any
 from headway.bundle import write_atomically
 from headway.config.run import RunConfig, load_run_config
 from headway.errors import ConfigError, RunError
+from headway.training.distributed import is_alone
 from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.run_folder import RunFolder, writing
@@ -34,6 +35,11 @@ def train_seeds(
     """
     if count < 2:
         raise ConfigError(f"{count} seed has no spread.", "Give --seeds 2 or more.")
+    if not is_alone():
+        raise ConfigError(
+            "--seeds trains one run after another in one process, but there are several.",
+            "Start torchrun for each seed, with --set training.seed=N and a folder of its own.",
+        )
     if not resume:
         _check_free(Path(out))
     config = config or load_run_config(begun_config(out))
