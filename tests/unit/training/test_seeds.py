@@ -149,6 +149,17 @@ def test_what_is_in_the_way_is_refused_before_anything_is_trained(
         train_seeds(config, tmp_path / "all", 2)
 
 
+def test_several_processes_train_one_run_at_a_time(
+    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("RANK", "0"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "0")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
+    monkeypatch.setenv("MASTER_PORT", "1")
+    with pytest.raises(ConfigError, match="in one process, but there are several"):
+        train_seeds(config, tmp_path / "all", 2)
+
+
 def test_scores_of_different_kinds_are_not_averaged(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("one", "two")]
     for folder, signature in zip(folders, ("tok:13a", "tok:none"), strict=True):
