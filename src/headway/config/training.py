@@ -35,6 +35,8 @@ class TrainingConfig(Section):
     """Probability taken from the true piece and spread over the vocabulary."""
     clip_norm: float | None = Field(default=None, gt=0)
     """Largest norm of the gradient; not in the paper."""
+    not_finite: Literal["stop", "skip"] = "stop"
+    """What to do when a loss or its gradient is not finite: end, or leave that update out."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """auto measures at the start which is faster on this processor."""
     validate_every_steps: int | None = Field(default=None, ge=1)
@@ -51,3 +53,5 @@ class TrainingConfig(Section):
     """Updates whose mean loss makes one record of metrics.jsonl."""
     average_checkpoints: int = Field(default=5, ge=1)
     """Validations whose weights are averaged at the end."""
+    tensorboard: bool = False
+    """Also write event files for TensorBoard, into the run's folder."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from headway.bundle import model_tensors, set_model_tensors
 from headway.errors import BundleError, RunError
+from headway.training.diagnosis import Observed
 from headway.training.tensor_file import read_tensors, write_tensors
 
 _MODEL, _OPTIMIZER, _RANDOM = "model/", "optimizer/", "random/"
@@ -46,6 +47,13 @@ class Progress:
     unrecorded_loss: float = 0.0
     """Sum of the losses since the last record of steps, and of their pieces."""
     unrecorded_tokens: int = 0
+    parts: int = 1
+    """Parts in which a batch is computed, because memory did not suffice for it whole."""
+    skipped: int = 0
+    """Updates left out because their loss was not finite, and those of them in a row just now."""
+    skipped_in_a_row: int = 0
+    observed: Observed = field(default_factory=Observed)
+    """What the diagnosis goes on from."""
 
 
 def save_checkpoint(
@@ -80,7 +88,10 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
         ) from None
     _set_optimizer(optimizer, _below(_OPTIMIZER, tensors))
     _set_random(_below(_RANDOM, tensors), values)
-    return Progress(**values["progress"])
+    progress = Progress(**values["progress"])
+    # A checkpoint of an earlier version has none.
+    progress.observed = Observed(**values["progress"].get("observed", {}))
+    return progress
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

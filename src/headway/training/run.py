@@ -35,6 +35,8 @@ from headway.training.prepare import (
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.stream import BatchStream
+from headway.training.tensorboard import require_tensorboard
+from headway.training.text_statistics import frequency_loss, unknown_findings
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
 
@@ -126,6 +128,8 @@ def _build_trainer(
     )
     check_metrics(config)
     check_positions(config.model, encoded)
+    if training.tensorboard:
+        require_tensorboard()
     validator = Validator(
         encoded.valid,
         texts.valid[: training.validation_sentences],
@@ -135,7 +139,18 @@ def _build_trainer(
         precision=choose_precision(training.precision, device),
     )
     bundle = build_bundle(config, *tokenizers, device)
-    return Trainer(bundle, stream, validator, training, folder, reporter)
+    return Trainer(
+        bundle,
+        stream,
+        validator,
+        training,
+        folder,
+        reporter,
+        unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
+        text_findings=list(
+            unknown_findings({"training": encoded.train, "validation": encoded.valid})
+        ),
+    )
 
 
 def _record_start(
@@ -164,7 +179,7 @@ def _record_start(
         },
     )
     folder.write_tokenizers(bundle.source_tokenizer, bundle.target_tokenizer)
-    folder.forget_metrics_after(0)  # of an attempt that was killed before its first checkpoint
+    folder.forget_metrics_after(-1)  # of an attempt that was killed before its first checkpoint
 
 
 def _check_same_text(folder: RunFolder, texts: Texts) -> None:
@@ -200,6 +215,9 @@ def _finish(
         "seed": config.training.seed,
         "precision": progress.precision,
         "target_tokens": progress.target_tokens,
+        "skipped_updates": progress.skipped,
+        "batch_parts": progress.parts,
+        "diagnoses": progress.observed.findings,
         "seconds": round(progress.seconds, 1),
         "averaged_steps": progress.snapshots,
         "validation_loss": validation.loss,

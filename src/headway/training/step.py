@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from headway.data.batching import Batch
-from headway.errors import TrainingError
+from headway.errors import NotFiniteError
 from headway.model.transformer import Transformer
 from headway.training.loss import LossSums, projected_cross_entropy
 from headway.training.schedule import Schedule
@@ -70,7 +70,7 @@ class TrainingStep:
         rate = self.schedule(step)
         if not (math.isfinite(loss) and math.isfinite(norm)):
             self.optimizer.zero_grad(set_to_none=True)
-            raise TrainingError(
+            raise NotFiniteError(
                 f"The loss or its gradient is not finite at step {step} (rate {rate:.2g}).",
                 "Start another run with a lower learning_rate or with clip_norm; the last "
                 "checkpoint is good.",

@@ -1,10 +1,11 @@
 """The training loop: groups of batches -> steps -> validations -> checkpoints."""
 
 import dataclasses
+import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -12,6 +13,7 @@ from headway.bundle import Bundle, save_bundle
 from headway.config.training import TrainingConfig
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from headway.training.diagnosis import Finding, Validated
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
@@ -19,6 +21,7 @@ from headway.training.schedule import Schedule, paper_peak
 from headway.training.step import StepResult, TrainingStep
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.validation import ValidationResult, Validator
+from headway.training.watch import Watch
 
 
 class Trainer:
@@ -32,14 +35,23 @@ class Trainer:
         config: TrainingConfig,
         folder: RunFolder,
         reporter: Reporter,
+        *,
+        unigram_loss: float = math.inf,
+        text_findings: Sequence[Finding] = (),
     ) -> None:
-        """Prepare optimizer and schedule; `run` does the work."""
+        """Prepare optimizer and schedule; `run` does the work.
+
+        unigram_loss: validation loss of the target pieces' frequencies alone. text_findings: what
+        is wrong with the text, to be said when the run begins.
+        """
         self.bundle = bundle
         self.stream = stream
         self.validator = validator
         self.config = config
         self.folder = folder
         self.reporter = reporter
+        self.unigram_loss = unigram_loss
+        self.text_findings = text_findings
         self.progress = Progress(precision=validator.precision)
         self.optimizer = build_optimizer(
             bundle.model,
@@ -68,16 +80,23 @@ class Trainer:
             clip_norm=self.config.clip_norm,
             precision=self.progress.precision,
         )
+        self.watch = Watch(
+            step, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
+        )
         self.reporter.start(self.folder.metrics, self.progress.step, self.config.max_steps)
+        if self.config.tensorboard:
+            self.reporter.write_events(self.folder.tensorboard, self.progress.step)
+        self.watch.text(self.text_findings)
         started = time.perf_counter() - self.progress.seconds
         try:
             with _stop_signals() as stop:
                 groups = self.stream.groups(self.progress.epoch, self.progress.batch)
                 while not self._enough():
                     group = next(groups)
-                    result = step(self.progress.step + 1, group.batches)
-                    self._advance(group, result.target_tokens)
-                    self._report(result)
+                    result = self.watch.update(group.batches)
+                    self._advance(group, result.target_tokens if result else 0)
+                    if result:
+                        self._report(result)
                     self.progress.seconds = time.perf_counter() - started
                     stopping = stop.is_set()
                     self._keep(group, stopping=stopping)
@@ -150,6 +169,7 @@ class Trainer:
                 "best": best,
             }
         )
+        self.watch.validation(Validated(result.loss, best, result.exchanged, result.same_output))
         # Old weights go only after a checkpoint that no longer needs them.
         self._save()
         prune_snapshots(self.folder.checkpoints, progress.snapshots)
