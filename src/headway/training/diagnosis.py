@@ -59,6 +59,9 @@ class Observed:
     """Updates since the last validation, and the sum of their losses."""
     validations: list[list[float]] = field(default_factory=list)
     """Step, validation loss and training loss of the lowest, then of those since then."""
+    learned: bool = False
+    """Whether a validation has come below the frequencies of pieces."""
+    unlearned: int = 0
     ignoring: int = 0
     same_outputs: int = 0
     """Validations in a row that showed it."""
@@ -93,11 +96,12 @@ class Diagnosis:
     def validation(self, step: int, result: Validated) -> list[Finding]:
         """Return what this validation adds that was not said before."""
         found = [*_overfitting(self.observed, step, result)]
-        # Every model first learns which pieces are frequent, whatever the source.
-        if step > self.warmup_steps and result.loss < self.unigram_loss:
-            found += _ignored_source(self.observed, result)
         if step > self.warmup_steps:
+            found += _nothing_learned(self.observed, result, self.unigram_loss)
             found += _same_output(self.observed, result)
+            # Every model first learns which pieces are frequent, whatever the source.
+            if result.loss < self.unigram_loss:
+                found += _ignored_source(self.observed, result)
         return self.new(step, *found)
 
     def new(self, step: int, *found: Finding) -> list[Finding]:
@@ -195,6 +199,21 @@ def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[Findi
             f"{training:.3f}: the model learns its training text by heart. Use the best weights, "
             "which are kept, and set training.patience to stop in time; more text, more dropout "
             "or weight_decay help another run.",
+        )
+
+
+def _nothing_learned(seen: Observed, result: Validated, unigram_loss: float) -> Iterator[Finding]:
+    """Find a model that after its warm-up has not come below the frequencies of pieces."""
+    # Once is enough: a loss that rises again is another problem.
+    seen.learned = seen.learned or result.loss < unigram_loss
+    seen.unlearned += 1
+    if seen.unlearned >= _IN_A_ROW and not seen.learned:
+        yield Finding(
+            "nothing learned",
+            f"The validation loss is {result.loss:.2f}, but knowing how frequent each piece is "
+            f"would give {unigram_loss:.2f}: after the warm-up the model has learned nothing "
+            "more. Most likely the rate is too high: start another run with a lower "
+            "learning_rate, more warmup_steps or clip_norm=1.0.",
         )
 
 

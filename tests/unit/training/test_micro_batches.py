@@ -141,7 +141,7 @@ def test_one_pair_that_does_not_fit_is_an_error_that_changes_nothing(
     tried = memory(0)
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
 
-    with pytest.raises(TrainingError, match=r"one pair alone, of up to 6 source .* max_pieces"):
+    with pytest.raises(TrainingError, match=r"one pair alone, of up to 6 source .*max_pieces"):
         FittingStep(make_step(model))(1, [collate(pairs[:5])])
 
     assert tried == [5, 2, 1, 1]
