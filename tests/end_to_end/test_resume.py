@@ -10,6 +10,7 @@ import torch
 
 from headway.config.run import RunConfig
 from headway.data.batching import Batch
+from headway.errors import NotFiniteError
 from headway.model.transformer import Transformer
 from headway.training import step as step_module
 from headway.training.loss import LossSums
@@ -149,6 +150,23 @@ def test_a_stop_changes_nothing_where_updates_are_left_out_or_made_in_parts(
     assert (whole["skipped_updates"] > 0) == (spoiled_pair == 3)
     assert (whole["batch_parts"] > 1) == (rows == 4)
     assert whole["diagnoses"]
+    assert_same_run(tmp_path / "run", tmp_path / "whole")
+
+
+def test_a_run_that_ended_at_a_loss_that_is_not_finite_goes_on_without_it(
+    make_config: MakeConfig,
+    assert_same_run: SameRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spoil_or_limit(monkeypatch, spoiled_pair=3, rows=99)
+    skip = make_config(training={"not_finite": "skip"})
+    train(skip, tmp_path / "whole", reporter=Reporter(quiet=True))
+
+    with pytest.raises(NotFiniteError, match="continue with --resume"):
+        train(make_config(), tmp_path / "run", reporter=Reporter(quiet=True))
+    train(skip, tmp_path / "run", resume=True, reporter=Reporter(quiet=True))
+
     assert_same_run(tmp_path / "run", tmp_path / "whole")
 
 

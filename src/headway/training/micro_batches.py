@@ -43,59 +43,54 @@ def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
 
 
-class FittingStep:
+class FittingStep(TrainingStep):
     """Make updates in as many parts as memory needs."""
 
-    def __init__(
-        self, step: TrainingStep, parts: int = 1, say_parts: Callable[[int], None] = lambda _: None
-    ) -> None:
-        """Begin with this number of parts; `say_parts` is told of each larger one."""
-        self.step = step
-        self.parts = parts
-        self.say_parts = say_parts
-        self._updating = False
-        step.optimizer.register_step_pre_hook(self._begin_update)
+    parts: int = 1
+    """Into how many each batch is split."""
+    say_parts: Callable[[int], None] | None = None
+    """Is told when there are more."""
 
-    def __call__(self, number: int, batches: Sequence[Batch]) -> StepResult:
-        """Make update `number`; where memory does not suffice, all of it again in smaller parts.
-
-        Raises TrainingError when one pair alone is too large, or the optimizer's averages are.
-        """
-        generators, before = _generator_states(self.step.device), self.parts
-        while (result := self._attempt(number, batches)) is None:
-            # The half-summed gradient of the failed attempt would count twice.
-            self.step.optimizer.zero_grad(set_to_none=True)
-            self._free()
-            self._check_divisible(batches)
-            self.parts *= 2
-            # Dropout is drawn as if the batch had been in so many parts from the start.
-            _set_generators(self.step.device, generators)
-        if self.parts != before:
-            self.say_parts(self.parts)
-        return result
-
-    def _attempt(self, number: int, batches: Sequence[Batch]) -> StepResult | None:
-        """Return None when memory did not suffice; what the error held is free by then."""
-        self._updating = False
+    def __call__(self, step: int, batches: Sequence[Batch]) -> StepResult:
+        """Make update number `step`; memory that suffices for gradients must do for Adam too."""
         try:
-            return self.step(number, [part for b in batches for part in split(b, self.parts)])
+            return super().__call__(step, batches)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-            if self._updating:  # weights may be half changed: nothing can be made again
-                raise TrainingError(
-                    f"Memory does not suffice for the optimizer at step {number}.",
-                    "Train a smaller model or use a machine with more memory; the last "
-                    "checkpoint is good.",
-                ) from error
+            raise TrainingError(
+                f"Memory does not suffice for the optimizer at step {step}.",
+                "Train a smaller model or use a machine with more memory.",
+            ) from error
+
+    def accumulate(self, batches: Sequence[Batch], tokens: int) -> tuple[float, float]:
+        """Add up the gradients; where memory does not suffice, all of them again in smaller parts.
+
+        Raises TrainingError when one pair alone is too large.
+        """
+        generators, before = _generator_states(self.device), self.parts
+        while (sums := self._attempt(batches, tokens)) is None:
+            # The half-summed gradient of the failed attempt would count twice.
+            self.optimizer.zero_grad(set_to_none=True)
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+            self._check_divisible(batches)
+            self.parts *= 2
+            # Dropout is drawn as if the batch had been in so many parts from the start.
+            _set_generators(self.device, generators)
+        if self.parts != before and self.say_parts is not None:
+            self.say_parts(self.parts)
+        return sums
+
+    def _attempt(self, batches: Sequence[Batch], tokens: int) -> tuple[float, float] | None:
+        """Return None when memory did not suffice; what the error held is free by then."""
+        try:
+            parts = [part for batch in batches for part in split(batch, self.parts)]
+            return super().accumulate(parts, tokens)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
             return None
-
-    def _begin_update(self, *_: object) -> None:
-        self._updating = True
-
-    def _free(self) -> None:
-        if self.step.device.type == "cuda":
-            torch.cuda.empty_cache()
 
     def _check_divisible(self, batches: Sequence[Batch]) -> None:
         """Raise TrainingError when all parts that were tried were single pairs already."""
@@ -106,8 +101,7 @@ class FittingStep:
         raise TrainingError(
             f"Memory does not suffice for one pair alone, of up to {source} source and {target} "
             "target pieces.",
-            "Lower data.max_pieces, train a smaller model or use a machine with more memory; "
-            "the last checkpoint is good.",
+            "Lower data.max_pieces, train a smaller model or use a machine with more memory.",
         )
 
 

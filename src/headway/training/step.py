@@ -58,14 +58,7 @@ class TrainingStep:
         """
         self.model.train()
         tokens = sum(batch.num_target_tokens for batch in batches)
-        loss = nll = 0.0
-        for batch in batches:
-            sums = batch_loss(
-                self.model, batch.to(self.device), self.label_smoothing, self.precision
-            )
-            (sums.loss / tokens).backward()
-            loss += float(sums.loss.detach())
-            nll += float(sums.nll)
+        loss, nll = self.accumulate(batches, tokens)
         norm = self._clip()
         rate = self.schedule(step)
         if not (math.isfinite(loss) and math.isfinite(norm)):
@@ -80,6 +73,18 @@ class TrainingStep:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return StepResult(loss / tokens, nll / tokens, tokens, norm, rate)
+
+    def accumulate(self, batches: Sequence[Batch], tokens: int) -> tuple[float, float]:
+        """Add up the gradients of these batches, and return the sums of both losses."""
+        loss = nll = 0.0
+        for batch in batches:
+            sums = batch_loss(
+                self.model, batch.to(self.device), self.label_smoothing, self.precision
+            )
+            (sums.loss / tokens).backward()
+            loss += float(sums.loss.detach())
+            nll += float(sums.nll)
+        return loss, nll
 
     def _clip(self) -> float:
         limit = math.inf if self.clip_norm is None else self.clip_norm

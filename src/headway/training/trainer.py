@@ -14,11 +14,12 @@ from headway.config.training import TrainingConfig
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.diagnosis import Finding, Validated
+from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.schedule import Schedule, paper_peak
-from headway.training.step import StepResult, TrainingStep
+from headway.training.step import StepResult
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.validation import ValidationResult, Validator
 from headway.training.watch import Watch
@@ -72,7 +73,7 @@ class Trainer:
 
     def run(self) -> bool:
         """Train to the end; return False when a signal stopped it at a checkpoint."""
-        step = TrainingStep(
+        step = FittingStep(
             self.bundle.model,
             self.optimizer,
             self.schedule,
@@ -84,11 +85,11 @@ class Trainer:
             step, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
         )
         self.reporter.start(self.folder.metrics, self.progress.step, self.config.max_steps)
-        if self.config.tensorboard:
-            self.reporter.write_events(self.folder.tensorboard, self.progress.step)
-        self.watch.text(self.text_findings)
         started = time.perf_counter() - self.progress.seconds
         try:
+            if self.config.tensorboard:
+                self.reporter.write_events(self.folder.tensorboard, self.progress.step)
+            self.watch.text(self.text_findings)
             with _stop_signals() as stop:
                 groups = self.stream.groups(self.progress.epoch, self.progress.batch)
                 while not self._enough():

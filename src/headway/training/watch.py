@@ -11,7 +11,7 @@ from headway.training.checkpoint import Progress
 from headway.training.diagnosis import Diagnosis, Finding, Validated, out_of_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.reporting import Reporter
-from headway.training.step import StepResult, TrainingStep
+from headway.training.step import StepResult
 
 
 class Watch:
@@ -19,7 +19,7 @@ class Watch:
 
     def __init__(
         self,
-        step: TrainingStep,
+        step: FittingStep,
         progress: Progress,
         config: TrainingConfig,
         reporter: Reporter,
@@ -27,7 +27,8 @@ class Watch:
         unigram_loss: float,
     ) -> None:
         """Go on from the progress, which keeps what has been observed."""
-        self.step = FittingStep(step, progress.parts, self._use_parts)
+        self.step = step
+        step.parts, step.say_parts = progress.parts, self._use_parts
         self.progress = progress
         self.skip_not_finite = config.not_finite == "skip"
         self.reporter = reporter

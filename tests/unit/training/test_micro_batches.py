@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -25,8 +26,8 @@ IDS = st.lists(st.integers(4, 9), min_size=1, max_size=7)
 PAIRS = st.lists(st.builds(EncodedPair, IDS, IDS, st.just(1)), min_size=1, max_size=9)
 
 
-def make_step(model: Transformer) -> TrainingStep:
-    return TrainingStep(
+def make_step(model: Transformer, kind: type[TrainingStep] = FittingStep) -> Any:
+    return kind(
         model,
         build_optimizer(model),
         Schedule("constant", 0.01, 1, 9),
@@ -90,10 +91,11 @@ def test_a_batch_in_parts_is_the_same_update(
     model = without_dropout(model.double())
     other = copy.deepcopy(model)
     batches = [collate(pairs[:4]), collate(pairs[4:])]  # the first fits, so its gradient is there
-    whole = make_step(model)(1, batches)
+    whole = make_step(model, TrainingStep)(1, batches)
 
     tried, told = memory(5), []
-    step = FittingStep(make_step(other), say_parts=told.append)
+    step = make_step(other)
+    step.say_parts = told.append
     in_parts = step(1, batches)
 
     assert (step.parts, told) == (4, [4])
@@ -109,7 +111,8 @@ def test_the_next_update_begins_with_the_parts_that_fitted(
     model: Transformer, pairs: list[EncodedPair], memory: Callable[[int], list[int]]
 ) -> None:
     told: list[int] = []
-    step = FittingStep(make_step(model), say_parts=told.append)
+    step = make_step(model)
+    step.say_parts = told.append
     memory(6)
     step(1, [collate(pairs)])
     tried = memory(6)
@@ -126,10 +129,12 @@ def test_dropout_is_drawn_as_if_the_parts_had_been_known(
     other = copy.deepcopy(model)
     memory(12)
     torch.manual_seed(4)
-    FittingStep(make_step(model))(1, [collate(pairs)])
+    make_step(model)(1, [collate(pairs)])
     torch.manual_seed(4)
 
-    FittingStep(make_step(other), parts=2)(1, [collate(pairs)])
+    known = make_step(other)
+    known.parts = 2
+    known(1, [collate(pairs)])
 
     for one, two in zip(model.parameters(), other.parameters(), strict=True):
         assert torch.equal(one, two)
@@ -142,7 +147,7 @@ def test_one_pair_that_does_not_fit_is_an_error_that_changes_nothing(
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
 
     with pytest.raises(TrainingError, match=r"one pair alone, of up to 6 source .*max_pieces"):
-        FittingStep(make_step(model))(1, [collate(pairs[:5])])
+        make_step(model)(1, [collate(pairs[:5])])
 
     assert tried == [5, 2, 1, 1]
     for name, parameter in model.named_parameters():
@@ -154,7 +159,6 @@ def test_memory_that_the_optimizer_lacks_is_no_reason_for_parts(
     model: Transformer, pairs: list[EncodedPair]
 ) -> None:
     step = make_step(model)
-    fitting = FittingStep(step)
 
     def fail(*_: object) -> None:
         raise RuntimeError(MESSAGE)
@@ -162,9 +166,9 @@ def test_memory_that_the_optimizer_lacks_is_no_reason_for_parts(
     step.optimizer.register_step_pre_hook(fail)  # the last thing before weights change
 
     with pytest.raises(TrainingError, match="does not suffice for the optimizer at step 3"):
-        fitting(3, [collate(pairs)])
+        step(3, [collate(pairs)])
 
-    assert fitting.parts == 1
+    assert step.parts == 1
 
 
 @pytest.mark.parametrize("error", [RuntimeError("shape"), NotFiniteError("nan"), KeyError("x")])
@@ -177,7 +181,7 @@ def test_other_errors_pass(
     monkeypatch.setattr(step_module, "batch_loss", fail)
 
     with pytest.raises(type(error)) as caught:
-        FittingStep(make_step(model))(1, [collate(pairs)])
+        make_step(model)(1, [collate(pairs)])
 
     assert caught.value is error
 

@@ -241,6 +241,21 @@ def test_text_that_the_vocabulary_does_not_know_is_said_and_reported(
 
 
 @pytest.mark.usefixtures("no_picture")
+def test_what_is_said_of_the_text_is_recorded_once_when_a_run_begins_again(
+    make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
+) -> None:
+    path = data_folder / "valid.target"
+    path.write_text(path.read_text().replace("one", "eleven"))
+    train(make_config(), tmp_path / "run", reporter=StoppingReporter(3))
+    (tmp_path / "run" / "checkpoints" / "last.safetensors").unlink()
+
+    train(None, tmp_path / "run", resume=True, reporter=quiet)
+
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["kind"] for line in lines].count("diagnosis") == 1
+
+
+@pytest.mark.usefixtures("no_picture")
 def test_separate_tokenizers_make_a_bundle_of_two(
     make_config: MakeConfig, tmp_path: Path, quiet: Reporter
 ) -> None:
