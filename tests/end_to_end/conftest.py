@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -35,6 +36,17 @@ from headway.training.run import train
 
 CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir"}
 
+# Ends its process at a certain step, or asks all of them to stop.
+class Killer(Reporter):
+    def __init__(self, step, number):
+        super().__init__(quiet=True)
+        self.at_step, self.number = step, number
+
+    def step(self, step, result):
+        super().step(step, result)
+        if step == self.at_step:
+            os.kill(os.getpid(), self.number)
+
 def run(job):
     changes = []
     def hook(event, arguments):
@@ -50,14 +62,18 @@ def run(job):
         resource.setrlimit(resource.RLIMIT_FSIZE, (job["largest_file"], job["largest_file"]))
     config = load_run_config(job["config"])
     resume = os.path.exists(os.path.join(job["out"], "config.toml"))
-    result = train(config, job["out"], resume=resume, reporter=Reporter(quiet=True))
+    reporter = Reporter(quiet=True)
+    if job["kill_process"] == int(os.environ.get("RANK", "0")):
+        reporter = Killer(job["kill_at_step"], job["number"])
+    result = train(config, job["out"], resume=resume, reporter=reporter)
     done = changes.copy()
     with open(job["log"], "w") as file:
         json.dump({"finished": result.finished, "changes": done}, file)
 
-for line in sys.stdin:
+def start(line, environment):
     child = os.fork()
     if child == 0:
+        os.environ |= environment
         try:
             run(json.loads(line))
         except HeadwayError as error:
@@ -70,8 +86,21 @@ for line in sys.stdin:
             traceback.print_exc()
             os._exit(99)
         os._exit(0)
-    print(child, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    return child
+
+for line in sys.stdin:
+    job = json.loads(line)
+    places = [{"RANK": str(rank), **job["world"]} for rank in range(job["processes"])]
+    children = [start(line, place if job["processes"] > 1 else {}) for place in places]
+    print(children[0], flush=True)
+    statuses = {}
+    while len(statuses) < len(children):
+        child, status = os.wait()
+        statuses[child] = os.waitstatus_to_exitcode(status)
+        if statuses[child] not in (0, 1):
+            for other in set(children) - set(statuses):
+                os.kill(other, signal.SIGKILL)  # as torchrun would
+    print(next((code for code in statuses.values() if code), 0), flush=True)
 """
 
 
@@ -91,8 +120,15 @@ class Trainings:
         kill_after_seconds: float | None = None,
         number: int = signal.SIGKILL,
         largest_file: int | None = None,
+        processes: int = 1,
+        kill_process: int | None = None,
+        kill_at_step: int | None = None,
     ) -> int:
-        """Train, or continue, and return the exit status; -9 when the process was killed."""
+        """Train, or continue, and return the exit status; -9 when the process was killed.
+
+        With several processes it is the status of the first that failed. kill_process: send
+        `number` to that one at step `kill_at_step`.
+        """
         path = self.folder / "config.toml"
         path.write_text(dump_run_config(config), encoding="utf-8")
         job = {
@@ -100,6 +136,15 @@ class Trainings:
             "out": str(out),
             "kill_before": kill_before,
             "largest_file": largest_file,
+            "processes": processes,
+            "kill_process": kill_process,
+            "kill_at_step": kill_at_step,
+            "number": number,
+            "world": {
+                "WORLD_SIZE": str(processes),
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(_free_port()),
+            },
             "log": str(self.folder / "log.json"),
         }
         assert self.server.stdin is not None
@@ -120,6 +165,12 @@ class Trainings:
     def log(self) -> dict[str, Any]:
         """Return what the last process that came to its end did."""
         return json.loads((self.folder / "log.json").read_text())
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 def _send(process: int, number: int) -> None:

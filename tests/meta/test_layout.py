@@ -38,3 +38,8 @@ def test_no_function_takes_anything_at_all(room: str) -> None:
 
 def test_there_is_no_drawer() -> None:
     assert not [p for p in SOURCES if p.stem in ("utils", "util", "helpers", "common", "misc")]
+
+
+def test_one_file_alone_knows_how_processes_talk() -> None:
+    knows = {path.name for path in SOURCES if "torch.distributed" in path.read_text("utf-8")}
+    assert knows == {"distributed.py"}

@@ -80,3 +80,26 @@ def test_token_counts_leave_padding_out(pairs: list[EncodedPair]) -> None:
     # One row at least fills each side, so no column is padding throughout.
     assert batch.source_ids.ne(PAD_ID).any(dim=0).all()
     assert batch.label_ids.ne(PAD_ID).any(dim=0).all()
+
+
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 8), st.integers(1, 6)), min_size=1, max_size=11),
+    parts=st.integers(1, 5),
+)
+def test_the_parts_of_a_batch_are_the_batch(lengths: list[tuple[int, int]], parts: int) -> None:
+    pairs = [EncodedPair([4] * s, [5] * t, line) for line, (s, t) in enumerate(lengths, 1)]
+    batch = collate(pairs)
+
+    cut = [batch.part(index, parts) for index in range(parts)]
+
+    assert sorted(row for part in cut for row in part.indices) == list(range(len(pairs)))
+    assert sum(part.num_source_tokens for part in cut) == batch.num_source_tokens
+    assert sum(part.num_target_tokens for part in cut) == batch.num_target_tokens
+    for part in cut:
+        if len(part):
+            own = collate([pairs[row] for row in part.indices], part.indices)
+            assert torch.equal(part.source_ids, own.source_ids)
+            assert torch.equal(part.target_ids, own.target_ids)
+            assert torch.equal(part.label_ids, own.label_ids)
+        else:
+            assert part.source_ids.shape == part.label_ids.shape == (0, 1)

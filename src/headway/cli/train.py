@@ -43,6 +43,7 @@ def train(
     Without a CONFIG, the presets tiny and small come with a training that suits a laptop.
     """
     from headway.config.run import load_run_config
+    from headway.training.distributed import is_leader
     from headway.training.memory import keep_freed_memory
     from headway.training.reporting import Reporter
     from headway.training.run import train as run
@@ -62,7 +63,10 @@ def train(
     chosen = (
         load_run_config(config or begun, overrides) if config or not resume or overrides else None
     )
-    result = run(chosen, folder, resume=resume, device=device, reporter=Reporter(quiet or as_json))
+    reporter = Reporter(quiet or as_json or not is_leader())
+    result = run(chosen, folder, resume=resume, device=device, reporter=reporter)
+    if not is_leader():
+        return  # process 0 speaks for all
     if not result.finished:
         typer.echo(_how_to_go_on(result.step, folder), err=True)
         raise typer.Exit(1)

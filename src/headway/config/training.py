@@ -20,6 +20,11 @@ class TrainingConfig(Section):
     """Padded pieces of each side in a batch, at most."""
     accumulate: int = Field(default=1, ge=1)
     """Batches whose gradients are summed into one update."""
+    parts: int | None = Field(default=None, ge=1)
+    """Parts into which each batch is cut for several processes; one for each process if unset.
+
+    Dropout is drawn part by part: with as many parts, any number of processes makes the same run.
+    """
     schedule: Literal["inverse_sqrt", "linear", "cosine", "constant"] = "inverse_sqrt"
     """How the rate falls after warm-up: as in the paper, or to zero at max_steps, or not."""
     learning_rate: float | None = Field(default=None, gt=0)

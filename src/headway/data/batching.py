@@ -57,6 +57,29 @@ class Batch:
             indices=self.indices,
         )
 
+    def part(self, index: int, parts: int) -> "Batch":
+        """Return every `parts`-th row from row `index` on, without padding that no row needs.
+
+        Some parts of a batch with fewer rows than parts have no rows at all.
+        """
+        if parts == 1:
+            return self
+        source_ids, target_ids, label_ids = (
+            ids[index::parts] for ids in (self.source_ids, self.target_ids, self.label_ids)
+        )
+        source_width, target_width = (
+            int((ids != PAD_ID).sum(dim=1).max()) if len(ids) else 1
+            for ids in (source_ids, label_ids)
+        )
+        return Batch(
+            source_ids=source_ids[:, :source_width],
+            target_ids=target_ids[:, :target_width],
+            label_ids=label_ids[:, :target_width],
+            num_source_tokens=int((source_ids != PAD_ID).sum()),
+            num_target_tokens=int((label_ids != PAD_ID).sum()),
+            indices=self.indices[index::parts],
+        )
+
 
 def collate(pairs: Sequence[EncodedPair], indices: Sequence[int] | None = None) -> Batch:
     """Return the batch of exactly these pairs, in this order.

@@ -1,15 +1,13 @@
 """The state of a training, so that it continues bit for bit after any stop.
 
-One file holds all of it: weights, optimizer, random generators, position in the data, best score.
-It is replaced in one step, so there is always a whole one.
+One file holds all of it: weights, optimizer, position in the data, best score. It is replaced in
+one step, so there is always a whole one. Random generators are not in it: each step seeds them.
 """
 
-import random
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,7 +16,7 @@ from headway.errors import BundleError, RunError
 from headway.training.diagnosis import Observed
 from headway.training.tensor_file import read_tensors, write_tensors
 
-_MODEL, _OPTIMIZER, _RANDOM = "model/", "optimizer/", "random/"
+_MODEL, _OPTIMIZER = "model/", "optimizer/"
 
 
 @dataclass(slots=True)
@@ -42,13 +40,14 @@ class Progress:
     snapshots: list[int] = field(default_factory=list)
     """Steps whose weights are kept for averaging, oldest first."""
     precision: str = "float32"
+    parts: int = 1
+    """Parts into which each batch is cut, each with random numbers of its own; more of them once
+    memory has not sufficed."""
     hardware: str = ""
-    """Device and threads; on others the run goes on, but not bit for bit."""
+    """Device, threads and processes; on others the run goes on, but not bit for bit."""
     unrecorded_loss: float = 0.0
     """Sum of the losses since the last record of steps, and of their pieces."""
     unrecorded_tokens: int = 0
-    parts: int = 1
-    """Parts in which a batch is computed, because memory did not suffice for it whole."""
     skipped: int = 0
     """Updates left out because their loss was not finite, and those of them in a row just now."""
     skipped_in_a_row: int = 0
@@ -65,17 +64,11 @@ def save_checkpoint(
     for index, values in state["state"].items():
         for key, value in values.items():
             tensors[f"{_OPTIMIZER}{index}/{key}"] = value
-    tensors |= {_RANDOM + name: value for name, value in _random_tensors().items()}
-    values = {
-        "progress": asdict(progress),
-        "python_random": random.getstate(),
-        "numpy_random": _numpy_state(),
-    }
-    write_tensors(path, tensors, values)
+    write_tensors(path, tensors, {"progress": asdict(progress)})
 
 
 def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
-    """Set weights, optimizer and random generators to those of the file; return the progress."""
+    """Set weights and optimizer to those of the file; return the progress."""
     tensors, values = read_tensors(path)
     if "progress" not in values:
         raise RunError(f"{path} is not a checkpoint.", "Restore last.safetensors from a copy.")
@@ -87,7 +80,6 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
             "Continue with the configuration that the run began with.",
         ) from None
     _set_optimizer(optimizer, _below(_OPTIMIZER, tensors))
-    _set_random(_below(_RANDOM, tensors), values)
     progress = Progress(**values["progress"])
     # A checkpoint of an earlier version has none.
     progress.observed = Observed(**values["progress"].get("observed", {}))
@@ -109,31 +101,3 @@ def _set_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor])
         state.setdefault(int(index), {})[key] = tensor
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})
-
-
-def _random_tensors() -> dict[str, Tensor]:
-    tensors = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        for index, state in enumerate(torch.cuda.get_rng_state_all()):
-            tensors[f"cuda{index}"] = state
-    if torch.backends.mps.is_available():
-        tensors["mps"] = torch.mps.get_rng_state()
-    return tensors
-
-
-def _numpy_state() -> list[Any]:
-    name, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)
-    return [name, np.asarray(keys).tolist(), position, has_gauss, gauss]
-
-
-def _set_random(tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
-    torch.set_rng_state(tensors["cpu"])
-    for index in range(torch.cuda.device_count()):
-        if f"cuda{index}" in tensors:
-            torch.cuda.set_rng_state(tensors[f"cuda{index}"], index)
-    if "mps" in tensors and torch.backends.mps.is_available():
-        torch.mps.set_rng_state(tensors["mps"])
-    version, internal, gauss = values["python_random"]
-    random.setstate((version, tuple(internal), gauss))
-    name, keys, *rest = values["numpy_random"]
-    np.random.set_state((name, np.array(keys, dtype=np.uint32), *rest))

@@ -131,9 +131,9 @@ def out_of_memory(parts: int) -> Finding:
     """Say that batches are computed in parts from here on."""
     return Finding(
         "out of memory",
-        f"A batch does not fit into memory: from here on each is computed in {parts} parts, which "
-        "changes the updates by rounding only. A lower training.batch_tokens with a higher "
-        "training.accumulate does the same in another run.",
+        f"A batch does not fit into memory: from here on each is computed in {parts} parts, whose "
+        "gradients are summed to the same updates. In another run, training.parts or a lower "
+        "training.batch_tokens with a higher training.accumulate does so from the start.",
     )
 
 

@@ -1,6 +1,5 @@
 """From files and a configuration to what a trainer needs: text, tokenizers, batches, model."""
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.errors import ConfigError
 from headway.evaluation.metrics import score_texts
 from headway.model.transformer import Transformer
+from headway.training.step import seed_random
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def build_bundle(
             "model.shared_embeddings is 'all', but the two sides have vocabularies of their own.",
             "Set tokenizer.joint to true, or model.shared_embeddings to 'target' or 'none'.",
         )
-    _seed_all(config.training.seed)
+    seed_random(device, config.training.seed)
     model_config = config.model.with_vocabulary(source.vocabulary_size, target.vocabulary_size)
     # A sentence longer than any in training is split: the model has never seen its positions.
     limit = min(config.decoding.max_source_pieces, config.data.max_pieces)
@@ -201,13 +201,6 @@ def build_bundle(
         source_language=config.data.languages[0],
         target_language=config.data.languages[1],
     )
-
-
-def _seed_all(seed: int) -> None:
-    """Seed each random generator that a checkpoint keeps, whether training draws from it or not."""
-    torch.manual_seed(seed)
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
 
 
 def check_metrics(config: RunConfig) -> None:

@@ -46,8 +46,8 @@ class Reporter:
         """Print one line."""
         self.console.print(message, markup=False, soft_wrap=True)
 
-    def start(self, metrics: Path, step: int, max_steps: int) -> None:
-        """Begin to record; the bar starts at `step`."""
+    def start(self, metrics: Path | None, step: int, max_steps: int) -> None:
+        """Begin to record, if there is a file for it; the bar starts at `step`."""
         self.metrics = metrics
         if self.console.is_terminal and not self.console.quiet:
             self._bar = Progress(

@@ -20,6 +20,7 @@ from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
 from headway.training.averaging import average_snapshots
 from headway.training.card import write_card
+from headway.training.distributed import World, joined, own_device, restarted
 from headway.training.picture import draw_losses
 from headway.training.precision import choose_precision
 from headway.training.prepare import (
@@ -67,47 +68,123 @@ def train(
     configuration may be None. Raises ConfigError, DataError or RunError before the first step
     where the run could not go well; a new run then leaves no folder behind.
     """
-    reporter = reporter or Reporter()
     folder = RunFolder(out)
-    place = torch.device(resolve_device(device))
-    hardware = f"{place.type}, {torch.get_num_threads()} threads"
+    place = own_device(resolve_device(device))
+    resume = resume or (restarted() and folder.config.exists())
     with contextlib.ExitStack() as stack:
-        if resume:
-            config = folder.resume(config)
-            stack.enter_context(folder.locked())
-        elif config is None:
-            raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
-        else:
-            folder.check_free()
-        texts = read_texts(config.data)
-        if resume:
-            _check_same_text(folder, texts)
-        tokenizers = (folder.read_tokenizers() if resume else None) or build_tokenizers(
-            config.tokenizer, texts.train, config.training.seed
-        )
-        encoded = encode_texts(texts, *tokenizers, config.data)
-        trainer = _build_trainer(config, folder, texts, encoded, tokenizers, place, reporter)
-        if resume:
-            folder.remove_leftovers()
-            folder.write_config(config)
-        else:
-            stack.enter_context(folder.locked())
-            folder.begin(config)
-        if folder.checkpoint.exists():
-            trainer.resume()
-            reporter.say(f"Continuing {folder.path} after step {trainer.progress.step:,}.")
-            if trainer.progress.hardware != hardware:
-                reporter.say(
-                    f"It began on {trainer.progress.hardware} and goes on with {hardware}: right, "
-                    "but not bit for bit."
-                )
-        else:
-            _record_start(folder, trainer, texts, encoded, reporter)
-        trainer.progress.hardware = hardware
-        finished = trainer.run()
-        report = _finish(config, folder, trainer, texts, reporter) if finished else {}
+        with joined(place) as world:
+            if not world.leads:
+                world.wait()  # until process 0 has found text and settings good and begun the run
+            config = _chosen_config(config, folder, resume, world)
+            prepare = _prepare if world.leads else _follow
+            reporter = reporter or Reporter(quiet=not world.leads)
+            ready = prepare(config, folder, resume, place, world, reporter, stack)
+            if world.leads:
+                world.wait()
+            trainer = ready.trainer
+            finished = trainer.run()
         progress = trainer.progress
+        report = (
+            _finish(config, folder, trainer, ready.texts, trainer.reporter)
+            if finished and world.leads
+            else {}
+        )
         return RunResult(folder.path, finished, progress.step, progress.seconds, report)
+
+
+def _chosen_config(
+    config: RunConfig | None, folder: RunFolder, resume: bool, world: World
+) -> RunConfig:
+    """Return the configuration of the run, new or continued."""
+    if resume:
+        return folder.resume(config)
+    if config is None:
+        raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
+    if world.leads:
+        folder.check_free()
+    return config
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What is there before the first step."""
+
+    trainer: Trainer
+    texts: Texts
+
+
+def _prepare(
+    config: RunConfig,
+    folder: RunFolder,
+    resume: bool,
+    device: torch.device,
+    world: World,
+    reporter: Reporter,
+    stack: contextlib.ExitStack,
+) -> _Ready:
+    """Read everything, begin or continue the folder, and hold its lock until the stack closes."""
+    if resume:
+        stack.enter_context(folder.locked())
+    texts = read_texts(config.data)
+    if resume:
+        _check_same_text(folder, texts)
+    tokenizers = (folder.read_tokenizers() if resume else None) or build_tokenizers(
+        config.tokenizer, texts.train, config.training.seed
+    )
+    encoded = encode_texts(texts, *tokenizers, config.data)
+    trainer = _build_trainer(config, folder, texts, encoded, tokenizers, device, world, reporter)
+    if resume:
+        folder.remove_leftovers()
+        folder.write_config(config)
+    else:
+        stack.enter_context(folder.locked())
+        folder.begin(config)
+    if folder.checkpoint.exists():
+        _continue(trainer, world)
+    else:
+        _record_start(folder, trainer, texts, encoded, reporter)
+    trainer.progress.hardware = _hardware(device, world)
+    return _Ready(trainer, texts)
+
+
+def _continue(trainer: Trainer, world: World) -> None:
+    """Go back to the last checkpoint, and say so."""
+    trainer.resume()
+    began, now = trainer.progress.hardware, _hardware(trainer.device, world)
+    say = trainer.reporter.say
+    say(f"Continuing {trainer.folder.path} after step {trainer.progress.step:,}.")
+    if began != now:
+        say(f"It began on {began} and goes on with {now}: right, but not bit for bit.")
+
+
+def _follow(
+    config: RunConfig,
+    folder: RunFolder,
+    resume: bool,
+    device: torch.device,
+    world: World,
+    reporter: Reporter,
+    stack: contextlib.ExitStack,
+) -> _Ready:
+    """Read what process 0 has begun, and write nothing."""
+    texts = read_texts(config.data)
+    tokenizers = folder.read_tokenizers()
+    if tokenizers is None:
+        raise RunError(
+            f"Process {world.rank} does not see what process 0 has written to {folder.path}.",
+            "Let --out name a folder that all machines share.",
+        )
+    encoded = encode_texts(texts, *tokenizers, config.data)
+    trainer = _build_trainer(config, folder, texts, encoded, tokenizers, device, world, reporter)
+    if folder.checkpoint.exists():
+        trainer.resume()
+    return _Ready(trainer, texts)
+
+
+def _hardware(device: torch.device, world: World) -> str:
+    """Describe that on which equal computations give equal bits."""
+    processes = f", {world.size} processes" if world.size > 1 else ""
+    return f"{device.type}, {torch.get_num_threads()} threads{processes}"
 
 
 def _build_trainer(
@@ -117,6 +194,7 @@ def _build_trainer(
     encoded: EncodedTexts,
     tokenizers: tuple[Tokenizer, Tokenizer],
     device: torch.device,
+    world: World,
     reporter: Reporter,
 ) -> Trainer:
     training = config.training
@@ -137,6 +215,7 @@ def _build_trainer(
         bleu_tokenize=config.evaluation.bleu_tokenize,
         batch_tokens=training.batch_tokens,
         precision=choose_precision(training.precision, device),
+        world=world,
     )
     bundle = build_bundle(config, *tokenizers, device)
     return Trainer(
@@ -146,6 +225,7 @@ def _build_trainer(
         training,
         folder,
         reporter,
+        world,
         unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
         text_findings=list(
             unknown_findings({"training": encoded.train, "validation": encoded.valid})
@@ -201,7 +281,7 @@ def _finish(
     bundle = trainer.bundle
     set_model_tensors(bundle.model, average_snapshots(folder.checkpoints, progress.snapshots))
     bundle.model.eval()
-    validation = trainer.validator(bundle)
+    validation = trainer.validator.alone()(bundle)
     value = validation.value(config.training.best_metric)
     best_is_better = progress.best_score is not None and progress.best_score < value
     if best_is_better:

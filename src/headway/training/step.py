@@ -2,15 +2,20 @@
 
 import contextlib
 import math
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import nn
 
-from headway.data.batching import Batch
+from headway.data.batching import Batch, collate
+from headway.data.cleaning import EncodedPair
+from headway.data.tokenizer import START_ID
 from headway.errors import NotFiniteError
 from headway.model.transformer import Transformer
+from headway.training.distributed import World
 from headway.training.loss import LossSums, projected_cross_entropy
 from headway.training.schedule import Schedule
 
@@ -40,25 +45,47 @@ class TrainingStep:
         label_smoothing: float,
         clip_norm: float | None,
         precision: str,
+        seed: int = 0,
+        parts: int = 1,
+        world: World | None = None,
     ) -> None:
-        """Join what an update needs; precision is float32 or bfloat16."""
+        """Join what an update needs.
+
+        precision: float32 or bfloat16. seed: decides dropout, together with the step. parts: how
+        many parts each batch is cut into, which the processes of the world divide among them.
+        """
         self.model = model
         self.optimizer = optimizer
         self.schedule = schedule
-        self.label_smoothing = label_smoothing
         self.clip_norm = clip_norm
-        self.precision = precision
+        self.seed = seed
+        self.parts = parts
+        self.world = world or World()
+        self.objective = self.world.wrap(Objective(model, label_smoothing, precision))
         self.device = next(model.parameters()).device
+        if self.world.size > 1:
+            self._rehearse()
+
+    def _rehearse(self) -> None:
+        """Make one backward pass and forget it.
+
+        DistributedDataParallel orders its sums by what it sees in its first pass. Without this, a
+        run that is continued would sum in another order than one that never stopped.
+        """
+        batch = collate([EncodedPair([START_ID], [START_ID], line=0)])
+        self.objective(batch.to(self.device)).loss.backward()
+        self.optimizer.zero_grad(set_to_none=True)
 
     def __call__(self, step: int, batches: Sequence[Batch]) -> StepResult:
         """Make update number `step`, the first being 1, from all these batches together.
 
         The loss is a mean over the real target pieces of all batches, so that splitting one batch
-        into several changes nothing but rounding.
+        into several, or among processes, changes nothing but rounding. Random numbers depend on
+        seed, step and part alone, and not on who computes the part.
         """
         self.model.train()
         tokens = sum(batch.num_target_tokens for batch in batches)
-        loss, nll = self.accumulate(batches, tokens)
+        loss, nll = self.world.sum(*self.accumulate(step, batches, tokens))
         norm = self._clip()
         rate = self.schedule(step)
         if not (math.isfinite(loss) and math.isfinite(norm)):
@@ -74,21 +101,59 @@ class TrainingStep:
         self.optimizer.zero_grad(set_to_none=True)
         return StepResult(loss / tokens, nll / tokens, tokens, norm, rate)
 
-    def accumulate(self, batches: Sequence[Batch], tokens: int) -> tuple[float, float]:
-        """Add up the gradients of these batches, and return the sums of both losses."""
+    def accumulate(self, step: int, batches: Sequence[Batch], tokens: int) -> tuple[float, float]:
+        """Add up the gradients of this process's parts, and return the sums of both losses."""
+        own = self._own_parts(batches)
         loss = nll = 0.0
-        for batch in batches:
-            sums = batch_loss(
-                self.model, batch.to(self.device), self.label_smoothing, self.precision
-            )
-            (sums.loss / tokens).backward()
+        for place, (part, batch) in enumerate(own, start=1):
+            seed_random(self.device, self.seed, step, part)
+            with self.world.exchanging(self.objective, last=place == len(own)):
+                sums = self.objective(batch.to(self.device))
+                # Whatever wraps the objective takes the mean over processes of these sums.
+                (sums.loss * (self.world.size / tokens)).backward()
             loss += float(sums.loss.detach())
             nll += float(sums.nll)
         return loss, nll
 
+    def _own_parts(self, batches: Sequence[Batch]) -> list[tuple[int, Batch]]:
+        """Return the parts of this process, each with its number among all."""
+        every = [(batch, index) for batch in batches for index in range(self.parts)]
+        return [
+            (number, batch.part(index, self.parts))
+            for number, (batch, index) in enumerate(every)
+            if number % self.world.size == self.world.rank
+        ]
+
     def _clip(self) -> float:
         limit = math.inf if self.clip_norm is None else self.clip_norm
         return float(nn.utils.clip_grad_norm_(self.model.parameters(), limit))
+
+
+class Objective(nn.Module):
+    """What training minimizes, as a module, so that it can be wrapped like one."""
+
+    def __init__(self, model: Transformer, label_smoothing: float, precision: str) -> None:
+        """Join the model and how its loss is computed."""
+        super().__init__()
+        self.model = model
+        self.label_smoothing = label_smoothing
+        self.precision = precision
+
+    def forward(self, batch: Batch) -> LossSums:
+        """Return the summed losses of a batch."""
+        return batch_loss(self.model, batch, self.label_smoothing, self.precision)
+
+
+def seed_random(device: torch.device, *numbers: int) -> None:
+    """Seed every random generator that a layer may draw from; other numbers, other draws."""
+    seed = int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed takes 0.2 ms
+    if device.type == "cuda":
+        torch.cuda.manual_seed(seed)
+    if device.type == "mps":
+        torch.mps.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
 
 
 def batch_loss(

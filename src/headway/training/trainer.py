@@ -14,6 +14,7 @@ from headway.config.training import TrainingConfig
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.diagnosis import Finding, Validated
+from headway.training.distributed import World
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
@@ -36,6 +37,7 @@ class Trainer:
         config: TrainingConfig,
         folder: RunFolder,
         reporter: Reporter,
+        world: World | None = None,
         *,
         unigram_loss: float = math.inf,
         text_findings: Sequence[Finding] = (),
@@ -53,7 +55,11 @@ class Trainer:
         self.reporter = reporter
         self.unigram_loss = unigram_loss
         self.text_findings = text_findings
-        self.progress = Progress(precision=validator.precision)
+        self.world = world or World()
+        self.device = next(bundle.model.parameters()).device
+        self.progress = Progress(
+            precision=validator.precision, parts=config.parts or self.world.size
+        )
         self.optimizer = build_optimizer(
             bundle.model,
             config.adam_beta_1,
@@ -68,6 +74,9 @@ class Trainer:
         """Go back to the last checkpoint; everything after it will be repeated exactly."""
         self.progress = load_checkpoint(self.folder.checkpoint, self.bundle.model, self.optimizer)
         self.validator.precision = self.progress.precision
+        self.progress.parts = max(self.progress.parts, self.world.size)
+        if not self.world.leads:
+            return
         self.folder.forget_metrics_after(self.progress.step)
         prune_snapshots(self.folder.checkpoints, self.progress.snapshots)
 
@@ -80,14 +89,18 @@ class Trainer:
             label_smoothing=self.config.label_smoothing,
             clip_norm=self.config.clip_norm,
             precision=self.progress.precision,
+            seed=self.config.seed,
+            parts=self.progress.parts,
+            world=self.world,
         )
         self.watch = Watch(
             step, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
         )
-        self.reporter.start(self.folder.metrics, self.progress.step, self.config.max_steps)
+        metrics = self.folder.metrics if self.world.leads else None
+        self.reporter.start(metrics, self.progress.step, self.config.max_steps)
         started = time.perf_counter() - self.progress.seconds
         try:
-            if self.config.tensorboard:
+            if self.config.tensorboard and self.world.leads:
                 self.reporter.write_events(self.folder.tensorboard, self.progress.step)
             self.watch.text(self.text_findings)
             with _stop_signals() as stop:
@@ -99,7 +112,7 @@ class Trainer:
                     if result:
                         self._report(result)
                     self.progress.seconds = time.perf_counter() - started
-                    stopping = stop.is_set()
+                    stopping = self.world.any(stop.is_set())
                     self._keep(group, stopping=stopping)
                     if stopping and not self._enough():
                         return False
@@ -152,10 +165,12 @@ class Trainer:
         if best:
             progress.best_score, progress.best_step = score, progress.step
             progress.validations_since_best = 0
-            save_bundle(self.folder.best, self._best_bundle(result))
+            if self.world.leads:
+                save_bundle(self.folder.best, self._best_bundle(result))
         else:
             progress.validations_since_best += 1
-        save_snapshot(self.folder.checkpoints, progress.step, self.bundle.model)
+        if self.world.leads:
+            save_snapshot(self.folder.checkpoints, progress.step, self.bundle.model)
         progress.snapshots.append(progress.step)
         del progress.snapshots[: -self.config.average_checkpoints]
         self.reporter.validation(
@@ -173,7 +188,8 @@ class Trainer:
         self.watch.validation(Validated(result.loss, best, result.exchanged, result.same_output))
         # Old weights go only after a checkpoint that no longer needs them.
         self._save()
-        prune_snapshots(self.folder.checkpoints, progress.snapshots)
+        if self.world.leads:
+            prune_snapshots(self.folder.checkpoints, progress.snapshots)
 
     def _best_bundle(self, result: ValidationResult) -> Bundle:
         """Return the present weights with what is known of them; the run is not over."""
@@ -195,7 +211,9 @@ class Trainer:
         return dataclasses.replace(self.bundle, record=record, card="\n".join(lines))
 
     def _save(self) -> None:
-        save_checkpoint(self.folder.checkpoint, self.bundle.model, self.optimizer, self.progress)
+        if self.world.leads:
+            path = self.folder.checkpoint
+            save_checkpoint(path, self.bundle.model, self.optimizer, self.progress)
 
 
 @contextmanager

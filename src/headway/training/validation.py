@@ -1,5 +1,6 @@
 """Validation: the loss on text that is not trained on, and the score of real translations."""
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from headway.data.cleaning import EncodedPair
 from headway.data.corpus import Pair
 from headway.decoding.translator import Translator
 from headway.evaluation.metrics import score_texts
+from headway.training.distributed import World
 from headway.training.step import batch_loss
 
 _EXCHANGED_PAIRS = 200
@@ -52,14 +54,25 @@ class Validator:
         bleu_tokenize: str,
         batch_tokens: int,
         precision: str,
+        world: World | None = None,
     ) -> None:
-        """Keep the loss's pairs and the texts to translate, which may be fewer."""
+        """Keep the loss's pairs and the texts to translate, which may be fewer.
+
+        The processes of the world share the work; each returns the whole result.
+        """
         self.encoded = encoded
         self.texts = texts
         self.metrics = metrics
         self.bleu_tokenize = bleu_tokenize
         self.batch_tokens = batch_tokens
         self.precision = precision
+        self.world = world or World()
+
+    def alone(self) -> "Validator":
+        """Return the same validation for a process that the others have left."""
+        validator = copy.copy(self)
+        validator.world = World()
+        return validator
 
     def __call__(self, bundle: Bundle) -> ValidationResult:
         """Compute the loss on all pairs and, greedily, the scores on the texts."""
@@ -67,10 +80,9 @@ class Validator:
         scores: dict[str, float] = {}
         same_output = None
         if self.texts:
-            translations = Translator(bundle).translate(
-                [pair.source for pair in self.texts], beam_size=1
-            )
-            outputs = [translation.text for translation in translations]
+            own = self.texts[self.world.rank :: self.world.size]
+            translations = Translator(bundle).translate([pair.source for pair in own], beam_size=1)
+            outputs = self.world.gather([translation.text for translation in translations])
             same_output = _same_output(self.texts, outputs)
             scores = {
                 score.name: score.value
@@ -102,12 +114,14 @@ class Validator:
         lengths = [(len(pair.source_ids), len(pair.target_ids)) for pair in pairs]
         device = next(bundle.model.parameters()).device
         nll, tokens = 0.0, 0
-        for rows in inference_batches(
+        batches = inference_batches(
             lengths, max_tokens=self.batch_tokens, max_sentences=len(lengths)
-        ):
+        )
+        for rows in batches[self.world.rank :: self.world.size]:
             batch = collate([pairs[row] for row in rows], rows).to(device)
             nll += float(batch_loss(bundle.model, batch, 0.0, self.precision).nll)
             tokens += batch.num_target_tokens
+        nll, tokens = self.world.sum(nll, tokens)
         return nll / tokens
 
 

@@ -28,7 +28,7 @@ class Watch:
     ) -> None:
         """Go on from the progress, which keeps what has been observed."""
         self.step = step
-        step.parts, step.say_parts = progress.parts, self._use_parts
+        step.say_parts = self._use_parts
         self.progress = progress
         self.skip_not_finite = config.not_finite == "skip"
         self.reporter = reporter

@@ -1,12 +1,9 @@
-"""A checkpoint brings everything back: weights, optimizer, random generators, position."""
+"""A checkpoint brings everything back: weights, optimizer, position."""
 
 import copy
 import errno
-import random
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -58,29 +55,6 @@ def test_weights_optimizer_and_progress_come_back(tmp_path: Path, trained: Train
         for key in old[index]:
             assert old[index][key].dtype == new[index][key].dtype
             assert torch.equal(old[index][key], new[index][key])
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: torch.rand(3).tolist(),
-        lambda: np.random.normal(size=3).tolist(),
-        lambda: [random.random(), random.gauss(0, 1)],
-    ],
-    ids=["torch", "numpy", "python"],
-)
-def test_random_generators_continue(
-    tmp_path: Path, trained: TrainingStep, draw: Callable[[], list[float]]
-) -> None:
-    draw()  # a generator in the middle of its sequence, with a second Gaussian kept back
-    random.gauss(0, 1)
-    np.random.normal()
-    save_checkpoint(tmp_path / "x", trained.model, trained.optimizer, PROGRESS)
-    expected = draw()
-
-    load_checkpoint(tmp_path / "x", trained.model, trained.optimizer)
-
-    assert draw() == expected
 
 
 def test_the_next_update_is_the_same_bit_for_bit(

@@ -1,7 +1,9 @@
 """One update: batches add up, gradients are clipped, and a bad loss changes nothing."""
 
 import copy
+import random
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,7 +14,7 @@ from headway.model.transformer import Transformer
 from headway.training.loss import label_smoothed_cross_entropy
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.step import TrainingStep, autocast, batch_loss
+from headway.training.step import TrainingStep, autocast, batch_loss, seed_random
 
 
 def make_step(model: Transformer, clip_norm: float | None = None) -> TrainingStep:
@@ -179,3 +181,50 @@ def test_bfloat16_lowers_products_and_float32_does_not() -> None:
         assert (x @ x.T).dtype == torch.bfloat16
     with autocast("float32", "cpu"):
         assert (x @ x.T).dtype == torch.float32
+
+
+@pytest.mark.parametrize("parts", [2, 5])
+def test_a_batch_cut_into_parts_is_the_same_update(
+    model: Transformer, pairs: list[EncodedPair], parts: int
+) -> None:
+    model = without_dropout(model.double())
+    whole, cut = make_step(model), make_step(copy.deepcopy(model))
+    cut.parts = parts
+    of_whole, of_cut = spy_on_gradients(whole), spy_on_gradients(cut)
+    batches = [collate(pairs[:20]), collate(pairs[20:])]  # three rows: some parts have none
+
+    one, other = whole(1, batches), cut(1, batches)
+
+    assert one.target_tokens == other.target_tokens
+    assert one.loss == pytest.approx(other.loss, rel=1e-12)
+    assert one.gradient_norm == pytest.approx(other.gradient_norm, rel=1e-10)
+    for name in of_whole:
+        torch.testing.assert_close(of_cut[name], of_whole[name], rtol=1e-9, atol=1e-12)
+
+
+def test_dropout_depends_on_seed_and_step_alone(
+    model: Transformer, pairs: list[EncodedPair]
+) -> None:
+    def loss(seed: int, step: int) -> float:
+        update = make_step(copy.deepcopy(model))
+        update.seed = seed
+        return update(step, [collate(pairs)]).loss
+
+    first = loss(1, 1)
+    torch.manual_seed(9)  # whatever else has drawn numbers
+
+    assert loss(1, 1) == first
+    assert loss(1, 2) != first
+    assert loss(2, 1) != first
+
+
+def test_seeds_reach_every_generator_that_a_layer_may_draw_from() -> None:
+    def draws(*numbers: int) -> list[float]:
+        seed_random(torch.device("cpu"), *numbers)
+        return [torch.rand(1).item(), random.random(), np.random.random()]
+
+    first = draws(3, 7)
+    others = draws(7, 3)
+
+    assert draws(3, 7) == first
+    assert all(one != other for one, other in zip(first, others, strict=True))

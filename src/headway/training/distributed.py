@@ -1,0 +1,167 @@
+"""Several processes, or machines, that train one model; nothing else knows torch.distributed.
+
+Each process computes gradients on its part of every batch, DistributedDataParallel sums them, and
+all make the same update. Process 0 leads: it prepares, records and saves. `torchrun` starts the
+processes and tells each its place by environment variables; without them, one process is all.
+"""
+
+import os
+import time
+import uuid
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import timedelta
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed import (  # public in its documents, but not listed by the module
+    PrefixStore,  # pyright: ignore[reportPrivateImportUsage]
+    Store,  # pyright: ignore[reportPrivateImportUsage]
+    rendezvous,  # pyright: ignore[reportPrivateImportUsage]
+)
+from torch.nn.parallel import DistributedDataParallel
+
+from headway.errors import ConfigError
+
+# Process 0 may encode a large corpus while the others wait; one that died is noticed at once.
+_PATIENCE = timedelta(hours=12)
+
+T = TypeVar("T")
+
+
+class World:
+    """The processes of a run, seen from one of them."""
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        """Name the place of this process, from 0, among so many."""
+        self.rank = rank
+        self.size = size
+
+    @property
+    def leads(self) -> bool:
+        """Tell whether this is the process that prepares, records and saves."""
+        return self.rank == 0
+
+    def wait(self) -> None:
+        """Wait until every process is here."""
+        if self.size > 1:
+            dist.barrier()
+
+    def sum(self, *values: float) -> list[float]:
+        """Return the sums of these values over all processes, the same in each."""
+        if self.size == 1:
+            return list(values)
+        # NCCL moves nothing but tensors of its own device.
+        device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+        sums = torch.tensor(values, dtype=torch.float64, device=device)
+        dist.all_reduce(sums)
+        return sums.tolist()
+
+    def any(self, value: bool) -> bool:
+        """Tell whether the value is true in one process at least."""
+        return self.sum(float(value))[0] > 0
+
+    def gather(self, own: list[T]) -> list[T]:
+        """Join what each process has, where item i of the whole is with process i % size."""
+        if self.size == 1:
+            return own
+        shares: list[list[T]] = [[]] * self.size
+        dist.all_gather_object(shares, own)
+        return [shares[i % self.size][i // self.size] for i in range(sum(map(len, shares)))]
+
+    def wrap(self, module: nn.Module) -> nn.Module:
+        """Return the module so that its gradients become those of all processes.
+
+        Their mean, as DistributedDataParallel takes it: multiply a sum by `size` beforehand.
+        """
+        if self.size == 1:
+            return module
+        with warnings.catch_warnings():
+            # Tables of positions are buffers, grow in each process as its sentences need, and must
+            # be left alone. PyTorch 2.13 has no other word for that, but calls it deprecated.
+            warnings.filterwarnings("ignore", ".*broadcast_buffers.*", FutureWarning)
+            return DistributedDataParallel(
+                module, broadcast_buffers=False, gradient_as_bucket_view=True
+            )
+
+    def exchanging(self, module: nn.Module, last: bool) -> AbstractContextManager[None]:
+        """Return the context of one backward pass; gradients are exchanged in the last one."""
+        if last or not isinstance(module, DistributedDataParallel):
+            return nullcontext()
+        return module.no_sync()
+
+
+def is_leader() -> bool:
+    """Tell whether this process leads, before or after the others are met."""
+    return _place(os.environ)[0] == 0
+
+
+def restarted() -> bool:
+    """Tell whether `torchrun` started this process in place of one that had died."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+
+
+def own_device(device: str) -> torch.device:
+    """Return the device of this process; each on a machine has a GPU of its own."""
+    if device == "cuda" and _place(os.environ)[1] > 1:
+        own = int(os.environ.get("LOCAL_RANK", "0"))
+        if own >= torch.cuda.device_count():
+            raise ConfigError(
+                f"Process {own} of this machine has no GPU: there are {torch.cuda.device_count()}.",
+                "Start as many processes as GPUs (--nproc-per-node), or use --device cpu.",
+            )
+        torch.cuda.set_device(own)
+        return torch.device("cuda", own)
+    return torch.device(device)
+
+
+@contextmanager
+def joined(device: torch.device) -> Iterator[World]:
+    """Meet the other processes of the run, if there are any, and part from them at the end."""
+    rank, size = _place(os.environ)
+    if size == 1:
+        yield World()
+        return
+    store, rank, size = next(rendezvous("env://", timeout=_PATIENCE))
+    dist.init_process_group(
+        "nccl" if device.type == "cuda" else "gloo",
+        store=PrefixStore(_meeting(store, rank, size), store),
+        rank=rank,
+        world_size=size,
+        timeout=_PATIENCE,
+    )
+    try:
+        yield World(rank, size)
+    finally:
+        dist.destroy_process_group()
+
+
+def _meeting(store: Store, rank: int, size: int) -> str:
+    """Return a name that the processes which are there now agree on, and none that has died.
+
+    `torchrun` keeps its store when it starts processes anew, and what the dead ones wrote there
+    would send the new ones to addresses where nobody listens. So each gives itself a name of its
+    own, and process 0 answers names until as many as there are have heard of its own.
+    """
+    own = uuid.uuid4().hex
+    if rank > 0:
+        store.set(f"headway/name/{rank}", own)
+        meeting = store.get(f"headway/meeting of {own}").decode()
+        store.add(f"headway/heard/{meeting}", 1)
+        return meeting
+    others = range(1, size)
+    while store.add(f"headway/heard/{own}", 0) < len(others):
+        for other in others:
+            if store.check([f"headway/name/{other}"]):
+                name = store.get(f"headway/name/{other}").decode()
+                store.set(f"headway/meeting of {name}", own)
+        time.sleep(0.02)
+    return own
+
+
+def _place(environment: Mapping[str, str]) -> tuple[int, int]:
+    """Return the rank of this process and the number of all."""
+    return int(environment.get("RANK", "0")), int(environment.get("WORLD_SIZE", "1"))

@@ -1,0 +1,167 @@
+"""Several processes make the run that one makes, and what becomes of one that dies."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+
+from headway.bundle import load_bundle
+from headway.config.run import RunConfig, dump_run_config
+
+if TYPE_CHECKING:
+    Trainings = Any
+
+MakeConfig = Callable[..., RunConfig]
+SameRun = Callable[[Path, Path], None]
+
+EVERY_STEP = {"record_every_steps": 1}
+
+
+def records(run: Path, kind: str) -> list[dict[str, Any]]:
+    lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [record for record in map(json.loads, lines) if record["kind"] == kind]
+
+
+def assert_alike(run: Path, other: Path) -> None:
+    """Check that two runs differ by rounding alone, in every step and in the end."""
+    steps, expected = records(run, "step"), records(other, "step")
+    assert [step["step"] for step in steps] == [step["step"] for step in expected]
+    assert [s["loss"] for s in steps] == pytest.approx([s["loss"] for s in expected], rel=1e-5)
+    for one, two in zip(records(run, "validation"), records(other, "validation"), strict=True):
+        assert one["loss"] == pytest.approx(two["loss"], rel=1e-5)
+        assert one["scores"] == two["scores"]
+    reports = [json.loads((folder / "report.json").read_text()) for folder in (run, other)]
+    assert reports[0]["valid"] == reports[1]["valid"]
+    weights = [load_bundle(folder / "averaged").model.state_dict() for folder in (run, other)]
+    for name, tensor in weights[0].items():
+        if name.endswith("w_k.bias"):
+            continue  # softmax does not see it: its gradient is rounding, which Adam makes large
+        torch.testing.assert_close(tensor, weights[1][name], rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def four_parts(make_config: MakeConfig) -> RunConfig:
+    return make_config(training=EVERY_STEP | {"parts": 4, "batch_tokens": 30})
+
+
+@pytest.fixture(scope="module")
+def alone(
+    trainings: "Trainings", four_parts: RunConfig, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    folder = tmp_path_factory.mktemp("alone") / "run"
+    assert trainings.run(four_parts, folder) == 0
+    return folder
+
+
+@pytest.mark.parametrize("processes", [2, 3, 4])
+def test_any_number_of_processes_makes_the_same_run_with_the_same_dropout(
+    trainings: "Trainings", four_parts: RunConfig, alone: Path, tmp_path: Path, processes: int
+) -> None:
+    assert trainings.run(four_parts, tmp_path / "run", processes=processes) == 0
+
+    assert_alike(tmp_path / "run", alone)
+
+
+def test_without_dropout_parts_do_not_matter(
+    trainings: "Trainings", make_config: MakeConfig, tmp_path: Path
+) -> None:
+    config = make_config(training=EVERY_STEP | {"clip_norm": 0.5}, model={"dropout": 0.0})
+    assert trainings.run(config, tmp_path / "one") == 0
+
+    assert trainings.run(config, tmp_path / "two", processes=2) == 0
+
+    assert_alike(tmp_path / "two", tmp_path / "one")
+
+
+@pytest.mark.parametrize("processes", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGTERM, 0), (signal.SIGKILL, -9)], ids=["stop", "kill"]
+)
+def test_processes_that_end_and_go_on_come_to_the_same_bytes(
+    trainings: "Trainings",
+    make_config: MakeConfig,
+    assert_same_run: SameRun,
+    tmp_path: Path,
+    processes: int,
+    number: int,
+    status: int,
+) -> None:
+    config = make_config()
+    assert trainings.run(config, tmp_path / "whole", processes=processes) == 0
+
+    ended = trainings.run(
+        config,
+        tmp_path / "run",
+        processes=processes,
+        kill_process=processes - 1,
+        kill_at_step=7,
+        number=number,
+    )
+    assert ended == status
+    assert not (tmp_path / "run" / "report.json").exists()
+    assert trainings.run(config, tmp_path / "run", processes=processes) == 0
+
+    assert_same_run(tmp_path / "run", tmp_path / "whole")
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 4), (4, 1), (2, 3)])
+def test_another_number_of_processes_continues_the_same_run(
+    trainings: "Trainings",
+    four_parts: RunConfig,
+    alone: Path,
+    tmp_path: Path,
+    before: int,
+    after: int,
+) -> None:
+    killed = {"kill_process": 0, "kill_at_step": 5}
+    assert trainings.run(four_parts, tmp_path / "run", processes=before, **killed) == -9
+
+    assert trainings.run(four_parts, tmp_path / "run", processes=after) == 0
+
+    assert_alike(tmp_path / "run", alone)
+
+
+DIES_ONCE = """
+import os, signal, sys
+sys.modules["matplotlib"] = None  # a picture would take longer than all the rest
+from headway.config.run import load_run_config
+from headway.training.reporting import Reporter
+from headway.training.run import train
+
+class Dying(Reporter):
+    def step(self, step, result):
+        super().step(step, result)
+        if step == 7 and os.environ["RANK"] + os.environ["TORCHELASTIC_RESTART_COUNT"] == "10":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+train(load_run_config(sys.argv[1]), sys.argv[2], reporter=Dying(quiet=True))
+"""
+
+
+def test_torchrun_replaces_a_process_that_dies(
+    trainings: "Trainings", make_config: MakeConfig, assert_same_run: SameRun, tmp_path: Path
+) -> None:
+    config = make_config()
+    assert trainings.run(config, tmp_path / "whole", processes=2) == 0
+    (tmp_path / "config.toml").write_text(dump_run_config(config), encoding="utf-8")
+    (tmp_path / "train.py").write_text(DIES_ONCE, encoding="utf-8")
+
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    ended = subprocess.run(
+        [*torchrun, "--nproc-per-node=2", "--max-restarts=1", "train.py", "config.toml", "run"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert "exitcode: -9" in ended.stderr, "the process did not die"
+    assert_same_run(tmp_path / "run", tmp_path / "whole")

@@ -1,0 +1,77 @@
+"""One process is a world of its own; several meet by name, whoever was there before."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+
+from headway.errors import ConfigError
+from headway.training.distributed import World, _meeting, is_leader, own_device, restarted
+
+
+def test_one_process_is_the_whole_world() -> None:
+    world = World()
+    module = torch.nn.Linear(2, 3)
+
+    world.wait()
+
+    assert world.leads
+    assert world.sum(1.5, -2.0) == [1.5, -2.0]
+    assert world.any(True)
+    assert not world.any(False)
+    assert world.gather(["a", "b", "c"]) == ["a", "b", "c"]
+    assert world.wrap(module) is module
+
+
+@pytest.mark.parametrize("shares", [[["a", "d"], ["b", "e"], ["c"]], [["a"], [], []]])
+def test_what_is_dealt_in_turns_is_joined_in_order(
+    monkeypatch: pytest.MonkeyPatch, shares: list[list[str]]
+) -> None:
+    def gather(found: list[list[str]], own: list[str]) -> None:
+        found[:] = shares
+
+    monkeypatch.setattr("torch.distributed.all_gather_object", gather)
+
+    joined = World(rank=1, size=3).gather(shares[1])
+
+    assert joined == ["a", "b", "c", "d", "e"][: len(joined)]
+    assert len(joined) == sum(map(len, shares))
+
+
+def test_those_who_are_there_agree_and_never_on_a_meeting_of_the_dead() -> None:
+    from torch.distributed import HashStore  # pyright: ignore[reportPrivateImportUsage]
+
+    store, size, names = HashStore(), 3, []
+    for _ in range(4):  # the store of the last meeting is still there, as under torchrun
+        with ThreadPoolExecutor(size) as pool:
+            places = [pool.submit(_meeting, store, rank, size) for rank in reversed(range(size))]
+            meetings = {place.result(timeout=20) for place in places}
+        assert len(meetings) == 1
+        names += meetings
+
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(("rank", "leads"), [("0", True), ("2", False)])
+def test_torchrun_says_who_leads_and_who_was_started_anew(
+    monkeypatch: pytest.MonkeyPatch, rank: str, leads: bool
+) -> None:
+    assert is_leader()
+    assert not restarted()
+
+    monkeypatch.setenv("RANK", rank)
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+
+    assert is_leader() == leads
+    assert restarted()
+
+
+def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    monkeypatch.setenv("LOCAL_RANK", "2")
+
+    with pytest.raises(ConfigError, match="Process 2 of this machine has no GPU: there are 2"):
+        own_device("cuda")
+
+    assert own_device("cpu") == torch.device("cpu")
