@@ -18,7 +18,8 @@ _NOISE = 10.0  # standard errors of a block's mean, where updates scatter widely
 _EXPLOSION = 20.0  # times the usual gradient norm; healthy runs stay below 5
 _FEW_BLOCKS = 3  # blocks before a gradient norm is called usual
 _IN_A_ROW = 3  # validations
-_IGNORED = 0.02  # share of the loss by which another sentence's source must make it worse
+_LEARNED = 0.1  # nats below the frequencies of pieces, before the source is asked for
+_IGNORED = 0.05  # share of what was learned that must come from the source; healthy runs: 0.13
 _OVERFIT = 1.05  # times the lowest validation loss
 _UNKNOWN_SHARE = 0.01
 
@@ -73,9 +74,13 @@ class Diagnosis:
     """Look at each update and validation of one run."""
 
     def __init__(
-        self, observed: Observed, *, warmup_steps: int = 0, unigram_loss: float = math.inf
+        self, observed: Observed, *, warmup_steps: int, unigram_loss: float | None
     ) -> None:
-        """Go on from what was observed; unigram_loss is that of the pieces' frequencies alone."""
+        """Go on from what was observed.
+
+        unigram_loss: that of the pieces' frequencies alone; without it nothing is said of what was
+        learned.
+        """
         self.observed = observed
         self.warmup_steps = warmup_steps
         self.unigram_loss = unigram_loss
@@ -97,11 +102,10 @@ class Diagnosis:
         """Return what this validation adds that was not said before."""
         found = [*_overfitting(self.observed, step, result)]
         if step > self.warmup_steps:
-            found += _nothing_learned(self.observed, result, self.unigram_loss)
             found += _same_output(self.observed, result)
-            # Every model first learns which pieces are frequent, whatever the source.
-            if result.loss < self.unigram_loss:
-                found += _ignored_source(self.observed, result)
+            if self.unigram_loss is not None:
+                found += _nothing_learned(self.observed, result, self.unigram_loss)
+                found += _ignored_source(self.observed, result, self.unigram_loss)
         return self.new(step, *found)
 
     def new(self, step: int, *found: Finding) -> list[Finding]:
@@ -217,12 +221,17 @@ def _nothing_learned(seen: Observed, result: Validated, unigram_loss: float) -> 
         )
 
 
-def _ignored_source(seen: Observed, result: Validated) -> Iterator[Finding]:
-    """Find a decoder to which it is all the same whose source it translates."""
-    if result.exchanged is None:
+def _ignored_source(seen: Observed, result: Validated, unigram_loss: float) -> Iterator[Finding]:
+    """Find a decoder to which it is all the same whose source it translates.
+
+    Every model first learns which pieces are frequent and which follow which, so what its source
+    tells it is compared with all that it has learned.
+    """
+    learned = unigram_loss - result.loss
+    if result.exchanged is None or learned < _LEARNED:
         return
     own, others = result.exchanged
-    seen.ignoring = seen.ignoring + 1 if others - own < _IGNORED * own else 0
+    seen.ignoring = seen.ignoring + 1 if others - own < _IGNORED * learned else 0
     if seen.ignoring >= _IN_A_ROW:
         yield Finding(
             "ignored source",

@@ -1,7 +1,6 @@
 """The training loop: groups of batches -> steps -> validations -> checkpoints."""
 
 import dataclasses
-import math
 import signal
 import threading
 import time
@@ -39,7 +38,7 @@ class Trainer:
         reporter: Reporter,
         world: World | None = None,
         *,
-        unigram_loss: float = math.inf,
+        unigram_loss: float | None = None,
         text_findings: Sequence[Finding] = (),
     ) -> None:
         """Prepare optimizer and schedule; `run` does the work.

@@ -24,7 +24,7 @@ class Watch:
         config: TrainingConfig,
         reporter: Reporter,
         pairs: Sequence[EncodedPair],
-        unigram_loss: float,
+        unigram_loss: float | None,
     ) -> None:
         """Go on from the progress, which keeps what has been observed."""
         self.step = step

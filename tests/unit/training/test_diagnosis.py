@@ -203,12 +203,44 @@ def test_a_decoder_that_ignores_its_source_is_said_at_the_third_validation() -> 
     assert "misaligned" in found.message
 
 
-def test_measured_uses_of_the_source_are_healthy() -> None:
-    """Multi30k: at its first validation a model does not use its source yet."""
-    assert not validate(make(), gains(0.0058, 0.1252, 0.5826, 0.8266), [4.0] * 4)
+@pytest.mark.parametrize(
+    ("unigram_loss", "losses", "gains"),
+    [
+        (6.17, [6.146, 5.355, 4.727, 4.235], [0.0058, 0.1252, 0.5826, 0.8266]),
+        (6.38, [6.644, 6.271, 6.042], [0.0008, 0.0146, 0.0510]),
+        (5.41, [5.084, 3.803, 2.486, 1.309], [0.1113, 0.7677, 1.5893, 2.7443]),
+    ],
+    ids=["multi30k", "python-documentation", "demo"],
+)
+def test_measured_uses_of_the_source_are_healthy_from_the_first_steps(
+    unigram_loss: float, losses: list[float], gains: list[float]
+) -> None:
+    """Validations every 50 steps, of models that first learn which pieces are frequent."""
+    results = [
+        Validated(loss, best=True, exchanged=(loss, loss + gain))
+        for loss, gain in zip(losses, gains, strict=True)
+        for _ in range(3)  # as if each had lasted
+    ]
+
+    found = validate(make(unigram_loss=unigram_loss), results, [7.0] * len(results))
+
+    assert "ignored source" not in problems(found)
+
+
+def test_a_measured_run_of_too_high_a_rate_ignores_its_source() -> None:
+    """Multi30k at rate 0.02: translations are of all sorts, and of no sentence."""
+    results = [
+        Validated(loss, best=True, exchanged=(loss, loss + gain))
+        for loss, gain in ((4.844, 0.0311), (4.802, 0.0494), (4.589, 0.0527))
+    ]
+
+    found = validate(make(unigram_loss=6.17), results, [5.3] * 3)
+
+    assert problems(found) == ["ignored source"]
 
 
 def test_nothing_is_said_of_the_source_before_the_frequent_pieces_are_learned() -> None:
+    assert not validate(make(unigram_loss=4.05), gains(*[0.0] * 9), [4.0] * 9)
     late = validate(make(unigram_loss=3.9), gains(*[0.0] * 9), [4.0] * 9)
     assert problems(late) == ["nothing learned"]
     assert not validate(make(warmup_steps=900), gains(*[0.0] * 9), [4.0] * 9)
