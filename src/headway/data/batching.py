@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headway.data.cleaning import EncodedPair
+from headway.data.store import PairStore, Rows
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID
 from headway.errors import ConfigError
 
@@ -105,12 +106,37 @@ def collate(pairs: Sequence[EncodedPair], indices: Sequence[int] | None = None) 
     )
 
 
-def token_batches(lengths: Lengths, *, max_tokens: int, seed: int, epoch: int) -> list[list[int]]:
-    """Return the batches of one epoch as lists of indices, each index exactly once.
+def collate_rows(store: PairStore, rows: Rows, indices: Rows | None = None) -> Batch:
+    """Return the batch of these rows of a store; the same as `collate` of its pairs.
+
+    `indices` says where each comes from, if that is not its row.
+    """
+    source = store.source.matrix(rows, PAD_ID)  # (B, S), its last column padding
+    labels = store.target.matrix(rows, PAD_ID)  # (B, T)
+    lengths = store.lengths(rows)
+    every = np.arange(len(rows))
+    source[every, lengths[:, 0]] = END_ID
+    target = np.concatenate([np.full((len(rows), 1), START_ID), labels[:, :-1]], axis=1)
+    labels[every, lengths[:, 1]] = END_ID
+    tokens = (lengths + 1).sum(axis=0)
+    return Batch(
+        source_ids=torch.from_numpy(source),
+        target_ids=torch.from_numpy(target),
+        label_ids=torch.from_numpy(labels),
+        num_source_tokens=int(tokens[0]),
+        num_target_tokens=int(tokens[1]),
+        indices=tuple(int(row) for row in (rows if indices is None else indices)),
+    )
+
+
+def token_batches(
+    lengths: Lengths | IntArray, *, max_tokens: int, seed: int, epoch: int, block: int = 0
+) -> list[list[int]]:
+    """Return the batches of one block of an epoch as lists of indices, each index exactly once.
 
     `lengths` holds the pieces of source and target, without start and end symbols. In each batch,
     rows times longest row, symbols included, is at most `max_tokens` on either side. The result
-    depends on the arguments alone, so "epoch e, batch b" is all that resuming needs; it changes
+    depends on the arguments alone, so "epoch, block, batch" is all that resuming needs; it changes
     with every epoch, in the order of the batches and among pairs of equal length.
     """
     if seed < 0 or epoch < 0:
@@ -119,7 +145,7 @@ def token_batches(lengths: Lengths, *, max_tokens: int, seed: int, epoch: int) -
         return []
     sizes = np.asarray(lengths, dtype=np.int64).reshape(len(lengths), 2) + 1  # (N, 2)
     _check_budget(sizes, max_tokens=max_tokens)
-    rng = np.random.default_rng([seed, epoch])
+    rng = np.random.default_rng([seed, epoch, block] if block else [seed, epoch])
     shuffled = rng.permutation(len(sizes))  # every sort below is stable, so this settles ties
     candidates = [
         _pack(shuffled[order], sizes, max_tokens=max_tokens)

@@ -171,7 +171,7 @@ def estimate(
 
 def _area(stream: BatchStream, rows: list[int]) -> int:
     """Return how many pieces a batch holds with its padding."""
-    return len(rows) * max(max(stream.lengths[row]) + 1 for row in rows)
+    return len(rows) * int(stream.pairs.lengths(rows).max() + 1)
 
 
 def _peak_memory(bundle: Bundle) -> int:

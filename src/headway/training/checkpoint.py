@@ -28,7 +28,7 @@ class Progress:
     epoch: int = 0
     """Epoch of the next batch, counted from 0."""
     batch: int = 0
-    """Index of the next batch in its epoch."""
+    """Index of the next batch in its block."""
     target_tokens: int = 0
     """Real target pieces trained on so far."""
     seconds: float = 0.0
@@ -40,6 +40,8 @@ class Progress:
     snapshots: list[int] = field(default_factory=list)
     """Steps whose weights are kept for averaging, oldest first."""
     precision: str = "float32"
+    block: int = 0
+    """Block of the next batch in its epoch."""
     parts: int = 1
     """Parts into which each batch is cut, each with random numbers of its own; more of them once
     memory has not sufficed."""

@@ -1,11 +1,18 @@
 """The order of the data: every pair once an epoch, and a position that resuming returns to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from headway.data.batching import Batch, collate, token_batches
+import numpy as np
+
+from headway.data.batching import Batch, collate_rows, token_batches
 from headway.data.cleaning import EncodedPair
+from headway.data.deck import Deck, IntArray
+from headway.data.store import PairStore
 from headway.errors import ConfigError
+
+# From the rows of one block and numbers that seed it to the same pairs, cut anew.
+Resample = Callable[[PairStore, IntArray, tuple[int, ...]], PairStore]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +21,7 @@ class BatchGroup:
 
     batches: list[Batch]
     next_epoch: int
+    next_block: int
     next_batch: int
     ends_epoch: bool
 
@@ -22,41 +30,80 @@ class BatchStream:
     """Yield groups of batches, epoch after epoch, from any position."""
 
     def __init__(
-        self, pairs: Sequence[EncodedPair], *, max_tokens: int, accumulate: int, seed: int
+        self,
+        pairs: PairStore | Sequence[EncodedPair],
+        *,
+        max_tokens: int,
+        accumulate: int,
+        seed: int,
+        deck: Deck | None = None,
+        resample: Resample | None = None,
     ) -> None:
-        """Keep the pairs; order depends on the seed and the epoch alone.
+        """Keep the pairs; order depends on the deck, the seed and the epoch alone.
 
-        Raises ConfigError when one pair alone is beyond max_tokens.
+        deck: which pairs an epoch holds; all of them once, if unset. resample: cuts the pairs of a
+        block into other pieces each time. Raises ConfigError when one pair is beyond max_tokens.
         """
-        self.pairs = pairs
-        self.lengths = [(len(pair.source_ids), len(pair.target_ids)) for pair in pairs]
+        self.pairs = pairs if isinstance(pairs, PairStore) else PairStore.of(pairs)
+        self.deck = deck or Deck([len(pairs)], seed=seed)
         self.max_tokens = max_tokens
         self.accumulate = accumulate
         self.seed = seed
-        longest = max(range(len(pairs)), key=lambda index: max(self.lengths[index]))
-        needed = max(self.lengths[longest]) + 1  # the start or end symbol
+        self.resample = resample
+        longest = self.pairs.lengths().max(axis=1)
+        row = int(longest.argmax())
+        needed = int(longest[row]) + 1  # the start or end symbol
         if needed > max_tokens:
             raise ConfigError(
                 f"training.batch_tokens is {max_tokens}, but the pair on line "
-                f"{pairs[longest].line} alone takes {needed}.",
+                f"{self.pairs[row].line} alone takes {needed}.",
                 f"Raise it to {needed} or more, or lower data.max_pieces.",
             )
 
     def epoch(self, number: int) -> list[list[int]]:
-        """Return the batches of an epoch as indices of pairs."""
-        return token_batches(self.lengths, max_tokens=self.max_tokens, seed=self.seed, epoch=number)
+        """Return all batches of an epoch as rows of the store, as its pairs were cut first."""
+        whole = []
+        for block in range(self.deck.num_blocks(number)):
+            rows = self.deck.rows(number, block)
+            whole += [rows[batch].tolist() for batch in self._cut(self.pairs, rows, number, block)]
+        return whole
 
-    def groups(self, epoch: int, batch: int) -> Iterator[BatchGroup]:
-        """Yield groups from this position on, without end; an epoch's last one may be smaller."""
+    def groups(self, epoch: int = 0, block: int = 0, batch: int = 0) -> Iterator[BatchGroup]:
+        """Yield groups from this position on, without end; a block's last one may be smaller."""
         while True:
-            batches = self.epoch(epoch)
+            rows = self.deck.rows(epoch, block)
+            pairs, places = self._pieces(rows, epoch, block)
+            batches = self._cut(pairs, places, epoch, block)
+            ends_epoch = block + 1 == self.deck.num_blocks(epoch)
+            following = (epoch + 1, 0) if ends_epoch else (epoch, block + 1)
             for start in range(batch, len(batches), self.accumulate):
-                chosen = batches[start : start + self.accumulate]
-                last = start + self.accumulate >= len(batches)
+                stop = start + self.accumulate
+                last = stop >= len(batches)
+                next_epoch, next_block = following if last else (epoch, block)
                 yield BatchGroup(
-                    [collate([self.pairs[i] for i in rows], rows) for rows in chosen],
-                    next_epoch=epoch + 1 if last else epoch,
-                    next_batch=0 if last else start + self.accumulate,
-                    ends_epoch=last,
+                    [
+                        collate_rows(pairs, places[chosen], rows[chosen])
+                        for chosen in batches[start:stop]
+                    ],
+                    next_epoch=next_epoch,
+                    next_block=next_block,
+                    next_batch=0 if last else stop,
+                    ends_epoch=last and ends_epoch,
                 )
-            epoch, batch = epoch + 1, 0
+            (epoch, block), batch = following, 0
+
+    def _pieces(self, rows: IntArray, epoch: int, block: int) -> tuple[PairStore, IntArray]:
+        """Return the pairs of a block, cut for this epoch, and where each of them is."""
+        if self.resample is None:
+            return self.pairs, rows
+        return self.resample(self.pairs, rows, (self.seed, epoch, block)), np.arange(len(rows))
+
+    def _cut(self, pairs: PairStore, places: IntArray, epoch: int, block: int) -> list[list[int]]:
+        """Return the batches of a block, as indices into `places`."""
+        return token_batches(
+            pairs.lengths(places),
+            max_tokens=self.max_tokens,
+            seed=self.seed,
+            epoch=epoch,
+            block=block,
+        )

@@ -103,7 +103,9 @@ class Trainer:
                 self.reporter.write_events(self.folder.tensorboard, self.progress.step)
             self.watch.text(self.text_findings)
             with _stop_signals() as stop:
-                groups = self.stream.groups(self.progress.epoch, self.progress.batch)
+                groups = self.stream.groups(
+                    self.progress.epoch, self.progress.block, self.progress.batch
+                )
                 while not self._enough():
                     group = next(groups)
                     result = self.watch.update(group.batches)
@@ -133,6 +135,7 @@ class Trainer:
     def _advance(self, group: BatchGroup, target_tokens: int) -> None:
         self.progress.step += 1
         self.progress.epoch = group.next_epoch
+        self.progress.block = group.next_block
         self.progress.batch = group.next_batch
         self.progress.target_tokens += target_tokens
 

@@ -41,7 +41,7 @@ def test_every_pair_comes_exactly_once_an_epoch(
     stream = BatchStream(make_pairs(lengths), max_tokens=12, accumulate=accumulate, seed=seed)
 
     epochs: list[list[int]] = [[]]
-    for group in stream.groups(0, 0):
+    for group in stream.groups(0, 0, 0):
         epochs[-1] += [row for batch in group.batches for row in batch.indices]
         if group.ends_epoch:
             if len(epochs) == 3:
@@ -55,10 +55,10 @@ def test_every_pair_comes_exactly_once_an_epoch(
 @given(accumulate=st.integers(1, 4), seed=st.integers(0, 100), skip=st.integers(0, 30))
 def test_any_position_continues_as_if_never_left(accumulate: int, seed: int, skip: int) -> None:
     stream = make_stream(accumulate, seed)
-    whole = list(islice(stream.groups(0, 0), skip + 7))
+    whole = list(islice(stream.groups(0, 0, 0), skip + 7))
     epoch, batch = (whole[skip - 1].next_epoch, whole[skip - 1].next_batch) if skip else (0, 0)
 
-    rest = list(islice(make_stream(accumulate, seed).groups(epoch, batch), 7))
+    rest = list(islice(make_stream(accumulate, seed).groups(epoch, 0, batch), 7))
 
     assert [indices(group) for group in rest] == [indices(group) for group in whole[skip:]]
     assert [(g.next_epoch, g.next_batch, g.ends_epoch) for g in rest] == [
@@ -71,7 +71,7 @@ def test_a_group_holds_as_many_batches_as_are_accumulated_but_for_an_epochs_last
     assert batches % 4, "the sizes were chosen so that the last group is smaller"
 
     groups = []
-    for group in make_stream(accumulate=4).groups(0, 0):
+    for group in make_stream(accumulate=4).groups(0, 0, 0):
         groups.append(group)
         if group.ends_epoch:
             break
@@ -90,7 +90,7 @@ def test_epochs_and_seeds_differ_in_order() -> None:
 
 
 def test_a_batch_holds_the_ids_of_its_rows() -> None:
-    group = next(make_stream().groups(2, 0))
+    group = next(make_stream().groups(2, 0, 0))
 
     for batch in group.batches:
         for row, index in enumerate(batch.indices):

@@ -1,0 +1,294 @@
+"""Keeps encoded pairs in a few flat arrays, in memory or mapped from files.
+
+A list of lists of numbers takes thirty times the memory of the numbers, so pairs lie one after the
+other in one array a side, with the places where each begins. Mapped from files, only what batches
+ask for is read, and several processes share it.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.data.cleaning import EncodedPair
+from headway.errors import DataError
+
+PARTIAL = ".partial"  # ends the name of a folder that is being written
+_MANIFEST = "shards.json"
+_CHUNK = 10_000  # pairs turned into arrays at once
+_BLOCK = 1 << 24  # bytes hashed at once
+
+Rows = Sequence[int] | NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Rows of different lengths: row i is `values[starts[i] : starts[i + 1]]`."""
+
+    values: NDArray[Any]
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.starts) - 1
+
+    def row(self, index: int) -> NDArray[Any]:
+        """Return one row."""
+        return self.values[self.starts[index] : self.starts[index + 1]]
+
+    def lengths(self, rows: Rows | slice) -> NDArray[np.int64]:
+        """Return the lengths of these rows."""
+        if isinstance(rows, slice):
+            return np.diff(self.starts)[rows]
+        rows = np.asarray(rows, dtype=np.int64)
+        return self.starts[rows + 1] - self.starts[rows]
+
+    def matrix(self, rows: Rows, fill: int) -> NDArray[np.int64]:
+        """Return these rows as one matrix, with a last column at least that is `fill` only."""
+        rows = np.asarray(rows, dtype=np.int64)
+        lengths = self.lengths(rows)
+        columns = np.arange(lengths.max(initial=0) + 1)
+        inside = columns < lengths[:, None]
+        matrix = np.full(inside.shape, fill, dtype=np.int64)
+        matrix[inside] = self.values[(self.starts[rows][:, None] + columns)[inside]]
+        return matrix
+
+
+class PairStore(Sequence[EncodedPair]):
+    """Hold encoded pairs of one corpus or several, and their texts where they are needed again."""
+
+    def __init__(
+        self,
+        source: Ragged,
+        target: Ragged,
+        lines: NDArray[np.int64],
+        texts: tuple[Ragged, Ragged] | None = None,
+        sizes: Sequence[int] | None = None,
+    ) -> None:
+        """Join the sides; sizes are the numbers of pairs of each corpus, one after the other."""
+        self.source = source
+        self.target = target
+        self.lines = lines
+        self.texts = texts
+        self.sizes = list(sizes) if sizes is not None else [len(lines)]
+
+    @classmethod
+    def of(cls, pairs: Iterable[EncodedPair]) -> "PairStore":
+        """Return a store in memory of these pairs."""
+        writer = StoreWriter()
+        writer.add(pairs)
+        return writer.finish()
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.lines)
+
+    @overload
+    def __getitem__(self, index: int) -> EncodedPair: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[EncodedPair]: ...
+    def __getitem__(self, index: int | slice) -> EncodedPair | list[EncodedPair]:
+        """Return one pair, or some."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        index %= len(self)
+        return EncodedPair(
+            self.source.row(index).tolist(), self.target.row(index).tolist(), int(self.lines[index])
+        )
+
+    def lengths(self, rows: Rows | slice = slice(None)) -> NDArray[np.int64]:
+        """Return the pieces of both sides of these pairs.  # (N, 2)."""
+        return np.stack([self.source.lengths(rows), self.target.lengths(rows)], axis=1)
+
+    def text(self, row: int) -> tuple[str, str]:
+        """Return both sides of a pair as text, if the store has kept it."""
+        assert self.texts is not None
+        source, target = (side.row(row).tobytes().decode("utf-8") for side in self.texts)
+        return source, target
+
+
+class StoreWriter:
+    """Takes pairs as they come and makes a store of them, in memory or in a folder.
+
+    The folder appears when the store in it is whole; used as a context, nothing is left of one that
+    was not finished.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, *, vocabulary: int = 1 << 16, keep_texts: bool = False
+    ) -> None:
+        """Begin; ids below 65,536 take two bytes each."""
+        self.folder = folder
+        self.sizes: list[int] = []
+        self._partial: Path | None = None
+        if folder is not None:
+            self._partial = folder.with_name(f".{folder.name}.{os.getpid()}{PARTIAL}")
+            self._partial.mkdir(parents=True)
+        kinds: dict[str, Any] = {"source": _id_type(vocabulary), "target": _id_type(vocabulary)}
+        if keep_texts:
+            kinds |= {"source_text": np.uint8, "target_text": np.uint8}
+        self._values = {name: self._column(name, kind) for name, kind in kinds.items()}
+        self._starts = {name: self._column(f"{name}_starts", np.int64) for name in kinds}
+        self._ends = dict.fromkeys(kinds, 0)
+        for starts in self._starts.values():
+            starts.append(np.zeros(1, dtype=np.int64))
+        self._lines = self._column("lines", np.int64)
+
+    def __enter__(self) -> "StoreWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for column in self._columns():
+            column.close()
+        if self._partial is not None:
+            shutil.rmtree(self._partial, ignore_errors=True)
+
+    def add(
+        self, pairs: Iterable[EncodedPair], texts: Iterable[tuple[str, str]] | None = None
+    ) -> None:
+        """Add the pairs of one corpus, with their texts if the store keeps them."""
+        iterator, text_iterator = iter(pairs), iter(texts or ())
+        count = 0
+        while chunk := list(islice(iterator, _CHUNK)):
+            self._extend("source", *_flat([pair.source_ids for pair in chunk]))
+            self._extend("target", *_flat([pair.target_ids for pair in chunk]))
+            self._lines.append(np.array([pair.line for pair in chunk], dtype=np.int64))
+            if "source_text" in self._values:
+                sources, targets = zip(*islice(text_iterator, len(chunk)), strict=True)
+                self._extend("source_text", *_flat_text(sources))
+                self._extend("target_text", *_flat_text(targets))
+            count += len(chunk)
+        self.sizes.append(count)
+
+    def finish(self, record: dict[str, Any] | None = None) -> PairStore:
+        """Return the store; in a folder, with what is to be remembered of how it was made."""
+        if self.folder is None or self._partial is None:
+            return _store({column.name: column.array() for column in self._columns()}, self.sizes)
+        for column in self._columns():
+            column.close()
+        manifest = {
+            "arrays": {c.name: [c.dtype.str, c.length] for c in self._columns()},
+            "sha256": {
+                c.name: _file_hash(self._partial / f"{c.name}.bin") for c in self._columns()
+            },
+            "sizes": self.sizes,
+            "record": record or {},
+        }
+        text = json.dumps(manifest, indent=2, ensure_ascii=False)
+        (self._partial / _MANIFEST).write_text(text, encoding="utf-8")
+        if not kept_store(self.folder):  # another process may have been faster with the same
+            self._partial.rename(self.folder)
+        return open_store(self.folder)[0]
+
+    def _column(self, name: str, dtype: Any) -> "_Column":
+        return _Column(self._partial, name, dtype)
+
+    def _columns(self) -> list["_Column"]:
+        return [*self._values.values(), *self._starts.values(), self._lines]
+
+    def _extend(self, name: str, values: NDArray[Any], lengths: list[int]) -> None:
+        ends = self._ends[name] + np.cumsum(lengths, dtype=np.int64)
+        self._values[name].append(values)
+        self._starts[name].append(ends)
+        self._ends[name] = int(ends[-1])
+
+
+def open_store(folder: Path) -> tuple[PairStore, dict[str, Any]]:
+    """Map a store from its files; return it with what is remembered of how it was made.
+
+    Raises DataError if a file is missing, cut short or changed.
+    """
+    damaged = DataError(
+        f"The encoded text in {folder} is damaged.", "Remove that folder; it is made again."
+    )
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, (kind, length) in manifest["arrays"].items():
+            path = folder / f"{name}.bin"
+            if _file_hash(path) != manifest["sha256"][name]:
+                raise damaged
+            # An empty file cannot be mapped.
+            arrays[name] = (
+                np.memmap(path, dtype=kind, mode="r", shape=(length,))
+                if length
+                else np.empty(0, dtype=kind)
+            )
+    except (OSError, ValueError, KeyError) as error:
+        raise damaged from error
+    return _store(arrays, manifest["sizes"]), manifest["record"]
+
+
+def kept_store(folder: Path) -> bool:
+    """Tell whether a folder holds a store that was written to its end."""
+    return (folder / _MANIFEST).exists()
+
+
+class _Column:
+    """One array that grows, in memory or in a file."""
+
+    def __init__(self, folder: Path | None, name: str, dtype: Any) -> None:
+        self.name = name
+        self.dtype = np.dtype(dtype)
+        self.length = 0
+        self._parts: list[NDArray[Any]] = []
+        self._file = None if folder is None else (folder / f"{name}.bin").open("wb")
+
+    def append(self, part: NDArray[Any]) -> None:
+        part = part.astype(self.dtype, copy=False)
+        self.length += len(part)
+        if self._file is None:
+            self._parts.append(part)
+        else:
+            self._file.write(part.tobytes())
+
+    def array(self) -> NDArray[Any]:
+        joined = np.concatenate(self._parts or [np.empty(0, self.dtype)])
+        self._parts = [joined]
+        return joined
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _store(arrays: dict[str, NDArray[Any]], sizes: Sequence[int]) -> PairStore:
+    sides = {
+        name: Ragged(values, arrays[f"{name}_starts"])
+        for name, values in arrays.items()
+        if f"{name}_starts" in arrays
+    }
+    texts = (sides["source_text"], sides["target_text"]) if "source_text" in sides else None
+    return PairStore(sides["source"], sides["target"], arrays["lines"], texts, sizes)
+
+
+def _flat(rows: list[list[int]]) -> tuple[NDArray[Any], list[int]]:
+    lengths = [len(row) for row in rows]
+    return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=sum(lengths)), lengths
+
+
+def _flat_text(texts: Iterable[str]) -> tuple[NDArray[Any], list[int]]:
+    rows = [text.encode() for text in texts]
+    return np.frombuffer(b"".join(rows), dtype=np.uint8), [len(row) for row in rows]
+
+
+def _id_type(vocabulary: int) -> Any:
+    return np.uint16 if vocabulary <= 1 << 16 else np.uint32
+
+
+def _file_hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
