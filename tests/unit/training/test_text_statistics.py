@@ -5,8 +5,9 @@ import math
 import pytest
 
 from headway.data.cleaning import EncodedPair
+from headway.data.store import PairStore
 from headway.data.tokenizer import UNK_ID
-from headway.training.text_statistics import frequency_loss, unknown_findings
+from headway.training.text_statistics import frequency_loss, piece_counts, unknown_findings
 
 
 def test_the_loss_of_frequencies_is_that_of_counts_plus_one() -> None:
@@ -16,6 +17,16 @@ def test_the_loss_of_frequencies_is_that_of_counts_plus_one() -> None:
     # Of 9 pieces: 5 three times, 6 once, the end twice; 7 was never seen.
     expected = -(math.log(4 / 15) + math.log(1 / 15) + math.log(3 / 15)) / 3
     assert frequency_loss(train, valid, 9) == pytest.approx(expected)
+    stores = PairStore.of(train), PairStore.of(valid)
+    assert frequency_loss(*stores, 9) == pytest.approx(expected)
+
+
+def test_pieces_are_counted_in_lists_and_in_stores() -> None:
+    pairs = [EncodedPair([4, 9], [5, 5, 6], 1), EncodedPair([4], [8], 2)]
+
+    for kept in (pairs, PairStore.of(pairs)):
+        assert piece_counts(kept, "target", 7).tolist() == [0, 0, 0, 0, 0, 2, 1, 0, 1]
+        assert piece_counts(kept, "source", 11).tolist() == [0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0]
 
 
 def test_each_side_of_each_text_is_looked_at() -> None:
