@@ -284,11 +284,19 @@ def _records(path: Path, *, whole: bool = False) -> list[Any]:
     return [_without_time(json.loads(part)) for part in ([text] if whole else text.splitlines())]
 
 
+_OF_TIME_AND_MEMORY = {
+    "seconds",
+    "trained_on",
+    "target_tokens_per_second",
+    "step_seconds",
+    "peak_memory",
+    "estimate",
+}
+
+
 def _without_time(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: _without_time(inner)
-        for key, inner in value.items()
-        if key not in ("seconds", "trained_on", "target_tokens_per_second")
+        key: _without_time(inner) for key, inner in value.items() if key not in _OF_TIME_AND_MEMORY
     }

@@ -127,6 +127,22 @@ def test_another_number_of_processes_continues_the_same_run(
     assert_alike(tmp_path / "run", alone)
 
 
+def test_a_fine_tune_with_new_pieces_and_a_moving_average_does_not_depend_on_processes(
+    trainings: "Trainings", make_config: MakeConfig, tmp_path: Path
+) -> None:
+    assert trainings.run(make_config(training={"max_steps": 2}), tmp_path / "old") == 0
+    start = {"start_from": str(tmp_path / "old"), "ema_decay": 0.7}
+    config = make_config(
+        training=EVERY_STEP | start, tokenizer={"new_pieces": ["<2ko>"]}, model={"dropout": 0.0}
+    )
+    assert trainings.run(config, tmp_path / "one") == 0
+
+    assert trainings.run(config, tmp_path / "two", processes=2) == 0
+
+    assert_alike(tmp_path / "two", tmp_path / "one")
+    assert load_bundle(tmp_path / "two").source_tokenizer.piece(10) == "▁<2ko>"
+
+
 DIES_ONCE = """
 import os, signal, sys
 sys.modules["matplotlib"] = None  # a picture would take longer than all the rest

@@ -67,6 +67,7 @@ VARIANTS = {
         }
     },
     "bfloat16": {"training": {"precision": "bfloat16"}},
+    "moving-average": {"training": {"ema_decay": 0.6}},
 }
 
 

@@ -8,6 +8,7 @@ from headway.cli.run_options import (
     Preset,
     Settings,
     Source,
+    StartFrom,
     Target,
     ValidSource,
     ValidTarget,
@@ -26,6 +27,7 @@ def check(
     valid_source: ValidSource = "",
     valid_target: ValidTarget = "",
     preset: Preset = "",
+    start_from: StartFrom = "",
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -46,7 +48,9 @@ def check(
         "valid_source": valid_source,
         "valid_target": valid_target,
     }
-    chosen = chosen_settings(files, preset, settings or [], starter=config is None)
+    chosen = chosen_settings(
+        files, preset, settings or [], starter=config is None, start_from=start_from
+    )
     found = check_run(load_run_config(config, chosen), device)
     if as_json:
         print_json(found.as_dict())

@@ -21,27 +21,39 @@ ValidTarget = Annotated[str, typer.Option(help="Validation text, target side.")]
 Preset = Annotated[
     str, typer.Option("--preset", help="tiny (if unset), small, base, big, or a row of Table 3.")
 ]
+StartFrom = Annotated[
+    str,
+    typer.Option(
+        "--from", metavar="MODEL", help="Continue from the weights of a bundle or run: fine-tune."
+    ),
+]
 
 
 def chosen_settings(
-    files: Mapping[str, str], preset: str, settings: Sequence[str], *, starter: bool
+    files: Mapping[str, str],
+    preset: str,
+    settings: Sequence[str],
+    *,
+    starter: bool,
+    start_from: str = "",
 ) -> list[str]:
     """Return everything that the command line chose as settings, `a.b=c`.
 
-    files: names by setting of [data]. starter: there is no configuration, so a small preset brings
-    its own training.
+    files: names by setting of [data]. starter: there is no configuration, so a small preset, or
+    fine-tuning, brings its own training.
     """
-    from headway.config.presets import STARTER_TRAINING
+    from headway.config.presets import FINE_TUNING, STARTER_TRAINING
 
     named: dict[str, object] = {
         "data.source_language": _language(files["source"]),
         "data.target_language": _language(files["target"]),
         **{f"data.{key}": name for key, name in files.items()},
         "model.preset": preset,
+        "training.start_from": start_from,
     }
     if starter:
-        named["model.preset"] = preset or "tiny"
-        training = STARTER_TRAINING.get(preset or "tiny", {})
+        named["model.preset"] = preset or ("" if start_from else "tiny")
+        training = FINE_TUNING if start_from else STARTER_TRAINING.get(preset or "tiny", {})
         named |= {f"training.{key}": value for key, value in training.items()}
     return [
         f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in named.items() if value

@@ -1,7 +1,8 @@
 """`headway train`: from parallel text to a bundle."""
 
+import functools
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +12,7 @@ from headway.cli.run_options import (
     Preset,
     Settings,
     Source,
+    StartFrom,
     Target,
     ValidSource,
     ValidTarget,
@@ -28,11 +30,16 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in --out, bit for bit.")
     ] = False,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", min=2, help="Train so many runs, whose seeds follow each other."),
+    ] = None,
     source: Source = "",
     target: Target = "",
     valid_source: ValidSource = "",
     valid_target: ValidTarget = "",
     preset: Preset = "",
+    start_from: StartFrom = "",
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -47,6 +54,7 @@ def train(
     from headway.training.memory import keep_freed_memory
     from headway.training.reporting import Reporter
     from headway.training.run import train as run
+    from headway.training.seeds import begun_config, train_seeds
 
     keep_freed_memory()
     folder = out or Path("runs") / (config.stem if config else "run")
@@ -56,13 +64,19 @@ def train(
         "valid_source": valid_source,
         "valid_target": valid_target,
     }
-    begins = config is None and not resume
-    overrides = chosen_settings(files, preset, settings or [], starter=begins)
-    # A continued run has its own configuration, and only what is named here changes it.
-    begun = folder / "config.toml" if resume and config is None else None
-    chosen = (
-        load_run_config(config or begun, overrides) if config or not resume or overrides else None
+    continues = config is None and resume
+    overrides = chosen_settings(
+        files, preset, settings or [], starter=not (config or resume), start_from=start_from
     )
+    if continues:
+        # A continued run has its own configuration, and only what is named here changes it.
+        config = begun_config(folder) if seeds else folder / "config.toml"
+    chosen = load_run_config(config, overrides) if overrides or not continues else None
+    if seeds:
+        make = functools.partial(Reporter, quiet or as_json)
+        found = train_seeds(chosen, folder, seeds, resume=resume, device=device, make_reporter=make)
+        _show_seeds(found, folder, seeds, as_json=as_json)
+        return
     reporter = Reporter(quiet or as_json or not is_leader())
     result = run(chosen, folder, resume=resume, device=device, reporter=reporter)
     if not is_leader():
@@ -75,6 +89,21 @@ def train(
     elif not quiet:
         print(f"Done in {result.seconds / 60:.1f} minutes: {folder / 'averaged'}")
         print(f"Translate with: headway translate {folder} FILE")
+
+
+def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_json: bool) -> None:
+    """Print what several seeds came to, or how to go on with them."""
+    from headway.training.seeds import table
+
+    if summary is None:
+        again = f"headway train --out {out} --seeds {seeds} --resume"
+        typer.echo(f"Stopped and saved. Go on with: {again}", err=True)
+        raise typer.Exit(1)
+    if as_json:
+        print_json(summary)
+        return
+    for line in table(summary):
+        print(line)
 
 
 def _how_to_go_on(step: int, folder: Path) -> str:

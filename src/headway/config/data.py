@@ -78,3 +78,5 @@ class TokenizerConfig(Section):
     """A trained SentencePiece model to use instead (for both sides when joint)."""
     target_model: str = ""
     """A trained SentencePiece model for the target side."""
+    new_pieces: list[str] = Field(default=[])
+    """Texts that are never cut, such as tags and terms; see docs/continuing.md."""

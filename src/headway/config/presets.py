@@ -114,6 +114,17 @@ STARTER_TRAINING: dict[str, dict[str, Any]] = {
     },
 }
 
+# For `headway train --from` without a configuration file: a short way at a lower rate.
+FINE_TUNING: dict[str, Any] = {
+    "batch_tokens": 4096,
+    "learning_rate": 0.0005,
+    "warmup_steps": 200,
+    "max_steps": 5_000,
+    "validate_every_steps": 200,
+    "patience": 5,
+    "clip_norm": 1.0,
+}
+
 
 def tiny(vocab_size: int) -> ModelConfig:
     """Return the size for a laptop and a small corpus: 4 + 4 layers of width 128."""

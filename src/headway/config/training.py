@@ -57,6 +57,12 @@ class TrainingConfig(Section):
     record_every_steps: int = Field(default=50, ge=1)
     """Updates whose mean loss makes one record of metrics.jsonl."""
     average_checkpoints: int = Field(default=5, ge=1)
-    """Validations whose weights are averaged at the end."""
+    """Validations whose weights are averaged at the end; not with ema_decay."""
+    ema_decay: float | None = Field(default=None, gt=0, lt=1)
+    """Exponential moving average of the weights, such as 0.999: validation, the best and the final
+    weights are those of the average."""
+    start_from: str = ""
+    """A bundle or run to continue from, with its architecture, tokenizers and weights; optimizer
+    and schedule start afresh."""
     tensorboard: bool = False
     """Also write event files for TensorBoard, into the run's folder."""

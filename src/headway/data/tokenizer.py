@@ -177,6 +177,7 @@ def train_tokenizer(
     character_coverage: float = 1.0,
     normalization: Normalization = "nmt_nfkc",
     seed: int = 0,
+    symbols: Sequence[str] = (),
 ) -> Tokenizer:
     """Train a tokenizer on texts, all of which are used.
 
@@ -192,6 +193,7 @@ def train_tokenizer(
         character_coverage: Share of all characters in the text that get a piece of their own.
         normalization: SentencePiece's rule for equal-looking text; `_cf` ignores case.
         seed: Passed to SentencePiece, which needs it only where it samples lines; here it does not.
+        symbols: Texts that are pieces whatever the text; not for `word`, which cuts at spaces only.
     """
     _check_settings(
         texts,
@@ -219,6 +221,7 @@ def train_tokenizer(
             max_sentence_length=_LONGEST_LINE,
             num_threads=1,  # the sums of a unigram model depend on it, and the file records it
             minloglevel=_SILENT,
+            user_defined_symbols=list(symbols),
             **_special_symbols(),
         )
         # A piece may be too long to be read again, which SentencePiece notices only here.

@@ -17,6 +17,7 @@ def write_card(config: RunConfig, report: dict[str, Any]) -> str:
         "|---|---|",
         f"| languages | {' → '.join(data.languages)} |",
         f"| training text | {data.source} {data.target} |".replace("  ", " "),
+        *_origin(report),
         f"| origin of the text | {recipe.data_source or 'not stated'} |",
         f"| licence of the text | {recipe.licence or 'not stated'} |",
         f"| parameters | {report['parameters']:,} |",
@@ -38,3 +39,10 @@ def write_card(config: RunConfig, report: dict[str, Any]) -> str:
         for score in report.get(name, [])
     ]
     return "\n".join([*lines, ""])
+
+
+def _origin(report: dict[str, Any]) -> list[str]:
+    """Return the row that names the model which training started from, if there is one."""
+    if not (origin := report.get("started_from")):
+        return []
+    return [f"| continued from | {origin['bundle']} (manifest SHA-256 {origin['checksum']}) |"]

@@ -2,8 +2,6 @@
 
 import dataclasses
 import math
-import resource
-import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,6 +21,8 @@ from headway.data.survey import Finding, overlap, survey
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.translator import resolve_device
 from headway.model.accounting import count_parameters
+from headway.training.ema import WeightAverage
+from headway.training.estimate import peak_memory
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
 from headway.training.prepare import (
@@ -36,6 +36,7 @@ from headway.training.prepare import (
     read_texts,
 )
 from headway.training.schedule import Schedule
+from headway.training.start_from import open_start
 from headway.training.step import TrainingStep
 from headway.training.stream import BatchStream
 
@@ -108,8 +109,14 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
     """
     place = torch.device(resolve_device(device))
     check_metrics(config)
+    start = open_start(config)
+    config = start.config if start else config
     texts = read_texts(config.data)
-    source, target = build_tokenizers(config.tokenizer, texts.train, config.training.seed)
+    source, target = (
+        start.tokenizers
+        if start
+        else build_tokenizers(config.tokenizer, texts.train, config.training.seed)
+    )
     encoded = encode_texts(texts, source, target, config.data)
     check_positions(config.model, encoded)
     training = config.training
@@ -156,6 +163,8 @@ def estimate(
         clip_norm=training.clip_norm,
         precision=precision,
     )
+    decay = training.ema_decay
+    average = None if decay is None else WeightAverage(bundle.model, decay)
     batches = stream.epoch(0)
     largest = max(range(len(batches)), key=lambda index: _area(stream, batches[index]))
     picked = np.linspace(0, len(batches) - 1, min(_SAMPLE, len(batches))).round().astype(int)
@@ -164,22 +173,18 @@ def estimate(
         batch = collate([stream.pairs[row] for row in batches[index]])
         start = time.perf_counter()
         step(1, [batch])
+        if average is not None:
+            average.update(bundle.model, 1)
         seconds.append(time.perf_counter() - start)
     mean = float(np.mean(seconds[2:]))  # the first two prepare kernels and memory
-    return Estimate(mean * training.accumulate * steps, _peak_memory(bundle))
+    return Estimate(
+        mean * training.accumulate * steps, peak_memory(next(bundle.model.parameters()).device)
+    )
 
 
 def _area(stream: BatchStream, rows: list[int]) -> int:
     """Return how many pieces a batch holds with its padding."""
     return len(rows) * int(stream.pairs.lengths(rows).max() + 1)
-
-
-def _peak_memory(bundle: Bundle) -> int:
-    device = next(bundle.model.parameters()).device
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere
 
 
 def _findings(data: DataConfig, texts: Texts) -> dict[str, list[Finding]]:

@@ -16,7 +16,7 @@ from headway.errors import BundleError, RunError
 from headway.training.diagnosis import Observed
 from headway.training.tensor_file import read_tensors, write_tensors
 
-_MODEL, _OPTIMIZER = "model/", "optimizer/"
+_MODEL, _OPTIMIZER, _AVERAGE = "model/", "optimizer/", "average/"
 
 
 @dataclass(slots=True)
@@ -55,27 +55,46 @@ class Progress:
     skipped_in_a_row: int = 0
     observed: Observed = field(default_factory=Observed)
     """What the diagnosis goes on from."""
+    step_seconds: float = 0.0
+    """Time spent in training steps alone."""
+    peak_memory: int = 0
+    """Most bytes held so far by any process of the run."""
+    estimate: dict[str, float] | None = None
+    """What the first steps made expect; empty once the hardware has changed."""
 
 
 def save_checkpoint(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    average: nn.Module | None = None,
 ) -> None:
     """Write the state; on failure the earlier checkpoint stays and RunError says why."""
     state = optimizer.state_dict()
     tensors = {_MODEL + name: tensor for name, tensor in model_tensors(model).items()}
+    if average is not None:
+        tensors |= {_AVERAGE + name: value for name, value in model_tensors(average).items()}
     for index, values in state["state"].items():
         for key, value in values.items():
             tensors[f"{_OPTIMIZER}{index}/{key}"] = value
     write_tensors(path, tensors, {"progress": asdict(progress)})
 
 
-def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+def load_checkpoint(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    average: nn.Module | None = None,
+) -> Progress:
     """Set weights and optimizer to those of the file; return the progress."""
     tensors, values = read_tensors(path)
     if "progress" not in values:
         raise RunError(f"{path} is not a checkpoint.", "Restore last.safetensors from a copy.")
     try:
         set_model_tensors(model, _below(_MODEL, tensors))
+        if average is not None:
+            set_model_tensors(average, _below(_AVERAGE, tensors))
     except BundleError as error:
         raise RunError(
             f"The checkpoint {path} is of another model: {error.message}",

@@ -99,6 +99,11 @@ def is_leader() -> bool:
     return _place(os.environ)[0] == 0
 
 
+def is_alone() -> bool:
+    """Tell whether this is the only process of the run."""
+    return _place(os.environ)[1] == 1
+
+
 def restarted() -> bool:
     """Tell whether `torchrun` started this process in place of one that had died."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0

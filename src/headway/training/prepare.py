@@ -14,6 +14,7 @@ from headway.config.run import RunConfig
 from headway.data.cleaning import CleaningReport, CleaningRules, EncodedPair, clean
 from headway.data.corpus import Pair, fingerprint, read_pairs
 from headway.data.tokenizer import Tokenizer, train_tokenizer
+from headway.data.vocabulary import add_pieces, check_pieces, check_room
 from headway.errors import ConfigError
 from headway.evaluation.metrics import score_texts
 from headway.model.transformer import Transformer
@@ -129,6 +130,9 @@ def build_tokenizers(
     if config.source_model:
         source = Tokenizer.from_file(config.source_model)
         target = source if config.joint else Tokenizer.from_file(config.target_model)
+        source, target = (
+            add_pieces(side, config.new_pieces).tokenizer for side in (source, target)
+        )
         return source, target
     sources = [pair.source for pair in train]
     targets = [pair.target for pair in train]
@@ -139,15 +143,20 @@ def build_tokenizers(
 
 
 def _train(config: TokenizerConfig, texts: list[str], seed: int) -> Tokenizer:
-    return train_tokenizer(
+    check_pieces(config.new_pieces)
+    check_room(config.new_pieces, config.vocabulary_size)
+    words = config.kind == "word"  # SentencePiece's symbols do not hold for them
+    tokenizer = train_tokenizer(
         texts,
         kind=config.kind,
-        vocabulary_size=config.vocabulary_size,
+        vocabulary_size=config.vocabulary_size - len(config.new_pieces) * words,
         byte_fallback=config.byte_fallback,
         character_coverage=config.character_coverage,
         normalization=config.normalization,
         seed=seed,
+        symbols=() if words else config.new_pieces,
     )
+    return add_pieces(tokenizer, config.new_pieces).tokenizer
 
 
 def encode_texts(

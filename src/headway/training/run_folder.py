@@ -12,6 +12,7 @@ from headway.bundle import PARTIAL, write_atomically
 from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
+from headway.training.start_from import inherit
 
 # Settings that a continued run may change: they say how long, from where, what is recorded, and
 # what happens where the run would have ended.
@@ -79,6 +80,7 @@ class RunFolder:
         own = self._own_config()
         if config is None:
             return own
+        config = inherit(config, own)
         if difference := _first_difference(own, config):
             raise ConfigError(
                 f"This run began with another {difference}.",

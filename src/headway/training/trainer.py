@@ -4,16 +4,20 @@ import dataclasses
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-from headway.bundle import Bundle, save_bundle
+from torch import Tensor
+
+from headway.bundle import Bundle, save_bundle, set_model_tensors
 from headway.config.training import TrainingConfig
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.diagnosis import Finding, Validated
 from headway.training.distributed import World
+from headway.training.ema import WeightAverage
+from headway.training.estimate import StepClock
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
@@ -66,12 +70,26 @@ class Trainer:
             config.adam_epsilon,
             config.weight_decay,
         )
+        self.average: WeightAverage | None = None
+        if config.ema_decay is not None:
+            self.average = WeightAverage(bundle.model, config.ema_decay)
         peak = config.learning_rate or paper_peak(bundle.config.d_model, config.warmup_steps)
         self.schedule = Schedule(config.schedule, peak, config.warmup_steps, config.max_steps)
 
+    def start_with(self, tensors: Mapping[str, Tensor]) -> None:
+        """Begin with these weights instead of fresh ones."""
+        models = [self.bundle.model, *([self.average.model] if self.average else [])]
+        for model in models:
+            set_model_tensors(model, dict(tensors))
+
     def resume(self) -> None:
         """Go back to the last checkpoint; everything after it will be repeated exactly."""
-        self.progress = load_checkpoint(self.folder.checkpoint, self.bundle.model, self.optimizer)
+        self.progress = load_checkpoint(
+            self.folder.checkpoint,
+            self.bundle.model,
+            self.optimizer,
+            self.average.model if self.average else None,
+        )
         self.validator.precision = self.progress.precision
         self.progress.parts = max(self.progress.parts, self.world.size)
         if not self.world.leads:
@@ -97,6 +115,8 @@ class Trainer:
         )
         metrics = self.folder.metrics if self.world.leads else None
         self.reporter.start(metrics, self.progress.step, self.config.max_steps)
+        clock = StepClock(self.progress, self.device)
+        most_steps = self.config.max_steps if self.config.max_epochs is None else None
         started = time.perf_counter() - self.progress.seconds
         try:
             if self.config.tensorboard and self.world.leads:
@@ -107,11 +127,14 @@ class Trainer:
                     self.progress.epoch, self.progress.block, self.progress.batch
                 )
                 while not self._enough():
-                    group = next(groups)
-                    result = self.watch.update(group.batches)
+                    with clock.step():
+                        group = next(groups)
+                        result = self.watch.update(group.batches)
                     self._advance(group, result.target_tokens if result else 0)
                     if result:
                         self._report(result)
+                    if message := clock.estimate(self.progress.step, most_steps):
+                        self.reporter.say(message)
                     self.progress.seconds = time.perf_counter() - started
                     stopping = self.world.any(stop.is_set())
                     self._keep(group, stopping=stopping)
@@ -134,6 +157,8 @@ class Trainer:
 
     def _advance(self, group: BatchGroup, target_tokens: int) -> None:
         self.progress.step += 1
+        if self.average is not None:
+            self.average.update(self.bundle.model, self.progress.step)
         self.progress.epoch = group.next_epoch
         self.progress.block = group.next_block
         self.progress.batch = group.next_batch
@@ -157,10 +182,11 @@ class Trainer:
         if due or self._enough():
             self._validate()
         elif stopping or step % self.config.checkpoint_every_steps == 0:
-            self._save()
+            self.save()
 
     def _validate(self) -> None:
-        result = self.validator(self.bundle)
+        judged = self._judged()
+        result = self.validator(judged)
         progress = self.progress
         score = result.value(self.config.best_metric)
         best = progress.best_score is None or score < progress.best_score
@@ -168,13 +194,13 @@ class Trainer:
             progress.best_score, progress.best_step = score, progress.step
             progress.validations_since_best = 0
             if self.world.leads:
-                save_bundle(self.folder.best, self._best_bundle(result))
+                save_bundle(self.folder.best, self._best_bundle(judged, result))
         else:
             progress.validations_since_best += 1
         if self.world.leads:
-            save_snapshot(self.folder.checkpoints, progress.step, self.bundle.model)
+            save_snapshot(self.folder.checkpoints, progress.step, judged.model)
         progress.snapshots.append(progress.step)
-        del progress.snapshots[: -self.config.average_checkpoints]
+        del progress.snapshots[: -(1 if self.average else self.config.average_checkpoints)]
         self.reporter.validation(
             {
                 "step": progress.step,
@@ -189,11 +215,17 @@ class Trainer:
         )
         self.watch.validation(Validated(result.loss, best, result.exchanged, result.same_output))
         # Old weights go only after a checkpoint that no longer needs them.
-        self._save()
+        self.save()
         if self.world.leads:
             prune_snapshots(self.folder.checkpoints, progress.snapshots)
 
-    def _best_bundle(self, result: ValidationResult) -> Bundle:
+    def _judged(self) -> Bundle:
+        """Return the model that is validated and kept: the moving average, if there is one."""
+        if self.average is None:
+            return self.bundle
+        return dataclasses.replace(self.bundle, model=self.average.model)
+
+    def _best_bundle(self, judged: Bundle, result: ValidationResult) -> Bundle:
         """Return the present weights with what is known of them; the run is not over."""
         step, epoch = self.progress.step, self.progress.epoch
         record = {
@@ -210,12 +242,14 @@ class Trainer:
             *(["", "Greedy search on some validation text:", "", *scores] if scores else []),
             "",
         ]
-        return dataclasses.replace(self.bundle, record=record, card="\n".join(lines))
+        return dataclasses.replace(judged, record=record, card="\n".join(lines))
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Write the checkpoint; process 0 does it for all."""
         if self.world.leads:
+            average = self.average.model if self.average else None
             path = self.folder.checkpoint
-            save_checkpoint(path, self.bundle.model, self.optimizer, self.progress)
+            save_checkpoint(path, self.bundle.model, self.optimizer, self.progress, average)
 
 
 @contextmanager

@@ -141,3 +141,51 @@ def test_without_a_configuration_the_size_and_recipe_suit_a_laptop(
     assert "patience = 10" in text
     assert "validate_every_steps = 500" in text
     assert 'source_language = "ko"' in text
+
+
+def test_from_a_model_needs_no_preset_and_brings_its_own_short_training(
+    run, files: list[str], bundle_path: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    few = ["--set", "training.max_steps=3", "--set", 'tokenizer.new_pieces=["<2ko>"]']
+
+    status, _, err = run("train", *files, "--from", bundle_path, *few, "--out", out)
+
+    assert status == 0, err
+    assert f"Starts from {bundle_path} (manifest " in err
+    assert "New pieces of the vocabulary: 1." in err
+    text = (out / "config.toml").read_text(encoding="utf-8")
+    assert "d_model = 8\n" in text
+    assert "warmup_steps = 200\n" in text
+    assert run("check", *files, "--from", bundle_path)[0] == 0
+
+    status, _, err = run("train", "--out", out, "--resume", "--set", "training.max_steps=4")
+    assert status == 0, err
+
+
+def test_a_preset_of_another_size_is_refused(
+    run, files: list[str], bundle_path: Path, tmp_path: Path
+) -> None:
+    status, _, err = run(
+        "train", *files, "--from", bundle_path, "--preset", "tiny", "--out", tmp_path / "run"
+    )
+    assert status == 2
+    assert "model.d_ff is 256, but the model in" in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_several_seeds_are_runs_of_their_own_and_a_table(
+    run, files: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "runs"
+    status, printed, err = run("train", *files, *SMALL, "--seeds", 2, "--out", out)
+
+    assert status == 0, err
+    assert printed.splitlines()[0].split() == ["mean", "±", "sd", "min", "max"]
+    assert "valid bleu" in printed
+    assert {path.name for path in out.iterdir()} == {"seed-1", "seed-2", "seeds.json"}
+    assert f"Seed 2, the last is 2: {out / 'seed-2'}" in err
+
+    status, printed, err = run("train", "--seeds", 2, "--out", out, "--resume", "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(printed) == json.loads((out / "seeds.json").read_text())

@@ -129,3 +129,23 @@ def test_time_is_that_of_all_steps_and_memory_that_of_the_largest_batch(
     assert tried[0][0] * tried[0][1] == max(rows * width for rows, width in tried)
     now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert before <= found.memory / (1 if sys.platform == "darwin" else 1024) <= now
+
+
+def test_a_moving_average_is_part_of_every_step_that_is_tried(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    updated: list[str] = []
+    watched = {"step": check_module.TrainingStep, "average": check_module.WeightAverage}
+    for name, method in (("step", "__call__"), ("average", "update")):
+        real = getattr(watched[name], method)
+
+        def call(self: object, *rest: object, name: str = name, real=real) -> object:
+            updated.append(name)
+            return real(self, *rest)
+
+        monkeypatch.setattr(watched[name], method, call)
+
+    check_run(make_config(training={"ema_decay": 0.9}), "cpu")
+
+    assert len(updated) > 4
+    assert updated == ["step", "average"] * (len(updated) // 2)

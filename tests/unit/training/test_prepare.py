@@ -97,6 +97,45 @@ def test_half_a_pair_of_tokenizers_is_refused(
         build_tokenizers(make_config(tokenizer=settings).tokenizer, [], seed=1)
 
 
+@pytest.mark.parametrize("joint", [True, False], ids=["joint", "separate"])
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+def test_new_pieces_are_in_every_tokenizer_and_in_its_size(
+    make_config: MakeConfig, tmp_path: Path, kind: str, joint: bool
+) -> None:
+    words = "one two three four five six"
+    train = [Pair(f"<2de> {words}", words), Pair(f"<2fr> {words}", "two of three")]
+    new = {"new_pieces": ["<2de>", "mRNA"], "kind": kind, "joint": joint, "vocabulary_size": 24}
+    config = make_config(tokenizer=new).tokenizer
+
+    trained = build_tokenizers(config, train, seed=1)
+
+    given = {"source_model": "source.model", "target_model": "" if joint else "target.model"}
+    for side, tokenizer in zip(("source", "target"), trained, strict=True):
+        (tmp_path / f"{side}.model").write_bytes(tokenizer.to_bytes())
+    more = {key: str(tmp_path / name) if name else "" for key, name in given.items()}
+    larger = config.replace(more | {"new_pieces": ["<2de>", "<2la>"]})
+
+    for tokenizer in (*trained, *build_tokenizers(larger, [], seed=1)):
+        cut = tokenizer.pieces(tokenizer.encode("<2de> one"))
+        assert "".join(cut[:2]).startswith("▁<2de>")
+        assert {"<2de>", "▁<2de>"} & set(cut)
+    for tokenizer in trained:
+        assert tokenizer.vocabulary_size <= 24
+    assert trained[0].vocabulary_size == 24 or kind in ("word", "char")
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+def test_new_pieces_leave_room_for_text(make_config: MakeConfig, kind: str) -> None:
+    pieces = [f"<{number}>" for number in range(8)]
+    settings = {"kind": kind, "vocabulary_size": 12, "new_pieces": pieces}
+    with pytest.raises(ConfigError, match=r"is 12, but 8 new pieces, .* need 13"):
+        build_tokenizers(make_config(tokenizer=settings).tokenizer, [Pair("aaa", "a")] * 3, 1)
+
+    larger = make_config(tokenizer=settings | {"vocabulary_size": 14}).tokenizer
+    (joint, _) = build_tokenizers(larger, [Pair("aaa", "a")] * 3, 1)
+    assert joint.vocabulary_size == 14
+
+
 def test_only_the_training_text_is_cleaned_by_the_rules(make_config: MakeConfig) -> None:
     config = make_config(data={"max_pieces": 3, "drop_identical": True})
     texts = read_texts(config.data)

@@ -1,0 +1,125 @@
+"""New pieces for a vocabulary: texts that are never cut, such as a tag `<2ko>` or a term.
+
+They are SentencePiece's user-defined symbols. A tokenizer that is trained gets them from the
+start; one that is trained already gets them at its end, so that each old piece keeps its id and
+text without the new pieces is cut as before.
+"""
+
+import re
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headway.data.tokenizer import SPECIAL_PIECES, UNK_ID, Tokenizer
+from headway.errors import ConfigError
+
+_NOT_IN_PIECES = re.compile(r"\s|[▁▅\x00\ud800-\udfff]")
+_BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
+_USER_DEFINED = 4  # SentencePiece's number for this type of piece
+
+
+@dataclass(frozen=True, slots=True)
+class Enlarged:
+    """A tokenizer with new pieces, and what the old one made of their texts."""
+
+    tokenizer: Tokenizer
+    known: list[str]
+    """Texts that were pieces before; nothing happened to them."""
+    cuts: list[list[int]]
+    """For each piece added, in the order of the new ids: the old pieces of its text."""
+
+
+def check_pieces(texts: Sequence[str]) -> None:
+    """Refuse what cannot be a new piece; ConfigError names it."""
+    for index, text in enumerate(texts):
+        problem = None
+        if not text:
+            problem = "is empty"
+        elif found := _NOT_IN_PIECES.search(text):
+            problem = f"holds {found[0]!r}"
+        elif text in SPECIAL_PIECES or _BYTE_PIECE.fullmatch(text):
+            problem = "is a special piece of every tokenizer"
+        elif text in texts[:index]:
+            problem = "is there twice"
+        if problem:
+            raise ConfigError(
+                f"tokenizer.new_pieces has {text!r}, which {problem}.",
+                "A new piece is a text without spaces, named once, such as <2ko>.",
+            )
+
+
+def check_room(texts: Sequence[str], vocabulary_size: int) -> None:
+    """Refuse a vocabulary that new and special pieces alone would fill."""
+    needed = len(SPECIAL_PIECES) + len(texts) + 1
+    if texts and vocabulary_size < needed:
+        raise ConfigError(
+            f"tokenizer.vocabulary_size is {vocabulary_size}, but {len(texts)} new pieces, the "
+            f"special ones and one of the text need {needed}.",
+            "Raise it, to 8000 for instance.",
+        )
+
+
+def add_pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> Enlarged:
+    """Return the tokenizer with these texts as pieces after its own.
+
+    A text that is a piece already is left as it is. The pieces of a `word` tokenizer are whole
+    words, so there a new piece is one only where spaces stand around it.
+    """
+    check_pieces(texts)
+    known, cuts, pieces = [], [], []
+    for text in texts:
+        piece = "▁" + tokenizer.normalize(text) if tokenizer.kind == "word" else text
+        if tokenizer.id(piece) != UNK_ID or piece in pieces:
+            known.append(text)
+        else:
+            pieces.append(piece)
+            cuts.append(_cut(tokenizer, text))
+    if not pieces:
+        return Enlarged(tokenizer, known, cuts)
+    return Enlarged(Tokenizer.from_bytes(_appended(tokenizer, pieces)), known, cuts)
+
+
+def _cut(tokenizer: Tokenizer, text: str) -> list[int]:
+    cut = tokenizer.encode(text)
+    if not cut:
+        raise ConfigError(
+            f"tokenizer.new_pieces has {text!r}, of which the tokenizer's normalization leaves "
+            "nothing.",
+            "Leave it out.",
+        )
+    return cut
+
+
+def _appended(tokenizer: Tokenizer, pieces: Sequence[str]) -> bytes:
+    """Return the model file with more pieces.
+
+    A protobuf message that follows another is merged into it: lists grow, and of a number the
+    last one counts. So the old file stays as it is, in front, and the protobuf package is not
+    needed. `ModelProto.pieces` is field 1, `trainer_spec` field 2, and in that `vocab_size` 4.
+    """
+    added = [_field(1, _user_defined(piece)) for piece in pieces]
+    size = _number(4, tokenizer.vocabulary_size + len(pieces))
+    return b"".join([tokenizer.to_bytes(), *added, _field(2, size)])
+
+
+def _user_defined(piece: str) -> bytes:
+    """Return a `SentencePiece` message: field 1 its text, 2 its score, 3 its type."""
+    score = bytes([2 << 3 | 5]) + struct.pack("<f", 0.0)  # not used for this type
+    return _field(1, piece.encode()) + score + _number(3, _USER_DEFINED)
+
+
+def _field(number: int, content: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _number(number: int, value: int) -> bytes:
+    return _varint(number << 3) + _varint(value)
+
+
+def _varint(value: int) -> bytes:
+    """Return a number in protobuf's variable length: seven bits a byte, the lowest first."""
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*encoded, value])

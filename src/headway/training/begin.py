@@ -1,0 +1,231 @@
+"""What happens before the first step: text, tokenizers, model, and the folder of the run.
+
+Process 0 does it, writes it down and may refuse; the others, if there are any, read what it wrote.
+"""
+
+import contextlib
+import json
+from dataclasses import dataclass
+
+import torch
+
+from headway.config.run import RunConfig
+from headway.data.tokenizer import Tokenizer
+from headway.errors import ConfigError, RunError
+from headway.model.accounting import count_parameters
+from headway.training.distributed import World
+from headway.training.precision import choose_precision
+from headway.training.prepare import (
+    EncodedTexts,
+    Texts,
+    build_bundle,
+    build_tokenizers,
+    check_metrics,
+    check_positions,
+    encode_texts,
+    read_texts,
+)
+from headway.training.reporting import Reporter
+from headway.training.run_folder import RunFolder
+from headway.training.start_from import Start, open_start
+from headway.training.stream import BatchStream
+from headway.training.tensorboard import require_tensorboard
+from headway.training.text_statistics import frequency_loss, unknown_findings
+from headway.training.trainer import Trainer
+from headway.training.validation import Validator
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What is there before the first step."""
+
+    config: RunConfig
+    trainer: Trainer
+    texts: Texts
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run happens: its folder, this process and the others, and who is told."""
+
+    folder: RunFolder
+    device: torch.device
+    world: World
+    reporter: Reporter
+
+    @property
+    def hardware(self) -> str:
+        """Describe that on which equal computations give equal bits."""
+        processes = f", {self.world.size} processes" if self.world.size > 1 else ""
+        return f"{self.device.type}, {torch.get_num_threads()} threads{processes}"
+
+
+def begin(
+    config: RunConfig | None, place: Place, resume: bool, stack: contextlib.ExitStack
+) -> Ready:
+    """Begin a run, or continue the one in the folder, in each of its processes.
+
+    The stack holds the lock of the folder. Raises what is wrong with text, settings or folder; a
+    new run then leaves no folder behind.
+    """
+    if place.world.leads:
+        ready = _lead(config, place, resume, stack)
+        place.world.wait()
+        return ready
+    place.world.wait()
+    return _follow(config, place)
+
+
+def _lead(
+    config: RunConfig | None, place: Place, resume: bool, stack: contextlib.ExitStack
+) -> Ready:
+    """Read everything, and begin or continue the folder."""
+    folder = place.folder
+    if resume:
+        config = folder.resume(config)
+        stack.enter_context(folder.locked())
+    elif config is None:
+        raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
+    else:
+        folder.check_free()
+    start = None if folder.checkpoint.exists() else open_start(config)
+    config = start.config if start else config
+    texts = read_texts(config.data)
+    if resume:
+        _check_same_text(folder, texts)
+    kept = start.tokenizers if start else folder.read_tokenizers() if resume else None
+    tokenizers = kept or build_tokenizers(config.tokenizer, texts.train, config.training.seed)
+    encoded = encode_texts(texts, *tokenizers, config.data)
+    trainer = _build_trainer(config, place, texts, encoded, tokenizers)
+    if start:
+        trainer.start_with(start.tensors)
+    if resume:
+        folder.remove_leftovers()
+        folder.write_config(config)
+    else:
+        stack.enter_context(folder.locked())
+        folder.begin(config)
+    if folder.checkpoint.exists():
+        _continue(trainer, place)
+    else:
+        _record_start(trainer, place, texts, encoded, start)
+    trainer.progress.hardware = place.hardware
+    if start:
+        trainer.save()  # from here on the model that it starts from is not needed
+    return Ready(config, trainer, texts)
+
+
+def _continue(trainer: Trainer, place: Place) -> None:
+    """Go back to the last checkpoint, and say so."""
+    trainer.resume()
+    progress, say = trainer.progress, place.reporter.say
+    say(f"Continuing {place.folder.path} after step {progress.step:,}.")
+    if progress.hardware != place.hardware:
+        say(
+            f"It began on {progress.hardware} and goes on with {place.hardware}: right, but not "
+            "bit for bit."
+        )
+        progress.estimate = {}  # it was for the other hardware
+
+
+def _follow(config: RunConfig | None, place: Place) -> Ready:
+    """Read what process 0 has begun, and write nothing."""
+    folder = place.folder
+    config = folder.resume(config)  # with what a model decides which the run starts from
+    tokenizers = folder.read_tokenizers()
+    if tokenizers is None:
+        raise RunError(
+            f"Process {place.world.rank} does not see what process 0 has written to {folder.path}.",
+            "Let --out name a folder that all machines share.",
+        )
+    texts = read_texts(config.data)
+    encoded = encode_texts(texts, *tokenizers, config.data)
+    trainer = _build_trainer(config, place, texts, encoded, tokenizers)
+    if folder.checkpoint.exists():
+        trainer.resume()
+    return Ready(config, trainer, texts)
+
+
+def _build_trainer(
+    config: RunConfig,
+    place: Place,
+    texts: Texts,
+    encoded: EncodedTexts,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+) -> Trainer:
+    training = config.training
+    stream = BatchStream(
+        encoded.train,
+        max_tokens=training.batch_tokens,
+        accumulate=training.accumulate,
+        seed=training.seed,
+    )
+    check_metrics(config)
+    check_positions(config.model, encoded)
+    if training.tensorboard:
+        require_tensorboard()
+    validator = Validator(
+        encoded.valid,
+        texts.valid[: training.validation_sentences],
+        metrics=config.evaluation.metrics,
+        bleu_tokenize=config.evaluation.bleu_tokenize,
+        batch_tokens=training.batch_tokens,
+        precision=choose_precision(training.precision, place.device),
+        world=place.world,
+    )
+    bundle = build_bundle(config, *tokenizers, place.device)
+    return Trainer(
+        bundle,
+        stream,
+        validator,
+        training,
+        place.folder,
+        place.reporter,
+        place.world,
+        unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
+        text_findings=list(
+            unknown_findings({"training": encoded.train, "validation": encoded.valid})
+        ),
+    )
+
+
+def _record_start(
+    trainer: Trainer, place: Place, texts: Texts, encoded: EncodedTexts, start: Start | None
+) -> None:
+    """Say what will be trained on, and write it down with the tokenizers."""
+    folder, reporter = place.folder, place.reporter
+    bundle = trainer.bundle
+    parameters = count_parameters(bundle.model)
+    for message in start.messages if start else []:
+        reporter.say(message)
+    reporter.say(f"Training text: {encoded.report.summary()}")
+    reporter.say(f"Validation text: {encoded.valid_report.summary()}")
+    reporter.say(
+        f"{parameters:,} parameters, {bundle.config.target_vocab_size:,} pieces, "
+        f"{trainer.progress.precision}, {torch.get_num_threads()} threads"
+    )
+    if trainer.average is not None:
+        reporter.say(trainer.average.summary())
+    folder.write_json(
+        folder.data,
+        {
+            "checksum": texts.checksum,
+            "training": encoded.report.as_dict(),
+            "validation": encoded.valid_report.as_dict(),
+            "parameters": parameters,
+            **({"started_from": start.origin} if start else {}),
+        },
+    )
+    folder.write_tokenizers(bundle.source_tokenizer, bundle.target_tokenizer)
+    folder.forget_metrics_after(-1)  # of an attempt that was killed before its first checkpoint
+
+
+def _check_same_text(folder: RunFolder, texts: Texts) -> None:
+    if not folder.data.exists():
+        return  # the run was stopped before it had written down its text
+    recorded = json.loads(folder.data.read_text(encoding="utf-8"))["checksum"]
+    if recorded != texts.checksum:
+        raise RunError(
+            "The training or validation text has changed since this run began.",
+            "Restore the files, or start another run with --out.",
+        )

@@ -1,0 +1,106 @@
+"""What a run expects of its time and memory after its first steps, and what it then took.
+
+The estimate comes from the run itself, so it costs nothing and changes nothing. It is for the
+steps alone, reading of batches included; validation is neither estimated nor counted.
+"""
+
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from headway.training.checkpoint import Progress
+
+_SKIPPED = 5  # first steps, which also prepare kernels and memory
+_MEASURED = 20
+
+
+class StepClock:
+    """Adds up the time of the steps of a run, over all its processes, in its progress."""
+
+    def __init__(self, progress: Progress, device: torch.device) -> None:
+        """Go on with what the progress holds."""
+        self.progress = progress
+        self.device = device
+        self._first = progress.step + _SKIPPED
+        self._seconds_before = 0.0
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Count the time of what happens within, which is one step."""
+        start = time.perf_counter()
+        yield
+        self.progress.step_seconds += time.perf_counter() - start
+
+    def estimate(self, steps: int, most_steps: int | None) -> str | None:
+        """Estimate once enough steps have been measured, and return it in words then.
+
+        steps: how many the run has made. most_steps: where it ends at the latest, if that is known.
+        """
+        progress = self.progress
+        progress.peak_memory = max(progress.peak_memory, peak_memory(self.device))
+        if steps == self._first:
+            self._seconds_before = progress.step_seconds
+        if steps != self._first + _MEASURED or progress.estimate is not None:
+            return None
+        a_step = (progress.step_seconds - self._seconds_before) / _MEASURED
+        progress.estimate = {"step_seconds": a_step, "memory": progress.peak_memory}
+        if most_steps is None:
+            time_left = f"1,000 steps take about {_time(1000 * a_step)}"
+        else:
+            left = most_steps - steps
+            time_left = f"About {_time(left * a_step)} to go for {left:,} steps at most"
+        return f"{time_left}, validation not counted; {_memory(progress.peak_memory)} of memory."
+
+
+def compare(progress: Progress) -> dict[str, Any]:
+    """Return estimate and truth of a finished run for its report; nothing without an estimate.
+
+    The estimated time is for as many steps as were made, so that a run which patience ended early
+    compares like with like.
+    """
+    if not progress.estimate:
+        return {}
+    return {
+        "estimate": {
+            "seconds": round(progress.estimate["step_seconds"] * progress.step, 1),
+            "memory": int(progress.estimate["memory"]),
+            "took_seconds": round(progress.step_seconds, 1),
+            "took_memory": progress.peak_memory,
+        }
+    }
+
+
+def comparison_in_words(estimate: dict[str, Any]) -> str:
+    """Say how far an estimate was off."""
+    seconds, took_seconds = estimate["seconds"], estimate["took_seconds"]
+    memory, took_memory = estimate["memory"], estimate["took_memory"]
+    return (
+        f"Estimated {_time(seconds)} and {_memory(memory)} for the steps; took "
+        f"{_time(took_seconds)} ({_off(took_seconds, seconds)}) and {_memory(took_memory)} "
+        f"({_off(took_memory, memory)})."
+    )
+
+
+def peak_memory(device: torch.device) -> int:
+    """Return the most bytes that this process has held on the device so far."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere
+
+
+def _off(took: float, estimated: float) -> str:
+    return f"{100 * (took / max(estimated, 1e-9) - 1):+.0f} %"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 60:,.0f} minutes" if seconds >= 120 else f"{seconds:,.1f} seconds"
+
+
+def _memory(size: float) -> str:
+    return f"{size / 1e9:,.1f} GB"

@@ -1,0 +1,155 @@
+"""One recipe with several seeds: how much of a score is chance.
+
+OUT/seed-1, OUT/seed-2, … are runs like any other, one after the other; OUT/seeds.json is what they
+came to together. Three seeds give a rough spread only.
+"""
+
+import json
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from headway.bundle import write_atomically
+from headway.config.run import RunConfig, load_run_config
+from headway.errors import ConfigError, RunError
+from headway.training.distributed import is_alone
+from headway.training.reporting import Reporter
+from headway.training.run import train
+from headway.training.run_folder import RunFolder, writing
+
+
+def train_seeds(
+    config: RunConfig | None,
+    out: str | Path,
+    count: int,
+    *,
+    resume: bool = False,
+    device: str = "auto",
+    make_reporter: Callable[[], Reporter] = Reporter,
+) -> dict[str, Any] | None:
+    """Train `count` runs with consecutive seeds; None when a signal stopped one of them.
+
+    resume: go on with the run that was stopped, and do not repeat those that are finished; then the
+    configuration may be None.
+    """
+    if count < 2:
+        raise ConfigError(f"{count} seed has no spread.", "Give --seeds 2 or more.")
+    if not is_alone():
+        raise ConfigError(
+            "--seeds trains one run after another in one process, but there are several.",
+            "Start torchrun for each seed, with --set training.seed=N and a folder of its own.",
+        )
+    if not resume:
+        _check_free(Path(out))
+    config = config or load_run_config(begun_config(out))
+    seeds = range(config.training.seed, config.training.seed + count)
+    folders = [Path(out) / f"seed-{seed}" for seed in seeds]
+    for seed, folder in zip(seeds, folders, strict=True):
+        one = _with_seed(config, seed)
+        begun = (folder / "config.toml").exists()
+        if begun and _finished(one, folder):
+            continue
+        reporter = make_reporter()
+        reporter.say(f"Seed {seed}, the last is {seeds[-1]}: {folder}")
+        if not train(one, folder, resume=begun, device=device, reporter=reporter).finished:
+            return None
+    summary = summarize(folders)
+    text = json.dumps(summary, indent=2, ensure_ascii=False)
+    with writing(path := Path(out) / "seeds.json"):
+        write_atomically(path, f"{text}\n".encode())
+    return summary
+
+
+def _check_free(out: Path) -> None:
+    if any(out.glob("seed-*/config.toml")):
+        raise RunError(
+            f"The folder {out} holds runs of several seeds already.",
+            "Choose another folder with --out, or continue these with --resume.",
+        )
+    RunFolder(out).check_free()
+
+
+def begun_config(out: str | Path) -> Path:
+    """Return the configuration of the run with the lowest seed; RunError where there is none."""
+    found = [
+        (int(path.parent.name[5:]), path) for path in Path(out).glob("seed-[0-9]*/config.toml")
+    ]
+    if not found:
+        raise RunError(
+            f"The folder {out} holds no runs of several seeds to continue.",
+            "Check --out, or start without --resume.",
+        )
+    return min(found)[1]
+
+
+def _with_seed(config: RunConfig, seed: int) -> RunConfig:
+    """Return the configuration with this seed; what nobody set stays unset."""
+    return config.model_copy(update={"training": config.training.model_copy(update={"seed": seed})})
+
+
+def _finished(config: RunConfig, folder: Path) -> bool:
+    """Tell whether a run is over; one that is now to last longer is not."""
+    own = load_run_config(folder / "config.toml")
+    config = RunFolder(folder).resume(config)  # refuses another configuration
+    ends = ("max_steps", "max_epochs", "patience")
+    same = all(getattr(own.training, key) == getattr(config.training, key) for key in ends)
+    return same and (folder / "report.json").exists()
+
+
+def summarize(folders: Sequence[Path]) -> dict[str, Any]:
+    """Return the scores of finished runs, and mean and spread of each."""
+    reports = [json.loads((folder / "report.json").read_text("utf-8")) for folder in folders]
+    runs = [
+        {
+            "seed": report["seed"],
+            "folder": folder.name,
+            "steps": report["steps"],
+            "seconds": report["seconds"],
+            "validation_loss": report["validation_loss"],
+            **{text: report[text] for text in ("valid", "test") if text in report},
+        }
+        for folder, report in zip(folders, reports, strict=True)
+    ]
+    losses = [report["validation_loss"] for report in reports]
+    scores = [{"text": "valid", "name": "loss", "signature": "", **spread(losses)}]
+    for text in ("valid", "test"):
+        for index, first in enumerate(reports[0].get(text, [])):
+            same = [report[text][index] for report in reports]
+            _check_signatures(text, same)
+            values = spread([score["value"] for score in same])
+            named = {"name": first["name"], "signature": first["signature"]}
+            scores.append({"text": text, **named, **values})
+    return {"runs": runs, "scores": scores}
+
+
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    """Return mean, sample standard deviation (n - 1 below), smallest and largest value."""
+    return {
+        "mean": statistics.fmean(values),
+        "standard_deviation": statistics.stdev(values),
+        "min": min(values),
+        "max": max(values),
+        "values": list(values),
+    }
+
+
+def _check_signatures(text: str, scores: Sequence[dict[str, Any]]) -> None:
+    """Refuse to compare scores that were computed in different ways."""
+    signatures = sorted({f"{score['name']} {score['signature']}" for score in scores})
+    if len(signatures) > 1:
+        raise RunError(
+            f"The {text} scores of these runs are of different kinds: {', '.join(signatures)}.",
+            "Train all seeds with one version of Headway and sacreBLEU.",
+        )
+
+
+def table(summary: dict[str, Any]) -> list[str]:
+    """Return a small table of the scores for people, one line each."""
+    names = [f"{score['text']} {score['name']}" for score in summary["scores"]]
+    width = max(len(name) for name in names)
+    keys = ("mean", "standard_deviation", "min", "max")
+    lines = [" " * width + "".join(f"{head:>10}" for head in ("mean", "± sd", "min", "max"))]
+    for name, score in zip(names, summary["scores"], strict=True):
+        lines.append(f"{name:<{width}}" + "".join(f"{score[key]:10.4f}" for key in keys))
+    return lines

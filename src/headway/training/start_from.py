@@ -1,0 +1,189 @@
+"""Fine-tuning: begin with the architecture, tokenizers and weights of a trained model.
+
+Optimizer, schedule and random generators are those of a new run. New pieces of the vocabulary get
+rows of their own in the embeddings and the output: each starts as the mean of the rows of the
+pieces into which the old tokenizer cuts its text. So its logit is the mean of theirs, and greedy
+search does not prefer it to all of them before it is trained. All other rows stay as they are.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headway.bundle import Bundle, bundle_checksum, find_bundle, load_bundle, model_tensors
+from headway.config.data import TokenizerConfig
+from headway.config.model import Architecture
+from headway.config.run import RunConfig
+from headway.config.section import Section
+from headway.data.tokenizer import PAD_ID, Tokenizer
+from headway.data.vocabulary import Enlarged, add_pieces
+from headway.errors import BundleError, ConfigError
+
+_DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # not in any weight
+_OF_TRAINED_TOKENIZERS = (
+    "vocabulary_size",
+    "byte_fallback",
+    "character_coverage",
+    "normalization",
+)
+_SOURCE_ROWS = ("source_embedding.tokens.weight",)
+_TARGET_ROWS = (
+    "target_embedding.tokens.weight",
+    "output_projection.weight",
+    "output_projection.bias",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a run takes over from a trained model."""
+
+    config: RunConfig
+    """The run's configuration with all that the model decides."""
+    tokenizers: tuple[Tokenizer, Tokenizer]
+    tensors: dict[str, Tensor]
+    origin: dict[str, str]
+    """Which bundle it was, and the checksum of its manifest."""
+    messages: list[str]
+    """What a person should know."""
+
+
+def open_start(config: RunConfig) -> Start | None:
+    """Read the model that the configuration starts from; None where it names none.
+
+    Raises ConfigError where the configuration asks for another model than that.
+    """
+    if not config.training.start_from:
+        return None
+    path = find_bundle(config.training.start_from)
+    bundle = load_bundle(path)
+    origin = {"bundle": str(path), "checksum": bundle_checksum(path)}
+    _check_vocabulary(bundle, origin["bundle"])
+    resolved = _resolve(config, bundle, origin["bundle"])
+    sides = [
+        add_pieces(tokenizer, config.tokenizer.new_pieces)
+        for tokenizer in (bundle.source_tokenizer, bundle.target_tokenizer)
+    ]
+    return Start(
+        config=resolved,
+        tokenizers=(sides[0].tokenizer, sides[1].tokenizer),
+        tensors=_grown(model_tensors(bundle.model), bundle, sides[0].cuts, sides[1].cuts),
+        origin=origin,
+        messages=_messages(config, origin, sides),
+    )
+
+
+def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
+    """Fill in what a fine-tune took from its model, from the configuration that it was begun with.
+
+    So the file that began a run also continues it, without the model.
+    """
+    if not config.training.start_from:
+        return config
+    tokenizer = {"joint": begun.tokenizer.joint, "kind": begun.tokenizer.kind}
+    return _filled(config, begun.model.model_dump(), tokenizer, begun.data.languages)
+
+
+def recorded_origin(data: Path) -> dict[str, Any]:
+    """Return what a run was continued from, out of its data.json, or nothing."""
+    record = json.loads(data.read_text(encoding="utf-8"))
+    return {"started_from": record["started_from"]} if "started_from" in record else {}
+
+
+def _check_vocabulary(bundle: Bundle, path: str) -> None:
+    """Refuse tables that have other rows than the tokenizers have pieces."""
+    sizes = bundle.config.source_vocab_size, bundle.config.target_vocab_size
+    pieces = len(bundle.source_tokenizer), len(bundle.target_tokenizer)
+    if sizes != pieces or bundle.config.pad_id != PAD_ID:
+        raise BundleError(
+            f"{path} has tables of {sizes[0]} and {sizes[1]} rows for vocabularies of "
+            f"{pieces[0]} and {pieces[1]} pieces, and padding {bundle.config.pad_id}.",
+            f"Start from a model with a row for each piece and padding {PAD_ID}.",
+        )
+
+
+def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
+    """Return the configuration with the model's architecture, or say where it wants another."""
+    own = {key: getattr(bundle.config, key) for key in Architecture.model_fields}
+    for key in sorted(config.model.model_fields_set - _DROPOUTS):
+        if (wanted := getattr(config.model, key)) != own[key]:
+            raise ConfigError(
+                f"model.{key} is {wanted!r}, but the model in {path} has {own[key]!r}.",
+                "Leave [model] and --preset out: the architecture is that of the model that "
+                "training starts from, and only its dropout may be changed.",
+            )
+    tokenizer = config.tokenizer
+    has = {"joint": bundle.joint, "kind": bundle.source_tokenizer.kind}
+    for key in sorted(tokenizer.model_fields_set & has.keys()):
+        if (wanted := getattr(tokenizer, key)) != has[key]:
+            raise ConfigError(
+                f"tokenizer.{key} is {wanted!r}, but that of {path} is {has[key]!r}.",
+                "Leave it out: text is cut as the model knows it. tokenizer.new_pieces adds to it.",
+            )
+    if tokenizer.source_model or tokenizer.target_model:
+        raise ConfigError(
+            f"A tokenizer is given, but that of {path} is used.",
+            "Leave tokenizer.source_model and tokenizer.target_model out, or start_from.",
+        )
+    languages = bundle.source_language, bundle.target_language
+    return _filled(config, own, has, languages)
+
+
+def _filled(
+    config: RunConfig, model: dict[str, Any], tokenizer: dict[str, Any], languages: tuple[str, str]
+) -> RunConfig:
+    """Return the configuration with these values where it has none of its own."""
+    source, target = reversed(languages) if config.data.reverse else languages
+    named = {"source_language": source, "target_language": target}
+    return config.model_copy(
+        update={
+            "model": config.model.model_copy(update=_unset(config.model, model)),
+            "tokenizer": config.tokenizer.model_copy(update=_unset(config.tokenizer, tokenizer)),
+            "data": config.data.model_copy(update=_unset(config.data, named)),
+        }
+    )
+
+
+def _unset(section: Section, values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in section.model_fields_set}
+
+
+def _messages(config: RunConfig, origin: dict[str, str], sides: Sequence[Enlarged]) -> list[str]:
+    messages = [f"Starts from {origin['bundle']} (manifest {origin['checksum'][:12]})."]
+    given, usual = config.tokenizer, TokenizerConfig()
+    for key in _OF_TRAINED_TOKENIZERS:
+        if getattr(given, key) != getattr(usual, key):
+            messages.append(f"The tokenizer is that of the model: tokenizer.{key} is not used.")
+    joint = sides[0].tokenizer == sides[1].tokenizer
+    names = ["the vocabulary"] if joint else ["the source vocabulary", "the target vocabulary"]
+    for name, side in zip(names, sides, strict=False):
+        if given.new_pieces:
+            known = f"; there already: {', '.join(side.known)}" if side.known else ""
+            messages.append(f"New pieces of {name}: {len(side.cuts)}{known}.")
+    return messages
+
+
+def _grown(
+    tensors: dict[str, Tensor],
+    bundle: Bundle,
+    source_cuts: Sequence[Sequence[int]],
+    target_cuts: Sequence[Sequence[int]],
+) -> dict[str, Tensor]:
+    """Return the weights with a row more for each cut; shared tables are there once."""
+    sides = [(_SOURCE_ROWS, source_cuts), (_TARGET_ROWS, target_cuts)]
+    cuts_by_name = {name: cuts for names, cuts in sides for name in names}
+    return {
+        name: grow(tensor, cuts_by_name[name]) if name in cuts_by_name else tensor
+        for name, tensor in tensors.items()
+    }
+
+
+def grow(table: Tensor, cuts: Sequence[Sequence[int]]) -> Tensor:
+    """Return the table (V, ...) with the mean of the rows of each cut below it."""
+    means = [table[list(cut)].double().mean(dim=0).to(table.dtype) for cut in cuts]
+    return torch.cat([table, torch.stack(means)]) if means else table

@@ -1,0 +1,357 @@
+"""A fine-tune begins exactly where the other model ended, and from then on stands alone."""
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from headway.bundle import Bundle, bundle_checksum, load_bundle, model_tensors, save_bundle
+from headway.config.model import Architecture
+from headway.config.run import RunConfig, load_run_config
+from headway.data.tokenizer import Kind, train_tokenizer
+from headway.decoding.translator import Translator
+from headway.errors import BundleError, ConfigError
+from headway.model.transformer import Transformer
+from headway.training.check import check_run
+from headway.training.prepare import build_bundle
+from headway.training.reporting import Reporter
+from headway.training.run import train
+from headway.training.start_from import Start, grow, open_start
+from headway.training.step import StepResult
+from headway.training.tensor_file import read_tensors
+from headway.training.trainer import Trainer
+
+MakeConfig = Callable[..., RunConfig]
+MakeStart = Callable[..., Path]
+
+SENTENCES = ["one two three", "six five four", "two two one seven", "four", "öne 19"]
+CAPITALS = "ONE TWO THREE FOUR FIVE SIX"
+
+
+@pytest.fixture
+def make_start(tmp_path: Path) -> MakeStart:
+    """Return a maker of bundles with noise in every parameter."""
+
+    def make(joint: bool = True, kind: Kind = "word", **changes: Any) -> Path:
+        sizes = {"d_model": 14, "d_ff": 19, "num_heads": 2, "num_encoder_layers": 1}
+        architecture = Architecture.parse(
+            sizes | {"num_decoder_layers": 2, "dropout": 0.2} | changes
+        )
+        tokenizer = train_tokenizer([CAPITALS.lower()], kind=kind, vocabulary_size=30)
+        capitals = train_tokenizer([CAPITALS, "SEVEN?"], kind=kind, vocabulary_size=30)
+        target = tokenizer if joint else capitals
+        config = architecture.with_vocabulary(len(tokenizer), len(target))
+        torch.manual_seed(5)
+        model = Transformer.from_config(config)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter), alpha=0.3)
+        languages = {"source_language": "ko", "target_language": "en"}
+        save_bundle(tmp_path / "old", Bundle(config, model, tokenizer, target, **languages))
+        return tmp_path / "old"
+
+    return make
+
+
+@pytest.fixture
+def fine_tune(make_config: MakeConfig) -> Callable[..., RunConfig]:
+    """Return a maker of configurations that say nothing about the model."""
+
+    def make(start: Path, **changes: dict[str, Any]) -> RunConfig:
+        config = make_config(training={"start_from": str(start)} | changes.pop("training", {}))
+        return RunConfig.parse(
+            {"data": config.data.model_dump(exclude={"source_language", "target_language"})}
+            | {"training": config.training.model_dump(), "decoding": config.decoding.model_dump()}
+            | changes
+        )
+
+    return make
+
+
+def started(config: RunConfig) -> Start:
+    start = open_start(config)
+    assert start is not None
+    return start
+
+
+def enlarged(start: Start) -> Bundle:
+    bundle = build_bundle(start.config, *start.tokenizers, torch.device("cpu"))
+    for name, parameter in bundle.model.named_parameters():
+        parameter.data.copy_(start.tensors[name])
+    bundle.model.eval()
+    return bundle
+
+
+def test_without_new_pieces_it_is_the_same_model(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig]
+) -> None:
+    old = load_bundle(make_start(norm_position="pre", activation="swiglu"))
+
+    start = started(fine_tune(make_start()))
+    start = started(fine_tune(make_start(norm_position="pre", activation="swiglu")))
+
+    new = enlarged(start)
+    assert new.config == old.config
+    assert start.tokenizers == (old.source_tokenizer, old.target_tokenizer)
+    assert (new.source_language, new.target_language) == ("ko", "en")
+    before, after = model_tensors(old.model), model_tensors(new.model)
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+SHARING = [("all", True), ("target", True), ("none", True), ("target", False), ("none", False)]
+
+
+@pytest.mark.parametrize(("shared", "joint"), SHARING)
+def test_old_rows_stay_and_a_new_one_is_the_mean_of_its_old_pieces(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig], shared: str, joint: bool
+) -> None:
+    path = make_start(joint, "char", shared_embeddings=shared, output_bias=True)
+    old = load_bundle(path)
+    texts = ["<2ko>", "fIxX", "Vee"]
+
+    new = enlarged(started(fine_tune(path, tokenizer={"new_pieces": texts})))
+
+    before, after = dict(old.model.named_parameters()), dict(new.model.named_parameters())
+    assert before.keys() == after.keys()
+    grown = {name for name in before if before[name].shape != after[name].shape}
+    assert grown == {name for name in before if "tokens" in name or "output_pro" in name}
+    for name in before:
+        assert torch.equal(before[name], after[name][: len(before[name])])
+    for name in grown:
+        assert len(after[name]) == len(before[name]) + 3
+        side = old.source_tokenizer if name.startswith("source") else old.target_tokenizer
+        for text, row in zip(texts, after[name][-3:], strict=True):
+            torch.testing.assert_close(row, before[name][side.encode(text)].mean(dim=0))
+
+
+def test_the_mean_worked_out_by_hand() -> None:
+    table = torch.tensor([[1.0, 10.0], [2.0, 20.0], [6.0, 60.0]])
+    expected = torch.tensor([[4.0, 40.0], [3.0, 30.0], [10 / 3, 100 / 3]])
+
+    grown = grow(table, [[1, 2], [0, 1, 2], [1, 2, 1]])
+
+    assert torch.equal(grown[:3], table)
+    torch.testing.assert_close(grown[3:], expected)
+    torch.testing.assert_close(grow(table[:, 0], [[0, 2, 2, 2]])[3], torch.tensor(19 / 4))
+    assert grow(table, []) is table
+
+
+@pytest.mark.parametrize(("shared", "joint"), SHARING)
+def test_before_training_old_pieces_have_the_same_logits_and_text_the_same_translation(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig], shared: str, joint: bool
+) -> None:
+    path = make_start(joint, shared_embeddings=shared)
+    old = load_bundle(path)
+    new = enlarged(started(fine_tune(path, tokenizer={"new_pieces": ["one-two", "<2ko>"]})))
+    source, target = (
+        torch.tensor([[4, 7, 5, 3], [9, 3, 0, 0]]),
+        torch.tensor([[2, 5, 8], [2, 6, 0]]),
+    )
+
+    old.model.double(), new.model.double()
+    before, after = old.model(source, target), new.model(source, target)
+    old.model.float(), new.model.float()
+
+    size = old.config.target_vocab_size
+    assert after.shape[-1] == size + 2
+    torch.testing.assert_close(after[..., :size], before, rtol=1e-12, atol=1e-12)
+    old = dataclasses.replace(old, decoding=new.decoding)
+    texts = [Translator(bundle).translate(SENTENCES, beam_size=1) for bundle in (old, new)]
+    assert [t.text for t in texts[0]] == [t.text for t in texts[1]]
+
+
+def test_a_tag_is_one_piece_of_the_source(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig]
+) -> None:
+    start = started(fine_tune(make_start(), tokenizer={"new_pieces": ["<2ko>", "one"]}))
+
+    (source, target) = start.tokenizers
+    assert source == target
+    assert source.pieces(source.encode("<2ko> one")) == ["▁<2ko>", "▁one"]
+    assert start.messages[-1] == "New pieces of the vocabulary: 1; there already: one."
+    assert bundle_checksum(start.origin["bundle"])[:12] in start.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": {"d_ff": 20}}, r"model\.d_ff is 20, but the model in .*old has 19\."),
+        ({"model": {"activation": "gelu"}}, r"model\.activation is 'gelu', but .* has 'relu'"),
+        ({"model": {"preset": "tiny"}}, r"model\.d_ff is 256, but the model in .*old has 19"),
+        ({"tokenizer": {"kind": "bpe"}}, r"tokenizer\.kind is 'bpe', but that of .* is 'word'"),
+        ({"tokenizer": {"joint": False}}, r"tokenizer\.joint is False, but that of .* is True"),
+        ({"tokenizer": {"source_model": "x"}}, "A tokenizer is given, but that of"),
+    ],
+)
+def test_another_model_is_refused_and_the_difference_named(
+    make_start: MakeStart,
+    fine_tune: Callable[..., RunConfig],
+    changes: dict[str, dict[str, Any]],
+    message: str,
+) -> None:
+    config = fine_tune(make_start())
+    values = config.model_dump(include={"data", "training"}) | changes
+    if "preset" in changes.get("model", {}):
+        from headway.config.run import parse_run_config
+
+        config = parse_run_config(values)
+    else:
+        config = RunConfig.parse(values)
+
+    with pytest.raises(ConfigError, match=message) as caught:
+        open_start(config)
+
+    assert "Leave" in caught.value.remedy
+
+
+def test_what_is_said_again_and_another_dropout_are_allowed(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig]
+) -> None:
+    model = {"d_ff": 19, "attention_dropout": 0.3}
+    tokenizer = {"kind": "word", "vocabulary_size": 77}
+
+    start = started(fine_tune(make_start(), model=model, tokenizer=tokenizer))
+
+    assert (start.config.model.dropout, start.config.model.attention_dropout) == (0.2, 0.3)
+    assert "tokenizer.vocabulary_size is not used" in start.messages[1]
+
+
+def test_a_table_with_rows_for_no_piece_is_refused(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig]
+) -> None:
+    path = make_start()
+    bundle = load_bundle(path)
+    fewer = train_tokenizer(["one two"], kind="word", vocabulary_size=30)
+    save_bundle(path, Bundle(bundle.config, bundle.model, fewer, fewer))
+
+    with pytest.raises(BundleError, match="10 and 10 rows for vocabularies of 6 and 6 pieces"):
+        open_start(fine_tune(path))
+
+
+class StoppingReporter(Reporter):
+    """Press Ctrl-C, or break, after a certain update."""
+
+    def __init__(self, at_step: int, *, crash: bool = False) -> None:
+        super().__init__(quiet=True)
+        self.at_step = at_step
+        self.crash = crash
+
+    def step(self, step: int, result: StepResult) -> None:
+        super().step(step, result)
+        if step == self.at_step:
+            if self.crash:
+                raise InterruptedError
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize("crash_at", [1, 5])
+def test_it_is_resumed_without_the_model_that_it_started_from(
+    make_start: MakeStart,
+    fine_tune: Callable[..., RunConfig],
+    tmp_path: Path,
+    quiet: Reporter,
+    crash_at: int,
+) -> None:
+    path = make_start()
+    config = fine_tune(path, tokenizer={"new_pieces": ["<2ko>"]}, training={"ema_decay": 0.7})
+    whole = train(config, tmp_path / "whole", reporter=quiet)
+    with pytest.raises(InterruptedError):  # once before the first checkpoint of a new run
+        train(config, tmp_path / "run", reporter=StoppingReporter(crash_at, crash=True))
+    shutil.rmtree(path)
+
+    train(None, tmp_path / "run", resume=True, reporter=StoppingReporter(7))
+    finished = train(config, tmp_path / "run", resume=True, reporter=quiet)
+
+    assert finished.step == 12
+    for name in ("averaged/model.safetensors", "best/model.safetensors", "data.json"):
+        assert (tmp_path / "run" / name).read_bytes() == (whole.folder / name).read_bytes()
+    assert load_bundle(tmp_path / "run").source_tokenizer.id("▁<2ko>") == 10
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_a_stop_before_the_first_checkpoint_still_needs_the_model(
+    make_start: MakeStart,
+    fine_tune: Callable[..., RunConfig],
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = make_start()
+    config = fine_tune(path, training={"max_steps": 2, "validation_sentences": 0})
+    whole = train(config, tmp_path / "whole", reporter=quiet)
+
+    def stop(_: Trainer) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "save", stop)
+        with pytest.raises(InterruptedError):
+            train(config, tmp_path / "run", reporter=quiet)
+    path.rename(tmp_path / "elsewhere")
+    with pytest.raises(BundleError, match="There is no bundle"):
+        train(None, tmp_path / "run", resume=True, reporter=quiet)
+    (tmp_path / "elsewhere").rename(path)
+
+    train(None, tmp_path / "run", resume=True, reporter=quiet)
+
+    file = "averaged/model.safetensors"
+    assert (tmp_path / "run" / file).read_bytes() == (whole.folder / file).read_bytes()
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_a_run_begins_with_the_weights_and_says_where_it_came_from(
+    make_start: MakeStart,
+    fine_tune: Callable[..., RunConfig],
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = make_start()
+    checksum = bundle_checksum(path)
+    monkeypatch.setattr("headway.training.trainer.Trainer.run", lambda self: False)
+    train(fine_tune(path), tmp_path / "begun", reporter=quiet)
+    monkeypatch.undo()
+    monkeypatch.setattr("headway.training.run.draw_losses", lambda *_: None)
+
+    result = train(fine_tune(path, training={"max_steps": 2}), tmp_path / "run", reporter=quiet)
+
+    begun, values = read_tensors(tmp_path / "begun" / "checkpoints" / "last.safetensors")
+    assert values["progress"]["step"] == 0
+    assert not any(name.startswith("optimizer") for name in begun)
+    for name, tensor in model_tensors(load_bundle(path).model).items():
+        assert torch.equal(begun[f"model/{name}"], tensor)
+    assert result.report["started_from"] == {"bundle": str(path), "checksum": checksum}
+    card = (result.folder / "averaged" / "card.md").read_text()
+    assert f"| continued from | {path} (manifest SHA-256 {checksum}) |" in card
+    kept = load_run_config(result.folder / "config.toml")
+    assert (kept.model.d_model, kept.model.dropout) == (14, 0.2)
+    assert json.loads((result.folder / "data.json").read_text())["started_from"]["checksum"]
+
+
+def test_a_model_that_is_not_there_leaves_no_folder(
+    fine_tune: Callable[..., RunConfig], tmp_path: Path, quiet: Reporter
+) -> None:
+    with pytest.raises(BundleError, match=r"There is no bundle .*gone"):
+        train(fine_tune(tmp_path / "gone"), tmp_path / "run", reporter=quiet)
+    assert not (tmp_path / "run").exists()
+
+
+def test_check_counts_the_parameters_of_the_larger_model(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig]
+) -> None:
+    path = make_start()
+    plain, larger = (
+        check_run(fine_tune(path, tokenizer={"new_pieces": pieces}), "cpu")
+        for pieces in ([], ["<2ko>", "<2en>", "<2de>"])
+    )
+    assert larger.vocabulary - plain.vocabulary == 3
+    assert larger.parameters - plain.parameters == 3 * 14
