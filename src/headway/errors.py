@@ -6,7 +6,8 @@
     ├── TokenizerError       a tokenizer that cannot be trained or read
     ├── BundleError          a trained model on disk that is damaged, incomplete or of another kind
     ├── RunError             a run folder or checkpoint that cannot be written, read or continued
-    ├── TrainingError        training that cannot go on, such as a loss that is not finite
+    ├── TrainingError        training that cannot go on, such as memory that does not suffice
+    │   └── NotFiniteError   an update whose loss or gradient is not finite
     ├── TraceError           a name or edit that a trace does not know (also a KeyError)
     └── MissingExtraError    an optional dependency that is not installed (also an ImportError)
 
@@ -59,6 +60,10 @@ class RunError(HeadwayError):
 
 class TrainingError(HeadwayError):
     """Training cannot go on."""
+
+
+class NotFiniteError(TrainingError):
+    """The loss of an update, or its gradient, is not finite; no weight was changed."""
 
 
 class TraceError(HeadwayError, KeyError):

@@ -6,11 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from headway.config.run import RunConfig
+from headway.data.batching import Batch
+from headway.errors import NotFiniteError
+from headway.model.transformer import Transformer
+from headway.training import step as step_module
+from headway.training.loss import LossSums
 from headway.training.reporting import Reporter
 from headway.training.run import train
-from headway.training.step import StepResult
+from headway.training.step import StepResult, batch_loss
 
 MakeConfig = Callable[..., RunConfig]
 SameRun = Callable[[Path, Path], None]
@@ -105,6 +111,62 @@ def test_a_crash_loses_only_what_came_after_the_last_checkpoint(
     with pytest.raises(InterruptedError):
         train(config, tmp_path / "run", reporter=StoppingReporter(at_step, crash=True))
     train(config, tmp_path / "run", resume=True, reporter=Reporter(quiet=True))
+
+    assert_same_run(tmp_path / "run", tmp_path / "whole")
+
+
+def spoil_or_limit(monkeypatch: pytest.MonkeyPatch, spoiled_pair: int, rows: int) -> None:
+    """Make the loss of one pair not finite, and memory too small for more than so many pairs."""
+
+    def changed(model: Transformer, batch: Batch, smoothing: float, precision: str) -> LossSums:
+        if len(batch) > rows:
+            torch.rand(3)  # dropout has begun to draw
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        sums = batch_loss(model, batch, smoothing, precision)
+        bad = spoiled_pair in batch.indices
+        return LossSums(sums.loss * float("inf"), sums.nll) if bad else sums
+
+    monkeypatch.setattr(step_module, "batch_loss", changed)
+
+
+@pytest.mark.parametrize(("spoiled_pair", "rows"), [(3, 99), (99, 4)], ids=["skipped", "in-parts"])
+@pytest.mark.parametrize("at_step", [2, 5, 10])
+def test_a_stop_changes_nothing_where_updates_are_left_out_or_made_in_parts(
+    make_config: MakeConfig,
+    assert_same_run: SameRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    spoiled_pair: int,
+    rows: int,
+    at_step: int,
+) -> None:
+    spoil_or_limit(monkeypatch, spoiled_pair, rows)
+    config = make_config(training={"not_finite": "skip"})
+    whole = train(config, tmp_path / "whole", reporter=Reporter(quiet=True)).report
+
+    with pytest.raises(InterruptedError):
+        train(config, tmp_path / "run", reporter=StoppingReporter(at_step, crash=True))
+    train(None, tmp_path / "run", resume=True, reporter=Reporter(quiet=True))
+
+    assert (whole["skipped_updates"] > 0) == (spoiled_pair == 3)
+    assert (whole["batch_parts"] > 1) == (rows == 4)
+    assert whole["diagnoses"]
+    assert_same_run(tmp_path / "run", tmp_path / "whole")
+
+
+def test_a_run_that_ended_at_a_loss_that_is_not_finite_goes_on_without_it(
+    make_config: MakeConfig,
+    assert_same_run: SameRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spoil_or_limit(monkeypatch, spoiled_pair=3, rows=99)
+    skip = make_config(training={"not_finite": "skip"})
+    train(skip, tmp_path / "whole", reporter=Reporter(quiet=True))
+
+    with pytest.raises(NotFiniteError, match="continue with --resume"):
+        train(make_config(), tmp_path / "run", reporter=Reporter(quiet=True))
+    train(skip, tmp_path / "run", resume=True, reporter=Reporter(quiet=True))
 
     assert_same_run(tmp_path / "run", tmp_path / "whole")
 

@@ -92,3 +92,14 @@ def test_every_deviation_marked_in_the_code_has_its_row() -> None:
         marked |= set(re.findall(r"Deviation \(([^)]+)\)", source))
         assert "Deviation:" not in source, path
     assert {"projection biases", "pre-norm"} <= marked <= rows
+
+
+def test_every_problem_that_training_may_say_has_its_row() -> None:
+    text = (ROOT / "docs" / "watching.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([^`]+?)(?:, …)?` \|.*\|.*\|.*\|$", text, flags=re.MULTILINE)
+    problems = set()
+    for path in (ROOT / "src" / "headway" / "training").glob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        problems |= set(re.findall(r'Finding\(\s*f?"([^",]+)', source))
+    assert len(problems) >= 9
+    assert set(rows) - {"metrics.jsonl", "loss.png", "tensorboard/", "report.json"} == problems

@@ -40,6 +40,8 @@ class TrainingConfig(Section):
     """Probability taken from the true piece and spread over the vocabulary."""
     clip_norm: float | None = Field(default=None, gt=0)
     """Largest norm of the gradient; not in the paper."""
+    not_finite: Literal["stop", "skip"] = "stop"
+    """What to do when a loss or its gradient is not finite: end, or leave that update out."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """auto measures at the start which is faster on this processor."""
     validate_every_steps: int | None = Field(default=None, ge=1)
@@ -62,3 +64,5 @@ class TrainingConfig(Section):
     start_from: str = ""
     """A bundle or run to continue from, with its architecture, tokenizers and weights; optimizer
     and schedule start afresh."""
+    tensorboard: bool = False
+    """Also write event files for TensorBoard, into the run's folder."""

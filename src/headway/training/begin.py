@@ -29,6 +29,8 @@ from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.start_from import Start, open_start
 from headway.training.stream import BatchStream
+from headway.training.tensorboard import require_tensorboard
+from headway.training.text_statistics import frequency_loss, unknown_findings
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
 
@@ -160,6 +162,8 @@ def _build_trainer(
     )
     check_metrics(config)
     check_positions(config.model, encoded)
+    if training.tensorboard:
+        require_tensorboard()
     validator = Validator(
         encoded.valid,
         texts.valid[: training.validation_sentences],
@@ -170,7 +174,19 @@ def _build_trainer(
         world=place.world,
     )
     bundle = build_bundle(config, *tokenizers, place.device)
-    return Trainer(bundle, stream, validator, training, place.folder, place.reporter, place.world)
+    return Trainer(
+        bundle,
+        stream,
+        validator,
+        training,
+        place.folder,
+        place.reporter,
+        place.world,
+        unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
+        text_findings=list(
+            unknown_findings({"training": encoded.train, "validation": encoded.valid})
+        ),
+    )
 
 
 def _record_start(
@@ -201,7 +217,7 @@ def _record_start(
         },
     )
     folder.write_tokenizers(bundle.source_tokenizer, bundle.target_tokenizer)
-    folder.forget_metrics_after(0)  # of an attempt that was killed before its first checkpoint
+    folder.forget_metrics_after(-1)  # of an attempt that was killed before its first checkpoint
 
 
 def _check_same_text(folder: RunFolder, texts: Texts) -> None:

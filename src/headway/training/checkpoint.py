@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from headway.bundle import model_tensors, set_model_tensors
 from headway.errors import BundleError, RunError
+from headway.training.diagnosis import Observed
 from headway.training.tensor_file import read_tensors, write_tensors
 
 _MODEL, _OPTIMIZER, _AVERAGE = "model/", "optimizer/", "average/"
@@ -42,12 +43,18 @@ class Progress:
     block: int = 0
     """Block of the next batch in its epoch."""
     parts: int = 1
-    """Parts into which each batch is cut, each with random numbers of its own."""
+    """Parts into which each batch is cut, each with random numbers of its own; more of them once
+    memory has not sufficed."""
     hardware: str = ""
     """Device, threads and processes; on others the run goes on, but not bit for bit."""
     unrecorded_loss: float = 0.0
     """Sum of the losses since the last record of steps, and of their pieces."""
     unrecorded_tokens: int = 0
+    skipped: int = 0
+    """Updates left out because their loss was not finite, and those of them in a row just now."""
+    skipped_in_a_row: int = 0
+    observed: Observed = field(default_factory=Observed)
+    """What the diagnosis goes on from."""
     step_seconds: float = 0.0
     """Time spent in training steps alone."""
     peak_memory: int = 0
@@ -94,7 +101,10 @@ def load_checkpoint(
             "Continue with the configuration that the run began with.",
         ) from None
     _set_optimizer(optimizer, _below(_OPTIMIZER, tensors))
-    return Progress(**values["progress"])
+    progress = Progress(**values["progress"])
+    # A checkpoint of an earlier version has none.
+    progress.observed = Observed(**values["progress"].get("observed", {}))
+    return progress
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,42 +1,118 @@
-"""The loss over the steps, as a picture."""
+"""Loss, scores and rate over the steps, as one picture."""
 
 import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from headway.bundle import write_atomically
 from headway.training.run_folder import writing
 
+Records = list[dict[str, Any]]
+
+
+class Curve(NamedTuple):
+    """One line of a panel, from as many steps as values."""
+
+    label: str
+    steps: list[int]
+    values: list[float]
+    color: int
+
+
+class Panel(NamedTuple):
+    """Curves with one vertical axis, and the panel's height in inches."""
+
+    axis: str
+    height: float
+    curves: list[Curve]
+
 
 def draw_losses(metrics: Path, picture: Path, say: Callable[[str], None]) -> None:
-    """Draw training and validation loss from metrics.jsonl; without matplotlib say so."""
+    """Draw what metrics.jsonl records of a run; without matplotlib say so."""
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
     except ImportError:
         say("No loss picture: matplotlib is not installed. Install headway[plot] to have one.")
         return
     lines = metrics.read_text(encoding="utf-8").split("\n")
-    records = [json.loads(line) for line in lines if line]
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
-    for kind, label, style in (
-        ("step", "training (smoothed labels)", "-"),
-        ("validation", "validation", "o-"),
-    ):
-        chosen = [record for record in records if record["kind"] == kind]
-        axes.plot(
-            [record["step"] for record in chosen],
-            [record["loss"] for record in chosen],
-            style,
-            label=label,
-            markersize=4,
-        )
-    axes.set_xlabel("step")
-    axes.set_ylabel("loss per target piece (nats)")
-    axes.grid(alpha=0.3)
-    axes.legend()
+    shown = panels([json.loads(line) for line in lines if line])
+    heights = [panel.height for panel in shown]
+    figure = Figure(figsize=(7, sum(heights)), layout="constrained")
+    grid = figure.subplots(len(shown), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, panel in zip(grid, shown, strict=True):
+        _draw(axes, panel)
+    grid[-1].set_xlabel("step")
+    grid[-1].set_xlim(left=0)
+    grid[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.align_ylabels()
     image = io.BytesIO()
     figure.savefig(image, format=picture.suffix.removeprefix("."), dpi=144)
     with writing(picture):
         write_atomically(picture, image.getvalue())
+
+
+def panels(records: Records) -> list[Panel]:
+    """Choose what to draw: losses, the scores of each scale that there is, and the rate."""
+    steps = [record for record in records if record["kind"] == "step"]
+    validations = [record for record in records if record["kind"] == "validation"]
+    losses = [
+        _curve("training (smoothed labels)", steps, lambda record: record["loss"], 0),
+        _curve("validation", validations, lambda record: record["loss"], 1),
+    ]
+    rates = [_curve("", steps, lambda record: record["rate"], 0)]
+    found = [
+        Panel("loss per target\npiece (nats)", 3.5, losses),
+        Panel("score (0 to 100)", 2.4, _scores(("bleu", "chrf", "ter"), validations)),
+        Panel("score (share)", 2.4, _scores(("exact", "wer"), validations)),
+        Panel("rate", 1.6, rates),
+    ]
+    kept = [panel._replace(curves=[c for c in panel.curves if c.steps]) for panel in found]
+    return [panel for panel in kept if panel.curves] or kept[:1]
+
+
+def _scores(names: tuple[str, ...], validations: Records) -> list[Curve]:
+    labels = {
+        "bleu": "BLEU",
+        "chrf": "chrF",
+        "ter": "TER (lower is better)",
+        "exact": "exact",
+        "wer": "word errors (lower is better)",
+    }
+    return [
+        _curve(
+            labels[name],
+            [record for record in validations if name in record["scores"]],
+            lambda record, name=name: record["scores"][name],
+            color,
+        )
+        for color, name in enumerate(names)
+    ]
+
+
+def _curve(
+    label: str, records: Records, value: Callable[[dict[str, Any]], float], color: int
+) -> Curve:
+    steps = [record["step"] for record in records]
+    return Curve(label, steps, [value(record) for record in records], color)
+
+
+def _draw(axes: Any, panel: Panel) -> None:
+    for curve in panel.curves:
+        # Updates have no dots, nor have many validations, whose line dots would hide; but a
+        # single point has no line.
+        dots = len(curve.steps) == 1 or (len(curve.steps) <= 40 and "training" not in curve.label)
+        axes.plot(
+            curve.steps,
+            curve.values,
+            "o-" if dots and curve.label else "-",
+            label=curve.label,
+            color=f"C{curve.color}",
+            markersize=4,
+        )
+    axes.set_ylabel(panel.axis)
+    axes.grid(alpha=0.3)
+    if any(curve.label for curve in panel.curves):
+        axes.legend(frameon=False)

@@ -3,6 +3,7 @@
 import json
 import time
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from rich.text import Text
 
 from headway.training.run_folder import writing
 from headway.training.step import StepResult
+from headway.training.tensorboard import EventFiles
 
 _WINDOW_STEPS = 40
 
@@ -35,6 +37,7 @@ class Reporter:
         """Print to standard error, so that standard output stays free for results."""
         self.console = console or Console(stderr=True, quiet=quiet, highlight=False)
         self.metrics: Path | None = None
+        self._events: EventFiles | None = None
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._window: deque[tuple[float, int]] = deque(maxlen=_WINDOW_STEPS)
@@ -59,11 +62,18 @@ class Reporter:
             self._task = self._bar.add_task("", total=max_steps, loss="-", speed="-")
             self._bar.update(self._task, completed=step)
 
+    def write_events(self, folder: Path, step: int) -> None:
+        """Record what follows after `step` for TensorBoard too."""
+        self._events = EventFiles(folder, step)
+
     def stop(self) -> None:
-        """Take the bar away."""
+        """Take the bar away and end the event file."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+        if self._events is not None:
+            events, self._events = self._events, None
+            events.close()
 
     def step(self, step: int, result: StepResult) -> None:
         """Show one update."""
@@ -79,21 +89,24 @@ class Reporter:
 
     def record_step(self, step: int, epoch: int, loss: float, last: StepResult) -> None:
         """Record the mean loss of the latest updates, and what the last of them was like."""
-        self._record(
-            {
-                "kind": "step",
-                "step": step,
-                "epoch": epoch,
-                "loss": round(loss, 6),
-                "rate": last.rate,
-                "gradient_norm": round(last.gradient_norm, 4),
-                "target_tokens_per_second": round(self._speed(), 1),
-            }
-        )
+        record = {
+            "kind": "step",
+            "step": step,
+            "epoch": epoch,
+            "loss": round(loss, 6),
+            "rate": last.rate,
+            "gradient_norm": round(last.gradient_norm, 4),
+            "target_tokens_per_second": round(self._speed(), 1),
+        }
+        self._record(record)
+        if self._events is not None:
+            self._events.steps(record)
 
     def validation(self, values: dict[str, Any]) -> None:
         """Print and record one validation."""
         self._record({"kind": "validation"} | values)
+        if self._events is not None:
+            self._events.validation(values)
         shown = [f"step {values['step']:,}", f"epoch {values['epoch']}"]
         shown += [f"loss {values['loss']:.4f}", f"perplexity {values['perplexity']:.2f}"]
         shown += [f"{key} {value:.2f}" for key, value in values["scores"].items()]
@@ -102,6 +115,21 @@ class Reporter:
             shown.append("best so far")
         self.say("  ".join(shown))
         self._window.clear()  # the time of a validation is not the speed of training
+
+    def diagnosis(
+        self,
+        step: int,
+        problem: str,
+        message: str,
+        *,
+        lines: Sequence[int] = (),
+        say: bool = True,
+    ) -> None:
+        """Record what is wrong, and print it unless it is said elsewhere."""
+        record = {"kind": "diagnosis", "step": step, "problem": problem, "message": message}
+        self._record(record | ({"lines": list(lines)} if lines else {}))
+        if say:
+            self.say(f"step {step:,}  {message}")
 
     def _speed(self) -> float:
         if len(self._window) < 2:

@@ -14,13 +14,16 @@ from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
 from headway.training.start_from import inherit
 
-# Settings that a continued run may change: they say how long and from where, not what.
+# Settings that a continued run may change: they say how long, from where, what is recorded, and
+# what happens where the run would have ended.
 CHANGEABLE = {
     ("data", "directory"),
     ("training", "max_steps"),
     ("training", "max_epochs"),
     ("training", "patience"),
     ("training", "checkpoint_every_steps"),
+    ("training", "not_finite"),
+    ("training", "tensorboard"),
 }
 
 
@@ -30,10 +33,12 @@ class RunFolder:
     config.toml        the resolved configuration
     source.model, target.model   the tokenizers
     data.json          checksums of the text, what cleaning dropped
-    metrics.jsonl      one JSON object a line: steps and validations
+    metrics.jsonl      one JSON object a line: steps, validations, diagnoses
+    tensorboard/       the same for TensorBoard, if it is asked for
     checkpoints/       last.safetensors to continue from, weights-*.safetensors to average
     best/, averaged/   bundles
     report.json        scores of the finished run
+    loss.png           loss, scores and rate over the steps
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -48,6 +53,7 @@ class RunFolder:
         self.averaged = self.path / "averaged"
         self.report = self.path / "report.json"
         self.picture = self.path / "loss.png"
+        self.tensorboard = self.path / "tensorboard"
         self.lock = self.path / ".lock"
 
     def check_free(self) -> None:

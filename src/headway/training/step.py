@@ -13,7 +13,7 @@ from torch import nn
 from headway.data.batching import Batch, collate
 from headway.data.cleaning import EncodedPair
 from headway.data.tokenizer import START_ID
-from headway.errors import TrainingError
+from headway.errors import NotFiniteError
 from headway.model.transformer import Transformer
 from headway.training.distributed import World
 from headway.training.loss import LossSums, projected_cross_entropy
@@ -85,6 +85,24 @@ class TrainingStep:
         """
         self.model.train()
         tokens = sum(batch.num_target_tokens for batch in batches)
+        loss, nll = self.world.sum(*self.accumulate(step, batches, tokens))
+        norm = self._clip()
+        rate = self.schedule(step)
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            self.optimizer.zero_grad(set_to_none=True)
+            raise NotFiniteError(
+                f"The loss or its gradient is not finite at step {step} (rate {rate:.2g}).",
+                "Start another run with a lower learning_rate or with clip_norm; the last "
+                "checkpoint is good.",
+            )
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return StepResult(loss / tokens, nll / tokens, tokens, norm, rate)
+
+    def accumulate(self, step: int, batches: Sequence[Batch], tokens: int) -> tuple[float, float]:
+        """Add up the gradients of this process's parts, and return the sums of both losses."""
         own = self._own_parts(batches)
         loss = nll = 0.0
         for place, (part, batch) in enumerate(own, start=1):
@@ -95,21 +113,7 @@ class TrainingStep:
                 (sums.loss * (self.world.size / tokens)).backward()
             loss += float(sums.loss.detach())
             nll += float(sums.nll)
-        loss, nll = self.world.sum(loss, nll)
-        norm = self._clip()
-        rate = self.schedule(step)
-        if not (math.isfinite(loss) and math.isfinite(norm)):
-            self.optimizer.zero_grad(set_to_none=True)
-            raise TrainingError(
-                f"The loss or its gradient is not finite at step {step} (rate {rate:.2g}).",
-                "Start another run with a lower learning_rate or with clip_norm; the last "
-                "checkpoint is good.",
-            )
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        return StepResult(loss / tokens, nll / tokens, tokens, norm, rate)
+        return loss, nll
 
     def _own_parts(self, batches: Sequence[Batch]) -> list[tuple[int, Batch]]:
         """Return the parts of this process, each with its number among all."""

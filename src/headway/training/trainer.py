@@ -4,7 +4,7 @@ import dataclasses
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -14,16 +14,19 @@ from headway.bundle import Bundle, save_bundle, set_model_tensors
 from headway.config.training import TrainingConfig
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from headway.training.diagnosis import Finding, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
 from headway.training.estimate import StepClock
+from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.schedule import Schedule, paper_peak
-from headway.training.step import StepResult, TrainingStep
+from headway.training.step import StepResult
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.validation import ValidationResult, Validator
+from headway.training.watch import Watch
 
 
 class Trainer:
@@ -38,14 +41,23 @@ class Trainer:
         folder: RunFolder,
         reporter: Reporter,
         world: World | None = None,
+        *,
+        unigram_loss: float | None = None,
+        text_findings: Sequence[Finding] = (),
     ) -> None:
-        """Prepare optimizer and schedule; `run` does the work."""
+        """Prepare optimizer and schedule; `run` does the work.
+
+        unigram_loss: validation loss of the target pieces' frequencies alone. text_findings: what
+        is wrong with the text, to be said when the run begins.
+        """
         self.bundle = bundle
         self.stream = stream
         self.validator = validator
         self.config = config
         self.folder = folder
         self.reporter = reporter
+        self.unigram_loss = unigram_loss
+        self.text_findings = text_findings
         self.world = world or World()
         self.device = next(bundle.model.parameters()).device
         self.progress = Progress(
@@ -87,7 +99,7 @@ class Trainer:
 
     def run(self) -> bool:
         """Train to the end; return False when a signal stopped it at a checkpoint."""
-        step = TrainingStep(
+        step = FittingStep(
             self.bundle.model,
             self.optimizer,
             self.schedule,
@@ -98,12 +110,18 @@ class Trainer:
             parts=self.progress.parts,
             world=self.world,
         )
+        self.watch = Watch(
+            step, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
+        )
         metrics = self.folder.metrics if self.world.leads else None
         self.reporter.start(metrics, self.progress.step, self.config.max_steps)
         clock = StepClock(self.progress, self.device)
         most_steps = self.config.max_steps if self.config.max_epochs is None else None
         started = time.perf_counter() - self.progress.seconds
         try:
+            if self.config.tensorboard and self.world.leads:
+                self.reporter.write_events(self.folder.tensorboard, self.progress.step)
+            self.watch.text(self.text_findings)
             with _stop_signals() as stop:
                 groups = self.stream.groups(
                     self.progress.epoch, self.progress.block, self.progress.batch
@@ -111,9 +129,10 @@ class Trainer:
                 while not self._enough():
                     with clock.step():
                         group = next(groups)
-                        result = step(self.progress.step + 1, group.batches)
-                    self._advance(group, result.target_tokens)
-                    self._report(result)
+                        result = self.watch.update(group.batches)
+                    self._advance(group, result.target_tokens if result else 0)
+                    if result:
+                        self._report(result)
                     if message := clock.estimate(self.progress.step, most_steps):
                         self.reporter.say(message)
                     self.progress.seconds = time.perf_counter() - started
@@ -194,6 +213,7 @@ class Trainer:
                 "best": best,
             }
         )
+        self.watch.validation(Validated(result.loss, best, result.exchanged, result.same_output))
         # Old weights go only after a checkpoint that no longer needs them.
         self.save()
         if self.world.leads:

@@ -16,6 +16,9 @@ from headway.evaluation.metrics import score_texts
 from headway.training.distributed import World
 from headway.training.step import batch_loss
 
+_EXCHANGED_PAIRS = 200
+_SAME_OUTPUTS = 5  # different sentences with one translation are no coincidence
+
 
 @dataclass(frozen=True, slots=True)
 class ValidationResult:
@@ -24,6 +27,10 @@ class ValidationResult:
     loss: float
     """Negative log-likelihood without smoothing, mean over real target pieces."""
     scores: dict[str, float]
+    exchanged: tuple[float, float] | None = None
+    """Loss of at most 200 pairs, and their loss with the sources exchanged among them."""
+    same_output: str | None = None
+    """The one translation of all sentences, if several different ones got the same."""
 
     @property
     def perplexity(self) -> float:
@@ -71,31 +78,68 @@ class Validator:
         """Compute the loss on all pairs and, greedily, the scores on the texts."""
         bundle.model.eval()
         scores: dict[str, float] = {}
+        same_output = None
         if self.texts:
             own = self.texts[self.world.rank :: self.world.size]
             translations = Translator(bundle).translate([pair.source for pair in own], beam_size=1)
+            outputs = self.world.gather([translation.text for translation in translations])
+            same_output = _same_output(self.texts, outputs)
             scores = {
                 score.name: score.value
                 for score in score_texts(
-                    self.world.gather([translation.text for translation in translations]),
+                    outputs,
                     [pair.target for pair in self.texts],
                     self.metrics,
                     self.bleu_tokenize,
                 )
             }
-        return ValidationResult(self._loss(bundle), scores)
+        return ValidationResult(
+            self._loss(bundle, self.encoded), scores, self._exchanged(bundle), same_output
+        )
+
+    def _exchanged(self, bundle: Bundle) -> tuple[float, float] | None:
+        """Compare the loss of some pairs with that under sources that are not theirs.
+
+        A model that translates is lost without its source; to one that ignores it, all sources
+        are the same.
+        """
+        own = self.encoded[:_EXCHANGED_PAIRS]
+        others = exchange_sources(own)
+        if not others:
+            return None
+        return self._loss(bundle, own), self._loss(bundle, others)
 
     @torch.no_grad()
-    def _loss(self, bundle: Bundle) -> float:
-        lengths = [(len(pair.source_ids), len(pair.target_ids)) for pair in self.encoded]
+    def _loss(self, bundle: Bundle, pairs: Sequence[EncodedPair]) -> float:
+        lengths = [(len(pair.source_ids), len(pair.target_ids)) for pair in pairs]
         device = next(bundle.model.parameters()).device
         nll, tokens = 0.0, 0
         batches = inference_batches(
             lengths, max_tokens=self.batch_tokens, max_sentences=len(lengths)
         )
         for rows in batches[self.world.rank :: self.world.size]:
-            batch = collate([self.encoded[row] for row in rows], rows).to(device)
+            batch = collate([pairs[row] for row in rows], rows).to(device)
             nll += float(batch_loss(bundle.model, batch, 0.0, self.precision).nll)
             tokens += batch.num_target_tokens
         nll, tokens = self.world.sum(nll, tokens)
         return nll / tokens
+
+
+def exchange_sources(pairs: Sequence[EncodedPair]) -> list[EncodedPair]:
+    """Give each target the source of another pair, one of about the same length.
+
+    There are none for fewer than two different sources. The order is that of lengths and not that
+    of the files: text that is misaligned by a line would come right.
+    """
+    if len({tuple(pair.source_ids) for pair in pairs}) < 2:
+        return []
+    ordered = sorted(pairs, key=lambda pair: len(pair.source_ids))
+    return [
+        EncodedPair(ordered[index - 1].source_ids, pair.target_ids, pair.line)
+        for index, pair in enumerate(ordered)
+    ]
+
+
+def _same_output(texts: Sequence[Pair], outputs: Sequence[str]) -> str | None:
+    different = {pair.source for pair in texts}
+    return outputs[0] if len(different) >= _SAME_OUTPUTS and len(set(outputs)) == 1 else None

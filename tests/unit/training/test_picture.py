@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from headway.training.picture import draw_losses
+from headway.training.picture import draw_losses, panels
 
 
 @pytest.fixture
 def metrics(tmp_path: Path) -> Path:
     path = tmp_path / "metrics.jsonl"
     records = [
-        {"kind": "step", "step": 50, "loss": 3.0},
-        {"kind": "validation", "step": 60, "loss": 2.5},
-        {"kind": "step", "step": 100, "loss": 2.0},
+        {"kind": "step", "step": 50, "loss": 3.0, "rate": 0.1},
+        {"kind": "validation", "step": 60, "loss": 2.5, "scores": {}},
+        {"kind": "step", "step": 100, "loss": 2.0, "rate": 0.2},
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
@@ -29,6 +29,69 @@ def test_a_picture_is_drawn(metrics: Path, tmp_path: Path) -> None:
     assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
     assert not said
     assert {path.name for path in tmp_path.iterdir()} == {"metrics.jsonl", "loss.png"}
+
+
+def validation(step: int, **scores: float) -> dict[str, object]:
+    return {"kind": "validation", "step": step, "loss": 7 / step, "scores": scores}
+
+
+def update(step: int) -> dict[str, object]:
+    return {"kind": "step", "step": step, "loss": 9 / step, "rate": 0.001 * step}
+
+
+def shape(records: list[dict[str, object]]) -> list[tuple[str, list[str]]]:
+    return [
+        (panel.axis.split()[0], [curve.label.split()[0] if curve.label else "" for curve in curves])
+        for panel in panels(records)
+        for curves in [panel.curves]
+    ]
+
+
+def test_there_is_a_panel_for_each_scale_that_was_recorded() -> None:
+    losses = ("loss", ["training", "validation"])
+    plain = [update(2), update(4), validation(4)]
+
+    assert shape(plain) == [losses, ("rate", [""])]
+    assert shape([*plain, validation(6, bleu=20.5, chrf=40.0)]) == [
+        losses,
+        ("score", ["BLEU", "chrF"]),
+        ("rate", [""]),
+    ]
+    assert shape([*plain, validation(6, exact=0.5, ter=70.0, wer=0.25)]) == [
+        losses,
+        ("score", ["TER"]),
+        ("score", ["exact", "word"]),
+        ("rate", [""]),
+    ]
+    assert shape([validation(3)]) == [("loss", ["validation"])]
+    assert shape([]) == [("loss", [])]
+
+
+def test_curves_have_the_steps_and_values_of_their_records() -> None:
+    records = [update(2), update(4), validation(4, chrf=30.0), validation(6, bleu=5.5, chrf=40.0)]
+    records.append({"kind": "diagnosis", "step": 6, "problem": "x", "message": "y"})
+
+    loss, scores, rate = panels(records)
+
+    assert [curve[1:3] for curve in loss.curves] == [([2, 4], [4.5, 2.25]), ([4, 6], [1.75, 7 / 6])]
+    assert [curve[1:3] for curve in scores.curves] == [([6], [5.5]), ([4, 6], [30.0, 40.0])]
+    assert [curve[1:3] for curve in rate.curves] == [([2, 4], [0.002, 0.004])]
+
+
+def test_a_validation_has_its_color_also_when_nothing_else_is_there() -> None:
+    both, alone = panels([update(2), validation(2)]), panels([validation(2)])
+
+    assert both[0].curves[1].color == alone[0].curves[0].color == 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 60])
+def test_any_number_of_validations_can_be_drawn(tmp_path: Path, count: int) -> None:
+    records = [update(2), *(validation(step, bleu=step) for step in range(1, count + 1))]
+    (tmp_path / "m").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    draw_losses(tmp_path / "m", tmp_path / "loss.png", print)
+
+    assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_matplotlib_it_says_what_to_install(

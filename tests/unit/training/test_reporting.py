@@ -67,6 +67,31 @@ def test_a_validation_is_printed_and_recorded(tmp_path: Path) -> None:
         assert part in line
 
 
+def test_a_diagnosis_is_printed_and_recorded(tmp_path: Path) -> None:
+    reporter, text = make()
+    reporter.start(tmp_path / "m", 0, 200)
+
+    reporter.diagnosis(1200, "rising loss", "The [loss] rises.")
+    reporter.diagnosis(1300, "not finite", "It is not.", lines=[3, 17], say=False)
+
+    assert text.getvalue() == "step 1,200  The [loss] rises.\n"
+    assert records(tmp_path / "m") == [
+        {
+            "kind": "diagnosis",
+            "step": 1200,
+            "problem": "rising loss",
+            "message": "The [loss] rises.",
+        },
+        {
+            "kind": "diagnosis",
+            "step": 1300,
+            "problem": "not finite",
+            "message": "It is not.",
+            "lines": [3, 17],
+        },
+    ]
+
+
 def test_quiet_prints_nothing_and_records_all(tmp_path: Path) -> None:
     reporter, text = make(terminal=True, quiet=True)
     reporter.start(tmp_path / "m", 0, 200)

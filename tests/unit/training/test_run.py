@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,14 @@ from headway.bundle import find_bundle, load_bundle
 from headway.config.run import RunConfig, load_run_config
 from headway.data.corpus import read_parallel
 from headway.decoding.translator import Translator
-from headway.errors import BundleError, ConfigError, DataError, HeadwayError, RunError
+from headway.errors import (
+    BundleError,
+    ConfigError,
+    DataError,
+    HeadwayError,
+    MissingExtraError,
+    RunError,
+)
 from headway.evaluation.metrics import score_texts
 from headway.training.averaging import average_snapshots
 from headway.training.reporting import Reporter
@@ -185,6 +193,66 @@ def test_a_run_draws_its_losses(make_config: MakeConfig, tmp_path: Path, quiet: 
     train(config, tmp_path / "run", reporter=quiet)
 
     assert (tmp_path / "run" / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_event_files_are_written_where_asked_for_also_when_the_run_goes_on(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter
+) -> None:
+    pytest.importorskip("tensorboard")
+    config = make_config(training={"max_steps": 5, "validation_sentences": 0})
+    train(config, tmp_path / "run", reporter=quiet)
+    assert not (tmp_path / "run" / "tensorboard").exists()
+
+    again = load_run_config(
+        tmp_path / "run" / "config.toml", ["training.tensorboard=true", "training.max_steps=9"]
+    )
+    train(again, tmp_path / "run", resume=True, reporter=quiet)
+
+    assert len(list((tmp_path / "run" / "tensorboard").iterdir())) == 1
+
+
+def test_without_tensorboard_a_run_that_wants_it_does_not_begin(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+
+    with pytest.raises(MissingExtraError, match="TensorBoard is not installed"):
+        train(make_config(training={"tensorboard": True}), tmp_path / "run", reporter=quiet)
+
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_text_that_the_vocabulary_does_not_know_is_said_and_reported(
+    make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
+) -> None:
+    path = data_folder / "valid.target"
+    path.write_text(path.read_text().replace("one", "eleven"))
+    config = make_config(training={"max_steps": 2, "validation_sentences": 0})
+
+    report = train(config, tmp_path / "run", reporter=quiet).report
+
+    (finding,) = report["diagnoses"]
+    assert finding["problem"] == "unknown pieces, validation target"
+    first = (tmp_path / "run" / "metrics.jsonl").read_text().split("\n")[0]
+    assert json.loads(first) == {"kind": "diagnosis"} | finding
+    assert json.loads((tmp_path / "run" / "report.json").read_text())["diagnoses"] == [finding]
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_what_is_said_of_the_text_is_recorded_once_when_a_run_begins_again(
+    make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
+) -> None:
+    path = data_folder / "valid.target"
+    path.write_text(path.read_text().replace("one", "eleven"))
+    train(make_config(), tmp_path / "run", reporter=StoppingReporter(3))
+    (tmp_path / "run" / "checkpoints" / "last.safetensors").unlink()
+
+    train(None, tmp_path / "run", resume=True, reporter=quiet)
+
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["kind"] for line in lines].count("diagnosis") == 1
 
 
 @pytest.mark.usefixtures("no_picture")

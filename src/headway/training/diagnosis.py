@@ -1,0 +1,254 @@
+"""What goes wrong in a training, in plain words: what is seen, what it means, what to do.
+
+Rules over what the loop observes; each rule looks at several updates or validations, so that noise
+says nothing, and speaks once in a run. Thresholds come from healthy runs and from spoiled ones;
+docs/watching.md has the figures.
+"""
+
+import math
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+BLOCK = 50
+"""Updates that are looked at together."""
+_RISE = 0.5  # nats above the lowest block; healthy runs stay below 0.25
+_NOISE = 10.0  # standard errors of a block's mean, where updates scatter widely
+_EXPLOSION = 20.0  # times the usual gradient norm; healthy runs stay below 5
+_FEW_BLOCKS = 3  # blocks before a gradient norm is called usual
+_IN_A_ROW = 3  # validations
+_LEARNED = 0.1  # nats below the frequencies of pieces, before the source is asked for
+_IGNORED = 0.05  # share of what was learned that must come from the source; healthy runs: 0.13
+_OVERFIT = 1.05  # times the lowest validation loss
+_UNKNOWN_SHARE = 0.01
+
+
+class Finding(NamedTuple):
+    """One problem; `problem` is its name in metrics.jsonl."""
+
+    problem: str
+    message: str
+
+
+class Validated(NamedTuple):
+    """What a validation showed."""
+
+    loss: float
+    best: bool
+    exchanged: "tuple[float, float] | None" = None
+    """Loss of some pairs, and their loss with the sources exchanged among them."""
+    same_output: str | None = None
+    """The translation that all of several different sentences got."""
+
+
+@dataclass(slots=True)
+class Observed:
+    """What a run has shown so far, in plain values; a checkpoint keeps it."""
+
+    losses: list[float] = field(default_factory=list)
+    """Of the updates of the unfinished block, and their gradient norms."""
+    norms: list[float] = field(default_factory=list)
+    lowest_loss: float | None = None
+    """Mean of the lowest block, and the update that ended it."""
+    lowest_step: int = 0
+    high_blocks: int = 0
+    norm_logs: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """Number of usual blocks, and the sum of the logarithms of their median norms."""
+    exploded_blocks: int = 0
+    since_validation: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """Updates since the last validation, and the sum of their losses."""
+    validations: list[list[float]] = field(default_factory=list)
+    """Step, validation loss and training loss of the lowest, then of those since then."""
+    learned: bool = False
+    """Whether a validation has come below the frequencies of pieces."""
+    unlearned: int = 0
+    ignoring: int = 0
+    same_outputs: int = 0
+    """Validations in a row that showed it."""
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    """What has been said: step, problem, message."""
+
+
+class Diagnosis:
+    """Look at each update and validation of one run."""
+
+    def __init__(
+        self, observed: Observed, *, warmup_steps: int, unigram_loss: float | None
+    ) -> None:
+        """Go on from what was observed.
+
+        unigram_loss: that of the pieces' frequencies alone; without it nothing is said of what was
+        learned.
+        """
+        self.observed = observed
+        self.warmup_steps = warmup_steps
+        self.unigram_loss = unigram_loss
+
+    def update(self, step: int, loss: float, norm: float, rate: float) -> list[Finding]:
+        """Return what this update adds that was not said before."""
+        seen = self.observed
+        seen.losses.append(loss)
+        seen.norms.append(norm)
+        seen.since_validation[0] += 1
+        seen.since_validation[1] += loss
+        if len(seen.losses) < BLOCK:
+            return []
+        found = [*_rising_loss(seen, step, rate), *_exploding_gradient(seen, rate)]
+        seen.losses, seen.norms = [], []
+        return self.new(step, *found)
+
+    def validation(self, step: int, result: Validated) -> list[Finding]:
+        """Return what this validation adds that was not said before."""
+        found = [*_overfitting(self.observed, step, result)]
+        if step > self.warmup_steps:
+            found += _same_output(self.observed, result)
+            if self.unigram_loss is not None:
+                found += _nothing_learned(self.observed, result, self.unigram_loss)
+                found += _ignored_source(self.observed, result, self.unigram_loss)
+        return self.new(step, *found)
+
+    def new(self, step: int, *found: Finding) -> list[Finding]:
+        """Keep and return those findings whose problem has not been said in this run."""
+        fresh = []
+        for finding in found:
+            if all(said["problem"] != finding.problem for said in self.observed.findings):
+                self.observed.findings.append({"step": step} | finding._asdict())
+                fresh.append(finding)
+        return fresh
+
+
+def unknown_pieces(text: str, side: str, unknown: int, pieces: int) -> Iterator[Finding]:
+    """Find a text of which the vocabulary lacks more than one piece in a hundred."""
+    if unknown <= _UNKNOWN_SHARE * pieces:
+        return
+    yield Finding(
+        f"unknown pieces, {text} {side}",
+        f"{unknown / pieces:.1%} of the pieces of the {text} text's {side} ({unknown:,} of "
+        f"{pieces:,}) are unknown to the vocabulary, so the model cannot read or write them: raise "
+        "tokenizer.character_coverage to 1.0, set tokenizer.byte_fallback=true, or with "
+        "kind=word a larger vocabulary_size, in another run.",
+    )
+
+
+def out_of_memory(parts: int) -> Finding:
+    """Say that batches are computed in parts from here on."""
+    return Finding(
+        "out of memory",
+        f"A batch does not fit into memory: from here on each is computed in {parts} parts, whose "
+        "gradients are summed to the same updates. In another run, training.parts or a lower "
+        "training.batch_tokens with a higher training.accumulate does so from the start.",
+    )
+
+
+def _rising_loss(seen: Observed, step: int, rate: float) -> Iterator[Finding]:
+    """Find a loss that stays clearly above its lowest for two blocks."""
+    mean = statistics.fmean(seen.losses)
+    error = statistics.stdev(seen.losses) / math.sqrt(len(seen.losses))
+    if seen.lowest_loss is None or mean < seen.lowest_loss:
+        seen.lowest_loss, seen.lowest_step, seen.high_blocks = mean, step, 0
+        return
+    high = mean - seen.lowest_loss >= max(_RISE, _NOISE * error)
+    seen.high_blocks = seen.high_blocks + 1 if high else 0
+    if seen.high_blocks >= 2:
+        yield Finding(
+            "rising loss",
+            f"The training loss has risen from {seen.lowest_loss:.2f} (up to step "
+            f"{seen.lowest_step:,}) to {mean:.2f}: the rate, now {rate:.2g}, is most likely too "
+            "high. Start another run with a lower learning_rate, more warmup_steps or "
+            "clip_norm=1.0.",
+        )
+
+
+def _exploding_gradient(seen: Observed, rate: float) -> Iterator[Finding]:
+    """Find gradient norms far beyond those of the run so far, for two blocks."""
+    median = statistics.median(seen.norms)
+    blocks, logs = seen.norm_logs
+    usual = math.exp(logs / blocks) if blocks >= _FEW_BLOCKS else math.inf
+    # A gradient below 1 does no harm, however small it was before.
+    if median <= max(1.0, _EXPLOSION * usual):
+        seen.norm_logs = [blocks + 1, logs + math.log(max(median, 1e-6))]
+        seen.exploded_blocks = 0
+        return
+    seen.exploded_blocks += 1
+    if seen.exploded_blocks >= 2:
+        yield Finding(
+            "exploding gradient",
+            f"The gradient's norm is {median:.3g}, where {usual:.3g} was usual: the rate, now "
+            f"{rate:.2g}, is most likely too high. Start another run with a lower learning_rate, "
+            "more warmup_steps or clip_norm=1.0.",
+        )
+
+
+def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[Finding]:
+    """Find a validation loss that has left its lowest while the training loss falls on."""
+    updates, total = seen.since_validation
+    if not updates:  # a continued run that ends where it stands
+        return
+    seen.since_validation = [0.0, 0.0]
+    training = total / updates
+    here = [step, result.loss, training]
+    if not seen.validations or result.loss < seen.validations[0][1] or result.best:
+        seen.validations = [here]
+        return
+    lowest, *since = [*seen.validations, here]
+    seen.validations = [lowest, *since[-_IN_A_ROW:]]
+    risen = len(since) >= _IN_A_ROW and result.loss > since[-_IN_A_ROW][1]
+    high = all(loss >= _OVERFIT * lowest[1] for _, loss, _ in since[-_IN_A_ROW:])
+    if risen and high and training < lowest[2]:
+        yield Finding(
+            "over-fitting",
+            f"The validation loss has risen from {lowest[1]:.3f} at step {int(lowest[0]):,} to "
+            f"{result.loss:.3f}, while the training loss fell from {lowest[2]:.3f} to "
+            f"{training:.3f}: the model learns its training text by heart. Use the best weights, "
+            "which are kept, and set training.patience to stop in time; more text, more dropout "
+            "or weight_decay help another run.",
+        )
+
+
+def _nothing_learned(seen: Observed, result: Validated, unigram_loss: float) -> Iterator[Finding]:
+    """Find a model that after its warm-up has not come below the frequencies of pieces."""
+    # Once is enough: a loss that rises again is another problem.
+    seen.learned = seen.learned or result.loss < unigram_loss
+    seen.unlearned += 1
+    if seen.unlearned >= _IN_A_ROW and not seen.learned:
+        yield Finding(
+            "nothing learned",
+            f"The validation loss is {result.loss:.2f}, but knowing how frequent each piece is "
+            f"would give {unigram_loss:.2f}: after the warm-up the model has learned nothing "
+            "more. Most likely the rate is too high: start another run with a lower "
+            "learning_rate, more warmup_steps or clip_norm=1.0.",
+        )
+
+
+def _ignored_source(seen: Observed, result: Validated, unigram_loss: float) -> Iterator[Finding]:
+    """Find a decoder to which it is all the same whose source it translates.
+
+    Every model first learns which pieces are frequent and which follow which, so what its source
+    tells it is compared with all that it has learned.
+    """
+    learned = unigram_loss - result.loss
+    if result.exchanged is None or learned < _LEARNED:
+        return
+    own, others = result.exchanged
+    seen.ignoring = seen.ignoring + 1 if others - own < _IGNORED * learned else 0
+    if seen.ignoring >= _IN_A_ROW:
+        yield Finding(
+            "ignored source",
+            f"With the sources of other sentences the validation loss is {others:.3f} instead of "
+            f"{own:.3f}, hardly worse: the decoder ignores its source. Most likely source and "
+            "target are misaligned: compare the lines of both files, or let `headway check` look "
+            "at them. If they are right, lower the rate or train longer.",
+        )
+
+
+def _same_output(seen: Observed, result: Validated) -> Iterator[Finding]:
+    """Find a model that says the same whatever it is asked."""
+    seen.same_outputs = 0 if result.same_output is None else seen.same_outputs + 1
+    if seen.same_outputs >= _IN_A_ROW:
+        yield Finding(
+            "same output",
+            f"All validation sentences are translated as '{result.same_output}': the model has "
+            "learned nothing from its source yet, or lost it. Most likely the rate is too high or "
+            "the two sides are misaligned: look at the losses and at the lines of both files.",
+        )

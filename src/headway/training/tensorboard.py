@@ -1,0 +1,60 @@
+"""Event files, from which TensorBoard draws curves; metrics.jsonl stays the record."""
+
+from pathlib import Path
+from typing import Any
+
+from headway.errors import MissingExtraError
+from headway.training.run_folder import writing
+
+
+def require_tensorboard() -> None:
+    """Raise MissingExtraError when TensorBoard is not installed."""
+    try:
+        import torch.utils.tensorboard  # noqa: F401  # it imports the package tensorboard
+    except ImportError as error:
+        raise MissingExtraError(
+            "training.tensorboard is true, but TensorBoard is not installed.",
+            "pip install 'headway[tensorboard]', or leave training.tensorboard false.",
+        ) from error
+
+
+class EventFiles:
+    """Write what is recorded of updates and validations as scalars."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        """Begin a file in the folder; events after `step` of earlier files count no more."""
+        require_tensorboard()
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.folder = folder
+        with writing(folder):
+            self._writer = SummaryWriter(str(folder), purge_step=step + 1)
+
+    def steps(self, record: dict[str, Any]) -> None:
+        """Add a record of updates."""
+        self._add(
+            record["step"],
+            {
+                "train/loss": record["loss"],
+                "train/rate": record["rate"],
+                "train/gradient_norm": record["gradient_norm"],
+                "train/target_tokens_per_second": record["target_tokens_per_second"],
+            },
+        )
+
+    def validation(self, record: dict[str, Any]) -> None:
+        """Add a validation."""
+        values = {f"validation/{key}": record[key] for key in ("loss", "perplexity")}
+        values |= {f"validation/{name}": value for name, value in record["scores"].items()}
+        self._add(record["step"], values)
+
+    def close(self) -> None:
+        """Write what is left and end the file."""
+        with writing(self.folder):
+            self._writer.close()
+
+    def _add(self, step: int, values: dict[str, float]) -> None:
+        with writing(self.folder):
+            for name, value in values.items():
+                self._writer.add_scalar(name, value, step)
+            self._writer.flush()  # so that a full disk is noticed here, and a reader is up to date

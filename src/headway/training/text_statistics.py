@@ -1,0 +1,62 @@
+"""What the pieces of the text alone tell, before any model: how many are unknown, how frequent."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.data.cleaning import EncodedPair
+from headway.data.store import PairStore
+from headway.data.tokenizer import END_ID, UNK_ID
+from headway.training.diagnosis import Finding, unknown_pieces
+
+_CHUNK = 1 << 20  # pieces counted at once; counting widens them
+
+Pairs = PairStore | Sequence[EncodedPair]
+
+
+def unknown_findings(texts: dict[str, Pairs]) -> Iterator[Finding]:
+    """Look for sides of texts of which the vocabulary lacks too much."""
+    for name, pairs in texts.items():
+        for side in ("source", "target"):
+            counts = piece_counts(pairs, side, UNK_ID + 1)
+            yield from unknown_pieces(name, side, int(counts[UNK_ID]), int(counts.sum()))
+
+
+def frequency_loss(train: Pairs, valid: Pairs, vocabulary: int) -> float:
+    """Return the loss on validation text of the frequencies of pieces in training text.
+
+    A model that has not come below this knows nothing but which pieces are frequent. One is added
+    to each count, so that a piece never seen has a probability too.
+    """
+    counts = piece_counts(train, "target", vocabulary)
+    counts[END_ID] += len(train)
+    pieces = piece_counts(valid, "target", vocabulary)
+    pieces[END_ID] += len(valid)
+    nlls = math.log(counts.sum() + vocabulary) - np.log(counts + 1)
+    return float((pieces * nlls).sum() / pieces.sum())
+
+
+def piece_counts(pairs: Pairs, side: str, vocabulary: int) -> NDArray[Any]:
+    """Count how often each piece stands on a side, without start and end symbols."""
+    counts = np.zeros(vocabulary, dtype=np.int64)
+    for values in _values(pairs, side):
+        found = np.bincount(values, minlength=len(counts))
+        found[: len(counts)] += counts
+        counts = found
+    return counts
+
+
+def _values(pairs: Pairs, side: str) -> Iterator[NDArray[Any]]:
+    """Yield the pieces of a side, some at a time."""
+    if isinstance(pairs, PairStore):
+        values = (pairs.source if side == "source" else pairs.target).values
+        for start in range(0, len(values), _CHUNK):
+            yield values[start : start + _CHUNK]
+        return
+    for start in range(0, len(pairs), _CHUNK // 64):
+        rows = (getattr(pair, f"{side}_ids") for pair in pairs[start : start + _CHUNK // 64])
+        yield np.fromiter(chain.from_iterable(rows), dtype=np.int64)

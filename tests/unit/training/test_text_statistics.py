@@ -1,0 +1,42 @@
+"""Pieces are counted with their end symbols, by hand."""
+
+import math
+
+import pytest
+
+from headway.data.cleaning import EncodedPair
+from headway.data.store import PairStore
+from headway.data.tokenizer import UNK_ID
+from headway.training.text_statistics import frequency_loss, piece_counts, unknown_findings
+
+
+def test_the_loss_of_frequencies_is_that_of_counts_plus_one() -> None:
+    train = [EncodedPair([4], [5, 5, 6], 1), EncodedPair([4], [5], 2)]
+    valid = [EncodedPair([4], [5, 7], 1)]
+
+    # Of 9 pieces: 5 three times, 6 once, the end twice; 7 was never seen.
+    expected = -(math.log(4 / 15) + math.log(1 / 15) + math.log(3 / 15)) / 3
+    assert frequency_loss(train, valid, 9) == pytest.approx(expected)
+    stores = PairStore.of(train), PairStore.of(valid)
+    assert frequency_loss(*stores, 9) == pytest.approx(expected)
+
+
+def test_pieces_are_counted_in_lists_and_in_stores() -> None:
+    pairs = [EncodedPair([4, 9], [5, 5, 6], 1), EncodedPair([4], [8], 2)]
+
+    for kept in (pairs, PairStore.of(pairs)):
+        assert piece_counts(kept, "target", 7).tolist() == [0, 0, 0, 0, 0, 2, 1, 0, 1]
+        assert piece_counts(kept, "source", 11).tolist() == [0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0]
+
+
+def test_each_side_of_each_text_is_looked_at() -> None:
+    known = [EncodedPair([4] * 50, [5] * 50, line) for line in range(1, 4)]
+    broken = [EncodedPair([4] * 49 + [UNK_ID], [UNK_ID, 5], 1)]
+
+    found = list(unknown_findings({"training": known, "validation": broken}))
+
+    assert [finding.problem for finding in found] == [
+        "unknown pieces, validation source",
+        "unknown pieces, validation target",
+    ]
+    assert "2.0% of the pieces of the validation text's source (1 of 50)" in found[0].message

@@ -1,0 +1,229 @@
+"""The loop leaves out what is not finite, takes apart what does not fit, and says what it sees."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from headway.bundle import Bundle
+from headway.config.training import TrainingConfig
+from headway.data.batching import Batch
+from headway.data.cleaning import EncodedPair
+from headway.errors import NotFiniteError, TrainingError
+from headway.model.transformer import Transformer
+from headway.training import step as step_module
+from headway.training.diagnosis import Finding
+from headway.training.loss import LossSums
+from headway.training.reporting import Reporter
+from headway.training.run_folder import RunFolder
+from headway.training.step import batch_loss
+from headway.training.stream import BatchStream
+from headway.training.tensor_file import read_tensors
+from headway.training.trainer import Trainer
+from headway.training.validation import ValidationResult
+
+Make = Callable[..., Trainer]
+BAD_LINE = 11
+
+
+class Scripted:
+    """Show the same at every validation."""
+
+    precision = "float32"
+
+    def __init__(self, result: ValidationResult) -> None:
+        self.result = result
+
+    def __call__(self, bundle: Bundle) -> ValidationResult:
+        return self.result
+
+
+class Listening(Reporter):
+    """Keep what is said, and the losses of the updates."""
+
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.said: list[str] = []
+        self.updates: list[int] = []
+
+    def say(self, message: str) -> None:
+        self.said.append(message)
+
+    def step(self, step: int, result: Any) -> None:
+        super().step(step, result)
+        self.updates.append(step)
+
+
+@pytest.fixture
+def make(tmp_path: Path, bundle: Bundle, pairs: list[EncodedPair]) -> Make:
+    def make_trainer(
+        result: ValidationResult | None = None,
+        findings: tuple[Finding, ...] = (),
+        **settings: Any,
+    ) -> Trainer:
+        defaults = {"max_steps": 9, "batch_tokens": 30, "validate_every_steps": 3}
+        config = TrainingConfig.parse(
+            defaults | {"warmup_steps": 2, "learning_rate": 0.001} | settings
+        )
+        folder = RunFolder(tmp_path / "run")
+        folder.checkpoints.mkdir(parents=True, exist_ok=True)
+        validator: Any = Scripted(result or ValidationResult(2.0, {}))
+        stream = BatchStream(pairs, max_tokens=config.batch_tokens, accumulate=2, seed=1)
+        return Trainer(
+            bundle,
+            stream,
+            validator,
+            config,
+            folder,
+            Listening(),
+            unigram_loss=3.0,
+            text_findings=findings,
+        )
+
+    return make_trainer
+
+
+def diagnoses(trainer: Trainer) -> list[dict[str, Any]]:
+    lines = trainer.folder.metrics.read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    return [record for record in records if record["kind"] == "diagnosis"]
+
+
+def listening(trainer: Trainer) -> Listening:
+    assert isinstance(trainer.reporter, Listening)
+    return trainer.reporter
+
+
+def spoil(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Batch], bool]) -> None:
+    def spoiled(model: Transformer, batch: Batch, smoothing: float, precision: str) -> LossSums:
+        sums = batch_loss(model, batch, smoothing, precision)
+        return LossSums(sums.loss * float("nan"), sums.nll) if is_bad(batch) else sums
+
+    monkeypatch.setattr(step_module, "batch_loss", spoiled)
+
+
+def has_bad_line(batch: Batch) -> bool:
+    return BAD_LINE - 1 in batch.indices
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_and_names_its_lines(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoil(monkeypatch, has_bad_line)
+    trainer = make()
+
+    with pytest.raises(NotFiniteError, match=r"on these lines .* training\.not_finite=skip") as got:
+        trainer.run()
+
+    (record,) = diagnoses(trainer)
+    assert record["problem"] == "not finite"
+    assert record["step"] == trainer.progress.step + 1
+    assert BAD_LINE in record["lines"]
+    assert str(record["lines"][:10])[1:-1] in str(got.value)
+    assert not any("not finite" in line for line in listening(trainer).said)  # the error says it
+
+
+def test_skipping_leaves_that_update_out_and_nothing_else(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoil(monkeypatch, has_bad_line)
+    trainer = make(not_finite="skip", max_steps=1000, max_epochs=3)
+    groups = -(-len(trainer.stream.epoch(0)) // 2)
+    before = torch.nn.utils.parameters_to_vector(trainer.bundle.model.parameters()).clone()
+
+    assert trainer.run()
+
+    assert trainer.progress.skipped == 3  # the bad pair is in one update an epoch
+    assert trainer.progress.step == trainer.progress.skipped + len(listening(trainer).updates)
+    assert trainer.progress.step == pytest.approx(3 * groups, abs=2)
+    records = diagnoses(trainer)
+    assert len(records) == 3
+    assert all(BAD_LINE in record["lines"] for record in records)
+    assert sum("It is left out." in line for line in listening(trainer).said) == 1
+    after = torch.nn.utils.parameters_to_vector(trainer.bundle.model.parameters())
+    assert after.isfinite().all()
+    assert not torch.equal(before, after)
+    states = trainer.optimizer.state_dict()["state"].values()
+    assert {int(state["step"]) for state in states} == {len(listening(trainer).updates)}
+
+
+def test_a_skipped_update_trains_on_nothing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    spoil(monkeypatch, has_bad_line)
+    trainer = make(not_finite="skip", max_steps=1000, max_epochs=1)
+
+    trainer.run()
+
+    (record,) = diagnoses(trainer)
+    left_out = sum(len(trainer.stream.pairs[line - 1].target_ids) + 1 for line in record["lines"])
+    pieces = sum(len(pair.target_ids) + 1 for pair in trainer.stream.pairs)
+    assert trainer.progress.target_tokens == pieces - left_out
+
+
+def test_ten_in_a_row_are_not_skipped(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    spoil(monkeypatch, lambda _: True)
+    trainer = make(not_finite="skip", max_steps=100)
+
+    with pytest.raises(TrainingError, match="Nor was that of the 9 updates before it"):
+        trainer.run()
+
+    assert (trainer.progress.skipped, trainer.progress.step) == (10, 9)
+
+
+def test_text_findings_are_said_when_the_run_begins_and_not_when_it_goes_on(make: Make) -> None:
+    finding = Finding("unknown pieces, training source", "13 % of the pieces are unknown.")
+    first = make(findings=(finding,), max_steps=3)
+    first.run()
+    assert [record["step"] for record in diagnoses(first)] == [0]
+
+    again = make(findings=(finding,))
+    again.resume()
+    again.run()
+
+    assert diagnoses(again) == diagnoses(first)
+    assert not any("13 %" in line for line in listening(again).said)
+
+
+def test_what_a_validation_shows_is_said(make: Make) -> None:
+    trainer = make(ValidationResult(2.0, {}, (2.0, 2.001), "a man"))
+
+    trainer.run()
+
+    assert [(r["step"], r["problem"]) for r in diagnoses(trainer)] == [
+        (9, "same output"),
+        (9, "ignored source"),
+    ]
+    assert trainer.progress.observed.findings == [
+        {key: record[key] for key in ("step", "problem", "message")}
+        for record in diagnoses(trainer)
+    ]
+
+
+def test_the_parts_that_fit_are_remembered(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def limited(model: Transformer, batch: Batch, smoothing: float, precision: str) -> LossSums:
+        tried.append(len(batch))
+        if len(batch) > 4:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return batch_loss(model, batch, smoothing, precision)
+
+    monkeypatch.setattr(step_module, "batch_loss", limited)
+    trainer = make(max_steps=6)
+    trainer.run()
+    parts = trainer.progress.parts
+    assert parts in (2, 4, 8)
+    (record,) = diagnoses(trainer)
+    assert record["problem"] == "out of memory"
+    assert read_tensors(trainer.folder.checkpoint)[1]["progress"]["parts"] == parts
+
+    again = make(max_steps=12)
+    again.resume()
+    tried.clear()
+    again.run()
+
+    assert max(tried) <= 4
+    assert again.progress.parts == parts
+    assert diagnoses(again) == [record]
