@@ -20,8 +20,9 @@ from headway.data.sample import build_sample_corpus
 from headway.demo import demo_config, write_corpus
 from headway.interop.keras import BatchDataset, compile_model, from_bundle, to_bundle
 from headway.interop.keras.backend import keras
+from headway.training.encode import encode_texts
 from headway.training.optimizer import build_optimizer
-from headway.training.prepare import build_bundle, build_tokenizers, encode_texts, read_texts
+from headway.training.prepare import build_bundle, build_tokenizers, read_texts
 from headway.training.schedule import Schedule
 from headway.training.step import TrainingStep
 from headway.training.stream import BatchStream

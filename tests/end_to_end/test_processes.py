@@ -143,6 +143,28 @@ def test_a_fine_tune_with_new_pieces_and_a_moving_average_does_not_depend_on_pro
     assert load_bundle(tmp_path / "two").source_tokenizer.piece(10) == "▁<2ko>"
 
 
+def test_mixing_sampling_and_kept_text_continue_bit_for_bit_after_a_kill(
+    trainings: "Trainings", make_config: MakeConfig, assert_same_run: SameRun, tmp_path: Path
+) -> None:
+    corpora = [
+        {"source": "train.s*", "target": "train.t*", "tag": "<back>", "weight": 0.7},
+        {"source": "valid.source", "target": "valid.target", "reverse": True, "weight": 3.0},
+    ]
+    kept = str(tmp_path / "kept")
+    config = make_config(
+        data={"source": "", "target": "", "corpora": corpora, "shards": kept},
+        tokenizer={"kind": "unigram", "vocabulary_size": 22, "sampling": 0.3},
+    )
+    assert trainings.run(config, tmp_path / "whole", processes=2) == 0
+
+    for process, step in ((1, 4), (0, 8)):
+        killed = {"kill_process": process, "kill_at_step": step}
+        assert trainings.run(config, tmp_path / "run", processes=2, **killed) == -9
+    assert trainings.run(config, tmp_path / "run", processes=2) == 0
+
+    assert_same_run(tmp_path / "run", tmp_path / "whole")
+
+
 DIES_ONCE = """
 import os, signal, sys
 sys.modules["matplotlib"] = None  # a picture would take longer than all the rest

@@ -66,6 +66,10 @@ VARIANTS = {
             "checkpoint_every_steps": 1,
         }
     },
+    "subword-sampling": {
+        "tokenizer": {"kind": "bpe", "vocabulary_size": 22, "sampling": 0.2},
+        "data": {"tag": "<2x>", "hold_out": 3, "valid_source": "", "valid_target": ""},
+    },
     "bfloat16": {"training": {"precision": "bfloat16"}},
     "moving-average": {"training": {"ema_decay": 0.6}},
 }

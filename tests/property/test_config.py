@@ -29,6 +29,8 @@ def values_of(annotation: Any, lower: float, upper: float) -> st.SearchStrategy[
         return text
     if annotation == list[str]:
         return st.lists(text, min_size=1, max_size=3)
+    if get_origin(annotation) is list:  # of sections
+        return st.lists(section_of(get_args(annotation)[0]), max_size=3)
     options = get_args(annotation)  # X | None
     assert type(None) in options, annotation
     return st.none() | values_of(options[0], lower, upper)
@@ -46,8 +48,10 @@ def section_of(section: type[BaseModel]) -> st.SearchStrategy[dict[str, Any]]:
     widths = {}
     if "num_heads" in fields:  # with both widths given, any d_model goes
         widths = {name: values_of(int, 1, 99) for name in ("d_k", "d_v")}
-    optional = {name: field for name, field in fields.items() if name not in widths}
-    return st.fixed_dictionaries(widths, optional=optional)
+    needed = {n: fields[n] for n, field in section.model_fields.items() if field.is_required()}
+    needed |= widths
+    optional = {name: field for name, field in fields.items() if name not in needed}
+    return st.fixed_dictionaries(needed, optional=optional)
 
 
 run_values = st.fixed_dictionaries(

@@ -41,8 +41,8 @@ def test_a_store_in_files_is_the_store_in_memory(
     with TemporaryDirectory() as place:
         folder = Path(place) / "kept"
         with StoreWriter(folder, vocabulary=70_001, keep_texts=True) as writer:
-            writer.add(first, texts[: len(first)])
-            writer.add(second, texts[len(first) :])
+            writer.add_with_texts(zip(texts[: len(first)], first, strict=True))
+            writer.add_with_texts(zip(texts[len(first) :], second, strict=True))
             assert not kept_store(folder)
             writer.finish({"why": "a test"})
         store, record = open_store(folder)

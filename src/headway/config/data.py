@@ -7,15 +7,47 @@ from pydantic import Field
 from headway.config.section import Section
 
 
+class CorpusConfig(Section):
+    """One of several corpora, `[[data.corpora]]`; names are as in [data]."""
+
+    source: str
+    """Training text, source side; or a file that holds both. A pattern such as `part-*.tsv.zst`
+    names several."""
+    target: str = ""
+    """Training text, target side; empty for a file that holds both."""
+    weight: float = Field(default=1.0, gt=0)
+    """How often an epoch goes through this corpus; 0.5 is once in two epochs."""
+    tag: str = ""
+    """A piece that is put before each source, such as `<2ko>`; it is never cut."""
+    reverse: bool = False
+    """Train the other direction: what is named source here becomes the target."""
+    source_column: int = Field(default=1, ge=1)
+    """Column of a .tsv file that holds the source."""
+    target_column: int = Field(default=2, ge=1)
+    """Column of a .tsv file that holds the target."""
+    source_field: str = "source"
+    """Field of a .jsonl or .parquet file that holds the source."""
+    target_field: str = "target"
+    """Field of a .jsonl or .parquet file that holds the target."""
+
+
 class DataConfig(Section):
     """Aligned text files, plain or compressed; relative names are below `directory`."""
 
     directory: str = "."
     """Folder of the files."""
     source: str = ""
-    """Training text, source side; or one .tsv, .jsonl or .parquet file that holds both sides."""
+    """Training text, source side; or one .tsv, .jsonl or .parquet file that holds both sides. A
+    pattern such as `part-*.tsv.zst` names several."""
     target: str = ""
     """Training text, target side; empty for a file that holds both."""
+    tag: str = ""
+    """A piece that is put before each source, of validation and test text too."""
+    corpora: list[CorpusConfig] = Field(default=[])
+    """Several corpora instead of one, each with a weight and a tag."""
+    shards: str = ""
+    """Folder where the encoded text is kept for the next run and read from as it is needed; in
+    memory if unset."""
     valid_source: str = ""
     """Validation text, source side."""
     valid_target: str = ""
@@ -52,6 +84,12 @@ class DataConfig(Section):
     """Drop pairs whose two sides are the same text."""
 
     @property
+    def tags(self) -> list[str]:
+        """Return the tags of all text, each once."""
+        tags = [self.tag, *(corpus.tag for corpus in self.corpora)]
+        return [tag for tag in dict.fromkeys(tags) if tag]
+
+    @property
     def languages(self) -> tuple[str, str]:
         """Return the names of the languages, from and to."""
         if self.reverse:
@@ -78,5 +116,11 @@ class TokenizerConfig(Section):
     """A trained SentencePiece model to use instead (for both sides when joint)."""
     target_model: str = ""
     """A trained SentencePiece model for the target side."""
+    sampling: float | None = Field(default=None, gt=0, le=1)
+    """Cut training text into other pieces each time. For unigram, the sharpness of the choice among
+    all segmentations (0.1 is usual, 1.0 takes their own probabilities); for bpe, the chance that a
+    merge is left out (BPE dropout)."""
+    sample_pairs: int = Field(default=2_000_000, ge=1)
+    """Pairs that a tokenizer is trained on, chosen evenly, where there are more."""
     new_pieces: list[str] = Field(default=[])
     """Texts that are never cut, such as tags and terms; see docs/continuing.md."""

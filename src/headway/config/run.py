@@ -42,6 +42,11 @@ class RunConfig(Section):
     decoding: DecodingConfig = DecodingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
 
+    @property
+    def new_pieces(self) -> list[str]:
+        """Return all texts that are never cut: those that are named, and the tags of corpora."""
+        return list(dict.fromkeys([*self.tokenizer.new_pieces, *self.data.tags]))
+
 
 def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> RunConfig:
     """Read a TOML file and apply `section.key=value` overrides, later ones winning.
@@ -123,15 +128,16 @@ def dump_run_config(config: RunConfig) -> str:
     """Write the resolved configuration as TOML that `load_run_config` reads back."""
     lines: list[str] = []
     for section, values in config.model_dump().items():
-        lines.append(f"[{section}]")
-        lines += [
-            # None has no TOML form and is every such setting's default.
-            f"{key} = {_to_toml(value)}"
-            for key, value in values.items()
-            if value is not None
-        ]
-        lines.append("")
+        tables = values.pop("corpora", [])
+        lines += [f"[{section}]", *_settings(values), ""]
+        for table in tables:
+            lines += [f"[[{section}.corpora]]", *_settings(table), ""]
     return "\n".join(lines)
+
+
+def _settings(values: dict[str, Any]) -> list[str]:
+    """Write settings a line each; None has no TOML form and is every such setting's default."""
+    return [f"{key} = {_to_toml(value)}" for key, value in values.items() if value is not None]
 
 
 def _to_toml(value: Any) -> str:

@@ -1,6 +1,6 @@
 """The base of every section of a configuration: frozen, strict, and clear about mistakes."""
 
-from typing import Any, Self
+from typing import Any, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -62,7 +62,11 @@ def unknown_key(name: str, key: str, known: list[str]) -> ConfigError:
 
 def _fields_at(section: type[BaseModel], path: list[str]) -> list[str]:
     for part in path:
+        if part.isdigit():
+            continue  # the place in a list of sections
         annotation = section.model_fields[part].annotation
+        if get_origin(annotation) is list:
+            annotation = get_args(annotation)[0]
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             section = annotation
     return list(section.model_fields)

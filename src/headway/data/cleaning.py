@@ -1,8 +1,10 @@
 """Leaves out the pairs that cannot be trained on, and counts every one of them by reason."""
 
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from headway.data.corpus import Pair
@@ -85,6 +87,14 @@ class CleaningReport:
             result.append(f"note: {self._listing(self.notes)}")
         return result
 
+    def check(self) -> None:
+        """Raise DataError if no pair is left."""
+        if not self.kept:
+            raise DataError(
+                f"No pair is left to use: {self.summary()}.",
+                "Check the files and the cleaning rules.",
+            )
+
     def summary(self) -> str:
         """Return the report as one line of text."""
         return "; ".join(self.lines())
@@ -129,65 +139,89 @@ def clean(
 ) -> tuple[list[EncodedPair], CleaningReport]:
     """Encode the pairs, leave out those that break a rule, and report which and why.
 
+    lines: where each pair stands in its file, if not one after the other from 1. The rest is as in
+    `cleaned`. Raises DataError if no pair is left.
+    """
+    numbered = zip(range(1, len(pairs) + 1) if lines is None else lines, pairs, strict=True)
+    cleaning = Cleaning(rules, encode_source, encode_target, normalize_target)
+    kept = [encoded for _, encoded in cleaning.cleaned(numbered)]
+    cleaning.report.check()
+    return kept, cleaning.report
+
+
+class Cleaning:
+    """Encodes pairs as they come and leaves out those that break a rule, counting each by reason.
+
     A pair is counted under the first rule that it breaks: empty, identical, over-long, ratio,
     duplicate. Lengths and ratio are measured before anything is cut. With `normalize_target`, the
     targets that it changes visibly (… to ..., ½ to 1/2) are noted: nobody will see them again
-    in a translation. lines: where each pair stands in its file, if not one after the other from 1.
+    in a translation.
     """
-    lines = range(1, len(pairs) + 1) if lines is None else lines
-    report = CleaningReport(total=len(pairs))
-    kept: list[EncodedPair] = []
-    seen: set[Pair] = set()
-    for pair, encoded in _encoded(pairs, lines, encode_source, encode_target):
-        if _has_control_character(pair):
-            report._add(report.notes, _CONTROL_NOTE, encoded.line)
-        if normalize_target and _rewrites(normalize_target, pair.target):
-            report._add(report.notes, _REWRITTEN_NOTE, encoded.line)
-        reason = _reason_to_drop(pair, encoded, rules=rules, seen=seen)
-        if reason is not None:
-            report._add(report.dropped, reason, encoded.line)
-            continue
-        if rules.drop_duplicates:
-            seen.add(_stripped(pair))
-        kept.append(_cut(encoded, rules=rules, report=report))
-    report.kept = len(kept)
-    if not kept:
-        raise DataError(
-            f"No pair is left to use: {report.summary()}.",
-            "Check the files and the cleaning rules.",
-        )
-    return kept, report
 
+    def __init__(
+        self,
+        rules: CleaningRules,
+        encode_source: Encoder,
+        encode_target: Encoder,
+        normalize_target: Callable[[str], str] | None = None,
+    ) -> None:
+        """Begin with an empty report."""
+        self.rules = rules
+        self.encode_source = encode_source
+        self.encode_target = encode_target
+        self.normalize_target = normalize_target
+        self.report = CleaningReport()
+        self._seen: set[bytes] = set()
 
-def _encoded(
-    pairs: Sequence[Pair], lines: Sequence[int], encode_source: Encoder, encode_target: Encoder
-) -> Iterator[tuple[Pair, EncodedPair]]:
-    """Yield each pair beside its piece ids."""
-    for start in range(0, len(pairs), _CHUNK):
-        chunk = pairs[start : start + _CHUNK]
-        sources = encode_source([pair.source for pair in chunk])
-        targets = encode_target([pair.target for pair in chunk])
-        for offset, (pair, *ids) in enumerate(zip(chunk, sources, targets, strict=True)):
-            yield pair, EncodedPair(ids[0], ids[1], lines[start + offset])
+    def cleaned(self, numbered: Iterable[tuple[int, Pair]]) -> Iterator[tuple[Pair, EncodedPair]]:
+        """Yield the pairs that are kept, each beside its pieces; numbers are those of its lines."""
+        report = self.report
+        for pair, encoded in self._encoded(iter(numbered)):
+            report.total += 1
+            if _has_control_character(pair):
+                report._add(report.notes, _CONTROL_NOTE, encoded.line)
+            if self.normalize_target and _rewrites(self.normalize_target, pair.target):
+                report._add(report.notes, _REWRITTEN_NOTE, encoded.line)
+            reason = self._reason_to_drop(pair, encoded)
+            if reason is not None:
+                report._add(report.dropped, reason, encoded.line)
+                continue
+            report.kept += 1
+            yield pair, _cut(encoded, rules=self.rules, report=report)
 
+    def _encoded(self, numbered: Iterator[tuple[int, Pair]]) -> Iterator[tuple[Pair, EncodedPair]]:
+        """Yield each pair beside its piece ids."""
+        while chunk := list(islice(numbered, _CHUNK)):
+            sources = self.encode_source([pair.source for _, pair in chunk])
+            targets = self.encode_target([pair.target for _, pair in chunk])
+            for (line, pair), *ids in zip(chunk, sources, targets, strict=True):
+                yield pair, EncodedPair(ids[0], ids[1], line)
 
-def _reason_to_drop(
-    pair: Pair, encoded: EncodedPair, *, rules: CleaningRules, seen: set[Pair]
-) -> str | None:
-    """Return the first rule that a pair breaks, or None."""
-    lengths = len(encoded.source_ids), len(encoded.target_ids)
-    if rules.drop_empty and 0 in lengths:
-        return _empty_reason(lengths)
-    if rules.drop_identical and pair.source.strip() == pair.target.strip():
-        return "source identical to target"
-    limit = rules.max_pieces
-    if rules.over_long == "drop" and limit is not None and max(lengths) > limit:
-        return f"longer than {limit} pieces"
-    if rules.max_ratio is not None and max(lengths) > rules.max_ratio * max(min(lengths), 1):
-        return f"length ratio above {rules.max_ratio:g}"
-    if rules.drop_duplicates and _stripped(pair) in seen:
-        return "duplicate"
-    return None
+    def _reason_to_drop(self, pair: Pair, encoded: EncodedPair) -> str | None:
+        """Return the first rule that a pair breaks, or None."""
+        rules = self.rules
+        lengths = len(encoded.source_ids), len(encoded.target_ids)
+        if rules.drop_empty and 0 in lengths:
+            return _empty_reason(lengths)
+        if rules.drop_identical and pair.source.strip() == pair.target.strip():
+            return "source identical to target"
+        limit = rules.max_pieces
+        if rules.over_long == "drop" and limit is not None and max(lengths) > limit:
+            return f"longer than {limit} pieces"
+        if rules.max_ratio is not None and max(lengths) > rules.max_ratio * max(min(lengths), 1):
+            return f"length ratio above {rules.max_ratio:g}"
+        if rules.drop_duplicates and not self._is_new(pair):
+            return "duplicate"
+        return None
+
+    def _is_new(self, pair: Pair) -> bool:
+        """Tell whether this pair was not kept before; 16 bytes of it are remembered."""
+        text = "\n".join(side.strip().replace("\n", " ") for side in pair)
+        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if digest in self._seen:
+            return False
+        self._seen.add(digest)
+        return True
 
 
 def _empty_reason(lengths: tuple[int, int]) -> str:
@@ -205,10 +239,6 @@ def _cut(encoded: EncodedPair, *, rules: CleaningRules, report: CleaningReport) 
         if len(ids) > limit:
             report._add(report.cut, f"{side} longer than {limit} pieces", encoded.line)
     return EncodedPair(encoded.source_ids[:limit], encoded.target_ids[:limit], encoded.line)
-
-
-def _stripped(pair: Pair) -> Pair:
-    return Pair(pair.source.strip(), pair.target.strip())
 
 
 def _has_control_character(pair: Pair) -> bool:

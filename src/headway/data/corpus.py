@@ -1,7 +1,11 @@
 """Reads sentence pairs from disk and changes nothing in them."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from glob import glob
+from itertools import zip_longest
+from pathlib import Path
 from typing import NamedTuple
 
 from headway.data.compression import COMPRESSIONS, StrPath, plain_name, readable
@@ -21,19 +25,35 @@ class Pair(NamedTuple):
 
 def read_parallel(source_path: StrPath, target_path: StrPath) -> list[Pair]:
     """Return the pairs of two files in which line n of one translates line n of the other."""
-    sources, targets = list(read_lines(source_path)), list(read_lines(target_path))
-    if len(sources) != len(targets):
-        raise DataError(
-            f"{source_path} has {len(sources):,} lines and {target_path} has {len(targets):,}; "
-            "parallel files must have the same number.",
-            "Make line n of the one the translation of line n of the other; "
-            "an untranslated sentence keeps its place as a blank line.",
-        )
-    if not sources:
+    return list(iterate_parallel(source_path, target_path))
+
+
+def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pair]:
+    """Yield the pairs of two files in which line n of one translates line n of the other.
+
+    Raises DataError at the end if one has more lines than the other, or if both are empty.
+    """
+    sources, targets = read_lines(source_path), read_lines(target_path)
+    count = 0
+    for source, target in zip_longest(sources, targets):
+        if source is None or target is None:
+            # The first line without a partner has been read already.
+            rows = [
+                count + (side is not None) + sum(1 for _ in rest)
+                for side, rest in ((source, sources), (target, targets))
+            ]
+            raise DataError(
+                f"{source_path} has {rows[0]:,} lines and {target_path} has {rows[1]:,}; "
+                "parallel files must have the same number.",
+                "Make line n of the one the translation of line n of the other; "
+                "an untranslated sentence keeps its place as a blank line.",
+            )
+        count += 1
+        yield Pair(source, target)
+    if not count:
         raise DataError(
             f"{source_path} and {target_path} are empty.", "Give files with one sentence a line."
         )
-    return [Pair(source, target) for source, target in zip(sources, targets, strict=True)]
 
 
 def read_pairs(
@@ -50,9 +70,20 @@ def read_pairs(
     One file is .tsv (columns, counted from 0), .jsonl or .parquet (fields by name; a dot leads into
     a field). All but Parquet may be compressed and end in .gz, .bz2, .xz or .zst as well.
     """
-    if target is not None:
-        return read_parallel(source, target)
     columns, fields = (source_column, target_column), (source_field, target_field)
+    return list(iterate_pairs(source, target, columns, fields))
+
+
+def iterate_pairs(
+    source: StrPath,
+    target: StrPath | None,
+    columns: tuple[int, int],
+    fields: tuple[str, str],
+) -> Iterator[Pair]:
+    """Yield the same pairs as `read_pairs`, one at a time."""
+    if target is not None:
+        yield from iterate_parallel(source, target)
+        return
     read = table_reader(plain_name(source), columns, fields)
     if read is None:
         raise ConfigError(
@@ -60,10 +91,61 @@ def read_pairs(
             f"(.tsv and .jsonl also with {', '.join(COMPRESSIONS)}).",
             "Give the file of translations too, or one such file with both sides.",
         )
-    pairs = [Pair(*sides) for sides in read(source)]
-    if not pairs:
+    empty = True
+    for sides in read(source):
+        empty = False
+        yield Pair(*sides)
+    if empty:
         raise DataError(f"{source} is empty.", "Give a file with one pair a line.")
-    return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Training text that is read anew whenever it is gone through, and never held whole."""
+
+    sources: tuple[Path, ...]
+    targets: tuple[Path, ...]
+    """None for files that hold both sides."""
+    columns: tuple[int, int] = (0, 1)
+    fields: tuple[str, str] = ("source", "target")
+    reverse: bool = False
+    tag: str = ""
+    """A piece that stands before each source, such as <2ko>."""
+    weight: float = 1.0
+    without: frozenset[Pair] = frozenset()
+    """Pairs that are left out, because they are held out for validation."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Return all files, for their fingerprint."""
+        return self.sources + self.targets
+
+    def numbered(self) -> Iterator[tuple[int, Pair]]:
+        """Yield each pair with its line, counted from 1 over all files."""
+        for line, pair in enumerate(self._all(), start=1):
+            if pair not in self.without:
+                yield line, pair
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Yield each pair."""
+        return (pair for _, pair in self.numbered())
+
+    def _all(self) -> Iterator[Pair]:
+        for source, target in zip_longest(self.sources, self.targets):
+            for pair in iterate_pairs(source, target, self.columns, self.fields):
+                yield Pair(pair.target, pair.source) if self.reverse else pair
+
+
+def matching_files(folder: Path, name: str) -> tuple[Path, ...]:
+    """Return the file of this name, or, if there are * ? or [ in it, all that match, in order."""
+    path = folder / name
+    if path.exists() or not set("*?[") & set(name):
+        return (path,)
+    # A pattern may lead out of the folder, or be absolute.
+    found = tuple(sorted(map(Path, glob(str(path), recursive=True))))
+    if not found:
+        raise DataError(f"No file matches {path}.", "Check the pattern and the folder.")
+    return found
 
 
 def fingerprint(paths: Iterable[StrPath]) -> str:

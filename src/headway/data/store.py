@@ -153,20 +153,21 @@ class StoreWriter:
         if self._partial is not None:
             shutil.rmtree(self._partial, ignore_errors=True)
 
-    def add(
-        self, pairs: Iterable[EncodedPair], texts: Iterable[tuple[str, str]] | None = None
-    ) -> None:
-        """Add the pairs of one corpus, with their texts if the store keeps them."""
-        iterator, text_iterator = iter(pairs), iter(texts or ())
+    def add(self, pairs: Iterable[EncodedPair]) -> None:
+        """Add the pairs of one corpus."""
+        self.add_with_texts((("", ""), pair) for pair in pairs)
+
+    def add_with_texts(self, pairs: Iterable[tuple[tuple[str, str], EncodedPair]]) -> None:
+        """Add the pairs of one corpus, each with its text, which is kept if the store keeps it."""
+        iterator = iter(pairs)
         count = 0
         while chunk := list(islice(iterator, _CHUNK)):
-            self._extend("source", *_flat([pair.source_ids for pair in chunk]))
-            self._extend("target", *_flat([pair.target_ids for pair in chunk]))
-            self._lines.append(np.array([pair.line for pair in chunk], dtype=np.int64))
+            self._extend("source", *_flat([pair.source_ids for _, pair in chunk]))
+            self._extend("target", *_flat([pair.target_ids for _, pair in chunk]))
+            self._lines.append(np.array([pair.line for _, pair in chunk], dtype=np.int64))
             if "source_text" in self._values:
-                sources, targets = zip(*islice(text_iterator, len(chunk)), strict=True)
-                self._extend("source_text", *_flat_text(sources))
-                self._extend("target_text", *_flat_text(targets))
+                self._extend("source_text", *_flat_text(text[0] for text, _ in chunk))
+                self._extend("target_text", *_flat_text(text[1] for text, _ in chunk))
             count += len(chunk)
         self.sizes.append(count)
 

@@ -10,6 +10,7 @@ offers unigram, word and character pieces too.
 import io
 import os
 import re
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -115,7 +116,11 @@ class Tokenizer:
 
     def normalize(self, text: str) -> str:
         """Return the text as the pieces see it: what decoding its encoding gives back."""
-        return self._processor.normalize(_encodable(text)).replace(_SPACE, " ").removeprefix(" ")
+        return self.marked(text).replace(_SPACE, " ").removeprefix(" ")
+
+    def marked(self, text: str) -> str:
+        """Return the normalized text with `▁` for each space, as it is cut into pieces."""
+        return self._processor.normalize(_encodable(text))
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Return the pieces of some ids, for display; `▁` stands for a space."""
@@ -128,6 +133,18 @@ class Tokenizer:
     def id(self, piece: str) -> int:
         """Return the id of one piece, or the unknown id when there is no such piece."""
         return self._processor.piece_to_id(_encodable(piece))
+
+    def table(self) -> Iterator[tuple[str, float, int]]:
+        """Yield text, score and type of each piece, as the model file has them.
+
+        Types are SentencePiece's: 1 normal, 2 unknown, 3 control, 4 user-defined, 6 byte.
+        """
+        for number, piece in _fields(self._data):
+            if number == 1 and isinstance(piece, bytes):
+                fields = dict(_fields(piece))
+                text, score, kind = fields.get(1, b""), fields.get(2, bytes(4)), fields.get(3, 1)
+                assert isinstance(text, bytes) and isinstance(score, bytes)  # noqa: PT018
+                yield text.decode("utf-8"), struct.unpack("<f", score)[0], int(kind)
 
     def unknown_count(self, ids: Iterable[int]) -> int:
         """Return how many of these ids stand for text that the vocabulary lacks.

@@ -14,21 +14,19 @@ from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
 from headway.model.accounting import count_parameters
 from headway.training.distributed import World
+from headway.training.encode import build_stream, encode_texts, find_tokenizers
 from headway.training.precision import choose_precision
 from headway.training.prepare import (
     EncodedTexts,
     Texts,
     build_bundle,
-    build_tokenizers,
     check_metrics,
     check_positions,
-    encode_texts,
     read_texts,
 )
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.start_from import Start, open_start
-from headway.training.stream import BatchStream
 from headway.training.tensorboard import require_tensorboard
 from headway.training.text_statistics import frequency_loss, unknown_findings
 from headway.training.trainer import Trainer
@@ -94,8 +92,8 @@ def _lead(
     if resume:
         _check_same_text(folder, texts)
     kept = start.tokenizers if start else folder.read_tokenizers() if resume else None
-    tokenizers = kept or build_tokenizers(config.tokenizer, texts.train, config.training.seed)
-    encoded = encode_texts(texts, *tokenizers, config.data)
+    tokenizers = kept or find_tokenizers(config, texts)
+    encoded = _encode(config, texts, tokenizers)
     trainer = _build_trainer(config, place, texts, encoded, tokenizers)
     if start:
         trainer.start_with(start.tensors)
@@ -139,11 +137,18 @@ def _follow(config: RunConfig | None, place: Place) -> Ready:
             "Let --out name a folder that all machines share.",
         )
     texts = read_texts(config.data)
-    encoded = encode_texts(texts, *tokenizers, config.data)
+    encoded = _encode(config, texts, tokenizers)
     trainer = _build_trainer(config, place, texts, encoded, tokenizers)
     if folder.checkpoint.exists():
         trainer.resume()
     return Ready(config, trainer, texts)
+
+
+def _encode(
+    config: RunConfig, texts: Texts, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> EncodedTexts:
+    keep_texts = config.tokenizer.sampling is not None
+    return encode_texts(texts, *tokenizers, config.data, keep_texts=keep_texts)
 
 
 def _build_trainer(
@@ -154,12 +159,7 @@ def _build_trainer(
     tokenizers: tuple[Tokenizer, Tokenizer],
 ) -> Trainer:
     training = config.training
-    stream = BatchStream(
-        encoded.train,
-        max_tokens=training.batch_tokens,
-        accumulate=training.accumulate,
-        seed=training.seed,
-    )
+    stream = build_stream(config, texts, encoded, tokenizers)
     check_metrics(config)
     check_positions(config.model, encoded)
     if training.tensorboard:

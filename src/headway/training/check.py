@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -22,18 +23,17 @@ from headway.data.tokenizer import Tokenizer
 from headway.decoding.translator import resolve_device
 from headway.model.accounting import count_parameters
 from headway.training.ema import WeightAverage
+from headway.training.encode import build_stream, encode_texts, find_tokenizers
 from headway.training.estimate import peak_memory
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
 from headway.training.prepare import (
     Texts,
     build_bundle,
-    build_tokenizers,
     check_metrics,
     check_positions,
-    encode_texts,
-    read_split,
     read_texts,
+    training_corpora,
 )
 from headway.training.schedule import Schedule
 from headway.training.start_from import open_start
@@ -42,6 +42,7 @@ from headway.training.stream import BatchStream
 
 _SAMPLE = 12  # batches that are timed
 _CHUNK = 10_000  # lines encoded at once
+LOOKED_AT = 1_000_000  # pairs of each text that are looked at for what is suspicious
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,22 +113,15 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
     start = open_start(config)
     config = start.config if start else config
     texts = read_texts(config.data)
-    source, target = (
-        start.tokenizers
-        if start
-        else build_tokenizers(config.tokenizer, texts.train, config.training.seed)
-    )
-    encoded = encode_texts(texts, source, target, config.data)
+    source, target = start.tokenizers if start else find_tokenizers(config, texts)
+    keep_texts = config.tokenizer.sampling is not None
+    encoded = encode_texts(texts, source, target, config.data, keep_texts=keep_texts)
     check_positions(config.model, encoded)
     training = config.training
-    stream = BatchStream(
-        encoded.train,
-        max_tokens=training.batch_tokens,
-        accumulate=training.accumulate,
-        seed=training.seed,
-    )
+    stream = build_stream(config, texts, encoded, (source, target))
     bundle = build_bundle(config, source, target, place)
-    updates = math.ceil(len(stream.epoch(0)) / training.accumulate)
+    batches = len(stream.block(0, 0)) * stream.deck.num_blocks(0)
+    updates = math.ceil(batches / training.accumulate)
     steps = min(training.max_steps, (training.max_epochs or math.inf) * updates)
     precision = choose_precision(training.precision, place)
     return RunCheck(
@@ -135,8 +129,8 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
         cleaning=encoded.report,
         unknown={
             name: _unknown(pairs, source, target)
-            for name, pairs in (("training", texts.train), ("validation", texts.valid),
-                                ("test", texts.test))
+            for name, pairs in (("training", _first(chain.from_iterable(texts.corpora))),
+                                ("validation", texts.valid), ("test", texts.test))
             if pairs
         },
         parameters=count_parameters(bundle.model),
@@ -165,7 +159,7 @@ def estimate(
     )
     decay = training.ema_decay
     average = None if decay is None else WeightAverage(bundle.model, decay)
-    batches = stream.epoch(0)
+    batches = stream.block(0, 0)
     largest = max(range(len(batches)), key=lambda index: _area(stream, batches[index]))
     picked = np.linspace(0, len(batches) - 1, min(_SAMPLE, len(batches))).round().astype(int)
     seconds = []
@@ -188,16 +182,25 @@ def _area(stream: BatchStream, rows: list[int]) -> int:
 
 
 def _findings(data: DataConfig, texts: Texts) -> dict[str, list[Finding]]:
-    if texts.train_lines is not None:
-        # The file as it is, with what is held out of it, so that lines are those of the file.
-        found = {"training": survey(read_split(data, data.source, data.target))}
+    # With what is held out of it, so that lines are those of the file.
+    corpora = training_corpora(data)
+    names = (
+        ["training"]
+        if len(corpora) == 1
+        else [f"training, corpus {number}" for number in range(1, len(corpora) + 1)]
+    )
+    found = {name: survey(_first(corpus)) for name, corpus in zip(names, corpora, strict=True)}
+    if texts.valid_lines is not None:
         texts = dataclasses.replace(texts, valid=[])
-    else:
-        found = {"training": survey(texts.train)}
+    train = _first(chain.from_iterable(texts.corpora))
     for name, pairs in (("validation", texts.valid), ("test", texts.test)):
         if pairs:
-            found[name] = survey(pairs) + overlap(texts.train, pairs)
+            found[name] = survey(pairs) + overlap(train, pairs)
     return found
+
+
+def _first(pairs: Iterable[Pair]) -> list[Pair]:
+    return list(islice(pairs, LOOKED_AT))
 
 
 def _unknown(pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer) -> Unknown:

@@ -1,18 +1,22 @@
-"""From files and a configuration to what a trainer needs: text, tokenizers, batches, model."""
+"""From files and a configuration to what a trainer needs: text, tokenizers, model."""
 
-from collections.abc import Sequence
+import dataclasses
+import random
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from headway.bundle import Bundle
-from headway.config.data import DataConfig, TokenizerConfig
+from headway.config.data import CorpusConfig, DataConfig, TokenizerConfig
 from headway.config.model import Architecture
 from headway.config.run import RunConfig
-from headway.data.cleaning import CleaningReport, CleaningRules, EncodedPair, clean
-from headway.data.corpus import Pair, fingerprint, read_pairs
+from headway.data.cleaning import CleaningReport, EncodedPair
+from headway.data.corpus import Corpus, Pair, fingerprint, matching_files, read_pairs
+from headway.data.store import PairStore
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.data.vocabulary import add_pieces, check_pieces, check_room
 from headway.errors import ConfigError
@@ -23,36 +27,51 @@ from headway.training.step import seed_random
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The text of a run, as read."""
+    """The text of a run: validation and test text as read, training text to be read."""
 
-    train: list[Pair]
+    corpora: list[Corpus]
     valid: list[Pair]
     test: list[Pair]
     checksum: str
     """SHA-256 of the training and validation files."""
-    train_lines: Sequence[int] | None = None
-    """Where each training pair stands in its file, if some of them are held out."""
     valid_lines: Sequence[int] | None = None
     """Where each validation pair stands in the training file, if it is held out from there."""
+
+    @property
+    def train(self) -> list[Pair]:
+        """Return all training pairs, read at once."""
+        return list(chain.from_iterable(self.corpora))
+
+    @property
+    def train_lines(self) -> list[int] | None:
+        """Return where each training pair stands in its file, if some of them are held out."""
+        if self.valid_lines is None:
+            return None
+        return [line for corpus in self.corpora for line, _ in corpus.numbered()]
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedTexts:
     """Pairs as ids, with what cleaning did to the training text."""
 
-    train: list[EncodedPair]
+    train: PairStore
     valid: list[EncodedPair]
     report: CleaningReport
     valid_report: CleaningReport
 
 
 def read_texts(data: DataConfig) -> Texts:
-    """Read all files that the configuration names; training and validation text are required."""
-    if not data.source:
+    """Find all files that the configuration names; training and validation text are required."""
+    if not (data.source or data.corpora):
         raise ConfigError(
             "'data.source' is missing.",
             "Name the text files in [data], or with --source, --target, --valid-source and "
             "--valid-target.",
+        )
+    if data.source and data.corpora:
+        raise ConfigError(
+            "Both 'data.source' and 'data.corpora' name training text.",
+            "Make data.source one of the corpora, [[data.corpora]].",
         )
     if not (data.valid_source or data.hold_out):
         raise ConfigError(
@@ -61,23 +80,49 @@ def read_texts(data: DataConfig) -> Texts:
             "--set data.hold_out=500.",
         )
     folder = Path(data.directory)
-    files = [data.source, data.target, data.valid_source, data.valid_target]
-    train = read_split(data, data.source, data.target)
-    train_lines = valid_lines = None
+    corpora = training_corpora(data)
+    files = [file for corpus in corpora for file in corpus.files]
+    valid_lines = None
     if data.valid_source:
         valid = read_split(data, data.valid_source, data.valid_target)
+        files += [folder / name for name in (data.valid_source, data.valid_target) if name]
     else:
-        pairs = train
-        train_lines, valid_lines = _hold_out(pairs, data.hold_out)
-        train, valid = ([pairs[line - 1] for line in part] for part in (train_lines, valid_lines))
+        corpus, valid_lines, held_out = _hold_out(corpora, data.hold_out)
+        corpora = [corpus]
+        valid = [_tagged(data.tag, pair) for pair in held_out]
     return Texts(
-        train=train,
+        corpora=corpora,
         valid=valid,
-        train_lines=train_lines,
         valid_lines=valid_lines,
         test=read_split(data, data.test_source, data.test_target) if data.test_source else [],
-        checksum=fingerprint([folder / name for name in files if name]),
+        checksum=fingerprint(files),
     )
+
+
+def training_corpora(data: DataConfig) -> list[Corpus]:
+    """Return the training text as it is in its files, before anything is held out."""
+    folder = Path(data.directory)
+    corpora = []
+    for named in data.corpora or [data]:
+        sources = matching_files(folder, named.source)
+        targets = matching_files(folder, named.target) if named.target else ()
+        if targets and len(sources) != len(targets):
+            raise ConfigError(
+                f"{named.source} names {len(sources)} files and {named.target} {len(targets)}.",
+                "Let each file of the one have its translation in the other.",
+            )
+        corpora.append(
+            Corpus(
+                sources,
+                targets,
+                columns=(named.source_column - 1, named.target_column - 1),
+                fields=(named.source_field, named.target_field),
+                reverse=named.reverse != (data.reverse and named is not data),
+                tag=named.tag,
+                weight=named.weight if isinstance(named, CorpusConfig) else 1.0,
+            )
+        )
+    return corpora
 
 
 def read_split(data: DataConfig, source: str, target: str) -> list[Pair]:
@@ -91,30 +136,41 @@ def read_split(data: DataConfig, source: str, target: str) -> list[Pair]:
         source_field=data.source_field,
         target_field=data.target_field,
     )
-    return [Pair(pair.target, pair.source) for pair in pairs] if data.reverse else pairs
+    if data.reverse:
+        pairs = [Pair(pair.target, pair.source) for pair in pairs]
+    return [_tagged(data.tag, pair) for pair in pairs]
 
 
-def _hold_out(pairs: list[Pair], count: int) -> tuple[list[int], list[int]]:
-    """Choose `count` lines for validation; return those left for training, and the chosen.
+def _tagged(tag: str, pair: Pair) -> Pair:
+    return Pair(f"{tag} {pair.source}", pair.target) if tag else pair
 
-    Pairs equal to a chosen one are in neither.
 
-    Which ones depends on the number of pairs alone, so that runs with other seeds compare.
+def _hold_out(corpora: list[Corpus], count: int) -> tuple[Corpus, list[int], list[Pair]]:
+    """Choose `count` lines for validation; return what is left, the lines and their pairs.
+
+    Pairs equal to a chosen one are in neither. Which ones depends on the number of pairs alone, so
+    that runs with other seeds compare.
     """
-    chosen = np.random.default_rng(0).permutation(len(pairs))[:count]
-    valid = [int(index) + 1 for index in sorted(chosen)]
-    taken = {pairs[line - 1] for line in valid}
-    train = [line for line, pair in enumerate(pairs, start=1) if pair not in taken]
-    if not train:
+    if len(corpora) > 1:
         raise ConfigError(
-            f"data.hold_out is {count}, but there are {len(pairs)} training pairs.",
+            f"data.hold_out is {count}, but there are {len(corpora)} corpora.",
+            "Name validation text with data.valid_source and data.valid_target.",
+        )
+    whole = corpora[0]
+    total = sum(1 for _ in whole)
+    chosen = {int(index) + 1 for index in np.random.default_rng(0).permutation(total)[:count]}
+    held_out = {line: pair for line, pair in whole.numbered() if line in chosen}
+    rest = dataclasses.replace(whole, without=frozenset(held_out.values()))
+    if next(iter(rest), None) is None:
+        raise ConfigError(
+            f"data.hold_out is {count}, but there are {total} training pairs.",
             "Hold out fewer, so that some are left to train on.",
         )
-    return train, valid
+    return rest, list(held_out), list(held_out.values())
 
 
 def build_tokenizers(
-    config: TokenizerConfig, train: list[Pair], seed: int
+    config: TokenizerConfig, train: Iterable[Pair], seed: int, tags: Sequence[str] = ()
 ) -> tuple[Tokenizer, Tokenizer]:
     """Load the tokenizers that the configuration names, or train them on the training text."""
     if config.target_model and (config.joint or not config.source_model):
@@ -127,65 +183,56 @@ def build_tokenizers(
             "tokenizer.target_model is missing beside tokenizer.source_model.",
             "Give it, or set tokenizer.joint to true.",
         )
+    never_cut = list(dict.fromkeys([*config.new_pieces, *tags]))
     if config.source_model:
         source = Tokenizer.from_file(config.source_model)
         target = source if config.joint else Tokenizer.from_file(config.target_model)
-        source, target = (
-            add_pieces(side, config.new_pieces).tokenizer for side in (source, target)
-        )
+        source, target = (add_pieces(side, never_cut).tokenizer for side in (source, target))
         return source, target
-    sources = [pair.source for pair in train]
-    targets = [pair.target for pair in train]
+    pairs = evenly(train, config.sample_pairs, seed)
+    sources = [pair.source for pair in pairs]
+    targets = [pair.target for pair in pairs]
     if config.joint:
-        joint = _train(config, sources + targets, seed)
+        joint = _train(config, sources + targets, seed, never_cut)
         return joint, joint
-    return _train(config, sources, seed), _train(config, targets, seed)
+    return (
+        _train(config, sources, seed, never_cut),
+        _train(config, targets, seed, config.new_pieces),
+    )
 
 
-def _train(config: TokenizerConfig, texts: list[str], seed: int) -> Tokenizer:
-    check_pieces(config.new_pieces)
-    check_room(config.new_pieces, config.vocabulary_size)
+def evenly(pairs: Iterable[Pair], most: int, seed: int) -> list[Pair]:
+    """Return all pairs if they are no more than that, else so many, each with the same chance.
+
+    They are read once and stay in order (reservoir sampling).
+    """
+    rng = random.Random(seed)
+    kept: list[tuple[int, Pair]] = []
+    for number, pair in enumerate(pairs):
+        if number < most:
+            kept.append((number, pair))
+        elif (place := rng.randrange(number + 1)) < most:
+            kept[place] = (number, pair)
+    return [pair for _, pair in sorted(kept)]
+
+
+def _train(
+    config: TokenizerConfig, texts: list[str], seed: int, never_cut: Sequence[str]
+) -> Tokenizer:
+    check_pieces(never_cut)
+    check_room(never_cut, config.vocabulary_size)
     words = config.kind == "word"  # SentencePiece's symbols do not hold for them
     tokenizer = train_tokenizer(
         texts,
         kind=config.kind,
-        vocabulary_size=config.vocabulary_size - len(config.new_pieces) * words,
+        vocabulary_size=config.vocabulary_size - len(never_cut) * words,
         byte_fallback=config.byte_fallback,
         character_coverage=config.character_coverage,
         normalization=config.normalization,
         seed=seed,
-        symbols=() if words else config.new_pieces,
+        symbols=() if words else never_cut,
     )
-    return add_pieces(tokenizer, config.new_pieces).tokenizer
-
-
-def encode_texts(
-    texts: Texts, source: Tokenizer, target: Tokenizer, data: DataConfig
-) -> EncodedTexts:
-    """Clean and encode; validation pairs are dropped only where no loss could be computed."""
-    rules = CleaningRules(
-        max_pieces=data.max_pieces,
-        over_long=data.too_long,
-        max_ratio=data.max_ratio,
-        drop_duplicates=data.drop_duplicates,
-        drop_identical=data.drop_identical,
-    )
-    train, report = clean(
-        texts.train,
-        source.encode_batch,
-        target.encode_batch,
-        rules=rules,
-        normalize_target=target.normalize,
-        lines=texts.train_lines,
-    )
-    valid, valid_report = clean(
-        texts.valid,
-        source.encode_batch,
-        target.encode_batch,
-        rules=CleaningRules(max_pieces=data.max_pieces, over_long="cut"),
-        lines=texts.valid_lines,
-    )
-    return EncodedTexts(train, valid, report, valid_report)
+    return add_pieces(tokenizer, never_cut).tokenizer
 
 
 def build_bundle(
@@ -230,7 +277,8 @@ def check_positions(architecture: Architecture, encoded: EncodedTexts) -> None:
     if architecture.positions != "learned":
         return
     longest = 1 + max(
-        len(ids) for pair in (*encoded.train, *encoded.valid) for ids in pair[:2]
+        int(encoded.train.lengths().max()),
+        *(len(ids) for pair in encoded.valid for ids in pair[:2]),
     )  # the start or end symbol has a position too
     if longest > architecture.max_positions:
         raise ConfigError(

@@ -66,7 +66,7 @@ def open_start(config: RunConfig) -> Start | None:
     _check_vocabulary(bundle, origin["bundle"])
     resolved = _resolve(config, bundle, origin["bundle"])
     sides = [
-        add_pieces(tokenizer, config.tokenizer.new_pieces)
+        add_pieces(tokenizer, config.new_pieces)
         for tokenizer in (bundle.source_tokenizer, bundle.target_tokenizer)
     ]
     return Start(
@@ -162,7 +162,7 @@ def _messages(config: RunConfig, origin: dict[str, str], sides: Sequence[Enlarge
     joint = sides[0].tokenizer == sides[1].tokenizer
     names = ["the vocabulary"] if joint else ["the source vocabulary", "the target vocabulary"]
     for name, side in zip(names, sides, strict=False):
-        if given.new_pieces:
+        if config.new_pieces:
             known = f"; there already: {', '.join(side.known)}" if side.known else ""
             messages.append(f"New pieces of {name}: {len(side.cuts)}{known}.")
     return messages

@@ -62,11 +62,13 @@ class BatchStream:
 
     def epoch(self, number: int) -> list[list[int]]:
         """Return all batches of an epoch as rows of the store, as its pairs were cut first."""
-        whole = []
-        for block in range(self.deck.num_blocks(number)):
-            rows = self.deck.rows(number, block)
-            whole += [rows[batch].tolist() for batch in self._cut(self.pairs, rows, number, block)]
-        return whole
+        blocks = range(self.deck.num_blocks(number))
+        return [batch for block in blocks for batch in self.block(number, block)]
+
+    def block(self, epoch: int, number: int) -> list[list[int]]:
+        """Return the batches of one block of an epoch in the same way."""
+        rows = self.deck.rows(epoch, number)
+        return [rows[batch].tolist() for batch in self._cut(self.pairs, rows, epoch, number)]
 
     def groups(self, epoch: int = 0, block: int = 0, batch: int = 0) -> Iterator[BatchGroup]:
         """Yield groups from this position on, without end; a block's last one may be smaller."""

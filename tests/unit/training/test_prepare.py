@@ -12,12 +12,12 @@ from headway.config.run import RunConfig
 from headway.data.corpus import Pair
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, DataError
+from headway.training.encode import encode_texts
 from headway.training.prepare import (
     build_bundle,
     build_tokenizers,
     check_metrics,
     check_positions,
-    encode_texts,
     read_texts,
 )
 
@@ -151,10 +151,14 @@ def test_only_the_training_text_is_cleaned_by_the_rules(make_config: MakeConfig)
     assert max(len(pair.source_ids) for pair in encoded.valid) == 3  # cut, not dropped
 
 
-def test_what_the_tokenizer_makes_of_a_target_is_noted(make_config: MakeConfig) -> None:
+def test_what_the_tokenizer_makes_of_a_target_is_noted(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
     config = make_config()
+    lines = (data_folder / "train.target").read_text("utf-8").splitlines()
+    lines[4] = "eins … zwei"  # nmt_nfkc learns three dots
+    (data_folder / "train.target").write_text("\n".join([*lines, ""]), "utf-8")
     texts = read_texts(config.data)
-    texts.train[4] = Pair(texts.train[4].source, "eins … zwei")  # nmt_nfkc learns three dots
     tokenizers = build_tokenizers(config.tokenizer, texts.train, 1)
 
     encoded = encode_texts(texts, *tokenizers, config.data)

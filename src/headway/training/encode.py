@@ -1,0 +1,194 @@
+"""From text to pieces: cleaned, encoded, and kept where the next run finds them."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headway.config.data import DataConfig
+from headway.config.run import RunConfig
+from headway.data.cleaning import Cleaning, CleaningReport, CleaningRules, EncodedPair, clean
+from headway.data.corpus import Corpus, Pair
+from headway.data.deck import Deck, IntArray
+from headway.data.sampling import build_sampler
+from headway.data.store import PARTIAL, PairStore, StoreWriter, kept_store, open_store
+from headway.data.tokenizer import Tokenizer
+from headway.training.prepare import EncodedTexts, Texts, build_tokenizers
+from headway.training.stream import BatchStream, Resample
+
+_FORM = 1  # of what is kept; another number makes all of it anew
+_CHUNK = 10_000  # texts resampled at once
+
+
+def encode_texts(
+    texts: Texts,
+    source: Tokenizer,
+    target: Tokenizer,
+    data: DataConfig,
+    *,
+    keep_texts: bool = False,
+) -> EncodedTexts:
+    """Clean and encode; validation pairs are dropped only where no loss could be computed.
+
+    Training pairs are kept in the folder `data.shards`, if it is named, under a name made from
+    the content of the files and all that decides how they are encoded. keep_texts: for resampling.
+    """
+    rules = CleaningRules(
+        max_pieces=data.max_pieces,
+        over_long=data.too_long,
+        max_ratio=data.max_ratio,
+        drop_duplicates=data.drop_duplicates,
+        drop_identical=data.drop_identical,
+    )
+    folder = None
+    if data.shards:
+        key = _key(texts, source, target, rules, keep_texts)
+        folder = Path(data.directory) / data.shards / f"pairs-{key}"
+    if folder is not None and kept_store(folder):
+        train, record = open_store(folder)
+        report = CleaningReport(**record)
+    else:
+        train, report = _encode(texts.corpora, source, target, rules, keep_texts, folder)
+    valid, valid_report = clean(
+        texts.valid,
+        source.encode_batch,
+        target.encode_batch,
+        rules=CleaningRules(max_pieces=data.max_pieces, over_long="cut"),
+        lines=texts.valid_lines,
+    )
+    return EncodedTexts(train, valid, report, valid_report)
+
+
+def find_tokenizers(config: RunConfig, texts: Texts) -> tuple[Tokenizer, Tokenizer]:
+    """Return the tokenizers of a run; those trained on the same text before, if they are kept."""
+    data = config.data
+
+    def build() -> tuple[Tokenizer, Tokenizer]:
+        pairs = chain.from_iterable(texts.corpora)
+        return build_tokenizers(config.tokenizer, pairs, config.training.seed, data.tags)
+
+    if not data.shards or config.tokenizer.source_model:
+        return build()
+    settings = [config.tokenizer.model_dump(exclude={"sampling"}), config.training.seed, data.tags]
+    folder = Path(data.directory) / data.shards / f"pieces-{_hash([*_origin(texts), settings])}"
+    paths = [folder / "source.model", folder / "target.model"]
+    if not folder.exists():
+        partial = folder.with_name(f".{folder.name}.{os.getpid()}{PARTIAL}")
+        partial.mkdir(parents=True)
+        try:
+            for path, side in zip(paths, build(), strict=True):
+                (partial / path.name).write_bytes(side.to_bytes())
+            partial.rename(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return Tokenizer.from_file(paths[0]), Tokenizer.from_file(paths[1])
+
+
+def build_stream(
+    config: RunConfig, texts: Texts, encoded: EncodedTexts, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> BatchStream:
+    """Return the order of the training pairs: corpora by their weights, batches by length."""
+    training, alpha = config.training, config.tokenizer.sampling
+    weights = [corpus.weight for corpus in texts.corpora]
+    return BatchStream(
+        encoded.train,
+        max_tokens=training.batch_tokens,
+        accumulate=training.accumulate,
+        seed=training.seed,
+        deck=Deck(encoded.train.sizes, weights, training.seed),
+        resample=None
+        if alpha is None
+        else resampling(texts, *tokenizers, alpha, config.data.max_pieces),
+    )
+
+
+def resampling(
+    texts: Texts, source: Tokenizer, target: Tokenizer, alpha: float, max_pieces: int
+) -> Resample:
+    """Return what cuts the pairs of a block by chance, each time into other pieces.
+
+    A pair of which one side would become too long keeps the pieces that it has.
+    """
+    source_sampler, target_sampler = (build_sampler(side, alpha) for side in (source, target))
+    tags = [source.encode(corpus.tag) if corpus.tag else [] for corpus in texts.corpora]
+
+    def resample(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> PairStore:
+        ends = np.cumsum(store.sizes)
+        writer = StoreWriter(vocabulary=max(len(source), len(target)))
+        starts = range(0, len(rows), _CHUNK)
+        chunks = (cut(store, rows[i : i + _CHUNK], (*numbers, i), ends) for i in starts)
+        writer.add(chain.from_iterable(chunks))
+        return writer.finish()
+
+    def cut(
+        store: PairStore, rows: IntArray, numbers: tuple[int, ...], ends: IntArray
+    ) -> Iterator[EncodedPair]:
+        pairs = [store.text(int(row)) for row in rows]
+        seeds = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
+        sources = source_sampler.sample([pair[0] for pair in pairs], int(seeds[0]))
+        targets = target_sampler.sample([pair[1] for pair in pairs], int(seeds[1]))
+        corpora = np.searchsorted(ends, rows, side="right")
+        for row, corpus, source_ids, target_ids in zip(
+            rows.tolist(), corpora.tolist(), sources, targets, strict=True
+        ):
+            sampled = EncodedPair(tags[corpus] + source_ids, target_ids, row)
+            longest = max(len(sampled.source_ids), len(sampled.target_ids))
+            yield sampled if longest <= max_pieces else store[row]
+
+    return resample
+
+
+def _encode(
+    corpora: list[Corpus],
+    source: Tokenizer,
+    target: Tokenizer,
+    rules: CleaningRules,
+    keep_texts: bool,
+    folder: Path | None,
+) -> tuple[PairStore, CleaningReport]:
+    """Go through all training text once."""
+    whole = Cleaning(rules, source.encode_batch, target.encode_batch, target.normalize)
+    vocabulary = max(len(source), len(target))
+    with StoreWriter(folder, vocabulary=vocabulary, keep_texts=keep_texts) as writer:
+        for corpus in corpora:
+            tag = source.encode(corpus.tag) if corpus.tag else []
+            pairs = whole.cleaned(corpus.numbered())
+            writer.add_with_texts(_with_tag(pairs, tag))
+        whole.report.check()
+        return writer.finish(asdict(whole.report)), whole.report
+
+
+def _with_tag(
+    pairs: Iterator[tuple[Pair, EncodedPair]], tag: list[int]
+) -> Iterator[tuple[Pair, EncodedPair]]:
+    """Put the pieces of a tag before each source, beyond the longest length of the text itself."""
+    for pair, encoded in pairs:
+        yield pair, encoded._replace(source_ids=[*tag, *encoded.source_ids])
+
+
+def _key(
+    texts: Texts, source: Tokenizer, target: Tokenizer, rules: CleaningRules, keep_texts: bool
+) -> str:
+    """Return a name for the encoded text that changes with everything that it depends on."""
+    tokenizers = [hashlib.sha256(side.to_bytes()).hexdigest() for side in (source, target)]
+    return _hash([*_origin(texts), asdict(rules), tokenizers, keep_texts])
+
+
+def _origin(texts: Texts) -> list[Any]:
+    """Return the content of the training text and how it is read, as plain values."""
+    corpora = [
+        [len(c.sources), len(c.targets), c.columns, c.fields, c.reverse, c.tag]
+        for c in texts.corpora
+    ]
+    return [_FORM, texts.checksum, corpora, texts.valid_lines]
+
+
+def _hash(values: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:32]

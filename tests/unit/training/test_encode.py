@@ -1,0 +1,262 @@
+"""Training text is encoded once, kept under a name made of its content, and dealt by weight."""
+
+import gzip
+from collections import Counter
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.config.run import RunConfig
+from headway.data.cleaning import Cleaning
+from headway.data.deck import Deck
+from headway.data.tokenizer import Tokenizer
+from headway.errors import ConfigError, DataError
+from headway.training.encode import build_stream, encode_texts, find_tokenizers
+from headway.training.prepare import EncodedTexts, Texts, read_texts
+from headway.training.stream import BatchStream
+
+MakeConfig = Callable[..., RunConfig]
+Encoded = tuple[Texts, tuple[Tokenizer, Tokenizer], EncodedTexts]
+
+TWO = {
+    "source": "",
+    "target": "",
+    "corpora": [
+        {"source": "train.source", "target": "train.target", "tag": "<back>"},
+        {"source": "valid.source", "target": "valid.target", "tag": "<same>", "weight": 2.0,
+         "reverse": True},
+    ],
+}  # fmt: skip
+CHARACTERS = {"kind": "unigram", "vocabulary_size": 22, "sampling": 0.3}
+
+
+def encode(config: RunConfig) -> Encoded:
+    texts = read_texts(config.data)
+    tokenizers = find_tokenizers(config, texts)
+    keep_texts = config.tokenizer.sampling is not None
+    return texts, tokenizers, encode_texts(texts, *tokenizers, config.data, keep_texts=keep_texts)
+
+
+def forbid_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cleaned(*_: Any) -> None:
+        raise AssertionError("the text was encoded again")
+
+    monkeypatch.setattr(Cleaning, "cleaned", cleaned)
+    # Validation text is small and encoded each time.
+    monkeypatch.setattr("headway.training.encode.clean", lambda *_, **__: ([], None))
+    monkeypatch.setattr("headway.training.encode.build_tokenizers", cleaned)
+
+
+def test_kept_text_is_that_in_memory_and_is_not_made_again(
+    make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, tokenizers, expected = encode(make_config())
+    config = make_config(data={"shards": str(tmp_path / "kept")})
+
+    first = encode(config)[2]
+    forbid_encoding(monkeypatch)
+    _, same_tokenizers, again = encode(config)
+
+    assert list(first.train) == list(again.train) == list(expected.train)
+    assert same_tokenizers == tokenizers
+    assert again.report == first.report == expected.report
+    assert not list((tmp_path / "kept").glob(".*"))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data": {"max_pieces": 4}},
+        {"data": {"reverse": True}},
+        {"data": {"tag": "<2x>"}},
+        {"data": {"drop_duplicates": True}},
+        {"tokenizer": {"vocabulary_size": 8}},
+    ],
+    ids=str,
+)
+def test_other_settings_are_kept_elsewhere(
+    make_config: MakeConfig, tmp_path: Path, changes: dict[str, dict[str, Any]]
+) -> None:
+    kept = tmp_path / "kept"
+    encode(make_config(data={"shards": str(kept)}))
+    before = {path.name for path in kept.iterdir()}
+    changes["data"] = changes.get("data", {}) | {"shards": str(kept)}
+
+    encode(make_config(**changes))
+
+    new = {path.name for path in kept.iterdir()} - before
+    assert any(name.startswith("pairs-") for name in new)
+
+
+def test_changed_text_is_encoded_anew(
+    make_config: MakeConfig, data_folder: Path, tmp_path: Path
+) -> None:
+    config = make_config(data={"shards": str(tmp_path / "kept")})
+    before = encode(config)[2].train
+    for side in ("source", "target"):
+        with (data_folder / f"train.{side}").open("a") as file:
+            file.write("three\n")
+
+    after = encode(config)[2].train
+
+    assert len(after) == len(before) + 1
+
+
+def test_damaged_text_is_refused(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(data={"shards": str(tmp_path / "kept")})
+    encode(config)
+    (path,) = (tmp_path / "kept").glob("pairs-*/source.bin")
+    path.write_bytes(path.read_bytes()[:-2])
+
+    with pytest.raises(DataError, match=r"pairs-\w+ is damaged. Remove that folder"):
+        encode(config)
+
+
+def test_several_files_are_one_corpus_in_the_order_of_their_names(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    expected = encode(make_config())[2].train
+    for side in ("source", "target"):
+        lines = (data_folder / f"train.{side}").read_text().splitlines(keepends=True)
+        (data_folder / f"part-1.{side}").write_text("".join(lines[:10]))
+        with gzip.open(data_folder / f"part-2.{side}.gz", "wt") as file:
+            file.writelines(lines[10:])
+    names = {"source": "part-*.source*", "target": "part-*.target*"}
+
+    train = encode(make_config(data=names))[2].train
+
+    assert list(train) == list(expected)
+
+
+def test_corpora_come_with_their_tags_and_as_often_as_their_weights_say(
+    make_config: MakeConfig,
+) -> None:
+    config = make_config(data=TWO)
+    texts, (source, target), encoded = encode(config)
+    stream = build_stream(config, texts, encoded, (source, target))
+
+    counts: Counter[int] = Counter()
+    for batch in stream.epoch(0):
+        counts.update(batch)
+
+    assert [counts[row] for row in range(len(encoded.train))] == [1] * 32 + [2] * 7
+    first, last = encoded.train[0], encoded.train[-1]
+    assert source.pieces(first.source_ids)[:1] == ["▁<back>"]  # words; the others cut a space off
+    pairs = texts.train
+    assert source.decode(last.source_ids) == f"<same> {pairs[-1].source}"
+    assert target.decode(last.target_ids) == pairs[-1].target
+    assert pairs[-1].source == "".join(
+        Path(config.data.directory, "valid.target").read_text().splitlines()[-1]
+    )
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+def test_a_tagged_pair_is_cut_as_the_text_that_a_translator_gets(
+    make_config: MakeConfig, kind: str
+) -> None:
+    config = make_config(data={"tag": "<2ko>"}, tokenizer={"kind": kind, "vocabulary_size": 24})
+    texts, (source, _), encoded = encode(config)
+
+    for pair, kept in zip(texts.train, encoded.train, strict=True):
+        assert kept.source_ids == source.encode(f"<2ko> {pair.source}")
+    assert texts.valid[0].source.startswith("<2ko> ")
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (TWO | {"source": "train.source"}, "Both 'data.source' and 'data.corpora' name"),
+        (TWO | {"valid_source": "", "hold_out": 3}, "data.hold_out is 3, but there are 2 corpora"),
+        ({"source": "*.source", "target": "train.target"}, "names 2 files and train.target 1"),
+        ({"corpora": [{"source": "a", "weigth": 2.0}], "source": ""}, "no setting .*weigth"),
+        ({"corpora": [{"source": "a", "weight": 0.0}], "source": ""}, "weight' is 0.0"),
+    ],
+    ids=["both", "hold-out", "unequal", "misspelt", "no-weight"],
+)
+def test_what_does_not_fit_is_refused(
+    make_config: MakeConfig, names: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        read_texts(make_config(data=names).data)
+
+
+def test_a_pattern_that_nothing_matches_is_refused(make_config: MakeConfig) -> None:
+    with pytest.raises(DataError, match=r"No file matches .*nothing-\*\.gz"):
+        read_texts(make_config(data={"source": "nothing-*.gz"}).data)
+
+
+def test_sampling_cuts_the_same_text_in_other_ways_each_epoch(make_config: MakeConfig) -> None:
+    config = make_config(data=TWO, tokenizer=CHARACTERS)
+    texts, (source, target), encoded = encode(config)
+
+    def epoch(stream: BatchStream, number: int) -> dict[int, list[list[int]]]:
+        cut: dict[int, list[list[int]]] = {}
+        for group in stream.groups(number):
+            for batch in group.batches:
+                for row, ids in zip(batch.indices, batch.source_ids.tolist(), strict=True):
+                    cut.setdefault(row, []).append(ids)
+            if group.ends_epoch:
+                return cut
+        raise AssertionError
+
+    stream = build_stream(config, texts, encoded, (source, target))
+    first, second = epoch(stream, 0), epoch(stream, 1)
+
+    assert first == epoch(build_stream(config, texts, encoded, (source, target)), 0)
+    assert first != second
+    assert any(one != other for one, other in [cut for cut in first.values() if len(cut) == 2])
+    for row, pair in enumerate(texts.train):
+        tag = "<back>" if row < 32 else "<same>"
+        for ids in first[row] + second[row]:
+            assert source.decode([i for i in ids if i]) == f"{tag} {pair.source}"
+
+
+def test_a_pair_that_sampling_makes_too_long_keeps_its_pieces(make_config: MakeConfig) -> None:
+    config = make_config(tokenizer=CHARACTERS, data={"max_pieces": 12})
+    texts, tokenizers, encoded = encode(config)
+    stream = build_stream(config, texts, encoded, tokenizers)
+
+    widths = [
+        max(batch.source_ids.size(1), batch.target_ids.size(1))
+        for group in islice(stream.groups(), 60)
+        for batch in group.batches
+    ]
+
+    assert max(widths) <= 13
+
+
+def test_a_tokenizer_with_one_way_to_cut_cannot_sample(make_config: MakeConfig) -> None:
+    config = make_config(tokenizer={"sampling": 0.1})
+    with pytest.raises(ConfigError, match="A word tokenizer has one way only"):
+        build_stream(config, *_reordered(encode(config)))
+
+
+def _reordered(encoded: Encoded) -> tuple[Texts, EncodedTexts, tuple[Tokenizer, Tokenizer]]:
+    texts, tokenizers, stores = encoded
+    return texts, stores, tokenizers
+
+
+def test_any_position_continues_as_if_never_left_in_blocks_too(make_config: MakeConfig) -> None:
+    config = make_config(data=TWO, tokenizer=CHARACTERS)
+    texts, tokenizers, encoded = encode(config)
+
+    def make() -> BatchStream:
+        stream = build_stream(config, texts, encoded, tokenizers)
+        stream.deck = Deck(encoded.train.sizes, [1.0, 2.0], 1, block=9, stretch=3)
+        return stream
+
+    whole = list(islice(make().groups(), 40))
+    assert max(group.next_block for group in whole) >= 3
+    assert max(group.next_epoch for group in whole) >= 1
+
+    for index in range(0, 39, 5):
+        after = whole[index]
+        (group,) = islice(make().groups(after.next_epoch, after.next_block, after.next_batch), 1)
+        following = whole[index + 1]
+        assert [b.source_ids.tolist() for b in group.batches] == [
+            b.source_ids.tolist() for b in following.batches
+        ]
+        assert [b.indices for b in group.batches] == [b.indices for b in following.batches]
