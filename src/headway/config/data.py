@@ -82,6 +82,13 @@ class DataConfig(Section):
     """Keep only the first of equal training pairs."""
     drop_identical: bool = False
     """Drop pairs whose two sides are the same text."""
+    drop_copies: bool = False
+    """Drop pairs whose two sides are the same words, but for case, spaces and punctuation."""
+    source_script: str = ""
+    """Script of the source, such as `hangul` or `latin`; pairs in another are dropped. With
+    `reverse` the source is what is named target."""
+    target_script: str = ""
+    """Script of the target."""
 
     @property
     def tags(self) -> list[str]:

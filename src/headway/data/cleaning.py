@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from headway.data.corpus import Pair
+from headway.data.scripts import check_script, main_script
 from headway.errors import ConfigError, DataError
 
 Encoder = Callable[[list[str]], list[list[int]]]
@@ -37,6 +38,11 @@ class CleaningRules:
         max_ratio: Largest ratio of pieces between the longer and the shorter side; None for any.
         drop_duplicates: Keep only the first of several equal pairs.
         drop_identical: Drop a pair whose two sides are the same text.
+        drop_copies: Drop a pair whose two sides are the same but for case, spaces and punctuation;
+            one without any letter is kept.
+        source_script: Drop a pair whose source has letters, most of them of another script than
+            this, such as `hangul`; empty for any.
+        target_script: The same for the target.
     """
 
     drop_empty: bool = True
@@ -45,6 +51,9 @@ class CleaningRules:
     max_ratio: float | None = None
     drop_duplicates: bool = False
     drop_identical: bool = False
+    drop_copies: bool = False
+    source_script: str = ""
+    target_script: str = ""
 
     def __post_init__(self) -> None:
         """Refuse limits that would drop everything."""
@@ -61,6 +70,8 @@ class CleaningRules:
             )
         if self.over_long not in ("drop", "cut"):
             raise ConfigError(f"over_long is {self.over_long!r}.", "Choose 'drop' or 'cut'.")
+        for script in filter(None, (self.source_script, self.target_script)):
+            check_script(script)
 
 
 @dataclass(slots=True)
@@ -152,10 +163,10 @@ def clean(
 class Cleaning:
     """Encodes pairs as they come and leaves out those that break a rule, counting each by reason.
 
-    A pair is counted under the first rule that it breaks: empty, identical, over-long, ratio,
-    duplicate. Lengths and ratio are measured before anything is cut. With `normalize_target`, the
-    targets that it changes visibly (… to ..., ½ to 1/2) are noted: nobody will see them again
-    in a translation.
+    A pair is counted under the first rule that it breaks: empty, identical, copy, script,
+    over-long, ratio, duplicate. Lengths and ratio are measured before anything is cut. With
+    `normalize_target`, the targets that it changes visibly (… to ..., ½ to 1/2) are noted: nobody
+    will see them again in a translation.
     """
 
     def __init__(
@@ -205,6 +216,10 @@ class Cleaning:
             return _empty_reason(lengths)
         if rules.drop_identical and pair.source.strip() == pair.target.strip():
             return "source identical to target"
+        if rules.drop_copies and _is_copy(pair):
+            return "target copies source"
+        if reason := _foreign_script(pair, rules):
+            return reason
         limit = rules.max_pieces
         if rules.over_long == "drop" and limit is not None and max(lengths) > limit:
             return f"longer than {limit} pieces"
@@ -239,6 +254,24 @@ def _cut(encoded: EncodedPair, *, rules: CleaningRules, report: CleaningReport) 
         if len(ids) > limit:
             report._add(report.cut, f"{side} longer than {limit} pieces", encoded.line)
     return EncodedPair(encoded.source_ids[:limit], encoded.target_ids[:limit], encoded.line)
+
+
+def _is_copy(pair: Pair) -> bool:
+    source, target = map(_letters_and_digits, pair)
+    return source == target and any(map(str.isalpha, source))
+
+
+def _letters_and_digits(text: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _foreign_script(pair: Pair, rules: CleaningRules) -> str | None:
+    """Return which side is in another script than it should be, or None."""
+    sides = (("source", rules.source_script), ("target", rules.target_script))
+    for (side, wanted), text in zip(sides, pair, strict=True):
+        if wanted and (found := main_script(text)) and found != check_script(wanted):
+            return f"{side} not in {wanted.capitalize()} letters"
+    return None
 
 
 def _has_control_character(pair: Pair) -> bool:

@@ -25,6 +25,7 @@ PARTIAL = ".partial"  # ends the name of a folder that is being written
 _MANIFEST = "shards.json"
 _CHUNK = 10_000  # pairs turned into arrays at once
 _BLOCK = 1 << 24  # bytes hashed at once
+_MEASURED = 1 << 20  # pairs whose lengths are compared at once
 
 Rows = Sequence[int] | NDArray[np.int64]
 
@@ -45,9 +46,10 @@ class Ragged:
         return self.values[self.starts[index] : self.starts[index + 1]]
 
     def lengths(self, rows: Rows | slice) -> NDArray[np.int64]:
-        """Return the lengths of these rows."""
+        """Return the lengths of these rows, or of a stretch of them."""
         if isinstance(rows, slice):
-            return np.diff(self.starts)[rows]
+            start, stop, _ = rows.indices(len(self))
+            return np.diff(self.starts[start : stop + 1])
         rows = np.asarray(rows, dtype=np.int64)
         return self.starts[rows + 1] - self.starts[rows]
 
@@ -109,6 +111,16 @@ class PairStore(Sequence[EncodedPair]):
     def lengths(self, rows: Rows | slice = slice(None)) -> NDArray[np.int64]:
         """Return the pieces of both sides of these pairs.  # (N, 2)."""
         return np.stack([self.source.lengths(rows), self.target.lengths(rows)], axis=1)
+
+    def longest(self) -> tuple[int, int]:
+        """Return the row of the longest pair and the pieces of its longer side."""
+        found = (0, -1)
+        for start in range(0, len(self), _MEASURED):
+            lengths = self.lengths(slice(start, start + _MEASURED)).max(axis=1)
+            row = int(lengths.argmax())
+            if lengths[row] > found[1]:
+                found = (start + row, int(lengths[row]))
+        return found
 
     def text(self, row: int) -> tuple[str, str]:
         """Return both sides of a pair as text, if the store has kept it."""

@@ -4,19 +4,16 @@ What is found is a hint and changes nothing: whether such a pair is dropped is t
 `headway.data.cleaning`.
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from headway.data.corpus import Pair
+from headway.data.scripts import main_script
 
 _EXAMPLES = 5
-# Japanese mixes them in every sentence.
-_ONE_SCRIPT = {"IDEOGRAPHIC": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
 _OWN_SHARE = 0.1  # a script of so many of a side's lines belongs to it
 _WINDOW = 100  # pairs whose lengths are compared
 # With fewer than seven questions among a hundred lines, or lengths almost alike, chance decides.
@@ -156,25 +153,6 @@ def _foreign(side: str, texts: list[str]) -> Iterator[Finding]:
         name = script.capitalize()
         lines = (line for line, found in enumerate(scripts, start=1) if found == script)
         yield _finding(f"{side} in {name} letters", lines)
-
-
-def main_script(text: str) -> str:
-    """Return the script of most letters, such as `LATIN` or `HANGUL`, or nothing without any."""
-    counts: Counter[str] = Counter()
-    for character, count in Counter(text).items():
-        if script := _script(character):
-            counts[script] += count
-    return counts.most_common(1)[0][0] if counts else ""
-
-
-@cache
-def _script(character: str) -> str:
-    """Return the script of a letter: Unicode begins its name with it."""
-    if not character.isalpha():
-        return ""
-    plain = unicodedata.normalize("NFKC", character)[0]  # full-width A is A
-    script = unicodedata.name(plain, "").partition(" ")[0].partition("-")[0]
-    return _ONE_SCRIPT.get(script, script)
 
 
 def _stripped(pair: Pair) -> Pair:

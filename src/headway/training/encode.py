@@ -46,6 +46,9 @@ def encode_texts(
         max_ratio=data.max_ratio,
         drop_duplicates=data.drop_duplicates,
         drop_identical=data.drop_identical,
+        drop_copies=data.drop_copies,
+        source_script=data.source_script,
+        target_script=data.target_script,
     )
     folder = None
     if data.shards:
@@ -169,8 +172,11 @@ def _with_tag(
     pairs: Iterator[tuple[Pair, EncodedPair]], tag: list[int]
 ) -> Iterator[tuple[Pair, EncodedPair]]:
     """Put the pieces of a tag before each source, beyond the longest length of the text itself."""
-    for pair, encoded in pairs:
-        yield pair, encoded._replace(source_ids=[*tag, *encoded.source_ids])
+    if not tag:
+        return pairs
+    return (
+        (pair, encoded._replace(source_ids=[*tag, *encoded.source_ids])) for pair, encoded in pairs
+    )
 
 
 def _key(

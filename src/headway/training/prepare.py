@@ -277,7 +277,7 @@ def check_positions(architecture: Architecture, encoded: EncodedTexts) -> None:
     if architecture.positions != "learned":
         return
     longest = 1 + max(
-        int(encoded.train.lengths().max()),
+        encoded.train.longest()[1],
         *(len(ids) for pair in encoded.valid for ids in pair[:2]),
     )  # the start or end symbol has a position too
     if longest > architecture.max_positions:

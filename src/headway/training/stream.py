@@ -50,9 +50,8 @@ class BatchStream:
         self.accumulate = accumulate
         self.seed = seed
         self.resample = resample
-        longest = self.pairs.lengths().max(axis=1)
-        row = int(longest.argmax())
-        needed = int(longest[row]) + 1  # the start or end symbol
+        row, longest = self.pairs.longest()
+        needed = longest + 1  # the start or end symbol
         if needed > max_tokens:
             raise ConfigError(
                 f"training.batch_tokens is {max_tokens}, but the pair on line "

@@ -210,3 +210,53 @@ def test_nothing_left_is_an_error_that_says_why() -> None:
 def test_rules_that_cannot_work_are_refused(rules: dict[str, object], name: str) -> None:
     with pytest.raises(ConfigError, match=name):
         CleaningRules(**rules)  # type: ignore[arg-type]
+
+
+def characters(texts: list[str]) -> list[list[int]]:
+    return [[4 + ord(character) % 90 for character in text if character != " "] for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "kept"),
+    [
+        ("Hello, World!", "hello world", False),
+        ("ＡＢＣ 1", "abc1.", False),
+        ("2019 - 2020", "2019 – 2020", True),
+        ("Paris", "Paris.", False),
+        ("Paris", "In Paris", True),
+    ],
+)
+def test_copies_are_dropped_by_their_words(source: str, target: str, kept: bool) -> None:
+    pairs = [Pair("a word", "ein Wort"), Pair(source, target)]
+    rules = CleaningRules(drop_copies=True)
+
+    found, report = clean(pairs, characters, characters, rules=rules)
+
+    assert (len(found) == 2) == kept
+    assert report.dropped == ({} if kept else {"target copies source": 1})
+
+
+def test_a_side_in_another_script_is_dropped_and_one_without_letters_is_not() -> None:
+    pairs = [
+        Pair("나는 학생입니다.", "I am a student."),
+        Pair("I am a student.", "I am a student, too."),
+        Pair("그는 Python을 씁니다.", "그는 파이썬을 씁니다."),
+        Pair("1 + 1", "2"),
+        Pair("東京に行く", "I go to Tokyo."),
+    ]
+    rules = CleaningRules(source_script="Hangul", target_script="latin")
+
+    found, report = clean(pairs, characters, characters, rules=rules)
+
+    assert [pair.line for pair in found] == [1, 4]
+    assert report.dropped == {
+        "source not in Hangul letters": 2,
+        "target not in Latin letters": 1,
+    }
+    assert report.examples["target not in Latin letters"] == [3]
+
+
+def test_a_script_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"no script 'hangeul'.*hangul"):
+        CleaningRules(source_script="hangeul")
+    CleaningRules(source_script="hiragana", target_script="CJK")

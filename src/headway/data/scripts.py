@@ -1,0 +1,45 @@
+"""Tells in which script a text is written, by Unicode's names of its letters."""
+
+import sys
+import unicodedata
+from collections import Counter
+from functools import cache
+
+from headway.errors import ConfigError, suggest
+
+# Japanese mixes them in every sentence.
+_ONE_SCRIPT = {"IDEOGRAPHIC": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
+
+
+def main_script(text: str) -> str:
+    """Return the script of most letters, such as `LATIN` or `HANGUL`, or nothing without any."""
+    counts: Counter[str] = Counter()
+    for character, count in Counter(text).items():
+        if script := _script(character):
+            counts[script] += count
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+@cache
+def _script(character: str) -> str:
+    """Return the script of a letter: Unicode begins its name with it."""
+    if not character.isalpha():
+        return ""
+    plain = unicodedata.normalize("NFKC", character)[0]  # full-width A is A
+    script = unicodedata.name(plain, "").partition(" ")[0].partition("-")[0]
+    return _ONE_SCRIPT.get(script, script)
+
+
+def check_script(name: str) -> str:
+    """Return the name of a script as `main_script` gives it; ConfigError where there is none."""
+    wanted = name.upper()
+    wanted = _ONE_SCRIPT.get(wanted, wanted)
+    if wanted not in (known := _scripts()):
+        raise ConfigError(f"There is no script '{name}'.", suggest(wanted, known).lower())
+    return wanted
+
+
+@cache
+def _scripts() -> tuple[str, ...]:
+    letters = map(chr, range(sys.maxunicode + 1))
+    return tuple(sorted({_script.__wrapped__(letter) for letter in letters} - {""}))
