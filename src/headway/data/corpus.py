@@ -8,7 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from headway.data.compression import COMPRESSIONS, StrPath, plain_name, readable
+from headway.data.compression import COMPRESSIONS, StrPath, readable
+from headway.data.hub import dataset_digest, is_dataset
 from headway.data.lines import read_lines
 from headway.data.tables import table_reader
 from headway.errors import ConfigError, DataError
@@ -84,11 +85,11 @@ def iterate_pairs(
     if target is not None:
         yield from iterate_parallel(source, target)
         return
-    read = table_reader(plain_name(source), columns, fields)
+    read = table_reader(source, columns, fields)
     if read is None:
         raise ConfigError(
             f"{source} comes without a target file and is not a .tsv, .jsonl or .parquet file "
-            f"(.tsv and .jsonl also with {', '.join(COMPRESSIONS)}).",
+            f"(.tsv and .jsonl also with {', '.join(COMPRESSIONS)}) or a data set (hf://…).",
             "Give the file of translations too, or one such file with both sides.",
         )
     empty = True
@@ -103,8 +104,8 @@ def iterate_pairs(
 class Corpus:
     """Training text that is read anew whenever it is gone through, and never held whole."""
 
-    sources: tuple[Path, ...]
-    targets: tuple[Path, ...]
+    sources: tuple[StrPath, ...]
+    targets: tuple[StrPath, ...]
     """None for files that hold both sides."""
     columns: tuple[int, int] = (0, 1)
     fields: tuple[str, str] = ("source", "target")
@@ -116,7 +117,7 @@ class Corpus:
     """Pairs that are left out, because they are held out for validation."""
 
     @property
-    def files(self) -> tuple[Path, ...]:
+    def files(self) -> tuple[StrPath, ...]:
         """Return all files, for their fingerprint."""
         return self.sources + self.targets
 
@@ -136,8 +137,10 @@ class Corpus:
                 yield Pair(pair.target, pair.source) if self.reverse else pair
 
 
-def matching_files(folder: Path, name: str) -> tuple[Path, ...]:
+def matching_files(folder: Path, name: str) -> tuple[StrPath, ...]:
     """Return the file of this name, or, if there are * ? or [ in it, all that match, in order."""
+    if is_dataset(name):
+        return (name,)
     path = folder / name
     if path.exists() or not set("*?[") & set(name):
         return (path,)
@@ -156,6 +159,9 @@ def fingerprint(paths: Iterable[StrPath]) -> str:
     """
     total = hashlib.sha256()
     for path in paths:
+        if is_dataset(path):
+            total.update(dataset_digest(str(path)))
+            continue
         digest = hashlib.sha256()
         with readable(path, decompress=False) as file:
             while block := file.read(_READ_SIZE):

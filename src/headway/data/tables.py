@@ -5,7 +5,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from headway.data.compression import StrPath, compression, readable
+from headway.data.compression import StrPath, compression, plain_name, readable
+from headway.data.hub import is_dataset, rows_of
 from headway.data.lines import read_lines
 from headway.errors import ConfigError, DataError, MissingExtraError, suggest
 
@@ -83,15 +84,25 @@ def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterat
             ) from error
 
 
+def dataset_pairs(source: StrPath, source_field: str, target_field: str) -> Iterator[Sides]:
+    """Yield two fields of each row of a data set of Hugging Face; needs the extra `datasets`."""
+    for number, row in enumerate(rows_of(str(source)), start=1):
+        where = f"{source}, row {number},"
+        yield _field(row, source_field, where), _field(row, target_field, where)
+
+
 def table_reader(
-    plain_name: str, columns: tuple[int, int], fields: Sides
+    source: StrPath, columns: tuple[int, int], fields: Sides
 ) -> Callable[[StrPath], Iterator[Sides]] | None:
     """Return what reads a file of this name, or None if it is not a table."""
-    if plain_name.endswith(".tsv"):
+    if is_dataset(source):
+        return functools.partial(dataset_pairs, source_field=fields[0], target_field=fields[1])
+    name = plain_name(source)
+    if name.endswith(".tsv"):
         return functools.partial(tsv_pairs, source_column=columns[0], target_column=columns[1])
-    if plain_name.endswith((".jsonl", ".ndjson")):
+    if name.endswith((".jsonl", ".ndjson")):
         return functools.partial(jsonl_pairs, source_field=fields[0], target_field=fields[1])
-    if plain_name.endswith(".parquet"):
+    if name.endswith(".parquet"):
         return functools.partial(parquet_pairs, source_field=fields[0], target_field=fields[1])
     return None
 

@@ -16,6 +16,7 @@ from headway.config.model import Architecture
 from headway.config.run import RunConfig
 from headway.data.cleaning import CleaningReport, EncodedPair
 from headway.data.corpus import Corpus, Pair, fingerprint, matching_files, read_pairs
+from headway.data.hub import is_dataset
 from headway.data.store import PairStore
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.data.vocabulary import add_pieces, check_pieces, check_room
@@ -85,7 +86,8 @@ def read_texts(data: DataConfig) -> Texts:
     valid_lines = None
     if data.valid_source:
         valid = read_split(data, data.valid_source, data.valid_target)
-        files += [folder / name for name in (data.valid_source, data.valid_target) if name]
+        named = [name for name in (data.valid_source, data.valid_target) if name]
+        files += [name if is_dataset(name) else folder / name for name in named]
     else:
         corpus, valid_lines, held_out = _hold_out(corpora, data.hold_out)
         corpora = [corpus]
@@ -129,7 +131,7 @@ def read_split(data: DataConfig, source: str, target: str) -> list[Pair]:
     """Read the pairs of two files, or of one with both sides, in the direction of the run."""
     folder = Path(data.directory)
     pairs = read_pairs(
-        folder / source,
+        source if is_dataset(source) else folder / source,
         folder / target if target else None,
         source_column=data.source_column - 1,
         target_column=data.target_column - 1,

@@ -1,0 +1,80 @@
+"""Reads pairs from a data set of Hugging Face `datasets`: one in a folder, or one from the hub.
+
+hf://FOLDER                          saved with `save_to_disk`; with splits: ?split=train
+hf://OWNER/NAME?name=ko-en&split=train      from the hub, streamed; `name` is its configuration
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from headway.errors import ConfigError, DataError, MissingExtraError
+
+_SCHEME = "hf://"
+_OPTIONS = {"name", "split"}
+
+
+def is_dataset(source: object) -> bool:
+    """Tell whether a name of training text means a data set."""
+    return isinstance(source, str) and source.startswith(_SCHEME)
+
+
+def rows_of(source: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a data set, one after the other and never all at once."""
+    place, options = _parse(source)
+    datasets = _library(source)
+    split = options.get("split")
+    try:
+        if Path(place).is_dir():
+            rows = datasets.load_from_disk(place)
+        else:
+            rows = datasets.load_dataset(place, options.get("name"), streaming=True)
+    except Exception as error:  # the library raises a dozen kinds
+        raise DataError(
+            f"{source} cannot be opened: {error}",
+            "Name a folder written by save_to_disk, or a data set of the hub; "
+            "?name=… chooses its configuration.",
+        ) from error
+    if hasattr(rows, "keys"):  # several splits
+        if split not in rows:
+            raise ConfigError(
+                f"{source} has the splits {', '.join(rows)}"
+                + (f", not '{split}'." if split else "."),
+                f"Choose one, with {_SCHEME}{place}?split={next(iter(rows))}.",
+            )
+        rows = rows[split]
+    elif split:
+        raise ConfigError(f"{source} has no splits.", "Leave ?split= out.")
+    yield from rows
+
+
+def dataset_digest(source: str) -> bytes:
+    """Return the SHA-256 of the rows of a data set, whatever files it is in."""
+    digest = hashlib.sha256()
+    for row in rows_of(source):
+        digest.update(repr(sorted(row.items())).encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+def _parse(source: str) -> tuple[str, dict[str, str]]:
+    address = urlsplit(source)
+    options = {key: values[-1] for key, values in parse_qs(address.query).items()}
+    place = address.netloc + address.path
+    if unknown := sorted(set(options) - _OPTIONS):
+        raise ConfigError(f"{source} has the option '{unknown[0]}'.", "There are name and split.")
+    if not place:
+        raise ConfigError(f"{source} names no data set.", "Write hf://FOLDER or hf://OWNER/NAME.")
+    return place, options
+
+
+def _library(source: str) -> Any:
+    try:
+        import datasets
+    except ImportError as error:
+        raise MissingExtraError(
+            f"Reading {source} needs the library datasets, which is not installed.",
+            "Install it with: pip install 'headway[datasets]'.",
+        ) from error
+    return datasets
