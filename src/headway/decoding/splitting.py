@@ -27,6 +27,21 @@ def split_long(ids: Sequence[int], pieces: Sequence[str], max_pieces: int) -> li
     return parts
 
 
+def leading_tag(pieces: Sequence[str]) -> int:
+    """Return how many pieces the tags take that a sentence begins with, such as `<2ko>`.
+
+    A tag says something about all of a sentence, so each part of it needs the tag.
+    """
+    length = 0
+    for place, piece in enumerate(pieces):
+        text = piece.removeprefix("▁")
+        if text.startswith("<") and text.endswith(">") and len(text) > 2:
+            length = place + 1
+        elif text:
+            break
+    return length
+
+
 def _cut(pieces: Sequence[str], max_pieces: int) -> int:
     """Return how many pieces the next part takes; `pieces` shows one beyond the longest part."""
     half = max_pieces // 2

@@ -16,7 +16,7 @@ from headway.decoding.greedy import greedy_search
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.search import SearchOptions
-from headway.decoding.splitting import split_long
+from headway.decoding.splitting import leading_tag, split_long
 from headway.errors import ConfigError
 
 
@@ -118,7 +118,14 @@ class Translator:
     def _parts(self, sentence: str) -> list[list[int]]:
         ids = self.bundle.source_tokenizer.encode(sentence)
         longest = min(self.bundle.decoding.max_source_pieces, self._position_limit())
-        return split_long(ids, self.bundle.source_tokenizer.pieces(ids), longest)
+        if len(ids) <= longest:
+            return [ids] if ids else []
+        pieces = self.bundle.source_tokenizer.pieces(ids)
+        tag = leading_tag(pieces)
+        if 2 * tag > longest:
+            tag = 0  # whatever it is, it leaves no room
+        parts = split_long(ids[tag:], pieces[tag:], longest - tag)
+        return [ids[:tag] + part for part in parts]
 
     def _position_limit(self) -> int:
         """Return how many pieces fit beside the start or end symbol: a learned table has an end."""

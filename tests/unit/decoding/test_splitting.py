@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.decoding.splitting import split_long
+from headway.decoding.splitting import leading_tag, split_long
 from headway.errors import ConfigError
 
 
@@ -44,3 +44,19 @@ def test_nothing_gives_no_parts() -> None:
 def test_parts_of_no_pieces_are_refused() -> None:
     with pytest.raises(ConfigError, match="max_pieces is 0, but must be at least 1"):
         split_long([1], ["▁a"], 0)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "length"),
+    [
+        (["▁", "<2ko>", "▁a"], 2),
+        (["▁<2ko>", "▁a"], 1),
+        (["▁", "<2ko>", "▁", "<formal>", "▁a"], 4),
+        (["▁a", "▁", "<2ko>"], 0),
+        (["▁", "a"], 0),
+        (["<>", "▁a"], 0),
+        ([], 0),
+    ],
+)
+def test_a_tag_stands_first_and_in_angle_brackets(pieces: list[str], length: int) -> None:
+    assert leading_tag(pieces) == length

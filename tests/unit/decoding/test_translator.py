@@ -255,3 +255,18 @@ def test_a_device_that_is_not_there_is_refused() -> None:
 def test_a_bundle_that_is_not_there_is_refused() -> None:
     with pytest.raises(BundleError, match="There is no bundle"):
         load("no/such/folder", device="cpu")
+
+
+def test_each_part_of_a_long_sentence_keeps_its_tag() -> None:
+    tokenizer = train_tokenizer(TEXT, kind="bpe", vocabulary_size=70, symbols=["<2ko>", "home"])
+    translator = translator_of(tokenizer, max_source_pieces=9)
+    long = "I am a student. You go to school. I go home."
+    tag = tokenizer.encode("<2ko>")
+
+    parts = translator._parts(f"<2ko> {long}")
+
+    assert len(parts) > 1
+    assert all(part[: len(tag)] == tag and len(part) <= 9 for part in parts)
+    assert [i for part in parts for i in part[len(tag) :]] == tokenizer.encode(long)
+    assert all(tag[-1] not in part for part in translator._parts(long))
+    assert translator.translate(f"<2ko> {long}").num_parts == len(parts)
