@@ -33,7 +33,7 @@ def check(
     debug: Debug = False,
     device: Device = "auto",
 ) -> None:
-    """Look at the text of a run, and estimate its time and memory; writes nothing.
+    """Look at the text of a run, and estimate its time and memory.
 
     It takes what `headway train` takes.
     """
@@ -67,8 +67,7 @@ def report_lines(found: "RunCheck") -> list[str]:
         share = f"{count.unknown:,} of {count.pieces:,} pieces unknown"
         lines.append(f"{text.capitalize()} text: {share}")
         lines += [f"  {finding}" for finding in findings] or ["  nothing suspicious"]
-        if text == "training":
-            lines.append(f"  in training: {found.cleaning.summary()}")
+    lines.append(f"In training: {found.cleaning.summary()}")
     minutes, gigabytes = found.estimate.seconds / 60, found.estimate.memory / 1e9
     lines += [
         f"Model: {found.parameters:,} parameters, {found.vocabulary:,} pieces",

@@ -87,8 +87,9 @@ def train(
     if as_json:
         print_json(result.report)
     elif not quiet:
+        better = folder / "best" if result.report["best_is_better"] else folder
         print(f"Done in {result.seconds / 60:.1f} minutes: {folder / 'averaged'}")
-        print(f"Translate with: headway translate {folder} FILE")
+        print(f"Translate with: headway translate {better} FILE")
 
 
 def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_json: bool) -> None:

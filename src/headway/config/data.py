@@ -42,7 +42,8 @@ class DataConfig(Section):
     target: str = ""
     """Training text, target side; empty for a file that holds both."""
     tag: str = ""
-    """A piece that is put before each source, of validation and test text too."""
+    """A piece that is put before each source of training, validation and test text; corpora have
+    tags of their own."""
     corpora: list[CorpusConfig] = Field(default=[])
     """Several corpora instead of one, each with a weight and a tag."""
     shards: str = ""

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -73,6 +73,10 @@ class CleaningRules:
         for script in filter(None, (self.source_script, self.target_script)):
             check_script(script)
 
+    def reversed(self) -> "CleaningRules":
+        """Return the rules for text whose sides are exchanged."""
+        return replace(self, source_script=self.target_script, target_script=self.source_script)
+
 
 @dataclass(slots=True)
 class CleaningReport:
@@ -98,11 +102,23 @@ class CleaningReport:
             result.append(f"note: {self._listing(self.notes)}")
         return result
 
-    def check(self) -> None:
-        """Raise DataError if no pair is left."""
+    def include(self, other: "CleaningReport", name: str = "") -> None:
+        """Add what was done to another text, under its name."""
+        self.total += other.total
+        self.kept += other.kept
+        for own, more in (
+            (self.dropped, other.dropped),
+            (self.cut, other.cut),
+            (self.notes, other.notes),
+            (self.examples, other.examples),
+        ):
+            own |= {f"{name}{reason}": value for reason, value in more.items()}  # pyright: ignore
+
+    def check(self, name: str = "") -> None:
+        """Raise DataError if no pair of the text of this name is left."""
         if not self.kept:
             raise DataError(
-                f"No pair is left to use: {self.summary()}.",
+                f"{name}No pair is left to use: {self.summary()}.",
                 "Check the files and the cleaning rules.",
             )
 
@@ -175,14 +191,15 @@ class Cleaning:
         encode_source: Encoder,
         encode_target: Encoder,
         normalize_target: Callable[[str], str] | None = None,
+        seen: set[bytes] | None = None,
     ) -> None:
-        """Begin with an empty report."""
+        """Begin with an empty report; seen: what was kept of other corpora, to be shared."""
         self.rules = rules
         self.encode_source = encode_source
         self.encode_target = encode_target
         self.normalize_target = normalize_target
         self.report = CleaningReport()
-        self._seen: set[bytes] = set()
+        self._seen: set[bytes] = set() if seen is None else seen
 
     def cleaned(self, numbered: Iterable[tuple[int, Pair]]) -> Iterator[tuple[Pair, EncodedPair]]:
         """Yield the pairs that are kept, each beside its pieces; numbers are those of its lines."""

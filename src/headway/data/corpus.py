@@ -1,6 +1,7 @@
 """Reads sentence pairs from disk and changes nothing in them."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from glob import glob
@@ -114,7 +115,8 @@ class Corpus:
     """A piece that stands before each source, such as <2ko>."""
     weight: float = 1.0
     without: frozenset[Pair] = frozenset()
-    """Pairs that are left out, because they are held out for validation."""
+    """Pairs that are left out, because they are held out for validation; spaces around them do not
+    count."""
 
     @property
     def files(self) -> tuple[StrPath, ...]:
@@ -124,7 +126,7 @@ class Corpus:
     def numbered(self) -> Iterator[tuple[int, Pair]]:
         """Yield each pair with its line, counted from 1 over all files."""
         for line, pair in enumerate(self._all(), start=1):
-            if pair not in self.without:
+            if not self.without or _stripped(pair) not in self.without:
                 yield line, pair
 
     def __iter__(self) -> Iterator[Pair]:
@@ -135,6 +137,10 @@ class Corpus:
         for source, target in zip_longest(self.sources, self.targets):
             for pair in iterate_pairs(source, target, self.columns, self.fields):
                 yield Pair(pair.target, pair.source) if self.reverse else pair
+
+
+def _stripped(pair: Pair) -> Pair:
+    return Pair(pair.source.strip(), pair.target.strip())
 
 
 def matching_files(folder: Path, name: str) -> tuple[StrPath, ...]:
@@ -149,6 +155,45 @@ def matching_files(folder: Path, name: str) -> tuple[StrPath, ...]:
     if not found:
         raise DataError(f"No file matches {path}.", "Check the pattern and the folder.")
     return found
+
+
+def partners(
+    folder: Path, source: str, target: str
+) -> tuple[tuple[StrPath, ...], tuple[StrPath, ...]]:
+    """Return the files of two names, each with its translation at the same place.
+
+    Where both are patterns, files belong together for which * and ? stand for the same.
+    """
+    sources, targets = matching_files(folder, source), matching_files(folder, target)
+    if len(sources) == len(targets) == 1:
+        return sources, targets
+    by_wildcard = [
+        {_wildcards(path, folder / name): path for path in paths}
+        for name, paths in ((source, sources), (target, targets))
+    ]
+    alone = [
+        found[key]
+        for found, other in (by_wildcard, by_wildcard[::-1])
+        for key in found
+        if key not in other
+    ]
+    if alone:
+        raise ConfigError(
+            f"{alone[0]} has no partner: {source} names {len(sources)} files and {target} "
+            f"{len(targets)}.",
+            "Name files so that * and ? stand for the same on both sides.",
+        )
+    return tuple(by_wildcard[0].values()), tuple(by_wildcard[1][key] for key in by_wildcard[0])
+
+
+def _wildcards(path: StrPath, pattern: Path) -> tuple[str, ...]:
+    """Return what the wildcards of a pattern stand for in a path that matches it."""
+    parts = re.split(r"(\*+|\?|\[[^]]*\])", str(pattern))
+    expression = "".join(
+        "(.*?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)
+    )
+    match = re.fullmatch(expression, str(path), re.DOTALL)
+    return match.groups() if match else (str(path),)
 
 
 def fingerprint(paths: Iterable[StrPath]) -> str:

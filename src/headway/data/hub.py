@@ -47,7 +47,10 @@ def rows_of(source: str) -> Iterator[dict[str, Any]]:
         rows = rows[split]
     elif split:
         raise ConfigError(f"{source} has no splits.", "Leave ?split= out.")
-    yield from rows
+    try:
+        yield from rows
+    except Exception as error:
+        raise DataError(f"{source} cannot be read: {error}", "Try again, or copy it.") from error
 
 
 def dataset_digest(source: str) -> bytes:

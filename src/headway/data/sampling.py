@@ -22,6 +22,7 @@ _SPACE = "▁"
 _NORMAL, _USER_DEFINED, _BYTE = 1, 4, 6
 _UNKNOWN_PENALTY = 10.0  # SentencePiece's, below the lowest score of a piece
 _REMEMBERED = 1 << 17  # words
+_LONGEST_REMEMBERED = 20  # characters
 
 Cut = list[int]
 
@@ -100,7 +101,9 @@ class UnigramSampler(Sampler):
 
     def cut(self, word: str, rng: random.Random) -> Cut:
         """Walk back from the end of the word, one piece at a time."""
-        choices = self._choices(word)
+        # Where no spaces stand, whole sentences are words, and none comes twice.
+        prepare = self._choices if len(word) <= _LONGEST_REMEMBERED else self._prepare
+        choices = prepare(word)
         end, pieces = len(word), []
         while end > 0:
             starts, ids, weights = choices[end]

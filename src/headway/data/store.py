@@ -5,14 +5,16 @@ other in one array a side, with the places where each begins. Mapped from files,
 ask for is read, and several processes share it.
 """
 
+import fcntl
 import hashlib
 import json
-import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, overload
 
 import numpy as np
@@ -85,7 +87,7 @@ class PairStore(Sequence[EncodedPair]):
     @classmethod
     def of(cls, pairs: Iterable[EncodedPair]) -> "PairStore":
         """Return a store in memory of these pairs."""
-        writer = StoreWriter()
+        writer = StoreWriter(vocabulary=1 << 32)
         writer.add(pairs)
         return writer.finish()
 
@@ -144,8 +146,7 @@ class StoreWriter:
         self.sizes: list[int] = []
         self._partial: Path | None = None
         if folder is not None:
-            self._partial = folder.with_name(f".{folder.name}.{os.getpid()}{PARTIAL}")
-            self._partial.mkdir(parents=True)
+            self._partial = partial_folder(folder)
         kinds: dict[str, Any] = {"source": _id_type(vocabulary), "target": _id_type(vocabulary)}
         if keep_texts:
             kinds |= {"source_text": np.uint8, "target_text": np.uint8}
@@ -199,8 +200,7 @@ class StoreWriter:
         }
         text = json.dumps(manifest, indent=2, ensure_ascii=False)
         (self._partial / _MANIFEST).write_text(text, encoding="utf-8")
-        if not kept_store(self.folder):  # another process may have been faster with the same
-            self._partial.rename(self.folder)
+        self._partial.rename(self.folder)
         return open_store(self.folder)[0]
 
     def _column(self, name: str, dtype: Any) -> "_Column":
@@ -247,6 +247,26 @@ def kept_store(folder: Path) -> bool:
     return (folder / _MANIFEST).exists()
 
 
+@contextmanager
+def made_once(folder: Path) -> Iterator[None]:
+    """Let one process at a time make a folder, so that the others find it made.
+
+    What earlier ones left that were killed while they made it is removed.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f".{folder.name}.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for partial in folder.parent.glob(f".{folder.name}.*{PARTIAL}"):
+            shutil.rmtree(partial, ignore_errors=True)
+        yield
+
+
+def partial_folder(folder: Path) -> Path:
+    """Return a new folder that is to become this one when it is whole."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return Path(mkdtemp(prefix=f".{folder.name}.", suffix=PARTIAL, dir=folder.parent))
+
+
 class _Column:
     """One array that grows, in memory or in a file."""
 
@@ -258,6 +278,8 @@ class _Column:
         self._file = None if folder is None else (folder / f"{name}.bin").open("wb")
 
     def append(self, part: NDArray[Any]) -> None:
+        if len(part) and int(part.max()) > np.iinfo(self.dtype).max:
+            raise OverflowError(f"{part.max()} is beyond the numbers that '{self.name}' can hold")
         part = part.astype(self.dtype, copy=False)
         self.length += len(part)
         if self._file is None:

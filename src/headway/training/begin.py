@@ -137,6 +137,7 @@ def _follow(config: RunConfig | None, place: Place) -> Ready:
             "Let --out name a folder that all machines share.",
         )
     texts = read_texts(config.data)
+    _check_same_text(folder, texts)
     encoded = _encode(config, texts, tokenizers)
     trainer = _build_trainer(config, place, texts, encoded, tokenizers)
     if folder.checkpoint.exists():

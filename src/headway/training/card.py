@@ -16,7 +16,10 @@ def write_card(config: RunConfig, report: dict[str, Any]) -> str:
         "| | |",
         "|---|---|",
         f"| languages | {' → '.join(data.languages)} |",
-        f"| training text | {data.source} {data.target} |".replace("  ", " "),
+        *(
+            f"| training text | {' '.join(filter(None, (c.source, c.target, c.tag)))} |"
+            for c in data.corpora or [data]
+        ),
         *_origin(report),
         f"| origin of the text | {recipe.data_source or 'not stated'} |",
         f"| licence of the text | {recipe.licence or 'not stated'} |",

@@ -17,7 +17,7 @@ from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
-from headway.data.corpus import Pair
+from headway.data.corpus import Corpus, Pair
 from headway.data.survey import Finding, overlap, survey
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.translator import resolve_device
@@ -105,8 +105,9 @@ class RunCheck:
 def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
     """Read the text as training would, look at it, and try the model on a few batches.
 
-    Nothing is written. Raises what training would raise about text and configuration. Training may
-    end earlier than estimated, if patience ends it.
+    Nothing is written, but for the encoded text where `data.shards` keeps it. Raises what training
+    would raise about text and configuration. Training may end earlier than estimated, if patience
+    ends it.
     """
     place = torch.device(resolve_device(device))
     check_metrics(config)
@@ -129,8 +130,11 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
         cleaning=encoded.report,
         unknown={
             name: _unknown(pairs, source, target)
-            for name, pairs in (("training", _first(chain.from_iterable(texts.corpora))),
-                                ("validation", texts.valid), ("test", texts.test))
+            for name, pairs in (
+                *((name, _first(corpus)) for name, corpus in _named(texts.corpora)),
+                ("validation", texts.valid),
+                ("test", texts.test),
+            )
             if pairs
         },
         parameters=count_parameters(bundle.model),
@@ -183,13 +187,7 @@ def _area(stream: BatchStream, rows: list[int]) -> int:
 
 def _findings(data: DataConfig, texts: Texts) -> dict[str, list[Finding]]:
     # With what is held out of it, so that lines are those of the file.
-    corpora = training_corpora(data)
-    names = (
-        ["training"]
-        if len(corpora) == 1
-        else [f"training, corpus {number}" for number in range(1, len(corpora) + 1)]
-    )
-    found = {name: survey(_first(corpus)) for name, corpus in zip(names, corpora, strict=True)}
+    found = {name: survey(_first(corpus)) for name, corpus in _named(training_corpora(data))}
     if texts.valid_lines is not None:
         texts = dataclasses.replace(texts, valid=[])
     train = _first(chain.from_iterable(texts.corpora))
@@ -197,6 +195,13 @@ def _findings(data: DataConfig, texts: Texts) -> dict[str, list[Finding]]:
         if pairs:
             found[name] = survey(pairs) + overlap(train, pairs)
     return found
+
+
+def _named(corpora: list[Corpus]) -> list[tuple[str, Corpus]]:
+    """Return each corpus with what its text is called."""
+    if len(corpora) == 1:
+        return [("training", corpora[0])]
+    return [(f"training, corpus {number}", c) for number, c in enumerate(corpora, start=1)]
 
 
 def _first(pairs: Iterable[Pair]) -> list[Pair]:

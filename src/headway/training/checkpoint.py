@@ -91,6 +91,12 @@ def load_checkpoint(
     tensors, values = read_tensors(path)
     if "progress" not in values:
         raise RunError(f"{path} is not a checkpoint.", "Restore last.safetensors from a copy.")
+    if "block" not in values["progress"]:
+        raise RunError(
+            f"The checkpoint {path} is of an earlier version, which ordered the text and drew its "
+            "random numbers otherwise.",
+            "Continue it with that version, or begin another run with training.start_from.",
+        )
     try:
         set_model_tensors(model, _below(_MODEL, tensors))
         if average is not None:
@@ -102,8 +108,7 @@ def load_checkpoint(
         ) from None
     _set_optimizer(optimizer, _below(_OPTIMIZER, tensors))
     progress = Progress(**values["progress"])
-    # A checkpoint of an earlier version has none.
-    progress.observed = Observed(**values["progress"].get("observed", {}))
+    progress.observed = Observed(**values["progress"]["observed"])
     return progress
 
 

@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -18,7 +17,14 @@ from headway.data.cleaning import Cleaning, CleaningReport, CleaningRules, Encod
 from headway.data.corpus import Corpus, Pair
 from headway.data.deck import Deck, IntArray
 from headway.data.sampling import build_sampler
-from headway.data.store import PARTIAL, PairStore, StoreWriter, kept_store, open_store
+from headway.data.store import (
+    PairStore,
+    StoreWriter,
+    kept_store,
+    made_once,
+    open_store,
+    partial_folder,
+)
 from headway.data.tokenizer import Tokenizer
 from headway.training.prepare import EncodedTexts, Texts, build_tokenizers
 from headway.training.stream import BatchStream, Resample
@@ -54,11 +60,12 @@ def encode_texts(
     if data.shards:
         key = _key(texts, source, target, rules, keep_texts)
         folder = Path(data.directory) / data.shards / f"pairs-{key}"
-    if folder is not None and kept_store(folder):
-        train, record = open_store(folder)
-        report = CleaningReport(**record)
-    else:
-        train, report = _encode(texts.corpora, source, target, rules, keep_texts, folder)
+    with made_once(folder) if folder else nullcontext():
+        if folder is not None and kept_store(folder):
+            train, record = open_store(folder)
+            report = CleaningReport(**record)
+        else:
+            train, report = _encode(texts.corpora, source, target, rules, keep_texts, folder)
     valid, valid_report = clean(
         texts.valid,
         source.encode_batch,
@@ -82,15 +89,12 @@ def find_tokenizers(config: RunConfig, texts: Texts) -> tuple[Tokenizer, Tokeniz
     settings = [config.tokenizer.model_dump(exclude={"sampling"}), config.training.seed, data.tags]
     folder = Path(data.directory) / data.shards / f"pieces-{_hash([*_origin(texts), settings])}"
     paths = [folder / "source.model", folder / "target.model"]
-    if not folder.exists():
-        partial = folder.with_name(f".{folder.name}.{os.getpid()}{PARTIAL}")
-        partial.mkdir(parents=True)
-        try:
+    with made_once(folder):
+        if not folder.exists():
+            partial = partial_folder(folder)
             for path, side in zip(paths, build(), strict=True):
                 (partial / path.name).write_bytes(side.to_bytes())
             partial.rename(folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
     return Tokenizer.from_file(paths[0]), Tokenizer.from_file(paths[1])
 
 
@@ -108,8 +112,19 @@ def build_stream(
         deck=Deck(encoded.train.sizes, weights, training.seed),
         resample=None
         if alpha is None
-        else resampling(texts, *tokenizers, alpha, config.data.max_pieces),
+        else resampling(texts, *tokenizers, alpha, _longest_draw(config)),
     )
+
+
+def _longest_draw(config: RunConfig) -> int:
+    """Return how many pieces a side may have after it is cut by chance.
+
+    What was checked before the first step are the pieces as they were cut first.
+    """
+    longest = min(config.data.max_pieces, config.training.batch_tokens - 1)
+    if config.model.positions == "learned":
+        longest = min(longest, config.model.max_positions - 1)
+    return longest
 
 
 def resampling(
@@ -119,7 +134,8 @@ def resampling(
 
     A pair of which one side would become too long keeps the pieces that it has.
     """
-    source_sampler, target_sampler = (build_sampler(side, alpha) for side in (source, target))
+    source_sampler = build_sampler(source, alpha)
+    target_sampler = source_sampler if source == target else build_sampler(target, alpha)
     tags = [source.encode(corpus.tag) if corpus.tag else [] for corpus in texts.corpora]
 
     def resample(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> PairStore:
@@ -157,15 +173,23 @@ def _encode(
     folder: Path | None,
 ) -> tuple[PairStore, CleaningReport]:
     """Go through all training text once."""
-    whole = Cleaning(rules, source.encode_batch, target.encode_batch, target.normalize)
     vocabulary = max(len(source), len(target))
+    whole, seen = CleaningReport(), set[bytes]()
     with StoreWriter(folder, vocabulary=vocabulary, keep_texts=keep_texts) as writer:
-        for corpus in corpora:
+        for number, corpus in enumerate(corpora, start=1):
+            cleaning = Cleaning(
+                rules.reversed() if corpus.reverse else rules,
+                source.encode_batch,
+                target.encode_batch,
+                target.normalize,
+                seen,
+            )
             tag = source.encode(corpus.tag) if corpus.tag else []
-            pairs = whole.cleaned(corpus.numbered())
-            writer.add_with_texts(_with_tag(pairs, tag))
-        whole.report.check()
-        return writer.finish(asdict(whole.report)), whole.report
+            writer.add_with_texts(_with_tag(cleaning.cleaned(corpus.numbered()), tag))
+            name = f"corpus {number}: " if len(corpora) > 1 else ""
+            cleaning.report.check(name)
+            whole.include(cleaning.report, name)
+        return writer.finish(asdict(whole)), whole
 
 
 def _with_tag(
@@ -193,7 +217,7 @@ def _origin(texts: Texts) -> list[Any]:
         [len(c.sources), len(c.targets), c.columns, c.fields, c.reverse, c.tag]
         for c in texts.corpora
     ]
-    return [_FORM, texts.checksum, corpora, texts.valid_lines]
+    return [_FORM, texts.training_checksum, corpora, texts.valid_lines]
 
 
 def _hash(values: list[Any]) -> str:

@@ -15,7 +15,8 @@ from headway.config.data import CorpusConfig, DataConfig, TokenizerConfig
 from headway.config.model import Architecture
 from headway.config.run import RunConfig
 from headway.data.cleaning import CleaningReport, EncodedPair
-from headway.data.corpus import Corpus, Pair, fingerprint, matching_files, read_pairs
+from headway.data.compression import StrPath
+from headway.data.corpus import Corpus, Pair, fingerprint, matching_files, partners, read_pairs
 from headway.data.hub import is_dataset
 from headway.data.store import PairStore
 from headway.data.tokenizer import Tokenizer, train_tokenizer
@@ -35,6 +36,8 @@ class Texts:
     test: list[Pair]
     checksum: str
     """SHA-256 of the training and validation files."""
+    training_checksum: str
+    """SHA-256 of the training files."""
     valid_lines: Sequence[int] | None = None
     """Where each validation pair stands in the training file, if it is held out from there."""
 
@@ -80,14 +83,16 @@ def read_texts(data: DataConfig) -> Texts:
             "Name validation text, or hold some of the training text out with "
             "--set data.hold_out=500.",
         )
+    _check_tags(data)
     folder = Path(data.directory)
     corpora = training_corpora(data)
     files = [file for corpus in corpora for file in corpus.files]
+    valid_files: list[StrPath] = []
     valid_lines = None
     if data.valid_source:
         valid = read_split(data, data.valid_source, data.valid_target)
         named = [name for name in (data.valid_source, data.valid_target) if name]
-        files += [name if is_dataset(name) else folder / name for name in named]
+        valid_files = [name if is_dataset(name) else folder / name for name in named]
     else:
         corpus, valid_lines, held_out = _hold_out(corpora, data.hold_out)
         corpora = [corpus]
@@ -97,8 +102,26 @@ def read_texts(data: DataConfig) -> Texts:
         valid=valid,
         valid_lines=valid_lines,
         test=read_split(data, data.test_source, data.test_target) if data.test_source else [],
-        checksum=fingerprint(files),
+        checksum=fingerprint([*files, *valid_files]),
+        training_checksum=fingerprint(files),
     )
+
+
+def _check_tags(data: DataConfig) -> None:
+    """Refuse tags that are no pieces, and validation text with a tag that is trained nowhere."""
+    for tag in data.tags:
+        if any(map(str.isspace, tag)):
+            raise ConfigError(
+                f"The tag of a corpus is {tag!r}, which holds a space.",
+                "A tag is one piece, such as <2ko>.",
+            )
+    trained = [corpus.tag for corpus in data.corpora]
+    if trained and data.tag not in trained:
+        raise ConfigError(
+            f"data.tag is {data.tag!r}, but the tags of the corpora are "
+            f"{', '.join(map(repr, dict.fromkeys(trained)))}.",
+            "Give validation and test text the tag of one of them.",
+        )
 
 
 def training_corpora(data: DataConfig) -> list[Corpus]:
@@ -106,13 +129,10 @@ def training_corpora(data: DataConfig) -> list[Corpus]:
     folder = Path(data.directory)
     corpora = []
     for named in data.corpora or [data]:
-        sources = matching_files(folder, named.source)
-        targets = matching_files(folder, named.target) if named.target else ()
-        if targets and len(sources) != len(targets):
-            raise ConfigError(
-                f"{named.source} names {len(sources)} files and {named.target} {len(targets)}.",
-                "Let each file of the one have its translation in the other.",
-            )
+        if named.target:
+            sources, targets = partners(folder, named.source, named.target)
+        else:
+            sources, targets = matching_files(folder, named.source), ()
         corpora.append(
             Corpus(
                 sources,
@@ -162,7 +182,9 @@ def _hold_out(corpora: list[Corpus], count: int) -> tuple[Corpus, list[int], lis
     total = sum(1 for _ in whole)
     chosen = {int(index) + 1 for index in np.random.default_rng(0).permutation(total)[:count]}
     held_out = {line: pair for line, pair in whole.numbered() if line in chosen}
-    rest = dataclasses.replace(whole, without=frozenset(held_out.values()))
+    rest = dataclasses.replace(
+        whole, without=frozenset(Pair(*map(str.strip, pair)) for pair in held_out.values())
+    )
     if next(iter(rest), None) is None:
         raise ConfigError(
             f"data.hold_out is {count}, but there are {total} training pairs.",

@@ -18,6 +18,7 @@ from headway.training.start_from import inherit
 # what happens where the run would have ended.
 CHANGEABLE = {
     ("data", "directory"),
+    ("data", "shards"),
     ("training", "max_steps"),
     ("training", "max_epochs"),
     ("training", "patience"),

@@ -149,3 +149,19 @@ def test_a_moving_average_is_part_of_every_step_that_is_tried(
 
     assert len(updated) > 4
     assert updated == ["step", "average"] * (len(updated) // 2)
+
+
+def test_each_of_several_corpora_is_looked_at(make_config: MakeConfig) -> None:
+    from headway.cli.check import report_lines
+
+    corpora = [
+        {"source": "train.source", "target": "train.target"},
+        {"source": "valid.source", "target": "valid.target", "weight": 2.0},
+    ]
+    found = check_run(make_config(data={"source": "", "target": "", "corpora": corpora}), "cpu")
+
+    assert set(found.findings) == {"training, corpus 1", "training, corpus 2", "validation"}
+    assert set(found.unknown) == set(found.findings)
+    lines = report_lines(found)
+    assert any(line.startswith("Training, corpus 2 text: 0 of") for line in lines)
+    assert any(line.startswith("In training: 39 pairs read") for line in lines)

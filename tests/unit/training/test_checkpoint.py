@@ -16,6 +16,7 @@ from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoi
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
 from headway.training.step import TrainingStep
+from headway.training.tensor_file import read_tensors, write_tensors
 
 PROGRESS = Progress(7, 2, 3, 411, 1.25, -0.1, 4, 1, [4, 6], "bfloat16")
 
@@ -130,3 +131,15 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path, trained: Train
 
     with pytest.raises(RunError, match=r"of another model.*weights lack"):
         load_checkpoint(tmp_path / "x", other, build_optimizer(other))
+
+
+def test_a_checkpoint_of_the_order_without_blocks_is_refused(
+    tmp_path: Path, trained: TrainingStep
+) -> None:
+    save_checkpoint(tmp_path / "x", trained.model, trained.optimizer, PROGRESS)
+    tensors, values = read_tensors(tmp_path / "x")
+    del values["progress"]["block"]
+    write_tensors(tmp_path / "x", tensors, values)
+
+    with pytest.raises(RunError, match="of an earlier version"):
+        load_checkpoint(tmp_path / "x", trained.model, trained.optimizer)

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from headway.config.run import RunConfig
-from headway.data.cleaning import Cleaning
+from headway.data.cleaning import Cleaning, EncodedPair
 from headway.data.deck import Deck
+from headway.data.store import PairStore, StoreWriter
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, DataError
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
@@ -24,6 +25,7 @@ Encoded = tuple[Texts, tuple[Tokenizer, Tokenizer], EncodedTexts]
 TWO = {
     "source": "",
     "target": "",
+    "tag": "<back>",
     "corpora": [
         {"source": "train.source", "target": "train.target", "tag": "<back>"},
         {"source": "valid.source", "target": "valid.target", "tag": "<same>", "weight": 2.0,
@@ -63,7 +65,7 @@ def test_kept_text_is_that_in_memory_and_is_not_made_again(
     assert list(first.train) == list(again.train) == list(expected.train)
     assert same_tokenizers == tokenizers
     assert again.report == first.report == expected.report
-    assert not list((tmp_path / "kept").glob(".*"))
+    assert not list((tmp_path / "kept").glob("*.partial"))
 
 
 @pytest.mark.parametrize(
@@ -171,10 +173,12 @@ def test_a_tagged_pair_is_cut_as_the_text_that_a_translator_gets(
         (TWO | {"source": "train.source"}, "Both 'data.source' and 'data.corpora' name"),
         (TWO | {"valid_source": "", "hold_out": 3}, "data.hold_out is 3, but there are 2 corpora"),
         ({"source": "*.source", "target": "train.target"}, "names 2 files and train.target 1"),
+        (TWO | {"tag": "<bakc>"}, "data.tag is '<bakc>', but the tags of the corpora are '<back>'"),
+        ({"tag": "<2 ko>"}, "which holds a space"),
         ({"corpora": [{"source": "a", "weigth": 2.0}], "source": ""}, "no setting .*weigth"),
         ({"corpora": [{"source": "a", "weight": 0.0}], "source": ""}, "weight' is 0.0"),
     ],
-    ids=["both", "hold-out", "unequal", "misspelt", "no-weight"],
+    ids=["both", "hold-out", "unequal", "foreign-tag", "spaced-tag", "misspelt", "no-weight"],
 )
 def test_what_does_not_fit_is_refused(
     make_config: MakeConfig, names: dict[str, Any], problem: str
@@ -260,3 +264,89 @@ def test_any_position_continues_as_if_never_left_in_blocks_too(make_config: Make
             b.source_ids.tolist() for b in following.batches
         ]
         assert [b.indices for b in group.batches] == [b.indices for b in following.batches]
+
+
+def test_files_of_two_patterns_belong_together_by_what_the_patterns_stand_for(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    for number in (1, 2, 10):
+        (data_folder / f"part-{number}.ko").write_text(f"{number}\n")
+        (data_folder / f"part-{number}_en.txt").write_text(f"number {number}\n")
+    names = {"source": "part-*.ko", "target": "part-*_en.txt"}
+
+    pairs = read_texts(make_config(data=names).data).train
+    assert sorted(pairs) == [(str(n), f"number {n}") for n in (1, 10, 2)]
+
+    (data_folder / "part-10_en.txt").rename(data_folder / "part-11_en.txt")
+    with pytest.raises(ConfigError, match=r"part-10\.ko has no partner"):
+        read_texts(make_config(data=names).data)
+
+
+def test_a_script_is_that_of_the_side_as_the_file_has_it(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    (data_folder / "ko-en.tsv").write_text("하나\tone\n둘\ttwo\n셋 넷\tthree four\n")
+    both = [{"source": "ko-en.tsv"}, {"source": "ko-en.tsv", "reverse": True}]
+    scripts = {"source_script": "hangul", "target_script": "latin"}
+    names = {"source": "", "target": "", "corpora": both, **scripts}
+
+    encoded = encode(make_config(data=names, tokenizer={"kind": "char"}))[2]
+
+    assert encoded.train.sizes == [3, 3]
+
+
+def test_a_corpus_of_which_nothing_is_left_is_named(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    (data_folder / "empty.tsv").write_text("하나\t\n둘\t\n")
+    names = {"source": "", "corpora": [{"source": "train.source", "target": "train.target"},
+                                       {"source": "empty.tsv"}]}  # fmt: skip
+
+    with pytest.raises(DataError, match="corpus 2: No pair is left to use: 2 pairs read, 0 kept"):
+        encode(make_config(data=names | {"target": ""}))
+
+
+def test_what_is_dropped_of_several_corpora_is_named_by_corpus(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    (data_folder / "some.tsv").write_text("one\ttwo\nthree\t\n")
+    names = {"source": "", "target": "", "corpora": [
+        {"source": "train.source", "target": "train.target"}, {"source": "some.tsv"},
+    ]}  # fmt: skip
+
+    report = encode(make_config(data=names))[2].report
+
+    assert report.dropped == {"corpus 2: empty target": 1}
+    assert report.examples == {"corpus 2: empty target": [2]}
+    assert (report.total, report.kept) == (34, 33)
+
+
+def test_what_a_killed_process_left_is_removed(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(data={"shards": str(tmp_path / "kept")})
+    encode(config)
+    (pairs,) = (tmp_path / "kept").glob("pairs-*")
+    leftover = pairs.with_name(f".{pairs.name}.dead.partial")
+    leftover.mkdir()
+
+    encode(config)
+
+    assert not leftover.exists()
+
+
+def test_drawn_pieces_stay_within_what_was_checked(make_config: MakeConfig) -> None:
+    training = {"batch_tokens": 26}
+    config = make_config(tokenizer=CHARACTERS | {"sampling": 0.01}, training=training)
+    texts, tokenizers, encoded = encode(config)
+    stream = build_stream(config, texts, encoded, tokenizers)
+
+    for group in islice(stream.groups(), 90):
+        for batch in group.batches:
+            assert max(batch.source_ids.numel(), batch.target_ids.numel()) <= 26
+
+
+def test_ids_beyond_a_column_are_refused_and_never_wrapped() -> None:
+    pairs = [EncodedPair([70_000], [4], 1)]
+
+    assert list(PairStore.of(pairs)) == pairs
+    with pytest.raises(OverflowError, match="70000"):
+        StoreWriter().add(pairs)
