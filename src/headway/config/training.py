@@ -25,6 +25,9 @@ class TrainingConfig(Section):
 
     Dropout is drawn part by part: with as many parts, any number of processes makes the same run.
     """
+    shard: bool = False
+    """Divide weights, gradients and optimizer among the processes (FSDP2), for a model that does
+    not fit into one."""
     schedule: Literal["inverse_sqrt", "linear", "cosine", "constant"] = "inverse_sqrt"
     """How the rate falls after warm-up: as in the paper, or to zero at max_steps, or not."""
     learning_rate: float | None = Field(default=None, gt=0)
