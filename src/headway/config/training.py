@@ -21,7 +21,7 @@ class TrainingConfig(Section):
     accumulate: int = Field(default=1, ge=1)
     """Batches whose gradients are summed into one update."""
     parts: int | None = Field(default=None, ge=1)
-    """Parts into which each batch is cut for several processes; one for each process if unset.
+    """Parts into which each batch is cut for several processes; at least one for each process.
 
     Dropout is drawn part by part: with as many parts, any number of processes makes the same run.
     """

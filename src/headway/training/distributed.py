@@ -127,8 +127,7 @@ class World:
         if not isinstance(like, DTensor):
             return tensor
         here = tensor.to(like.device)
-        shared = distribute_tensor(here, like.device_mesh, like.placements, src_data_rank=None)
-        return shared.clone()  # a view would keep the whole one in memory
+        return distribute_tensor(here, like.device_mesh, like.placements, src_data_rank=None)
 
     def exchanging(self, module: nn.Module, last: bool) -> AbstractContextManager[None]:
         """Return the context of one backward pass; gradients are exchanged in the last one.

@@ -62,9 +62,9 @@ class Trainer:
         self.text_findings = text_findings
         self.world = world or World()
         self.device = next(bundle.model.parameters()).device
-        self.progress = Progress(
-            precision=validator.precision, parts=config.parts or self.world.size
-        )
+        # A process without a part would have no gradient for which the others wait.
+        parts = max(config.parts or 1, self.world.size)
+        self.progress = Progress(precision=validator.precision, parts=parts)
         self.optimizer = self._fresh_optimizer()
         self.divided: Objective | None = None
         self.average: WeightAverage | None = None
