@@ -19,6 +19,7 @@ from headway.training.diagnosis import Finding, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
 from headway.training.estimate import StepClock
+from headway.training.memory import hand_back_freed_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
@@ -93,6 +94,7 @@ class Trainer:
         """Leave this process its share of all that is trained, if so configured, and once."""
         if not self.config.shard or self.divided is not None:
             return
+        hand_back_freed_memory()
         model = self.bundle.model
         self.divided = Objective(model, self.config.label_smoothing, self.progress.precision)
         divide(self.world, model, self.divided)
