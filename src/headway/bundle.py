@@ -284,7 +284,7 @@ def _assemble(folder: Path, files: dict[str, bytes], device: torch.device | str)
     with _as_bundle_error(folder):
         config = ModelConfig.parse(description["model"], "model")
         decoding = DecodingConfig.parse(description["decoding"], "decoding")
-        model = _empty_model(config, device)
+        model = empty_model(config, device)
     for tokenizer, size in ((source, config.source_vocab_size), (target, config.target_vocab_size)):
         if tokenizer.vocabulary_size > size:
             raise BundleError(
@@ -319,7 +319,7 @@ def _description(path: Path, data: bytes) -> dict[str, Any]:
     return description
 
 
-def _empty_model(config: ModelConfig, device: torch.device | str) -> Transformer:
+def empty_model(config: ModelConfig, device: torch.device | str) -> Transformer:
     """Build a model whose weights are yet to be set, without the time of drawing them."""
     with torch.device("meta"):
         model = Transformer.from_config(config)

@@ -1,13 +1,15 @@
 """What the documents say is true: versions, files, commands, code."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 import headway
 from headway.cli.app import app
-from headway.config.run import load_run_config
+from headway.config.run import RunConfig, load_run_config
 
 ROOT = Path(__file__).parents[2]
 READMES = ["README.md", "README.ko.md"]
@@ -103,3 +105,32 @@ def test_every_problem_that_training_may_say_has_its_row() -> None:
         problems |= set(re.findall(r'Finding\(\s*f?"([^",]+)', source))
     assert len(problems) >= 9
     assert set(rows) - {"metrics.jsonl", "loss.png", "tensorboard/", "report.json"} == problems
+
+
+def test_every_option_on_the_page_about_processes_exists() -> None:
+    import typer
+    from torch.distributed.run import get_args_parser
+
+    train = typer.main.get_command(app).commands["train"]  # type: ignore[attr-defined]
+    own = {option for parameter in train.params for option in parameter.opts}
+    torchs = {option for action in get_args_parser()._actions for option in action.option_strings}
+    text = (ROOT / "docs" / "several-processes.md").read_text(encoding="utf-8")
+    commands = re.findall(r"torchrun (--.*?) -m headway train (.*)", text.replace("\\\n", " "))
+    assert len(commands) >= 8
+    for before, after in commands:
+        assert set(re.findall(r"--[a-z-]+", before)) <= torchs
+        assert set(re.findall(r"--[a-z-]+", after)) <= own
+        for section, key in re.findall(r"--set (\w+)\.(\w+)=", after):
+            assert key in type(getattr(RunConfig(), section)).model_fields
+
+
+def test_the_scripts_on_the_page_about_processes_can_be_read() -> None:
+    (script,) = _blocks("docs/several-processes.md", "bash")
+    subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+    (pods,) = _blocks("docs/several-processes.md", "yaml")
+    service, job = yaml.safe_load_all(pods)
+    assert job["spec"]["completions"] == job["spec"]["parallelism"] == 2
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    subprocess.run(["sh", "-n"], input=container["args"][0], text=True, check=True)
+    assert f"{job['metadata']['name']}-0.{service['metadata']['name']}:" in container["args"][0]
+    assert job["spec"]["template"]["spec"]["subdomain"] == service["metadata"]["name"]

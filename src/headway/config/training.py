@@ -21,10 +21,13 @@ class TrainingConfig(Section):
     accumulate: int = Field(default=1, ge=1)
     """Batches whose gradients are summed into one update."""
     parts: int | None = Field(default=None, ge=1)
-    """Parts into which each batch is cut for several processes; one for each process if unset.
+    """Parts into which each batch is cut for several processes; at least one for each process.
 
     Dropout is drawn part by part: with as many parts, any number of processes makes the same run.
     """
+    shard: bool = False
+    """Divide weights, gradients and optimizer among the processes (FSDP2), for a model that does
+    not fit into one."""
     schedule: Literal["inverse_sqrt", "linear", "cosine", "constant"] = "inverse_sqrt"
     """How the rate falls after warm-up: as in the paper, or to zero at max_steps, or not."""
     learning_rate: float | None = Field(default=None, gt=0)

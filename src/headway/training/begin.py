@@ -26,6 +26,7 @@ from headway.training.prepare import (
 )
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
+from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
 from headway.training.tensorboard import require_tensorboard
 from headway.training.text_statistics import frequency_loss, unknown_findings
@@ -51,11 +52,11 @@ class Place:
     world: World
     reporter: Reporter
 
-    @property
-    def hardware(self) -> str:
+    def hardware(self, shard: bool) -> str:
         """Describe that on which equal computations give equal bits."""
         processes = f", {self.world.size} processes" if self.world.size > 1 else ""
-        return f"{self.device.type}, {torch.get_num_threads()} threads{processes}"
+        shares = " with a share each" if shard else ""
+        return f"{self.device.type}, {torch.get_num_threads()} threads{processes}{shares}"
 
 
 def begin(
@@ -86,6 +87,7 @@ def _lead(
         raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
     else:
         folder.check_free()
+    check_shard(config.training, place.world)
     start = None if folder.checkpoint.exists() else open_start(config)
     config = start.config if start else config
     texts = read_texts(config.data)
@@ -107,7 +109,7 @@ def _lead(
         _continue(trainer, place)
     else:
         _record_start(trainer, place, texts, encoded, start)
-    trainer.progress.hardware = place.hardware
+    trainer.progress.hardware = place.hardware(config.training.shard)
     if start:
         trainer.save()  # from here on the model that it starts from is not needed
     return Ready(config, trainer, texts)
@@ -118,10 +120,11 @@ def _continue(trainer: Trainer, place: Place) -> None:
     trainer.resume()
     progress, say = trainer.progress, place.reporter.say
     say(f"Continuing {place.folder.path} after step {progress.step:,}.")
-    if progress.hardware != place.hardware:
+    hardware = place.hardware(trainer.config.shard)
+    if progress.hardware != hardware:
         say(
-            f"It began on {progress.hardware} and goes on with {place.hardware}: right, but not "
-            "bit for bit."
+            f"It began on {progress.hardware} and goes on with {hardware}: right, but not bit for "
+            "bit."
         )
         progress.estimate = {}  # it was for the other hardware
 
@@ -174,7 +177,9 @@ def _build_trainer(
         precision=choose_precision(training.precision, place.device),
         world=place.world,
     )
-    bundle = build_bundle(config, *tokenizers, place.device)
+    # A model that is to be divided may be too large for the device before that.
+    device = torch.device("cpu") if training.shard else place.device
+    bundle = build_bundle(config, *tokenizers, device)
     return Trainer(
         bundle,
         stream,

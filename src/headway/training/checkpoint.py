@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headway.bundle import model_tensors, set_model_tensors
+from headway.bundle import set_model_tensors
 from headway.errors import BundleError, RunError
 from headway.training.diagnosis import Observed
+from headway.training.distributed import World
 from headway.training.tensor_file import read_tensors, write_tensors
 
 _MODEL, _OPTIMIZER, _AVERAGE = "model/", "optimizer/", "average/"
@@ -69,16 +70,23 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     progress: Progress,
     average: nn.Module | None = None,
+    world: World | None = None,
 ) -> None:
-    """Write the state; on failure the earlier checkpoint stays and RunError says why."""
-    state = optimizer.state_dict()
-    tensors = {_MODEL + name: tensor for name, tensor in model_tensors(model).items()}
+    """Write the state; on failure the earlier checkpoint stays and RunError says why.
+
+    world: whose process 0 writes. Where the state is divided among the processes, all must call,
+    and the file is the same as if it were not.
+    """
+    world = world or World()
+    state: dict[str, Tensor] = {_MODEL + name: value for name, value in model.named_parameters()}
     if average is not None:
-        tensors |= {_AVERAGE + name: value for name, value in model_tensors(average).items()}
-    for index, values in state["state"].items():
+        state |= {_AVERAGE + name: value for name, value in average.named_parameters()}
+    for index, values in optimizer.state_dict()["state"].items():
         for key, value in values.items():
-            tensors[f"{_OPTIMIZER}{index}/{key}"] = value
-    write_tensors(path, tensors, {"progress": asdict(progress)})
+            state[f"{_OPTIMIZER}{index}/{key}"] = value
+    tensors = world.collect(state)
+    if world.leads:
+        write_tensors(path, tensors, {"progress": asdict(progress)})
 
 
 def load_checkpoint(
@@ -86,8 +94,13 @@ def load_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     average: nn.Module | None = None,
+    world: World | None = None,
 ) -> Progress:
-    """Set weights and optimizer to those of the file; return the progress."""
+    """Set weights and optimizer to those of the file, or this process's share of them.
+
+    Returns the progress.
+    """
+    world = world or World()
     tensors, values = read_tensors(path)
     if "progress" not in values:
         raise RunError(f"{path} is not a checkpoint.", "Restore last.safetensors from a copy.")
@@ -98,15 +111,15 @@ def load_checkpoint(
             "Continue it with that version, or begin another run with training.start_from.",
         )
     try:
-        set_model_tensors(model, _below(_MODEL, tensors))
+        _set_weights(model, _below(_MODEL, tensors), world)
         if average is not None:
-            set_model_tensors(average, _below(_AVERAGE, tensors))
+            _set_weights(average, _below(_AVERAGE, tensors), world)
     except BundleError as error:
         raise RunError(
             f"The checkpoint {path} is of another model: {error.message}",
             "Continue with the configuration that the run began with.",
         ) from None
-    _set_optimizer(optimizer, _below(_OPTIMIZER, tensors))
+    _set_optimizer(optimizer, _below(_OPTIMIZER, tensors), world)
     progress = Progress(**values["progress"])
     progress.observed = Observed(**values["progress"]["observed"])
     return progress
@@ -120,10 +133,26 @@ def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-def _set_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+def _set_weights(model: nn.Module, tensors: dict[str, Tensor], world: World) -> None:
+    own = dict(model.named_parameters())
+    set_model_tensors(
+        model,
+        {
+            name: world.share(tensor, own[name]) if name in own else tensor
+            for name, tensor in tensors.items()
+        },
+    )
+
+
+def _set_optimizer(
+    optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], world: World
+) -> None:
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, Any]] = {}
     for name, tensor in tensors.items():
         index, key = name.split("/")
-        state.setdefault(int(index), {})[key] = tensor
+        # Moments have the shape of their parameter; the number of steps is not divided.
+        like = parameters[int(index)] if tensor.dim() else tensor
+        state.setdefault(int(index), {})[key] = world.share(tensor, like)
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})

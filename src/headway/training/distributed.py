@@ -1,7 +1,8 @@
 """Several processes, or machines, that train one model; nothing else knows torch.distributed.
 
 Each process computes gradients on its part of every batch, DistributedDataParallel sums them, and
-all make the same update. Process 0 leads: it prepares, records and saves. `torchrun` starts the
+all make the same update. Or weights, gradients and optimizer are divided among them (FSDP2), and
+each updates its share. Process 0 leads: it prepares, records and saves. `torchrun` starts the
 processes and tells each its place by environment variables; without them, one process is all.
 """
 
@@ -9,14 +10,14 @@ import os
 import time
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from typing import TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed import (  # public in its documents, but not listed by the module
     PrefixStore,  # pyright: ignore[reportPrivateImportUsage]
     Store,  # pyright: ignore[reportPrivateImportUsage]
@@ -54,9 +55,7 @@ class World:
         """Return the sums of these values over all processes, the same in each."""
         if self.size == 1:
             return list(values)
-        # NCCL moves nothing but tensors of its own device.
-        device = "cuda" if dist.get_backend() == "nccl" else "cpu"
-        sums = torch.tensor(values, dtype=torch.float64, device=device)
+        sums = torch.tensor(values, dtype=torch.float64, device=_device_type())
         dist.all_reduce(sums)
         return sums.tolist()
 
@@ -87,8 +86,55 @@ class World:
                 module, broadcast_buffers=False, gradient_as_bucket_view=True
             )
 
+    def divide(self, module: nn.Module, units: Iterable[nn.Module]) -> None:
+        """Leave each process its share of all parameters, which become tensors of another kind.
+
+        Every process must hold the same values beforehand. A unit is gathered while it computes,
+        what is in no unit while the module does. Gradients become their mean, as in `wrap`. All
+        processes must then call the module equally often: each waits for the others' shares.
+        """
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard  # takes half a second, and few need it
+
+        mesh = init_device_mesh(_device_type(), (self.size,))
+        for unit in units:
+            fully_shard(unit, mesh=mesh)
+        fully_shard(module, mesh=mesh)
+
+    def whole(self, tensor: Tensor) -> Tensor:
+        """Return all of a tensor that may be divided; if it is, all processes must ask at once."""
+        if self.size == 1:
+            return tensor
+        from torch.distributed.tensor import DTensor
+
+        return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+    def collect(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the tensors, whole and on the CPU, to process 0, and nothing to the others."""
+        collected: dict[str, Tensor] = {}
+        for name, tensor in tensors.items():
+            whole = self.whole(tensor.detach())
+            if self.leads:
+                collected[name] = whole.cpu()
+        return collected
+
+    def share(self, tensor: Tensor, like: Tensor) -> Tensor:
+        """Return this process's share of a whole tensor, divided as the other one is, if it is."""
+        if self.size == 1:
+            return tensor
+        from torch.distributed.tensor import DTensor, distribute_tensor
+
+        if not isinstance(like, DTensor):
+            return tensor
+        here = tensor.to(like.device)
+        return distribute_tensor(here, like.device_mesh, like.placements, src_data_rank=None)
+
     def exchanging(self, module: nn.Module, last: bool) -> AbstractContextManager[None]:
-        """Return the context of one backward pass; gradients are exchanged in the last one."""
+        """Return the context of one backward pass; gradients are exchanged in the last one.
+
+        Those of a divided module are exchanged in each: to add them up beforehand, every process
+        would have to hold all of them.
+        """
         if last or not isinstance(module, DistributedDataParallel):
             return nullcontext()
         return module.no_sync()
@@ -142,6 +188,11 @@ def joined(device: torch.device) -> Iterator[World]:
         yield World(rank, size)
     finally:
         dist.destroy_process_group()
+
+
+def _device_type() -> str:
+    """Return where the tensors must be that processes exchange; NCCL moves no others."""
+    return "cuda" if dist.get_backend() == "nccl" else "cpu"
 
 
 def _meeting(store: Store, rank: int, size: int) -> str:

@@ -1,4 +1,4 @@
-"""Memory that a training step frees stays with the process, for the next step to use."""
+"""What becomes of memory that a training step frees: kept for the next step, or handed back."""
 
 import ctypes
 import platform
@@ -16,12 +16,25 @@ def keep_freed_memory() -> bool:
     (benchmarks/NOTES.md). It holds for the whole process, so commands call it and the library
     does not. Elsewhere than under glibc nothing happens.
     """
+    return _set(_LARGEST_MMAP_THRESHOLD, 2**31 - 1, 64 * 2**20)
+
+
+def hand_back_freed_memory() -> bool:
+    """Tell glibc to hand freed memory back to the system at once; return whether it will.
+
+    Where weights are divided, each step gathers every layer, in several threads, and what those
+    keep of it adds up to more than a whole model (docs/several-processes.md).
+    """
+    return _set(128 * 2**10, 128 * 2**10, 128 * 2**10)
+
+
+def _set(mmap_threshold: int, trim_threshold: int, top_pad: int) -> bool:
     if platform.libc_ver()[0] != "glibc":
         return False
     mallopt = ctypes.CDLL(None).mallopt
     settings = (
-        (_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD),
-        (_TRIM_THRESHOLD, 2**31 - 1),
-        (_TOP_PAD, 64 * 2**20),
+        (_MMAP_THRESHOLD, mmap_threshold),
+        (_TRIM_THRESHOLD, trim_threshold),
+        (_TOP_PAD, top_pad),
     )
     return all(mallopt(name, value) == 1 for name, value in settings)

@@ -21,6 +21,7 @@ from headway.training.estimate import compare, comparison_in_words
 from headway.training.picture import draw_losses
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
+from headway.training.shards import unfilled
 from headway.training.start_from import recorded_origin
 
 
@@ -69,6 +70,8 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
     folder, reporter = place.folder, place.reporter
     progress = trainer.progress
     bundle = trainer.bundle
+    if config.training.shard:
+        bundle = unfilled(bundle, place.device)  # the other processes have left with their shares
     set_model_tensors(bundle.model, average_snapshots(folder.checkpoints, progress.snapshots))
     bundle.model.eval()
     validation = trainer.validator.alone()(bundle)

@@ -14,8 +14,8 @@ from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
 from headway.training.start_from import inherit
 
-# Settings that a continued run may change: they say how long, from where, what is recorded, and
-# what happens where the run would have ended.
+# Settings that a continued run may change: they say how long, from where, what is recorded, what
+# happens where the run would have ended, and which process holds the weights.
 CHANGEABLE = {
     ("data", "directory"),
     ("data", "shards"),
@@ -24,6 +24,7 @@ CHANGEABLE = {
     ("training", "patience"),
     ("training", "checkpoint_every_steps"),
     ("training", "not_finite"),
+    ("training", "shard"),
     ("training", "tensorboard"),
 }
 

@@ -48,11 +48,13 @@ class TrainingStep:
         seed: int = 0,
         parts: int = 1,
         world: World | None = None,
+        divided: "Objective | None" = None,
     ) -> None:
         """Join what an update needs.
 
         precision: float32 or bfloat16. seed: decides dropout, together with the step. parts: how
         many parts each batch is cut into, which the processes of the world divide among them.
+        divided: the objective, where the processes share the weights (shards.py).
         """
         self.model = model
         self.optimizer = optimizer
@@ -61,9 +63,10 @@ class TrainingStep:
         self.seed = seed
         self.parts = parts
         self.world = world or World()
-        self.objective = self.world.wrap(Objective(model, label_smoothing, precision))
+        self.divided = divided is not None
+        self.objective = divided or self.world.wrap(Objective(model, label_smoothing, precision))
         self.device = next(model.parameters()).device
-        if self.world.size > 1:
+        if self.world.size > 1 and not self.divided:
             self._rehearse()
 
     def _rehearse(self) -> None:
@@ -72,8 +75,7 @@ class TrainingStep:
         DistributedDataParallel orders its sums by what it sees in its first pass. Without this, a
         run that is continued would sum in another order than one that never stopped.
         """
-        batch = collate([EncodedPair([START_ID], [START_ID], line=0)])
-        self.objective(batch.to(self.device)).loss.backward()
+        self.objective(_smallest_batch().to(self.device)).loss.backward()
         self.optimizer.zero_grad(set_to_none=True)
 
     def __call__(self, step: int, batches: Sequence[Batch]) -> StepResult:
@@ -113,7 +115,15 @@ class TrainingStep:
                 (sums.loss * (self.world.size / tokens)).backward()
             loss += float(sums.loss.detach())
             nll += float(sums.nll)
+        if self.divided:
+            self._keep_pace(len(own), math.ceil(len(batches) * self.parts / self.world.size))
         return loss, nll
+
+    def _keep_pace(self, done: int, most: int) -> None:
+        """Make passes that add nothing, while others have parts left and need this one's shares."""
+        for _ in range(most - done):
+            sums = self.objective(_smallest_batch().to(self.device))
+            (sums.loss * 0.0).backward()
 
     def _own_parts(self, batches: Sequence[Batch]) -> list[tuple[int, Batch]]:
         """Return the parts of this process, each with its number among all."""
@@ -126,7 +136,8 @@ class TrainingStep:
 
     def _clip(self) -> float:
         limit = math.inf if self.clip_norm is None else self.clip_norm
-        return float(nn.utils.clip_grad_norm_(self.model.parameters(), limit))
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        return float(self.world.whole(norm))
 
 
 class Objective(nn.Module):
@@ -142,6 +153,10 @@ class Objective(nn.Module):
     def forward(self, batch: Batch) -> LossSums:
         """Return the summed losses of a batch."""
         return batch_loss(self.model, batch, self.label_smoothing, self.precision)
+
+
+def _smallest_batch() -> Batch:
+    return collate([EncodedPair([START_ID], [START_ID], line=0)])
 
 
 def seed_random(device: torch.device, *numbers: int) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from torch import Tensor
+from torch.optim import AdamW
 
 from headway.bundle import Bundle, save_bundle, set_model_tensors
 from headway.config.training import TrainingConfig
@@ -18,12 +19,14 @@ from headway.training.diagnosis import Finding, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
 from headway.training.estimate import StepClock
+from headway.training.memory import hand_back_freed_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.schedule import Schedule, paper_peak
-from headway.training.step import StepResult
+from headway.training.shards import divide, gathered
+from headway.training.step import Objective, StepResult
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.validation import ValidationResult, Validator
 from headway.training.watch import Watch
@@ -60,16 +63,11 @@ class Trainer:
         self.text_findings = text_findings
         self.world = world or World()
         self.device = next(bundle.model.parameters()).device
-        self.progress = Progress(
-            precision=validator.precision, parts=config.parts or self.world.size
-        )
-        self.optimizer = build_optimizer(
-            bundle.model,
-            config.adam_beta_1,
-            config.adam_beta_2,
-            config.adam_epsilon,
-            config.weight_decay,
-        )
+        # A process without a part would have no gradient for which the others wait.
+        parts = max(config.parts or 1, self.world.size)
+        self.progress = Progress(precision=validator.precision, parts=parts)
+        self.optimizer = self._fresh_optimizer()
+        self.divided: Objective | None = None
         self.average: WeightAverage | None = None
         if config.ema_decay is not None:
             self.average = WeightAverage(bundle.model, config.ema_decay)
@@ -82,14 +80,41 @@ class Trainer:
         for model in models:
             set_model_tensors(model, dict(tensors))
 
+    def _fresh_optimizer(self) -> AdamW:
+        config = self.config
+        return build_optimizer(
+            self.bundle.model,
+            config.adam_beta_1,
+            config.adam_beta_2,
+            config.adam_epsilon,
+            config.weight_decay,
+        )
+
+    def _divide(self) -> None:
+        """Leave this process its share of all that is trained, if so configured, and once."""
+        if not self.config.shard or self.divided is not None:
+            return
+        hand_back_freed_memory()
+        model = self.bundle.model
+        self.divided = Objective(model, self.config.label_smoothing, self.progress.precision)
+        divide(self.world, model, self.divided)
+        if self.average is not None:
+            divide(self.world, self.average.model, self.average.model)
+        self.optimizer = self._fresh_optimizer()  # the parameters are others now
+        self.device = next(model.parameters()).device
+
     def resume(self) -> None:
         """Go back to the last checkpoint; everything after it will be repeated exactly."""
+        self._divide()  # before anything is read, so that the whole is never on the device
         self.progress = load_checkpoint(
             self.folder.checkpoint,
             self.bundle.model,
             self.optimizer,
             self.average.model if self.average else None,
+            self.world,
         )
+        if self.divided is not None:
+            self.divided.precision = self.progress.precision
         self.validator.precision = self.progress.precision
         self.progress.parts = max(self.progress.parts, self.world.size)
         if not self.world.leads:
@@ -99,6 +124,7 @@ class Trainer:
 
     def run(self) -> bool:
         """Train to the end; return False when a signal stopped it at a checkpoint."""
+        self._divide()
         step = FittingStep(
             self.bundle.model,
             self.optimizer,
@@ -109,6 +135,7 @@ class Trainer:
             seed=self.config.seed,
             parts=self.progress.parts,
             world=self.world,
+            divided=self.divided,
         )
         self.watch = Watch(
             step, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
@@ -221,9 +248,10 @@ class Trainer:
 
     def _judged(self) -> Bundle:
         """Return the model that is validated and kept: the moving average, if there is one."""
-        if self.average is None:
-            return self.bundle
-        return dataclasses.replace(self.bundle, model=self.average.model)
+        judged = self.bundle
+        if self.average is not None:
+            judged = dataclasses.replace(judged, model=self.average.model)
+        return judged if self.divided is None else gathered(judged, self.world, self.device)
 
     def _best_bundle(self, judged: Bundle, result: ValidationResult) -> Bundle:
         """Return the present weights with what is known of them; the run is not over."""
@@ -246,10 +274,9 @@ class Trainer:
 
     def save(self) -> None:
         """Write the checkpoint; process 0 does it for all."""
-        if self.world.leads:
-            average = self.average.model if self.average else None
-            path = self.folder.checkpoint
-            save_checkpoint(path, self.bundle.model, self.optimizer, self.progress, average)
+        average = self.average.model if self.average else None
+        path, model = self.folder.checkpoint, self.bundle.model
+        save_checkpoint(path, model, self.optimizer, self.progress, average, self.world)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from headway.config.training import TrainingConfig
 from headway.data.cleaning import EncodedPair
 from headway.errors import TrainingError
 from headway.training.averaging import snapshot_path
+from headway.training.distributed import World
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.schedule import paper_peak
@@ -58,7 +59,10 @@ class HookedReporter(Reporter):
 @pytest.fixture
 def make(tmp_path: Path, bundle: Bundle, pairs: list[EncodedPair]) -> Callable[..., Trainer]:
     def make_trainer(
-        losses: list[float] | None = None, reporter: Reporter | None = None, **settings: Any
+        losses: list[float] | None = None,
+        reporter: Reporter | None = None,
+        world: World | None = None,
+        **settings: Any,
     ) -> Trainer:
         config = TrainingConfig.parse(
             {"max_steps": 9, "batch_tokens": 40, "warmup_steps": 3, "validate_every_steps": 2}
@@ -79,7 +83,8 @@ def make(tmp_path: Path, bundle: Bundle, pairs: list[EncodedPair]) -> Callable[.
         stream = BatchStream(
             pairs, max_tokens=config.batch_tokens, accumulate=config.accumulate, seed=config.seed
         )
-        return Trainer(bundle, stream, validator, config, folder, reporter or Reporter(quiet=True))
+        reporter = reporter or Reporter(quiet=True)
+        return Trainer(bundle, stream, validator, config, folder, reporter, world)
 
     return make_trainer
 
@@ -164,6 +169,15 @@ def test_the_rate_is_the_papers_unless_another_is_set(make: Callable[..., Traine
     assert make().schedule.peak == paper_peak(12, 3)
     assert make(learning_rate=0.5).schedule.peak == 0.5
     assert make().optimizer.param_groups[0]["betas"] == (0.9, 0.98)
+
+
+@pytest.mark.parametrize(("wanted", "parts"), [(None, 3), (1, 3), (4, 4)])
+def test_each_process_has_a_part_at_least(
+    make: Callable[..., Trainer], wanted: int | None, parts: int
+) -> None:
+    trainer = make(world=World(rank=2, size=3), parts=wanted)
+
+    assert trainer.progress.parts == parts
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "kill"])
