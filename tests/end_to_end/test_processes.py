@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 
 from headway.bundle import load_bundle
 from headway.config.run import RunConfig, dump_run_config
@@ -48,6 +49,25 @@ def test_any_number_of_processes_makes_the_same_run_with_the_same_dropout(
     assert trainings.run(four_parts, tmp_path / "run", processes=processes) == 0
 
     assert_alike(tmp_path / "run", alone)
+
+
+def test_two_parts_on_two_processes_are_the_same_bits_as_on_one(
+    trainings: "Trainings", make_config: MakeConfig, tmp_path: Path
+) -> None:
+    config = make_config(training=EVERY_STEP | {"parts": 2, "accumulate": 1, "clip_norm": 0.7})
+    assert trainings.run(config, tmp_path / "one") == 0
+
+    assert trainings.run(config, tmp_path / "two", processes=2) == 0
+
+    one, two = (
+        load_bundle(tmp_path / run / "averaged").model.state_dict() for run in ("one", "two")
+    )
+    for name, tensor in one.items():
+        assert torch.equal(tensor, two[name]), name
+    assert (
+        records(tmp_path / "one", "validation")[-1]["scores"]
+        == (records(tmp_path / "two", "validation")[-1]["scores"])
+    )
 
 
 def test_without_dropout_parts_do_not_matter(

@@ -70,9 +70,14 @@ def begin(
     if place.world.leads:
         ready = _lead(config, place, resume, stack)
         place.world.wait()
-        return ready
-    place.world.wait()
-    return _follow(config, place)
+    else:
+        place.world.wait()
+        ready = _follow(config, place)
+    # Each has measured which is faster where it is, but all must train in the same.
+    trainer = ready.trainer
+    trainer.progress.precision = place.world.agree(trainer.progress.precision)
+    trainer.validator.precision = trainer.progress.precision
+    return ready
 
 
 def _lead(

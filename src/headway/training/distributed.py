@@ -63,6 +63,14 @@ class World:
         """Tell whether the value is true in one process at least."""
         return self.sum(float(value))[0] > 0
 
+    def agree(self, value: T) -> T:
+        """Return the value of process 0 in each process."""
+        if self.size == 1:
+            return value
+        values = [value]
+        dist.broadcast_object_list(values, src=0)
+        return values[0]
+
     def gather(self, own: list[T]) -> list[T]:
         """Join what each process has, where item i of the whole is with process i % size."""
         if self.size == 1:
