@@ -67,15 +67,18 @@ def test_a_checkpoint_does_not_tell_that_there_were_shards(divided: Path, alone:
 
 def test_processes_with_fewer_parts_than_others_keep_pace(
     trainings: "Trainings",
-    shards: RunConfig,
-    alone: Path,
+    make_config: MakeConfig,
     assert_alike: AssertAlike,
     tmp_path: Path,
 ) -> None:
-    # Eight parts an update: two of three processes have three, and one has two.
-    assert trainings.run(shards, tmp_path / "run", processes=3) == 0
+    # Three parts an update: one of two processes has two, and the other has one.
+    settings = RECIPE | {"parts": 3, "accumulate": 1}
+    assert trainings.run(make_config(training=settings), tmp_path / "alone") == 0
 
-    assert_alike(tmp_path / "run", alone)
+    divided = make_config(training=settings | {"shard": True})
+    assert trainings.run(divided, tmp_path / "run", processes=2) == 0
+
+    assert_alike(tmp_path / "run", tmp_path / "alone")
 
 
 def test_shards_that_are_killed_go_on_to_the_same_bytes(
