@@ -1,6 +1,5 @@
 """What a run would train on and what it would cost, found out before its first step."""
 
-import dataclasses
 import math
 import time
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
-from headway.data.corpus import Corpus, Pair
+from headway.data.corpus import Pair
 from headway.data.survey import Finding, overlap, survey
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.translator import resolve_device
@@ -125,18 +124,11 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
     updates = math.ceil(batches / training.accumulate)
     steps = min(training.max_steps, (training.max_epochs or math.inf) * updates)
     precision = choose_precision(training.precision, place)
+    looked_at = _looked_at(config.data, texts)
     return RunCheck(
-        findings=_findings(config.data, texts),
+        findings=_findings(looked_at, texts),
         cleaning=encoded.report,
-        unknown={
-            name: _unknown(pairs, source, target)
-            for name, pairs in (
-                *((name, _first(corpus)) for name, corpus in _named(texts.corpora)),
-                ("validation", texts.valid),
-                ("test", texts.test),
-            )
-            if pairs
-        },
+        unknown={name: _unknown(pairs, source, target) for name, pairs in looked_at.items()},
         parameters=count_parameters(bundle.model),
         vocabulary=bundle.config.target_vocab_size,
         steps=int(steps),
@@ -185,27 +177,36 @@ def _area(stream: BatchStream, rows: list[int]) -> int:
     return len(rows) * int(stream.pairs.lengths(rows).max() + 1)
 
 
-def _findings(data: DataConfig, texts: Texts) -> dict[str, list[Finding]]:
-    # With what is held out of it, so that lines are those of the file.
-    found = {name: survey(_first(corpus)) for name, corpus in _named(training_corpora(data))}
-    if texts.valid_lines is not None:
-        texts = dataclasses.replace(texts, valid=[])
-    train = _first(chain.from_iterable(texts.corpora))
-    for name, pairs in (("validation", texts.valid), ("test", texts.test)):
-        if pairs:
-            found[name] = survey(pairs) + overlap(train, pairs)
+def _looked_at(data: DataConfig, texts: Texts) -> dict[str, list[Pair]]:
+    """Return the pairs of each text, or the first of very many, by what they are called.
+
+    Training text is as in its files, with what is held out of it, so that lines are those there.
+    """
+    corpora: list[tuple[str, Iterable[Pair]]] = [
+        (f"training, corpus {number}", corpus)
+        for number, corpus in enumerate(training_corpora(data), start=1)
+    ]
+    if len(corpora) == 1:
+        corpora = [("training", corpora[0][1])]
+    found = {}
+    for name, pairs in (*corpora, ("validation", texts.valid), ("test", texts.test)):
+        first = list(islice(pairs, LOOKED_AT + 1))
+        if len(first) > LOOKED_AT:
+            name, first = f"{name}, first {LOOKED_AT:,} pairs", first[:LOOKED_AT]
+        if first:
+            found[name] = first
     return found
 
 
-def _named(corpora: list[Corpus]) -> list[tuple[str, Corpus]]:
-    """Return each corpus with what its text is called."""
-    if len(corpora) == 1:
-        return [("training", corpora[0])]
-    return [(f"training, corpus {number}", c) for number, c in enumerate(corpora, start=1)]
-
-
-def _first(pairs: Iterable[Pair]) -> list[Pair]:
-    return list(islice(pairs, LOOKED_AT))
+def _findings(looked_at: dict[str, list[Pair]], texts: Texts) -> dict[str, list[Finding]]:
+    train = list(islice(chain.from_iterable(texts.corpora), LOOKED_AT))
+    found = {}
+    for name, pairs in looked_at.items():
+        if name.startswith("training"):
+            found[name] = survey(pairs)
+        elif not (name.startswith("validation") and texts.valid_lines is not None):
+            found[name] = survey(pairs) + overlap(train, pairs)
+    return found
 
 
 def _unknown(pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer) -> Unknown:

@@ -1,4 +1,4 @@
-"""The order of the data: every pair once an epoch, and a position that resuming returns to."""
+"""The order of the data: each corpus by its weight, and a position that resuming returns to."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

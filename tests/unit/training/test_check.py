@@ -165,3 +165,14 @@ def test_each_of_several_corpora_is_looked_at(make_config: MakeConfig) -> None:
     lines = report_lines(found)
     assert any(line.startswith("Training, corpus 2 text: 0 of") for line in lines)
     assert any(line.startswith("In training: 39 pairs read") for line in lines)
+
+
+def test_that_it_looked_at_the_first_of_many_is_said(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_module, "LOOKED_AT", 7)
+
+    found = check_run(make_config(), "cpu")
+
+    assert set(found.findings) == {"training, first 7 pairs", "validation"}
+    assert found.cleaning.total == 32
