@@ -1,6 +1,7 @@
 """Training text is encoded once, kept under a name made of its content, and dealt by weight."""
 
 import gzip
+import threading
 from collections import Counter
 from collections.abc import Callable
 from itertools import islice
@@ -12,7 +13,7 @@ import pytest
 from headway.config.run import RunConfig
 from headway.data.cleaning import Cleaning, EncodedPair
 from headway.data.deck import Deck
-from headway.data.store import PairStore, StoreWriter
+from headway.data.store import PairStore, StoreWriter, made_once
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, DataError
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
@@ -342,6 +343,55 @@ def test_drawn_pieces_stay_within_what_was_checked(make_config: MakeConfig) -> N
     for group in islice(stream.groups(), 90):
         for batch in group.batches:
             assert max(batch.source_ids.numel(), batch.target_ids.numel()) <= 26
+
+
+def test_drawn_pieces_stay_within_a_learned_table_of_positions(make_config: MakeConfig) -> None:
+    config = make_config(tokenizer=CHARACTERS | {"sampling": 0.01})
+    longest = 1 + encode(config)[2].train.longest()[1]
+    learned = {"positions": "learned", "max_positions": longest}
+    config = make_config(tokenizer=CHARACTERS | {"sampling": 0.01}, model=learned)
+    texts, tokenizers, encoded = encode(config)
+
+    widths = [
+        max(batch.source_ids.size(1), batch.target_ids.size(1))
+        for group in islice(build_stream(config, texts, encoded, tokenizers).groups(), 90)
+        for batch in group.batches
+    ]
+
+    assert max(widths) <= longest
+
+
+def test_one_at_a_time_makes_what_is_kept(tmp_path: Path) -> None:
+    order: list[str] = []
+    inside = threading.Event()
+
+    def second() -> None:
+        inside.wait()
+        with made_once(tmp_path / "kept"):
+            order.append("second")
+
+    thread = threading.Thread(target=second)
+    thread.start()
+    with made_once(tmp_path / "kept"):
+        inside.set()
+        thread.join(timeout=0.2)
+        order.append("first")
+    thread.join()
+
+    assert order == ["first", "second"]
+
+
+def test_a_held_out_pair_stays_out_with_spaces_around_it_too(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    for side in ("source", "target"):
+        (data_folder / f"train.{side}").write_text("one\ntwo\n one\nthree\none \n")
+    names = {"valid_source": "", "valid_target": "", "hold_out": 1}
+
+    texts = read_texts(make_config(data=names).data)
+
+    assert texts.valid[0].source.strip() == "one"
+    assert [pair.source for pair in texts.train] == ["two", "three"]
 
 
 def test_ids_beyond_a_column_are_refused_and_never_wrapped() -> None:

@@ -1,0 +1,71 @@
+"""What each process of a run makes sure of before its first step."""
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from headway.config.run import RunConfig
+from headway.errors import RunError
+from headway.training.begin import Place, Ready, begin
+from headway.training.distributed import World
+from headway.training.reporting import Reporter
+from headway.training.run_folder import RunFolder
+
+MakeConfig = Callable[..., RunConfig]
+
+
+class Alone(World):
+    """One of two processes, whose other one is only told of."""
+
+    def __init__(self, rank: int, agreed: str = "float32") -> None:
+        super().__init__(rank, size=2)
+        self.agreed = agreed
+
+    def wait(self) -> None:
+        pass
+
+    def agree(self, value: Any) -> Any:
+        return self.agreed
+
+
+def begin_as(world: World, config: RunConfig | None, folder: Path) -> Ready:
+    place = Place(RunFolder(folder), torch.device("cpu"), world, Reporter(quiet=True))
+    with contextlib.ExitStack() as stack:
+        return begin(config, place, False, stack)
+
+
+def test_another_text_in_another_process_is_refused(
+    make_config: MakeConfig, data_folder: Path, tmp_path: Path
+) -> None:
+    config = make_config()
+    begin_as(Alone(rank=0), config, tmp_path / "run")
+    same = begin_as(Alone(rank=1), config, tmp_path / "run")
+    assert len(same.trainer.stream.pairs) == 32
+
+    for side in ("source", "target"):
+        path = data_folder / f"train.{side}"
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:20]))
+
+    with pytest.raises(RunError, match="text has changed since this run began"):
+        begin_as(Alone(rank=1), config, tmp_path / "run")
+
+
+def test_all_train_in_the_precision_of_process_0(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(training={"precision": "float32"})
+
+    ready = begin_as(Alone(rank=0, agreed="bfloat16"), config, tmp_path / "run")
+
+    assert ready.trainer.progress.precision == "bfloat16"
+    assert ready.trainer.validator.precision == "bfloat16"
+
+
+def test_a_folder_that_is_not_shared_is_named(make_config: MakeConfig, tmp_path: Path) -> None:
+    begin_as(Alone(rank=0), make_config(), tmp_path / "run")
+    (tmp_path / "run" / "source.model").unlink()
+
+    with pytest.raises(RunError, match="Process 1 does not see what process 0 has written"):
+        begin_as(Alone(rank=1), make_config(), tmp_path / "run")
