@@ -24,6 +24,10 @@ class Pair(NamedTuple):
     source: str
     target: str
 
+    def stripped(self) -> "Pair":
+        """Return the pair without spaces around its sides."""
+        return Pair(self.source.strip(), self.target.strip())
+
 
 def read_parallel(source_path: StrPath, target_path: StrPath) -> list[Pair]:
     """Return the pairs of two files in which line n of one translates line n of the other."""
@@ -126,7 +130,7 @@ class Corpus:
     def numbered(self) -> Iterator[tuple[int, Pair]]:
         """Yield each pair with its line, counted from 1 over all files."""
         for line, pair in enumerate(self._all(), start=1):
-            if not self.without or _stripped(pair) not in self.without:
+            if not self.without or pair.stripped() not in self.without:
                 yield line, pair
 
     def __iter__(self) -> Iterator[Pair]:
@@ -137,10 +141,6 @@ class Corpus:
         for source, target in zip_longest(self.sources, self.targets):
             for pair in iterate_pairs(source, target, self.columns, self.fields):
                 yield Pair(pair.target, pair.source) if self.reverse else pair
-
-
-def _stripped(pair: Pair) -> Pair:
-    return Pair(pair.source.strip(), pair.target.strip())
 
 
 def matching_files(folder: Path, name: str) -> tuple[StrPath, ...]:

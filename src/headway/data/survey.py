@@ -40,7 +40,7 @@ class Finding:
 
 def survey(pairs: Sequence[Pair]) -> list[Finding]:
     """Return what is suspicious about these pairs by themselves, the gravest first."""
-    pairs = [_stripped(pair) for pair in pairs]
+    pairs = [pair.stripped() for pair in pairs]
     numbered = list(enumerate(pairs, start=1))
     found = [
         *misalignments(pairs),
@@ -57,8 +57,8 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
 
 def overlap(train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Finding]:
     """Return what held-out text has in common with training text, by lines of the held-out text."""
-    held_out = [_stripped(pair) for pair in held_out]
-    known = {_stripped(pair) for pair in train}
+    held_out = [pair.stripped() for pair in held_out]
+    known = {pair.stripped() for pair in train}
     sources = {pair.source for pair in known}
     found = [
         _finding(
@@ -153,11 +153,6 @@ def _foreign(side: str, texts: list[str]) -> Iterator[Finding]:
         name = script.capitalize()
         lines = (line for line, found in enumerate(scripts, start=1) if found == script)
         yield _finding(f"{side} in {name} letters", lines)
-
-
-def _stripped(pair: Pair) -> Pair:
-    """Return the pair as cleaning sees it."""
-    return Pair(pair.source.strip(), pair.target.strip())
 
 
 def _copied(pair: Pair) -> bool:

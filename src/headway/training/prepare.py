@@ -183,7 +183,7 @@ def _hold_out(corpora: list[Corpus], count: int) -> tuple[Corpus, list[int], lis
     chosen = {int(index) + 1 for index in np.random.default_rng(0).permutation(total)[:count]}
     held_out = {line: pair for line, pair in whole.numbered() if line in chosen}
     rest = dataclasses.replace(
-        whole, without=frozenset(Pair(*map(str.strip, pair)) for pair in held_out.values())
+        whole, without=frozenset(pair.stripped() for pair in held_out.values())
     )
     if next(iter(rest), None) is None:
         raise ConfigError(
