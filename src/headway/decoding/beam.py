@@ -11,115 +11,134 @@ probability counts.
 """
 
 import math
+from collections.abc import Sequence
 
-import torch
-from jaxtyping import Float, Int
+import numpy as np
+from jaxtyping import Float
 from torch import Tensor
 
-from headway.data.tokenizer import END_ID
-from headway.decoding.engine import Engine, State
+from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.length import length_penalty
-from headway.decoding.search import SearchOptions, next_log_probs, start_ids
+from headway.decoding.search import Advance, Request, SearchOptions, candidates
 
 
-def beam_search(
-    engine: Engine[State], source_ids: Int[Tensor, "B S"], options: SearchOptions
-) -> list[list[Hypothesis]]:
-    """Return the n_best hypotheses of each sentence, best first, sentences in order."""
-    beam = _Beam(source_ids.size(0), options, source_ids.device)
-    state = engine.encode(source_ids, copies=options.beam_size)
-    previous = start_ids(source_ids.size(0) * options.beam_size, source_ids.device)
-    while beam.sentences:
-        logits = engine.step(state, previous)  # (R, V), R = sentences * K
-        parents, previous, keep = beam.advance(logits)
-        engine.reorder(state, parents)
-        if keep is not None:
-            engine.compact(state, keep)
-    return [
-        sorted(finished, key=lambda h: h.score, reverse=True)[: options.n_best]
-        for finished in beam.finished
-    ]
+class BeamSearch:
+    """The live hypotheses of all sentences at work, one row each, and the finished ones."""
 
-
-class _Beam:
-    """The live hypotheses of all running sentences, and the finished ones."""
-
-    def __init__(self, num_sentences: int, options: SearchOptions, device: torch.device) -> None:
+    def __init__(self, options: SearchOptions) -> None:
+        """Search with these options."""
         self.options = options
-        self.size = options.beam_size
-        self.sentences = list(range(num_sentences))
-        self.finished: list[list[Hypothesis]] = [[] for _ in self.sentences]
-        # All K rows start from the same hypothesis, so only the first of them counts.
-        self.log_probs = torch.full((num_sentences, self.size), -math.inf, device=device)
-        self.log_probs[:, 0] = 0.0
-        self.ids = torch.empty((num_sentences, self.size, 0), dtype=torch.long, device=device)
+        self.copies = options.beam_size
+        self.slots = np.empty(0, dtype=np.int64)  # those at work, ascending, (N,)
+        self.log_probs = np.empty((0, self.copies))  # -inf: no hypothesis, (N, K)
+        self.steps = np.empty(0, dtype=np.int64)
+        self.ids = np.empty((0, self.copies, 16), dtype=np.int64)  # (N, K, longest yet or more)
+        self.requests: list[Request] = []
+        self.finished: list[list[Hypothesis]] = []
 
-    @property
-    def step(self) -> int:
-        return self.ids.size(2)
+    def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
+        """Start new sentences in free slots; of each, only the first row is a hypothesis."""
+        count = len(slots)
+        log_probs = np.full((count, self.copies), -math.inf)
+        log_probs[:, 0] = 0.0
+        order = np.argsort(np.concatenate([self.slots, slots]), kind="stable")
+        self.slots = np.concatenate([self.slots, slots])[order]
+        self.log_probs = np.concatenate([self.log_probs, log_probs])[order]
+        self.steps = np.concatenate([self.steps, np.zeros(count, dtype=np.int64)])[order]
+        fresh = np.zeros((count, *self.ids.shape[1:]), dtype=np.int64)
+        self.ids = np.concatenate([self.ids, fresh])[order]
+        everyone = [*self.requests, *requests]
+        self.requests = [everyone[place] for place in order]
+        so_far = [*self.finished, *([] for _ in slots)]
+        self.finished = [so_far[place] for place in order]
 
-    def advance(
-        self, logits: Float[Tensor, "R V"]
-    ) -> tuple[Int[Tensor, "R"], Int[Tensor, "R"], Int[Tensor, "R"] | None]:
-        """Choose the next hypotheses; return parent rows, newest pieces, and rows to keep.
+    def rows(self) -> tuple[Ints, Ints]:
+        """Return the rows of live hypotheses and the newest piece of each."""
+        sentence, copy = (self.log_probs > -math.inf).nonzero()
+        steps = self.steps[sentence]
+        newest = np.where(steps > 0, self.ids[sentence, copy, steps - 1], START_ID)
+        return self.slots[sentence] * self.copies + copy, newest
 
-        Rows to keep is None while no sentence is done. Newest pieces are of the kept rows.
-        """
-        num, vocabulary = len(self.sentences), logits.size(-1)
-        owners = [sentence for sentence in self.sentences for _ in range(self.size)]
-        extended = next_log_probs(logits, owners, self.step, self.options)
-        extended = extended.view(num, self.size, vocabulary) + self.log_probs[:, :, None]
-        width = min(2 * self.size, self.size * vocabulary)
-        totals, flat = extended.flatten(1).topk(width, dim=1)  # (num, 2 K)
-        parents, pieces = flat // vocabulary, flat % vocabulary
+    def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
+        """Choose the next hypotheses of each sentence."""
+        sentence, copy = (self.log_probs > -math.inf).nonzero()
+        num, size = self.log_probs.shape
+        forced = [r.only_choice(int(s)) for r, s in zip(self.requests, self.steps, strict=True)]
+        found, pieces = candidates(logits, 2 * size, [forced[s] for s in sentence])
+        width = found.shape[1]
+        totals = np.full((num, size, width), -math.inf)
+        totals[sentence, copy] = found + self.log_probs[sentence, copy, None]
+        ids = np.full((num, size, width), END_ID)
+        ids[sentence, copy] = pieces
+        totals, ids = totals.reshape(num, -1), ids.reshape(num, -1)
+        best = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * size]  # (N, 2 K)
+        totals, pieces = (np.take_along_axis(array, best, axis=1) for array in (totals, ids))
+        parents = best // width
         self._finish(totals, parents, pieces)
         # The stable sort puts extensions that go on before those that end, best first in each.
-        ends = (pieces == END_ID).long()
-        order = ends.argsort(dim=1, stable=True)[:, : self.size]
-        self.log_probs = totals.gather(1, order).masked_fill(ends.gather(1, order) == 1, -math.inf)
-        parents, pieces = parents.gather(1, order), pieces.gather(1, order)  # (num, K)
-        own = self.ids.gather(1, parents[:, :, None].expand(-1, -1, self.step))
-        self.ids = torch.cat([own, pieces[:, :, None]], dim=2)
-        first_rows = torch.arange(num, device=logits.device)[:, None] * self.size
-        return (first_rows + parents).flatten(), *self._drop_done(pieces)
+        ends = pieces == END_ID
+        order = np.argsort(ends, axis=1, kind="stable")[:, :size]  # (N, K or fewer)
+        totals = np.where(ends, -math.inf, totals)
+        self._go_on(*(np.take_along_axis(a, order, axis=1) for a in (totals, parents, pieces)))
+        return self._give_back(np.take_along_axis(parents, order, axis=1))
 
-    def _finish(self, totals: Tensor, parents: Tensor, pieces: Tensor) -> None:
+    def _finish(self, totals: np.ndarray, parents: Ints, pieces: Ints) -> None:
         """Collect the ended extensions among the first K of each sentence."""
-        ended = (pieces[:, : self.size] == END_ID) & (totals[:, : self.size] > -math.inf)
-        penalty = length_penalty(self.step + 1, self.options.length_penalty)
-        for row, rank in ended.nonzero().tolist():
-            sentence = self.sentences[row]
+        size = self.copies
+        ended = (pieces[:, :size] == END_ID) & (totals[:, :size] > -math.inf)
+        for row, rank in zip(*ended.nonzero(), strict=True):
+            step = int(self.steps[row])
             total = float(totals[row, rank])
-            self.finished[sentence].append(
+            self.finished[row].append(
                 Hypothesis(
-                    tuple(self.ids[row, parents[row, rank]].tolist()),
+                    tuple(self.ids[row, parents[row, rank], :step].tolist()),
                     total,
-                    total / penalty,
-                    self.step < self.options.max_lengths[sentence],
+                    total / length_penalty(step + 1, self.options.length_penalty),
+                    step < self.requests[row].max_length,
                 )
             )
 
-    def _score_to_beat(self, sentence: int) -> float:
-        """Return the worst score that will be returned, once K hypotheses have finished."""
-        if len(self.finished[sentence]) < self.size:
-            return -math.inf
-        scores = sorted((h.score for h in self.finished[sentence]), reverse=True)
-        return scores[self.options.n_best - 1]
+    def _go_on(self, totals: np.ndarray, parents: Ints, pieces: Ints) -> None:
+        """Let the hypotheses live on that these extensions make."""
+        num, width = totals.shape
+        self.log_probs = np.full((num, self.copies), -math.inf)
+        self.log_probs[:, :width] = totals
+        if int(self.steps.max(initial=0)) == self.ids.shape[2]:
+            self.ids = np.concatenate([self.ids, np.zeros_like(self.ids)], axis=2)
+        self.ids[:, :width] = np.take_along_axis(self.ids, parents[:, :, None], axis=1)
+        self.ids[np.arange(num), :width, self.steps] = pieces
+        self.steps = self.steps + 1
 
-    def _drop_done(self, pieces: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Forget sentences that are done; return the newest pieces and rows of the others."""
-        penalty = length_penalty(self.step, self.options.length_penalty)
-        live = (self.log_probs.max(dim=1).values / penalty).tolist()
-        running = [
-            row
-            for row, sentence in enumerate(self.sentences)
-            if live[row] > self._score_to_beat(sentence)
+    def _give_back(self, parents: Ints) -> Advance:
+        """Forget the sentences that are done; tell which row goes on from which."""
+        done = np.array([not self._can_improve(row) for row in range(len(self.slots))], dtype=bool)
+        best_first = {"key": lambda h: h.score, "reverse": True}
+        finished = [
+            (
+                int(self.slots[row]),
+                sorted(self.finished[row], **best_first)[: self.options.n_best],
+            )
+            for row in done.nonzero()[0]
         ]
-        if len(running) == len(self.sentences):
-            return pieces.flatten(), None
-        kept = torch.tensor(running, dtype=torch.long, device=pieces.device)
-        self.sentences = [self.sentences[row] for row in running]
-        self.log_probs, self.ids = self.log_probs[kept], self.ids[kept]
-        rows = kept[:, None] * self.size + torch.arange(self.size, device=pieces.device)
-        return pieces[kept].flatten(), rows.flatten()
+        kept = ~done
+        if finished:
+            self.slots, self.log_probs = self.slots[kept], self.log_probs[kept]
+            self.steps, self.ids = self.steps[kept], self.ids[kept]
+            self.requests = [r for r, keep in zip(self.requests, kept, strict=True) if keep]
+            self.finished = [f for f, keep in zip(self.finished, kept, strict=True) if keep]
+        sentence, copy = (self.log_probs > -math.inf).nonzero()
+        first = self.slots[sentence] * self.copies
+        return Advance(finished, first + copy, first + parents[kept][sentence, copy])
+
+    def _can_improve(self, row: int) -> bool:
+        """Tell whether a live hypothesis may still be among those that will be returned."""
+        best = float(self.log_probs[row].max())
+        if best == -math.inf:
+            return False
+        if len(self.finished[row]) < self.copies:
+            return True
+        scores = sorted((h.score for h in self.finished[row]), reverse=True)
+        penalty = length_penalty(int(self.steps[row]), self.options.length_penalty)
+        return best / penalty > scores[self.options.n_best - 1]

@@ -1,35 +1,47 @@
 """The engine protocol: what a search needs from a model, one step at a time.
 
-An engine never knows which search calls it, and a search never knows how an engine computes.
+An engine never knows which search calls it, and a search never knows how an engine computes. A
+state has slots; each holds one sentence and `copies` rows, which are hypotheses of it: row
+`slot * copies + copy`. Slots are filled and given away one by one, so that a batch stays full.
 """
 
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-from jaxtyping import Float, Int
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 State = TypeVar("State")
+Ints = NDArray[np.int64]
 
 
 class Engine(Protocol[State]):
-    """Compute the logits of the next piece for rows of hypotheses.
+    """Compute the logits of the next piece for rows of hypotheses."""
 
-    A state belongs to one batch of sentences; row r of every call is the same hypothesis until
-    `reorder` or `compact` says otherwise.
-    """
-
-    def encode(self, source_ids: Int[Tensor, "B S"], copies: int = 1) -> State:
-        """Read the source sentences; start `copies` rows for each, next to each other."""
+    def start(self, slots: int, copies: int) -> State:
+        """Return a state whose slots are all free."""
         ...
 
-    def step(self, state: State, previous_ids: Int[Tensor, "R"]) -> Float[Tensor, "R V"]:
-        """Take each row's newest piece (at first the start symbol); return the next logits."""
+    def encode(self, state: State, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        """Read source sentences, END included, into these slots; what was there is forgotten.
+
+        The first row of each slot stands before its first piece; the others come to be by
+        `reorder`.
+        """
         ...
 
-    def reorder(self, state: State, rows: Int[Tensor, "R"]) -> None:
-        """Let row r go on from row rows[r], which is a hypothesis of the same sentence."""
+    def step(self, state: State, rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
+        """Take the newest piece of each of these rows (at first START); return the next logits.
+
+        The rows ascend; a row that is left out is done with.
+        """
         ...
 
-    def compact(self, state: State, rows: Int[Tensor, "R"]) -> None:
-        """Keep only these rows, in this order; the sentences of the others are done."""
+    def reorder(self, state: State, rows: Ints, parents: Ints) -> None:
+        """Let rows[i] go on from where parents[i], a row of the same slot, stands now.
+
+        The other rows of these slots are forgotten.
+        """
         ...

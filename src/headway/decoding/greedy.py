@@ -1,52 +1,68 @@
 """Greedy search: the most probable piece at every step."""
 
-import torch
-from jaxtyping import Int
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
 from torch import Tensor
 
-from headway.data.tokenizer import END_ID
-from headway.decoding.engine import Engine, State
+from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.length import length_penalty
-from headway.decoding.search import SearchOptions, next_log_probs, start_ids
+from headway.decoding.search import Advance, Request, SearchOptions, candidates
 
 
-def greedy_search(
-    engine: Engine[State], source_ids: Int[Tensor, "B S"], options: SearchOptions
-) -> list[list[Hypothesis]]:
-    """Return one hypothesis for each sentence, in order."""
-    state = engine.encode(source_ids)
-    sentences = list(range(source_ids.size(0)))  # the sentence of each row still running
-    ids: list[list[int]] = [[] for _ in sentences]
-    log_probs = [0.0] * len(sentences)
-    found: list[list[Hypothesis]] = [[] for _ in sentences]
-    previous = start_ids(len(sentences), source_ids.device)
-    step = 0
-    while sentences:
-        logits = engine.step(state, previous)  # (R, V)
-        best = next_log_probs(logits, sentences, step, options).max(dim=-1)
-        running = []
-        chosen = zip(sentences, best.values.tolist(), best.indices.tolist(), strict=True)
-        for row, (sentence, log_prob, piece) in enumerate(chosen):
-            log_probs[sentence] += log_prob
-            if piece != END_ID:
-                ids[sentence].append(piece)
-                running.append(row)
-                continue
-            total = log_probs[sentence]
-            found[sentence].append(
-                Hypothesis(
-                    tuple(ids[sentence]),
-                    total,
-                    total / length_penalty(step + 1, options.length_penalty),
-                    step < options.max_lengths[sentence],
-                )
-            )
-        previous = best.indices
-        if len(running) < len(sentences):
-            rows = torch.tensor(running, dtype=torch.long, device=source_ids.device)
-            engine.compact(state, rows)
-            previous = previous[rows]
-            sentences = [sentences[row] for row in running]
-        step += 1
-    return found
+class GreedySearch:
+    """One hypothesis a sentence, made of the best piece at every step."""
+
+    copies = 1
+
+    def __init__(self, options: SearchOptions) -> None:
+        """Use the length penalty of these options, for the score."""
+        self.options = options
+        self.running: dict[int, _Running] = {}
+
+    def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
+        """Start new sentences in free slots."""
+        for slot, request in zip(slots, requests, strict=True):
+            self.running[slot] = _Running(request)
+        self.running = dict(sorted(self.running.items()))
+
+    def rows(self) -> tuple[Ints, Ints]:
+        """Return the rows to compute and the newest piece of each."""
+        rows = np.fromiter(self.running, dtype=np.int64)
+        newest = (r.ids[-1] if r.ids else START_ID for r in self.running.values())
+        return rows, np.fromiter(newest, dtype=np.int64, count=len(rows))
+
+    def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
+        """Take the best piece of each row."""
+        only = [r.request.only_choice(len(r.ids)) for r in self.running.values()]
+        log_probs, pieces = candidates(logits, 1, only)
+        finished = []
+        chosen = zip(self.running.items(), log_probs[:, 0], pieces[:, 0].tolist(), strict=True)
+        for (slot, running), log_prob, piece in chosen:
+            running.log_prob += float(log_prob)
+            if piece == END_ID:
+                finished.append((slot, [running.hypothesis(self.options.length_penalty)]))
+            else:
+                running.ids.append(piece)
+        for slot, _ in finished:
+            del self.running[slot]
+        return Advance(finished)
+
+
+class _Running:
+    """A sentence at work."""
+
+    __slots__ = ("ids", "log_prob", "request")
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.ids: list[int] = []
+        self.log_prob = 0.0
+
+    def hypothesis(self, alpha: float) -> Hypothesis:
+        penalty = length_penalty(len(self.ids) + 1, alpha)
+        complete = len(self.ids) < self.request.max_length
+        return Hypothesis(tuple(self.ids), self.log_prob, self.log_prob / penalty, complete)

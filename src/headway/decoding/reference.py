@@ -1,54 +1,116 @@
 """The reference engine: the model itself with a cache; readable and traceable."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from jaxtyping import Bool, Float, Int
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from headway.decoding.engine import Ints
 from headway.model.cache import DecoderCache
 from headway.model.masks import padding_mask
 from headway.model.transformer import Transformer
 
 
 @dataclass(slots=True)
-class ReferenceState:
-    """Memory, mask and caches; one row for each hypothesis."""
+class _Cohort:
+    """Sentences that were encoded together and so are all at the same position."""
 
+    rows: Ints
+    """Which row of the state each row of the tensors is."""
     memory: Float[Tensor, "R S d_model"]
     source_mask: Bool[Tensor, "R 1 1 S"]
     cache: DecoderCache
 
+    def take(self, rows: Ints, parents: Ints) -> None:
+        """Go on with these rows; each continues one of the present rows, its parent."""
+        if np.array_equal(parents, self.rows) and np.array_equal(rows, parents):
+            return
+        place = {int(row): index for index, row in enumerate(self.rows)}
+        index = torch.tensor([place[int(row)] for row in parents], device=self.memory.device)
+        self.cache.reorder(index)
+        self.memory = self.memory.index_select(0, index)
+        self.source_mask = self.source_mask.index_select(0, index)
+        self.rows = rows
+
+
+@dataclass(slots=True)
+class ReferenceState:
+    """The sentences at work, by cohort."""
+
+    copies: int
+    cohorts: list[_Cohort] = field(default_factory=list)
+
 
 class ReferenceEngine:
-    """Run the decoder on one position at a time."""
+    """Run the decoder on one position at a time, sentences that started together in one pass."""
 
     def __init__(self, model: Transformer) -> None:
         """Use this model, which must be in eval mode."""
         self.model = model
 
-    def encode(self, source_ids: Int[Tensor, "B S"], copies: int = 1) -> ReferenceState:
-        """Read the source sentences; start `copies` rows for each, next to each other."""
-        mask = padding_mask(source_ids, self.model.pad_id)
+    def start(self, slots: int, copies: int) -> ReferenceState:
+        """Return a state whose slots are all free."""
+        return ReferenceState(copies)
+
+    def encode(
+        self, state: ReferenceState, slots: Sequence[int], sources: Sequence[Sequence[int]]
+    ) -> None:
+        """Read source sentences, END included, into these slots."""
+        longest = max(map(len, sources))
+        padding = self.model.pad_id
+        source_ids = torch.tensor(
+            [[*ids] + [padding] * (longest - len(ids)) for ids in sources],
+            device=self.model.output_projection.weight.device,
+        )
+        mask = padding_mask(source_ids, padding)
+        rows = np.asarray(slots, dtype=np.int64) * state.copies
+        _forget(state, slots)
         memory = self.model.encode(source_ids, mask)
-        return ReferenceState(
-            memory.repeat_interleave(copies, dim=0),
-            mask.repeat_interleave(copies, dim=0),
-            DecoderCache(len(self.model.decoder.layers)),
-        )
+        cache = DecoderCache(len(self.model.decoder.layers))
+        state.cohorts.append(_Cohort(rows, memory, mask, cache))
 
-    def step(self, state: ReferenceState, previous_ids: Int[Tensor, "R"]) -> Float[Tensor, "R V"]:
-        """Take each row's newest piece; return the next logits."""
-        hidden = self.model.decode(
-            previous_ids[:, None], state.memory, state.source_mask, state.cache
-        )
-        return self.model.output_projection(hidden[:, 0])
+    def step(self, state: ReferenceState, rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
+        """Take the newest piece of each of these rows; return the next logits."""
+        hidden = None  # (R, d_model)
+        device = self.model.output_projection.weight.device
+        pieces = torch.from_numpy(previous_ids).to(device)
+        for cohort in state.cohorts:
+            mine = np.isin(rows, cohort.rows)
+            if not mine.any():
+                continue
+            cohort.take(rows[mine], rows[mine])
+            index = torch.from_numpy(mine.nonzero()[0]).to(device)
+            new = self.model.decode(
+                pieces[index, None], cohort.memory, cohort.source_mask, cohort.cache
+            )[:, 0]
+            if hidden is None:
+                hidden = new.new_empty(len(rows), new.size(1))
+            hidden[index] = new
+        assert hidden is not None, "none of these rows was ever encoded"
+        return self.model.output_projection(hidden)
 
-    def reorder(self, state: ReferenceState, rows: Int[Tensor, "R"]) -> None:
-        """Let row r go on from row rows[r] of the same sentence."""
-        state.cache.reorder(rows, same_sentences=True)
+    def reorder(self, state: ReferenceState, rows: Ints, parents: Ints) -> None:
+        """Let rows[i] go on from where parents[i] stands; other rows of the slots are forgotten."""
+        slots = rows // state.copies
+        for cohort in state.cohorts:
+            mine = np.isin(slots, cohort.rows // state.copies)
+            if mine.any():
+                untouched = cohort.rows[~np.isin(cohort.rows // state.copies, slots)]
+                cohort.take(
+                    np.concatenate([rows[mine], untouched]),
+                    np.concatenate([parents[mine], untouched]),
+                )
 
-    def compact(self, state: ReferenceState, rows: Int[Tensor, "R"]) -> None:
-        """Keep only these rows, in this order."""
-        state.cache.reorder(rows)
-        state.memory = state.memory.index_select(0, rows)
-        state.source_mask = state.source_mask.index_select(0, rows)
+
+def _forget(state: ReferenceState, slots: Sequence[int]) -> None:
+    """Drop the rows of these slots, and cohorts without rows."""
+    for cohort in state.cohorts:
+        kept = cohort.rows[~np.isin(cohort.rows // state.copies, slots)]
+        if len(kept):
+            cohort.take(kept, kept)
+        else:
+            cohort.rows = kept
+    state.cohorts = [cohort for cohort in state.cohorts if len(cohort.rows)]

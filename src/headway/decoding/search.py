@@ -1,31 +1,51 @@
-"""What every search shares: its options, the pieces it may never choose, forced prefixes."""
+"""What every search shares: requests, options, candidates, and the batch that stays full."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-import torch
-from jaxtyping import Float, Int
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
+from headway.decoding.candidates import best_pieces
+from headway.decoding.engine import Engine, Ints, State
+from headway.decoding.hypothesis import Hypothesis
 from headway.errors import ConfigError
 
 # Padding and start are no output; the unknown piece cannot be turned back into text.
 NEVER_CHOSEN = (PAD_ID, START_ID, UNK_ID)
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One sentence to translate."""
+
+    source_ids: Sequence[int]
+    """END included."""
+    max_length: int
+    """Output limit in pieces, without the end symbol."""
+    prefix: Sequence[int] = ()
+    """Pieces that the translation must begin with."""
+
+    def only_choice(self, step: int) -> int | None:
+        """Return the one piece that may follow `step` pieces, if there is only one."""
+        if step < len(self.prefix):
+            return self.prefix[step]
+        return END_ID if step >= self.max_length else None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search; one value for all sentences, or one for each where a list is meant."""
+    """How to search."""
 
-    max_lengths: Sequence[int]
-    """Output limit of each sentence, in pieces without the end symbol."""
     beam_size: int = 4
     length_penalty: float = 0.6
     n_best: int = 1
-    prefixes: Sequence[Sequence[int]] | None = None
-    """Pieces that each sentence's translation must begin with."""
 
     def __post_init__(self) -> None:
         """Check what no search could do."""
@@ -39,11 +59,6 @@ class SearchOptions:
                 f"length_penalty is {self.length_penalty}, but must be at least 0.",
                 "0 ranks by probability alone; the paper has 0.6.",
             )
-        if self.prefixes is not None and len(self.prefixes) != len(self.max_lengths):
-            raise ConfigError(
-                f"There are {len(self.prefixes)} prefixes for {len(self.max_lengths)} sentences.",
-                "Give one for each; an empty one forces nothing.",
-            )
         if not 1 <= self.n_best <= self.beam_size:
             raise ConfigError(
                 f"n_best is {self.n_best}, but must be from 1 to beam_size {self.beam_size}.",
@@ -51,39 +66,117 @@ class SearchOptions:
             )
 
 
-def next_log_probs(
-    logits: Float[Tensor, "R V"], sentences: Sequence[int], step: int, options: SearchOptions
-) -> Float[Tensor, "R V"]:
-    """Return the log-probabilities of what each row may choose at this step, else -inf.
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """What a search decided after one step."""
 
-    sentences: which sentence each row belongs to. step: pieces chosen so far. A forced piece
-    keeps the probability that the model gives it; at the output limit only the end is left.
+    finished: list[tuple[int, list[Hypothesis]]]
+    """Slots whose sentence is done, with its hypotheses, best first."""
+    rows: Ints | None = None
+    """Rows that go on in other hypotheses than before, with their parents; None if none does."""
+    parents: Ints | None = None
+
+
+class Search(Protocol):
+    """Choose pieces, for each slot by itself; what one sentence gets depends on no other."""
+
+    copies: int
+    """Rows that a slot needs."""
+
+    def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
+        """Start new sentences in free slots."""
+        ...
+
+    def rows(self) -> tuple[Ints, Ints]:
+        """Return the rows to compute, ascending, and the newest piece of each."""
+        ...
+
+    def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
+        """Choose what follows in those rows."""
+        ...
+
+
+def run_search(
+    engine: Engine[State],
+    search: Search,
+    requests: Iterable[tuple[int, Request]],
+    *,
+    slots: int,
+    max_tokens: int | None = None,
+) -> Iterator[tuple[int, list[Hypothesis]]]:
+    """Yield the number of each request with its hypotheses, best first, as they are done.
+
+    Continuous refill: slots of finished sentences go to the next requests, an eighth of the batch
+    at a time, because reading several sentences together costs less than one by one.
+    max_tokens: source pieces that the sentences at work may have together; one always may.
     """
-    log_probs = logits.float().log_softmax(dim=-1)
-    only = [_only_choice(sentence, step, options) for sentence in sentences]
-    if any(choice is not None for choice in only):
-        return _restrict(log_probs, only)
-    log_probs[:, NEVER_CHOSEN] = -math.inf
-    return log_probs
+    waiting = _Waiting(requests, max_tokens)
+    state = engine.start(slots, search.copies)
+    free = list(range(slots - 1, -1, -1))
+    number: dict[int, int] = {}  # of the request in each slot at work
+    while True:
+        worth_it = len(free) >= max(slots // 8, 1) or not number
+        if taken := waiting.take(len(free)) if worth_it else []:
+            fresh = [free.pop() for _ in taken]
+            number |= zip(fresh, (index for index, _ in taken), strict=True)
+            new = [request for _, request in taken]
+            engine.encode(state, fresh, [request.source_ids for request in new])
+            search.begin(fresh, new)
+        if not number:
+            return
+        advance = search.advance(engine.step(state, *search.rows()))
+        for slot, hypotheses in advance.finished:
+            index = number.pop(slot)
+            waiting.done(index)
+            free.append(slot)
+            yield index, hypotheses
+        if advance.rows is not None and advance.parents is not None:
+            engine.reorder(state, advance.rows, advance.parents)
 
 
-def _only_choice(sentence: int, step: int, options: SearchOptions) -> int | None:
-    prefix = options.prefixes[sentence] if options.prefixes else ()
-    if step < len(prefix):
-        return prefix[step]
-    return END_ID if step >= options.max_lengths[sentence] else None
+class _Waiting:
+    """Requests that wait for a slot, and the source pieces of those at work."""
+
+    def __init__(self, requests: Iterable[tuple[int, Request]], max_tokens: int | None) -> None:
+        self.requests = iter(requests)
+        self.next = next(self.requests, None)
+        self.max_tokens = math.inf if max_tokens is None else max_tokens
+        self.at_work: dict[int, int] = {}
+        self.tokens = 0
+
+    def take(self, count: int) -> list[tuple[int, Request]]:
+        """Return the next requests, `count` at most, as far as there is room."""
+        taken: list[tuple[int, Request]] = []
+        while self.next is not None and len(taken) < count:
+            index, request = self.next
+            length = len(request.source_ids)
+            if self.at_work and self.tokens + length > self.max_tokens:
+                break
+            self.at_work[index] = length
+            self.tokens += length
+            taken.append(self.next)
+            self.next = next(self.requests, None)
+        return taken
+
+    def done(self, index: int) -> None:
+        self.tokens -= self.at_work.pop(index)
 
 
-def _restrict(log_probs: Float[Tensor, "R V"], only: Sequence[int | None]) -> Float[Tensor, "R V"]:
-    restricted = log_probs.clone()
-    restricted[:, NEVER_CHOSEN] = -math.inf
-    for row, choice in enumerate(only):
-        if choice is not None:
-            restricted[row] = -math.inf
-            restricted[row, choice] = log_probs[row, choice]
-    return restricted
+def candidates(
+    logits: Float[Tensor, "R V"], count: int, only: Sequence[int | None]
+) -> tuple[Floats, Ints]:
+    """Return the log-probabilities and ids of each row's best pieces, best first, (R, count).
 
-
-def start_ids(rows: int, device: torch.device) -> Int[Tensor, "R"]:
-    """Return the start symbol for every row."""
-    return torch.full((rows,), START_ID, dtype=torch.long, device=device)
+    only: the one choice that a row has, if it has only one; it keeps the probability that the
+    model gives it, and the other places of the row have minus infinity.
+    """
+    chosen = [row for row, choice in enumerate(only) if choice is not None]
+    pieces = [choice for choice in only if choice is not None]
+    kept = logits[chosen, pieces].cpu().numpy() if chosen else None
+    values, ids, totals = best_pieces(logits, min(count, logits.size(1)), NEVER_CHOSEN)
+    log_probs = values.astype(np.float64) - totals[:, None]
+    if kept is not None:
+        log_probs[chosen] = -math.inf
+        log_probs[chosen, 0] = kept - totals[chosen]
+        ids[chosen, 0] = pieces
+    return log_probs, ids

@@ -9,15 +9,19 @@ from typing import overload
 import torch
 
 from headway.bundle import Bundle, load_bundle
-from headway.data.batching import inference_batches
-from headway.data.tokenizer import END_ID, PAD_ID
-from headway.decoding.beam import beam_search
-from headway.decoding.greedy import greedy_search
+from headway.data.tokenizer import END_ID
+from headway.decoding.beam import BeamSearch
+from headway.decoding.engines import EngineName, PrecisionName, build_engine
+from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import SearchOptions
+from headway.decoding.search import Request, SearchOptions
 from headway.decoding.splitting import leading_tag, split_long
+from headway.decoding.workers import search_with_workers
 from headway.errors import ConfigError
+
+# More rows make products larger, but caches too, which then no longer fit beside the weights.
+_SLOTS = 64
+_WORTH_A_WORKER = 8  # sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,20 @@ class Translation:
 class Translator:
     """Translate text with a bundle."""
 
-    def __init__(self, bundle: Bundle) -> None:
-        """Use a loaded bundle; `headway.load` reads one from disk."""
+    def __init__(
+        self,
+        bundle: Bundle,
+        engine: EngineName = "auto",
+        precision: PrecisionName = "float32",
+    ) -> None:
+        """Use a loaded bundle; `headway.load` reads one from disk.
+
+        engine and precision: see `headway.decoding.engines`. The engine keeps the weights as they
+        are now.
+        """
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
-        self.engine = ReferenceEngine(bundle.model.eval())
+        self.engine = build_engine(bundle.model.eval(), engine, precision)
 
     @overload
     def translate(  # pyright: ignore[reportOverlappingOverload]
@@ -154,47 +167,38 @@ class Translator:
         search: "_Search",
         batch_tokens: int,
     ) -> list[list[Hypothesis]]:
-        """Search for every part, in batches of similar length; return them in order."""
+        """Search for every part, those of similar length together; return them in order."""
         jobs = [
             # A prefix belongs to the first part; the others are free.
-            (ids, prefix if position == 0 else [])
+            self._request(ids, prefix if position == 0 else [])
             for sentence_parts, prefix in zip(parts, forced, strict=True)
             for position, ids in enumerate(sentence_parts)
         ]
+        longest_first = sorted(enumerate(jobs), key=lambda job: -len(job[1].source_ids))
+        workers = self._workers(len(jobs))
+        options = SearchOptions(search.beam_size, search.length_penalty, search.n_best)
+        kind = GreedySearch if search.beam_size == 1 else BeamSearch
         found: list[list[Hypothesis]] = [[] for _ in jobs]
-        batches = inference_batches(
-            [(len(ids), len(ids)) for ids, _ in jobs],
-            max_tokens=max(batch_tokens // search.beam_size, 1),
-            max_sentences=256,
-        )
-        for batch in batches:
-            hypotheses = self._search_batch([jobs[index] for index in batch], search)
-            for index, result in zip(batch, hypotheses, strict=True):
-                found[index] = result
+        for index, hypotheses in search_with_workers(
+            self.engine,
+            lambda: kind(options),
+            longest_first,
+            workers=workers,
+            slots=min(_SLOTS, max(len(jobs) // workers, 1)),
+            max_tokens=max(batch_tokens // search.beam_size // workers, 1),
+        ):
+            found[index] = hypotheses
         return found
 
-    @torch.inference_mode()
-    def _search_batch(
-        self, jobs: list[tuple[list[int], list[int]]], search: "_Search"
-    ) -> list[list[Hypothesis]]:
-        longest = max(len(ids) for ids, _ in jobs)
-        source_ids = torch.tensor(
-            [[*ids, END_ID] + [PAD_ID] * (longest - len(ids)) for ids, _ in jobs],
-            device=self.device,
-        )
-        extra = self.bundle.decoding.max_extra_pieces
-        options = SearchOptions(
-            max_lengths=[
-                min(max(len(ids) + extra, len(prefix)), self._position_limit())
-                for ids, prefix in jobs
-            ],
-            beam_size=search.beam_size,
-            length_penalty=search.length_penalty,
-            n_best=search.n_best,
-            prefixes=[prefix for _, prefix in jobs] if any(p for _, p in jobs) else None,
-        )
-        find = greedy_search if search.beam_size == 1 else beam_search
-        return find(self.engine, source_ids, options)
+    def _request(self, ids: list[int], prefix: list[int]) -> Request:
+        limit = max(len(ids) + self.bundle.decoding.max_extra_pieces, len(prefix))
+        return Request([*ids, END_ID], min(limit, self._position_limit()), prefix)
+
+    def _workers(self, jobs: int) -> int:
+        """Return how many searches run side by side: one a core, if there is work for each."""
+        if self.device.type != "cpu":
+            return 1
+        return max(min(torch.get_num_threads(), jobs // _WORTH_A_WORKER), 1)
 
     def _join(
         self, parts: list[list[int]], found: list[list[Hypothesis]], search: "_Search"
@@ -236,12 +240,19 @@ class _Search:
     n_best: int
 
 
-def load(path: str | Path, device: str = "auto") -> Translator:
+def load(
+    path: str | Path,
+    device: str = "auto",
+    *,
+    engine: EngineName = "auto",
+    precision: PrecisionName = "float32",
+) -> Translator:
     """Load a bundle, or the bundle of a run, and make a translator of it.
 
-    device: auto, cpu, cuda or mps. Raises BundleError when the bundle is damaged.
+    device: auto, cpu, cuda or mps. engine, precision: what computes, and how exactly; see
+    `headway.decoding.engines`. Raises BundleError when the bundle is damaged.
     """
-    return Translator(load_bundle(path, resolve_device(device)))
+    return Translator(load_bundle(path, resolve_device(device)), engine, precision)
 
 
 def resolve_device(name: str) -> str:

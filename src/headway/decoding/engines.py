@@ -1,0 +1,68 @@
+"""Which engine computes, and in which precision."""
+
+from importlib.util import find_spec
+from typing import Literal, get_args
+
+from headway.decoding.engine import Engine
+from headway.decoding.packed.engine import PackedEngine
+from headway.decoding.packed.plain import PlainKernels
+from headway.decoding.packed.products import Precision
+from headway.decoding.reference import ReferenceEngine
+from headway.errors import ConfigError, suggest
+from headway.model.transformer import Transformer
+
+EngineName = Literal["auto", "packed", "reference"]
+PrecisionName = Literal["auto", "float32", "bfloat16", "int8"]
+
+
+def build_engine(
+    model: Transformer, engine: EngineName = "auto", precision: PrecisionName = "float32"
+) -> Engine:
+    """Make an engine of a model in eval mode.
+
+    engine: packed is the fast one, compiled by Numba on a CPU where that is installed; reference
+    is the module itself. auto takes packed. precision: of the packed engine's products; auto takes
+    what was measured to be the fastest on this machine, once, see `headway.decoding.precision`.
+    Raises ConfigError when the two do not go together, or not with the model's device.
+    """
+    if engine not in get_args(EngineName):
+        raise ConfigError(f"There is no engine '{engine}'.", suggest(engine, get_args(EngineName)))
+    if precision not in get_args(PrecisionName):
+        raise ConfigError(
+            f"There is no precision '{precision}'.", suggest(precision, get_args(PrecisionName))
+        )
+    device = model.output_projection.weight.device
+    if engine == "reference":
+        if precision not in ("auto", "float32"):
+            raise ConfigError(
+                f"The reference engine computes in float32, not in {precision}.",
+                "Use the packed engine for it.",
+            )
+        return ReferenceEngine(model)
+    chosen = _choose(model, precision)
+    if device.type == "cpu" and find_spec("numba"):
+        from headway.decoding.packed.compiled import CompiledKernels
+
+        return PackedEngine(model, CompiledKernels(chosen))
+    if chosen == "int8" and device.type != "cpu":
+        raise ConfigError(
+            f"int8 is for the CPU, and the model is on {device}.",
+            "Use bfloat16 or float32 there, or the device cpu.",
+        )
+    return PackedEngine(model, PlainKernels(device, chosen))
+
+
+def _choose(model: Transformer, precision: PrecisionName) -> Precision:
+    if precision != "auto":
+        return precision
+    from headway.decoding.precision import fastest
+
+    device = model.output_projection.weight.device
+    return fastest(device, *_widest(model))
+
+
+def _widest(model: Transformer) -> tuple[int, int]:
+    """Return the width and the inner width of the model."""
+    state = model.state_dict()
+    d_ff, d_model = state["decoder.layers.0.feed_forward.w_1.weight"].shape
+    return d_model, d_ff

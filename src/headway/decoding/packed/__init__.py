@@ -1,0 +1,1 @@
+"""The packed engine: weights prepared once, caches written in place, hypotheses told by index."""

@@ -1,0 +1,91 @@
+"""The packed engine: the decoder step in as few and as large operations as it takes.
+
+What it does otherwise than the reference: queries, keys and values come of one product; the keys
+and values that all layers make of the memory come of one product, once a sentence, and its
+hypotheses share them; source sentences are read without padding; caches are written in place and
+grow rarely; a hypothesis knows by index in which row each position of its past lies, so that a
+beam is re-ordered without copying keys and values.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from headway.decoding.engine import Ints
+from headway.decoding.packed.kernels import Array, Kernels
+from headway.decoding.packed.state import PackedState
+from headway.decoding.packed.sublayers import (
+    FeedForward,
+    MemoryAttention,
+    PackedEmbedding,
+    PastAttention,
+    SourceAttention,
+    Stack,
+    Step,
+    heads_of,
+)
+from headway.decoding.packed.weights import Projection, project_memory
+from headway.model.decoder import DecoderLayer
+from headway.model.encoder import EncoderLayer
+from headway.model.transformer import Transformer
+
+
+class PackedEngine:
+    """Compute what the model computes, with these kernels."""
+
+    def __init__(self, model: Transformer, kernels: Kernels) -> None:
+        """Prepare the weights; later changes of the model do not show."""
+        self.kernels = kernels
+        self.source_embedding = PackedEmbedding(model.source_embedding, kernels)
+        self.target_embedding = PackedEmbedding(model.target_embedding, kernels)
+        self.encoder = Stack(model.encoder.norm, kernels)
+        for layer in cast("list[EncoderLayer]", list(model.encoder.layers)):
+            attention = SourceAttention(layer.self_attention, kernels)
+            self.encoder.add(attention, layer.self_attention_residual)
+            self.encoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
+        self.decoder = Stack(model.decoder.norm, kernels)
+        layers = cast("list[DecoderLayer]", list(model.decoder.layers))
+        for index, layer in enumerate(layers):
+            past = PastAttention(layer.self_attention, index, kernels)
+            memory = MemoryAttention(layer.cross_attention, index, kernels)
+            self.decoder.add(past, layer.self_attention_residual)
+            self.decoder.add(memory, layer.cross_attention_residual)
+            self.decoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
+        crossing = [layer.cross_attention for layer in layers]
+        self.memory_projection = kernels.linear(project_memory(crossing))
+        self.output_projection = kernels.linear(Projection.of_output(model.output_projection))
+        self.past_heads = [heads_of(layer.self_attention) for layer in layers]
+        self.memory_heads = [heads_of(attention) for attention in crossing]
+
+    def start(self, slots: int, copies: int) -> PackedState:
+        """Return a state whose slots are all free."""
+        return PackedState(slots, copies, self.past_heads, self.memory_heads, self.kernels)
+
+    def encode(
+        self, state: PackedState, slots: Sequence[int], sources: Sequence[Sequence[int]]
+    ) -> None:
+        """Read source sentences, END included, into these slots."""
+        lengths = np.array([len(ids) for ids in sources])
+        starts = np.concatenate([[0], lengths.cumsum()])
+        ids = np.concatenate([np.asarray(source, dtype=np.int64) for source in sources])
+        at = np.concatenate([np.arange(length) for length in lengths])
+        x = self.encoder(self.source_embedding(ids, at), starts)  # (N, d_model)
+        state.begin(slots, lengths)
+        state.remember(slots, starts, self.memory_projection(x))
+
+    def step(self, state: PackedState, rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
+        """Take the newest piece of each of these rows; return the next logits."""
+        at = state.lengths[rows]
+        state.make_room(int(at.max()) + 1)
+        x: Array = self.target_embedding(previous_ids, at)  # (R, d_model)
+        x = self.decoder(x, Step(state, rows, rows // state.copies))
+        state.lengths[rows] += 1
+        return self.kernels.tensor(self.output_projection(x))
+
+    def reorder(self, state: PackedState, rows: Ints, parents: Ints) -> None:
+        """Let rows[i] go on from where parents[i] stands: a matter of indices."""
+        state.owners[rows] = state.owners[parents]
+        state.lengths[rows] = state.lengths[parents]

@@ -1,0 +1,87 @@
+"""What the packed engine asks of its kernels; two sets of them answer: PyTorch's and Numba's."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from headway.decoding.engine import Ints
+from headway.decoding.packed.weights import Projection
+
+Array = Any
+"""A float32 array of the kind that the kernels work with; the engine only hands it on."""
+Linear = Callable[[Array], Array]
+Owners = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """How an attention is divided."""
+
+    num_heads: int
+    d_k: int
+    d_v: int
+
+
+class Kernels(Protocol):
+    """The operations of an encoder pass and a decoder step; R rows, or N source pieces."""
+
+    def array(self, tensor: Tensor) -> Array:
+        """Return the tensor's numbers in the kernels' own kind."""
+        ...
+
+    def tensor(self, array: Array) -> Tensor:
+        """Return an array as a tensor."""
+        ...
+
+    def empty(self, *shape: int) -> Array:
+        """Return room for a cache."""
+        ...
+
+    def take(self, table: Array, ids: Ints) -> Array:
+        """Return these rows of a table."""
+        ...
+
+    def linear(self, projection: Projection, *, relu: bool = False) -> Linear:
+        """Prepare (R, in) -> (R, out), with a ReLU after it where asked."""
+        ...
+
+    def norm(self, module: nn.LayerNorm) -> Any:
+        """Prepare a LayerNorm."""
+        ...
+
+    def normalize(self, x: Array, norm: Any) -> Array:
+        """Compute LayerNorm(x)."""
+        ...
+
+    def add_norm(self, x: Array, y: Array, norm: Any) -> tuple[Array, Array]:
+        """Compute x + y and LayerNorm(x + y)."""
+        ...
+
+    def attend_to_source(self, qkv: Array, starts: Ints, heads: Heads) -> Array:
+        """Let each piece attend to its sentence, pieces starts[b] to starts[b + 1] of all."""
+        ...
+
+    def attend_to_past(
+        self, qkv: Array, rows: Ints, lengths: Ints, owners: Owners, cache: "Cache", heads: Heads
+    ) -> Array:
+        """Append the newest keys and values of these rows to the cache; attend to all so far."""
+        ...
+
+    def attend_to_memory(
+        self, q: Array, slots: Ints, lengths: Ints, cache: "Cache", heads: Heads
+    ) -> Array:
+        """Attend to the memory in each row's slot."""
+        ...
+
+
+@dataclass(slots=True)
+class Cache:
+    """Keys and values of one attention, by row or slot and position."""
+
+    keys: Float[Array, "rows T H d_k"]
+    values: Float[Array, "rows T H d_v"]

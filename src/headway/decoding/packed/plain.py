@@ -1,0 +1,120 @@
+"""Kernels of PyTorch operators, for any device."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headway.decoding.engine import Ints
+from headway.decoding.packed.kernels import Cache, Heads, Owners
+from headway.decoding.packed.products import Precision, Product, product
+from headway.decoding.packed.weights import Projection
+
+
+class PlainKernels:
+    """Tensors in, tensors out."""
+
+    def __init__(self, device: torch.device, precision: Precision = "float32") -> None:
+        """Work on this device, with products in this precision, all else in float32."""
+        self.device = device
+        self.precision: Precision = precision
+
+    def array(self, tensor: Tensor) -> Tensor:
+        """Return the tensor in float32."""
+        return tensor.to(self.device, torch.float32)
+
+    def tensor(self, array: Tensor) -> Tensor:
+        """Return it as it is."""
+        return array
+
+    def empty(self, *shape: int) -> Tensor:
+        """Return room for a cache."""
+        return torch.empty(shape, device=self.device)
+
+    def take(self, table: Tensor, ids: Ints) -> Tensor:
+        """Return these rows of a table."""
+        return table[torch.from_numpy(ids).to(self.device)]
+
+    def linear(self, projection: Projection, *, relu: bool = False) -> Product:
+        """Prepare x weight^T + bias."""
+        return product(projection, self.precision, self.device, relu=relu)
+
+    def norm(self, module: nn.LayerNorm) -> nn.LayerNorm:
+        """Use the module."""
+        return module
+
+    def normalize(self, x: Tensor, norm: nn.LayerNorm) -> Tensor:
+        """Compute LayerNorm(x)."""
+        return norm(x)
+
+    def add_norm(self, x: Tensor, y: Tensor, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
+        """Compute x + y and LayerNorm(x + y)."""
+        total = x + y
+        return total, norm(total)
+
+    def attend_to_source(
+        self, qkv: Float[Tensor, "N width"], starts: Ints, heads: Heads
+    ) -> Float[Tensor, "N H*d_v"]:
+        """Pad the sentences to one length, attend, and take the padding away again."""
+        lengths = torch.from_numpy(starts[1:] - starts[:-1]).to(self.device)
+        there = torch.arange(int(lengths.max()), device=self.device) < lengths[:, None]  # (B, S)
+        padded = qkv.new_zeros(*there.shape, qkv.size(1))
+        padded[there] = qkv
+        q, k, v = (_split(part, heads.num_heads) for part in padded.split(_widths(heads), dim=2))
+        out = F.scaled_dot_product_attention(q, k, v, attn_mask=there[:, None, None])
+        return out.transpose(1, 2).flatten(2)[there]
+
+    def attend_to_past(
+        self,
+        qkv: Float[Tensor, "R width"],
+        rows: Ints,
+        lengths: Ints,
+        owners: Owners,
+        cache: Cache,
+        heads: Heads,
+    ) -> Float[Tensor, "R H*d_v"]:
+        """Write in place, gather each row's past by its owners, attend."""
+        q, k, v = qkv.split(_widths(heads), dim=1)
+        at = lengths[rows]
+        owners[rows, at] = rows
+        where, now = torch.from_numpy(rows).to(self.device), torch.from_numpy(at).to(self.device)
+        cache.keys[where, now] = k.unflatten(1, (heads.num_heads, -1))
+        cache.values[where, now] = v.unflatten(1, (heads.num_heads, -1))
+        longest = int(at.max()) + 1
+        past = torch.from_numpy(owners[rows, :longest]).long().to(self.device)  # (R, T)
+        steps = torch.arange(longest, device=self.device)
+        there = steps <= now[:, None]
+        past = past.where(there, 0)
+        return _attend(q, cache.keys[past, steps], cache.values[past, steps], there, heads)
+
+    def attend_to_memory(
+        self, q: Float[Tensor, "R width"], slots: Ints, lengths: Ints, cache: Cache, heads: Heads
+    ) -> Float[Tensor, "R H*d_v"]:
+        """Take each row's sentence and attend."""
+        where = torch.from_numpy(slots).to(self.device)
+        own = torch.from_numpy(lengths[slots]).to(self.device)
+        longest = int(lengths[slots].max())
+        there = torch.arange(longest, device=self.device) < own[:, None]  # (R, S)
+        keys, values = cache.keys[:, :longest], cache.values[:, :longest]
+        return _attend(q, keys[where], values[where], there, heads)
+
+
+def _widths(heads: Heads) -> list[int]:
+    return [heads.num_heads * heads.d_k] * 2 + [heads.num_heads * heads.d_v]
+
+
+def _split(x: Float[Tensor, "B L width"], num_heads: int) -> Float[Tensor, "B H L d"]:
+    return x.unflatten(2, (num_heads, -1)).transpose(1, 2)
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, there: Tensor, heads: Heads) -> Tensor:
+    """Attend with one query a row: (R, H * d_k) to (R, T, H, d) where there (R, T) is True."""
+    q = q.unflatten(1, (heads.num_heads, 1, heads.d_k))  # (R, H, 1, d_k)
+    k, v = k.transpose(1, 2), v.transpose(1, 2)  # (R, H, T, d)
+    scores = (q @ k.mT).squeeze(2) / math.sqrt(heads.d_k)  # (R, H, T)
+    weights = scores.masked_fill(~there[:, None], -math.inf).softmax(dim=-1)
+    # What a cache holds where nothing was written may be anything, even NaN.
+    v = v.masked_fill(~there[:, None, :, None], 0.0)
+    return (weights[:, :, None] @ v).flatten(1)

@@ -1,0 +1,101 @@
+"""x weight^T + bias in float32, in bfloat16 and in 8-bit integers, of PyTorch operators."""
+
+import warnings
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int8
+from torch import Tensor
+
+from headway.decoding.packed.weights import Projection
+from headway.errors import ConfigError
+
+Precision = Literal["float32", "bfloat16", "int8"]
+Product = Callable[[Tensor], Tensor]
+
+
+def product(
+    projection: Projection, precision: Precision, device: torch.device, *, relu: bool = False
+) -> Product:
+    """Prepare (R, in) -> (R, out) in float32 whatever it is computed in; a ReLU where asked."""
+    if precision == "int8":
+        return Int8Product(projection, relu)
+    dtype = torch.float32 if precision == "float32" else torch.bfloat16
+    weight = projection.weight.to(device, dtype)
+    bias = projection.bias.to(device, dtype)
+
+    def multiply(x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
+        y = F.linear(x.to(dtype), weight, bias)
+        return (y.relu_() if relu else y).float()
+
+    return multiply
+
+
+# Activations have 7 bits: sums of two products then fit into the 16 bits that processors without
+# VNNI give them.
+LEVELS = 63
+
+
+def quantize_weight(
+    weight: Float[Tensor, "out in"],
+) -> tuple[Int8[Tensor, "out in"], Float[Tensor, "out"]]:
+    """Return whole numbers from -127 to 127 and the step of each output.
+
+    Tolerance: each weight is off by half a step at most, 1/254 of the largest of its output.
+    """
+    steps = (weight.float().abs().amax(dim=1) / 127).clamp_min(1e-30)
+    return (weight.float() / steps[:, None]).round().to(torch.int8), steps
+
+
+def quantize_rows(
+    x: Float[Tensor, "R in"],
+) -> tuple[Float[Tensor, "R in"], Float[Tensor, "R"]]:
+    """Return whole numbers from -63 to 63 and the step of each row."""
+    largest = x.abs().amax(dim=1)
+    steps = torch.where(largest > 0, largest / LEVELS, 1.0)
+    return (x * steps.reciprocal()[:, None]).round(), steps
+
+
+class Int8Product:
+    """A product of integers: weights in 8 bits with a step for each output, rows in 7 bits.
+
+    The integers are multiplied and summed without any rounding (PyTorch's FBGEMM), so a row's
+    result is the same in every batch.
+    """
+
+    def __init__(self, projection: Projection, relu: bool) -> None:
+        """Round and pack the weights; ConfigError where PyTorch has no such product."""
+        self.weight, self.steps = quantize_weight(projection.weight)
+        self.bias = projection.bias.float()
+        self.relu = relu
+        self.packed = _pack(self.weight, self.steps)
+
+    def __call__(self, x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
+        """Compute (R, in) -> (R, out)."""
+        whole, steps = quantize_rows(x)
+        y = self.multiply(whole).mul_(steps[:, None]).add_(self.bias)
+        return y.relu_() if self.relu else y
+
+    def multiply(self, whole: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
+        """Multiply whole numbers; only the weights' steps are in the result."""
+        return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
+            whole, 1.0, LEVELS + 1, self.packed
+        )
+
+
+def _pack(weight: Int8[Tensor, "out in"], steps: Float[Tensor, "out"]) -> torch.ScriptObject:
+    zeros = torch.zeros(len(steps), dtype=torch.long)
+    try:
+        with warnings.catch_warnings():
+            # PyTorch means to drop these tensors one day; on AVX2 it has no other fast product.
+            warnings.filterwarnings("ignore", message=".*quantized tensor creation.*")
+            make = torch.ops.aten._make_per_channel_quantized_tensor
+            whole = make(weight, steps, zeros, 0)
+            return torch.ops.quantized.linear_prepack(whole, None)
+    except (AttributeError, NotImplementedError, RuntimeError) as error:
+        raise ConfigError(
+            f"This PyTorch cannot multiply 8-bit integers here ({str(error).splitlines()[0]}).",
+            "Use precision float32, or bfloat16 where the processor has it.",
+        ) from error

@@ -1,0 +1,93 @@
+"""What the packed engine keeps of the sentences at work."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from headway.decoding.engine import Ints
+from headway.decoding.packed.kernels import Array, Cache, Heads, Kernels
+
+_FIRST_ROOM = 32  # positions
+
+
+class PackedState:
+    """Caches, and whose they are.
+
+    source_lengths: source pieces of each slot, (slots,). lengths: positions that each row has
+    decoded, (rows,). owners: the row that holds each position of a row's past, (rows, T). past:
+    self-attention's cache of each layer, by row. memory: cross-attention's, by slot.
+    """
+
+    def __init__(
+        self,
+        slots: int,
+        copies: int,
+        past: Sequence[Heads],
+        memory: Sequence[Heads],
+        kernels: Kernels,
+    ) -> None:
+        """Make room for a few positions; it grows when it must."""
+        self.copies = copies
+        self.kernels = kernels
+        rows = slots * copies
+        self.source_lengths = np.zeros(slots, dtype=np.int64)
+        self.lengths = np.zeros(rows, dtype=np.int64)
+        self.owners = np.zeros((rows, _FIRST_ROOM), dtype=np.int32)
+        self.past = [self._cache(rows, _FIRST_ROOM, heads) for heads in past]
+        self.memory = [self._cache(slots, _FIRST_ROOM, heads) for heads in memory]
+
+    def _cache(self, rows: int, room: int, heads: Heads) -> Cache:
+        return Cache(
+            self.kernels.empty(rows, room, heads.num_heads, heads.d_k),
+            self.kernels.empty(rows, room, heads.num_heads, heads.d_v),
+        )
+
+    def begin(self, slots: Sequence[int], source_lengths: Ints) -> None:
+        """Put sentences of these lengths into slots, before their first piece."""
+        self.source_lengths[slots] = source_lengths
+        first = np.asarray(slots) * self.copies
+        self.lengths[first] = 0
+        self._widen(self.memory, int(source_lengths.max()))
+
+    def remember(
+        self, slots: Sequence[int], starts: Ints, keys_values: Float[Array, "N width"]
+    ) -> None:
+        """Keep the keys and values of the memory, which all layers have side by side."""
+        offset = 0
+        for cache in self.memory:
+            for part in (cache.keys, cache.values):
+                _, _, num_heads, width = part.shape
+                for index, slot in enumerate(slots):
+                    first, end = int(starts[index]), int(starts[index + 1])
+                    block = keys_values[first:end, offset : offset + num_heads * width]
+                    part[slot, : end - first] = block.reshape(-1, num_heads, width)
+                offset += num_heads * width
+
+    def make_room(self, positions: int) -> None:
+        """See that so many positions of the past can be held."""
+        room = self.owners.shape[1]
+        if positions > room:
+            wider = np.zeros((len(self.owners), _room(room, positions)), dtype=np.int32)
+            wider[:, :room] = self.owners
+            self.owners = wider
+            self._widen(self.past, positions)
+
+    def _widen(self, caches: list[Cache], positions: int) -> None:
+        """Make the caches longer, one after the other, so that only one is there twice."""
+        for index, cache in enumerate(caches):
+            rows, room = cache.keys.shape[:2]
+            if positions > room:
+                longer = _room(room, positions)
+                caches[index] = Cache(
+                    *(self._longer(part, rows, longer) for part in (cache.keys, cache.values))
+                )
+
+    def _longer(self, part: Array, rows: int, room: int) -> Array:
+        longer = self.kernels.empty(rows, room, *part.shape[2:])
+        longer[:, : part.shape[1]] = part
+        return longer
+
+
+def _room(present: int, needed: int) -> int:
+    return max(needed, present + present // 2)

@@ -1,0 +1,169 @@
+"""Sub-layers and their frame, as the packed engine runs them: on rows, with caches beside them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from headway.decoding.engine import Ints
+from headway.decoding.packed.kernels import Array, Heads, Kernels, Linear
+from headway.decoding.packed.state import PackedState
+from headway.decoding.packed.weights import Projection, first_projection, project_all
+from headway.model.attention import MultiHeadAttention
+from headway.model.embedding import InputEmbedding
+from headway.model.feed_forward import ACTIVATIONS, GATED_ACTIVATIONS, PositionwiseFeedForward
+from headway.model.residual import Residual
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Which rows a decoder step computes, and the slot of each."""
+
+    state: PackedState
+    rows: Ints
+    slots: Ints
+
+
+class PackedEmbedding:
+    """embedding * sqrt(d_model) + position, for pieces at any positions."""
+
+    def __init__(self, embedding: InputEmbedding, kernels: Kernels) -> None:
+        """Take the table; positions are computed as far as they are needed."""
+        self.kernels = kernels
+        self.table = kernels.array(embedding.tokens.weight)
+        self.scale = embedding.scale
+        self.module = embedding.positions
+        self.positions = kernels.array(self.module(1))
+
+    def __call__(self, ids: Ints, at: Ints) -> Array:
+        """Embed ids that stand at these positions, (R,) each -> (R, d_model)."""
+        longest = int(at.max()) + 1
+        if longest > self.positions.shape[0]:
+            self.positions = self.kernels.array(self.module(longest))
+        vectors = self.kernels.take(self.table, ids) * self.scale
+        return vectors + self.kernels.take(self.positions, at)
+
+
+class Stack:
+    """Sub-layers in a row, each in its frame of Add & Norm.
+
+    After each addition comes one LayerNorm: post-norm its own; pre-norm the one that the next
+    sub-layer begins with, or that closes the stack, while the bare sum goes on beside it.
+    """
+
+    def __init__(self, last_norm: nn.LayerNorm | None, kernels: Kernels) -> None:
+        """Start without sub-layers; last_norm closes a pre-norm stack, and only that."""
+        self.kernels = kernels
+        self.pre = last_norm is not None
+        self.norms: list[Any] = [] if last_norm is None else [kernels.norm(last_norm)]
+        self.sublayers: list[Callable[[Array, Any], Array]] = []
+
+    def add(self, sublayer: Callable[[Array, Any], Array], frame: Residual) -> None:
+        """Add a sub-layer with its frame at the end."""
+        self.sublayers.append(sublayer)
+        place = len(self.norms) - 1 if self.pre else len(self.norms)
+        self.norms.insert(place, self.kernels.norm(frame.norm))
+
+    def __call__(self, x: Array, context: Any) -> Array:
+        """Run all sub-layers, (R, d_model) -> (R, d_model)."""
+        norms = iter(self.norms)
+        base = x
+        if self.pre:
+            x = self.kernels.normalize(x, next(norms))
+        for sublayer, norm in zip(self.sublayers, norms, strict=True):
+            total, x = self.kernels.add_norm(base, sublayer(x, context), norm)
+            base = total if self.pre else x
+        return x
+
+
+def heads_of(attention: MultiHeadAttention) -> Heads:
+    """Return how an attention is divided."""
+    return Heads(attention.num_heads, attention.d_k, attention.d_v)
+
+
+class SourceAttention:
+    """Self-attention in the encoder, of sentences one after the other."""
+
+    def __init__(self, attention: MultiHeadAttention, kernels: Kernels) -> None:
+        """Prepare the projections."""
+        self.kernels = kernels
+        self.heads = heads_of(attention)
+        self.w_qkv: Linear = kernels.linear(project_all(attention))
+        self.w_o: Linear = kernels.linear(Projection.of(attention.w_o))
+
+    def __call__(self, x: Array, starts: Ints) -> Array:
+        """Compute (N, d_model) -> (N, d_model)."""
+        return self.w_o(self.kernels.attend_to_source(self.w_qkv(x), starts, self.heads))
+
+
+class PastAttention:
+    """Self-attention in the decoder: one position a row, the past in a cache."""
+
+    def __init__(self, attention: MultiHeadAttention, layer: int, kernels: Kernels) -> None:
+        """Prepare the projections."""
+        self.kernels = kernels
+        self.heads = heads_of(attention)
+        self.layer = layer
+        self.w_qkv: Linear = kernels.linear(project_all(attention))
+        self.w_o: Linear = kernels.linear(Projection.of(attention.w_o))
+
+    def __call__(self, x: Array, step: Step) -> Array:
+        """Compute (R, d_model) -> (R, d_model)."""
+        state = step.state
+        heads = self.kernels.attend_to_past(
+            self.w_qkv(x),
+            step.rows,
+            state.lengths,
+            state.owners,
+            state.past[self.layer],
+            self.heads,
+        )
+        return self.w_o(heads)
+
+
+class MemoryAttention:
+    """Cross-attention: keys and values of the memory were made when the source was read."""
+
+    def __init__(self, attention: MultiHeadAttention, layer: int, kernels: Kernels) -> None:
+        """Prepare the projections of what comes from the decoder."""
+        self.kernels = kernels
+        self.heads = heads_of(attention)
+        self.layer = layer
+        self.w_q: Linear = kernels.linear(Projection.of(attention.w_q))
+        self.w_o: Linear = kernels.linear(Projection.of(attention.w_o))
+
+    def __call__(self, x: Array, step: Step) -> Array:
+        """Compute (R, d_model) -> (R, d_model)."""
+        state = step.state
+        heads = self.kernels.attend_to_memory(
+            self.w_q(x), step.slots, state.source_lengths, state.memory[self.layer], self.heads
+        )
+        return self.w_o(heads)
+
+
+class FeedForward:
+    """Equation 2, or its gated variant."""
+
+    def __init__(self, feed_forward: PositionwiseFeedForward, kernels: Kernels) -> None:
+        """Prepare both projections; a ReLU is part of the first."""
+        name = feed_forward.activation
+        self.kernels = kernels
+        self.gated = feed_forward.w_gate is not None
+        self.activation = None if name == "relu" else (ACTIVATIONS | GATED_ACTIVATIONS)[name]
+        first = first_projection(feed_forward)
+        self.w_1: Linear = kernels.linear(first, relu=self.activation is None)
+        self.w_2: Linear = kernels.linear(Projection.of(feed_forward.w_2))
+
+    def __call__(self, x: Array, context: Any) -> Array:
+        """Compute (R, d_model) -> (R, d_model)."""
+        return self.w_2(self._activate(self.w_1(x)))
+
+    def _activate(self, hidden: Array) -> Array:
+        if self.activation is None:
+            return hidden
+        values = self.kernels.tensor(hidden)
+        if not self.gated:
+            return self.kernels.array(self.activation(values))
+        values, gate = values.chunk(2, dim=1)
+        return self.kernels.array(self.activation(gate) * values)

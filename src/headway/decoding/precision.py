@@ -1,0 +1,94 @@
+"""The fastest precision on this machine, measured once and remembered."""
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from headway.decoding.packed.products import Precision, product
+from headway.decoding.packed.weights import Projection
+from headway.errors import ConfigError
+
+_ROWS = 64
+_SECONDS = 0.02
+
+
+def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
+    """Return the precision in which a product of this size takes the least time here.
+
+    bfloat16 and int8 change scores a little: their tolerance is in `docs/decoding.md`. A
+    measurement is kept in the user's cache folder, by processor, PyTorch and size; where that
+    cannot be written, it is made again each time.
+    """
+    key = "|".join([platform.machine(), _processor(device), torch.__version__, f"{d_model}x{d_ff}"])
+    known = _read()
+    if known.get(key) not in ("float32", "bfloat16", "int8"):
+        known[key] = _measure(device, d_model, d_ff)
+        _write(known)
+    return known[key]
+
+
+def _processor(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{platform.processor()} {torch.backends.cpu.get_cpu_capability()}"
+
+
+def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
+    """Time all candidates in turns, so that a disturbance meets each of them."""
+    projection = Projection.of(nn.Linear(d_model, d_ff, device=device))
+    rows = torch.randn(_ROWS, d_model, device=device)
+    candidates: list[Precision] = ["float32", "bfloat16"]
+    if device.type == "cpu":
+        candidates.append("int8")
+    seconds: dict[Precision, float] = {}
+    for _ in range(3):
+        for precision in candidates:
+            try:
+                multiply = product(projection, precision, device)
+            except ConfigError:  # this PyTorch has no product of integers
+                continue
+            taken = _seconds(lambda multiply=multiply: multiply(rows), device)
+            seconds[precision] = min(taken, seconds.get(precision, taken))
+    return min(seconds, key=lambda name: seconds[name])
+
+
+@torch.inference_mode()
+def _seconds(run: Callable[[], object], device: torch.device) -> float:
+    """Return the time of one call, averaged over some."""
+    run()
+    calls, start = 0, time.perf_counter()
+    while (taken := time.perf_counter() - start) < _SECONDS:
+        run()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        calls += 1
+    return taken / calls
+
+
+def _file() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "headway" / "precision.json"
+
+
+def _read() -> dict[str, Precision]:
+    try:
+        found = json.loads(_file().read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write(known: dict[str, Precision]) -> None:
+    fresh = _file().with_suffix(f".{os.getpid()}")
+    try:
+        fresh.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(json.dumps(known, indent=1), "utf-8")
+        fresh.replace(_file())
+    except OSError:
+        fresh.unlink(missing_ok=True)
