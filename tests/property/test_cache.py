@@ -1,8 +1,10 @@
 """Decoding step by step with a cache equals one pass over everything."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,6 +12,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from headway.data.tokenizer import START_ID
+from headway.decoding.engine import Engine
+from headway.decoding.packed.engine import PackedEngine
+from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.reference import ReferenceEngine
 from headway.model.transformer import Transformer
 
@@ -42,57 +47,95 @@ def test_step_by_step_equals_all_at_once(
     build: Build, variant: dict[str, Any], sources: list[list[int]], data: st.DataObject
 ) -> None:
     model = build(dtype=torch.float64, **variant)
-    engine, source = ReferenceEngine(model), source_of(sources)
+    engine, rows = ReferenceEngine(model), np.arange(len(sources))
     length = data.draw(st.integers(1, 8))
     chosen = [data.draw(st.lists(pieces, min_size=length, max_size=length)) for _ in sources]
-    target = torch.tensor([[START_ID, *row] for row in chosen])
+    target = np.array([[START_ID, *row] for row in chosen])
 
     with torch.inference_mode():
-        state = engine.encode(source)
-        steps = [engine.step(state, target[:, t]) for t in range(length + 1)]
-        expected = model(source, target)
+        state = engine.start(len(sources), 1)
+        engine.encode(state, rows.tolist(), sources)
+        steps = [engine.step(state, rows, target[:, t].copy()) for t in range(length + 1)]
+        expected = model(source_of(sources), torch.from_numpy(target))
 
     torch.testing.assert_close(torch.stack(steps, dim=1), expected, rtol=0, atol=1e-12)
 
 
+@dataclass
+class Row:
+    """What a row of a state should have seen."""
+
+    source: list[int]
+    past: list[int]
+
+
+def engine_of(kind: str, model: Transformer) -> Engine[Any]:
+    if kind == "reference":
+        return ReferenceEngine(model)
+    if kind == "plain":
+        return PackedEngine(model, PlainKernels(torch.device("cpu")))
+    pytest.importorskip("numba")
+    from headway.decoding.packed.compiled import CompiledKernels
+
+    return PackedEngine(model, CompiledKernels())
+
+
+@pytest.mark.parametrize("kind", ["reference", "plain", "compiled"])
 @by_variant
-@settings(max_examples=12)
-@given(
-    sources=st.lists(st.lists(pieces, min_size=1, max_size=5), min_size=1, max_size=3),
-    copies=st.integers(1, 3),
-    data=st.data(),
-)
-def test_a_row_keeps_its_own_past_through_reordering_and_compacting(
+@settings(max_examples=6)
+@given(slots=st.integers(1, 3), copies=st.integers(1, 3), data=st.data())
+def test_a_row_keeps_its_own_past_through_reordering_and_refill(
     build: Build,
+    kind: str,
     variant: dict[str, Any],
-    sources: list[list[int]],
+    slots: int,
     copies: int,
     data: st.DataObject,
 ) -> None:
-    """Play a search: hypotheses replace each other, sentences finish, and every logit is right."""
-    model = build(dtype=torch.float64, **variant)
-    engine = ReferenceEngine(model)
-    owners = [index for index in range(len(sources)) for _ in range(copies)]
-    pasts: list[list[int]] = [[] for _ in owners]
-    previous = [START_ID] * len(owners)
-
+    """Play a search: hypotheses replace each other, sentences come and go, every logit is right."""
+    exact = kind == "reference"
+    model = build(dtype=torch.float64 if exact else torch.float32, **variant)
+    engine, limit = engine_of(kind, model), 1e-12 if exact else 2e-5
+    state = engine.start(slots, copies)
+    live: dict[int, Row] = {}
     with torch.inference_mode():
-        state = engine.encode(source_of(sources), copies)
-        for _ in range(data.draw(st.integers(1, 6))):
-            logits = engine.step(state, torch.tensor(previous))
-            pasts = [[*past, piece] for past, piece in zip(pasts, previous, strict=True)]
-            for row, (owner, past) in enumerate(zip(owners, pasts, strict=True)):
-                alone = model(torch.tensor([sources[owner]]), torch.tensor([past]))[0, -1]
-                torch.testing.assert_close(logits[row], alone, rtol=0, atol=1e-12)
-            parents = [
-                data.draw(st.sampled_from([r for r, other in enumerate(owners) if other == owner]))
-                for owner in owners
-            ]
-            engine.reorder(state, torch.tensor(parents))
-            pasts = [pasts[parent] for parent in parents]
-            alive = data.draw(st.sets(st.sampled_from(sorted(set(owners))), min_size=1))
-            keep = [row for row, owner in enumerate(owners) if owner in alive]
-            if len(keep) < len(owners):
-                engine.compact(state, torch.tensor(keep))
-            owners, pasts = [owners[row] for row in keep], [pasts[row] for row in keep]
-            previous = [data.draw(pieces) for _ in owners]
+        for _ in range(data.draw(st.integers(1, 7))):
+            free = sorted(set(range(slots)) - {row // copies for row in live})
+            taken = data.draw(st.lists(st.sampled_from(free), unique=True)) if free else []
+            taken = taken or ([] if live else free[:1])
+            if taken:
+                sources = [data.draw(st.lists(pieces, min_size=1, max_size=5)) for _ in taken]
+                engine.encode(state, taken, sources)
+                fresh = zip(taken, sources, strict=True)
+                live |= {slot * copies: Row(source, []) for slot, source in fresh}
+            live = _step(engine, state, model, live, limit, data)
+            live = _reorder(engine, state, live, copies, data)
+            live = {r: row for r, row in live.items() if len(row.past) < 8}
+
+
+def _step(engine, state, model, live, limit, data) -> dict[int, Row]:
+    live = dict(sorted(live.items()))
+    newest = [data.draw(pieces) if row.past else START_ID for row in live.values()]
+    logits = engine.step(state, np.array(list(live)), np.array(newest))
+    for index, (row, piece) in enumerate(zip(live.values(), newest, strict=True)):
+        row.past.append(piece)
+        alone = model(torch.tensor([row.source]), torch.tensor([row.past]))[0, -1]
+        torch.testing.assert_close(logits[index], alone, rtol=0, atol=limit)
+    return live
+
+
+def _reorder(engine, state, live, copies, data) -> dict[int, Row]:
+    """Let some sentences end, and the hypotheses of the others replace each other."""
+    after: dict[int, Row] = {}
+    parents: dict[int, int] = {}
+    for slot in sorted({row // copies for row in live}):
+        if data.draw(st.integers(0, 3)) == 0:
+            continue
+        mine = [row for row in live if row // copies == slot]
+        for copy in range(copies):
+            if copy == 0 or data.draw(st.booleans()):
+                row, parent = slot * copies + copy, data.draw(st.sampled_from(mine))
+                parents[row] = parent
+                after[row] = Row(live[parent].source, list(live[parent].past))
+    engine.reorder(state, np.array(list(parents), int), np.array(list(parents.values()), int))
+    return after

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from headway.data.tokenizer import END_ID, START_ID
-from headway.decoding.beam import beam_search
-from headway.decoding.greedy import greedy_search
 from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import SearchOptions
+from headway.decoding.search import Request
+from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 
 Build = Callable[..., Transformer]
@@ -68,32 +68,30 @@ def test_a_sentence_alone_equals_it_in_any_batch_order_and_padding(
 
 @pytest.mark.parametrize("variant", VARIANTS[:2], ids=IDS[:2])
 @settings(max_examples=15)
-@given(sources=st.lists(sentence, min_size=1, max_size=4), extra=st.integers(0, 3), data=st.data())
+@given(sources=st.lists(sentence, min_size=1, max_size=4), slots=st.integers(1, 4), data=st.data())
 @pytest.mark.parametrize("beam_size", [1, 3], ids=["greedy", "beam"])
 def test_a_translation_is_the_same_alone_and_in_any_batch(
     build: Build,
     variant: dict[str, Any],
     beam_size: int,
     sources: list[list[int]],
-    extra: int,
+    slots: int,
     data: st.DataObject,
 ) -> None:
     engine = ReferenceEngine(build(**variant))
-    search = greedy_search if beam_size == 1 else beam_search
     order = data.draw(st.permutations(range(len(sources))))
     rows = [[*sources[index], END_ID] for index in order]
 
-    def translate(rows: list[list[int]], extra: int) -> list[list[Hypothesis]]:
-        options = SearchOptions(
-            [len(row) + 3 for row in rows], beam_size=beam_size, n_best=beam_size
-        )
-        with torch.inference_mode():
-            return search(engine, padded(rows, 0, extra), options)
+    options = SearchOptions(beam_size=beam_size, n_best=beam_size)
 
-    together = translate(rows, extra)
+    def translate(rows: list[list[int]], slots: int) -> list[list[Hypothesis]]:
+        requests = [Request(row, len(row) + 3) for row in rows]
+        return search_all(engine, options, requests, slots=slots)
+
+    together = translate(rows, slots)
 
     for row, found in zip(rows, together, strict=True):
-        (alone,) = translate([row], 0)
+        (alone,) = translate([row], 1)
         assert [h.ids for h in found] == [h.ids for h in alone]
         assert [h.complete for h in found] == [h.complete for h in alone]
         assert [h.score for h in found] == pytest.approx([h.score for h in alone], abs=1e-5)

@@ -9,12 +9,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.data.tokenizer import END_ID, PAD_ID, START_ID
-from headway.decoding.beam import beam_search
-from headway.decoding.greedy import greedy_search
+from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.beam import BeamSearch
 from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import SearchOptions
+from headway.decoding.search import Request, run_search
+from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 
 Build = Callable[..., Transformer]
@@ -33,9 +34,17 @@ def model_of(build: Build, seed: int) -> Transformer:
     )
 
 
-def batch_of(sources: Sequence[Sequence[int]]) -> torch.Tensor:
-    width = max(map(len, sources)) + 1
-    return torch.tensor([[*s, END_ID] + [PAD_ID] * (width - len(s) - 1) for s in sources])
+def requests_of(
+    sources: Sequence[Sequence[int]],
+    limits: Sequence[int],
+    prefixes: Sequence[Sequence[int]] | None = None,
+) -> list[Request]:
+    return [
+        Request([*source, END_ID], limit, prefix)
+        for source, limit, prefix in zip(
+            sources, limits, prefixes or [()] * len(sources), strict=True
+        )
+    ]
 
 
 def teacher_forced(model: Transformer, source: Sequence[int], ids: Sequence[int]) -> float:
@@ -80,10 +89,10 @@ def test_a_wide_beam_equals_brute_force(
     model = model_of(build, seed)
     limits = [data.draw(st.integers(0, 3)) for _ in sources]
     # 1 + 2 + 4 + 8 sequences are possible; 16 hypotheses hold them all.
-    options = SearchOptions(limits, beam_size=16, length_penalty=alpha, n_best=16)
+    options = SearchOptions(beam_size=16, length_penalty=alpha, n_best=16)
 
     with torch.inference_mode():
-        found = beam_search(ReferenceEngine(model), batch_of(sources), options)
+        found = search_all(ReferenceEngine(model), options, requests_of(sources, limits))
         expected = [
             brute_force(model, source, limit, alpha, ())
             for source, limit in zip(sources, limits, strict=True)
@@ -106,12 +115,11 @@ def test_a_wide_beam_with_forced_prefixes_equals_brute_force(
     limits = [data.draw(st.integers(0, 3)) for _ in sources]
     words = st.lists(st.sampled_from(WORDS), max_size=4)  # also longer than the limit
     prefixes = [data.draw(words) for _ in sources]
-    options = SearchOptions(
-        limits, beam_size=16, length_penalty=alpha, n_best=16, prefixes=prefixes
-    )
+    options = SearchOptions(beam_size=16, length_penalty=alpha, n_best=16)
+    requests = requests_of(sources, limits, prefixes)
 
     with torch.inference_mode():
-        found = beam_search(ReferenceEngine(model), batch_of(sources), options)
+        found = search_all(ReferenceEngine(model), options, requests)
         expected = [
             brute_force(model, source, limit, alpha, prefix)
             for source, limit, prefix in zip(sources, limits, prefixes, strict=True)
@@ -133,18 +141,15 @@ def test_a_beam_of_one_is_greedy_search(
     engine = ReferenceEngine(model_of(build, seed))
     limits = [data.draw(st.integers(0, 6)) for _ in sources]
     prefixes = [data.draw(st.lists(st.sampled_from(WORDS), max_size=2)) for _ in sources]
-    options = SearchOptions(
-        limits,
-        beam_size=1,
-        length_penalty=alpha,
-        prefixes=data.draw(st.sampled_from([None, prefixes])),
-    )
+    options = SearchOptions(beam_size=1, length_penalty=alpha)
+    requests = requests_of(sources, limits, data.draw(st.sampled_from([None, prefixes])))
 
     with torch.inference_mode():
-        beam = beam_search(engine, batch_of(sources), options)
-        greedy = greedy_search(engine, batch_of(sources), options)
+        beam = dict(run_search(engine, BeamSearch(options), enumerate(requests), slots=2))
+    greedy = search_all(engine, options, requests)
 
-    for (ours,), (theirs,) in zip(beam, greedy, strict=True):
+    for index, (theirs,) in enumerate(greedy):
+        (ours,) = beam[index]
         assert (ours.ids, ours.complete) == (theirs.ids, theirs.complete)
         assert (ours.log_prob, ours.score) == pytest.approx((theirs.log_prob, theirs.score))
 
@@ -157,9 +162,8 @@ def test_greedy_takes_the_most_probable_piece_at_every_step(
     model = model_of(build, seed)
 
     with torch.inference_mode():
-        found = greedy_search(
-            ReferenceEngine(model), batch_of(sources), SearchOptions([5] * len(sources))
-        )
+        requests = requests_of(sources, [5] * len(sources))
+        found = search_all(ReferenceEngine(model), SearchOptions(beam_size=1), requests)
         for source, (hypothesis,) in zip(sources, found, strict=True):
             ids: list[int] = []
             while len(ids) < 5:
@@ -191,10 +195,10 @@ def test_hypotheses_are_sorted_distinct_and_scored_as_the_model_scores_them(
     model = model_of(build, seed)
     limits = [data.draw(st.integers(1, 5)) for _ in sources]
     n_best = data.draw(st.integers(1, beam_size))
-    options = SearchOptions(limits, beam_size, alpha, n_best)
+    options = SearchOptions(beam_size, alpha, n_best)
 
     with torch.inference_mode():
-        found = beam_search(ReferenceEngine(model), batch_of(sources), options)
+        found = search_all(ReferenceEngine(model), options, requests_of(sources, limits))
         for source, limit, hypotheses in zip(sources, limits, found, strict=True):
             scores = [h.score for h in hypotheses]
             assert 1 <= len(hypotheses) <= n_best
@@ -217,10 +221,9 @@ def test_a_wider_beam_never_misses_what_an_exhaustive_one_ranks_first(
 ) -> None:
     engine = ReferenceEngine(model_of(build, seed))
 
-    with torch.inference_mode():
-        best = [
-            beam_search(engine, batch_of([source]), SearchOptions([3], beam_size=k))[0][0].score
-            for k in (1, 16)
-        ]
+    best = [
+        search_all(engine, SearchOptions(beam_size=k), requests_of([source], [3]))[0][0].score
+        for k in (1, 16)
+    ]
 
     assert best[1] >= best[0] - 1e-5

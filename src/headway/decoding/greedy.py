@@ -10,7 +10,8 @@ from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.length import length_penalty
-from headway.decoding.search import Advance, Request, SearchOptions, candidates
+from headway.decoding.options import SearchOptions
+from headway.decoding.search import Advance, Request, candidates
 
 
 class GreedySearch:

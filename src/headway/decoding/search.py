@@ -1,4 +1,4 @@
-"""What every search shares: requests, options, candidates, and the batch that stays full."""
+"""What every search shares: requests, candidates, and the batch that stays full."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,6 @@ from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 from headway.decoding.candidates import best_pieces
 from headway.decoding.engine import Engine, Ints, State
 from headway.decoding.hypothesis import Hypothesis
-from headway.errors import ConfigError
 
 # Padding and start are no output; the unknown piece cannot be turned back into text.
 NEVER_CHOSEN = (PAD_ID, START_ID, UNK_ID)
@@ -37,33 +36,6 @@ class Request:
         if step < len(self.prefix):
             return self.prefix[step]
         return END_ID if step >= self.max_length else None
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """How to search."""
-
-    beam_size: int = 4
-    length_penalty: float = 0.6
-    n_best: int = 1
-
-    def __post_init__(self) -> None:
-        """Check what no search could do."""
-        if self.beam_size < 1:
-            raise ConfigError(
-                f"beam_size is {self.beam_size}, but must be at least 1.",
-                "1 is greedy search, 4 the paper's beam.",
-            )
-        if not self.length_penalty >= 0:
-            raise ConfigError(
-                f"length_penalty is {self.length_penalty}, but must be at least 0.",
-                "0 ranks by probability alone; the paper has 0.6.",
-            )
-        if not 1 <= self.n_best <= self.beam_size:
-            raise ConfigError(
-                f"n_best is {self.n_best}, but must be from 1 to beam_size {self.beam_size}.",
-                "Ask for fewer, or widen the beam.",
-            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,14 @@ import torch
 
 from headway.bundle import Bundle, load_bundle
 from headway.data.tokenizer import END_ID
-from headway.decoding.beam import BeamSearch
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
-from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.search import Request, SearchOptions
+from headway.decoding.options import SearchOptions
+from headway.decoding.search import Request
+from headway.decoding.searches import search_all
 from headway.decoding.splitting import leading_tag, split_long
-from headway.decoding.workers import search_with_workers
 from headway.errors import ConfigError
 
-# More rows make products larger, but caches too, which then no longer fit beside the weights.
-_SLOTS = 64
 _WORTH_A_WORKER = 8  # sentences
 
 
@@ -114,16 +111,16 @@ class Translator:
         _check_request(sentences, beam_size, n_best, batch_tokens)
         prefixes = _one_each(prefix, len(sentences))
         defaults = self.bundle.decoding
-        search = _Search(
+        options = SearchOptions(
             max(defaults.beam_size if beam_size is None else beam_size, n_best),
             defaults.length_penalty if length_penalty is None else length_penalty,
             n_best,
         )
         parts = [self._parts(sentence) for sentence in sentences]
         forced = [self._prefix_ids(prefix) for prefix in prefixes]
-        found = iter(self._search_all(parts, forced, search, batch_tokens))
+        found = iter(self._search_all(parts, forced, options, batch_tokens))
         translations = [
-            self._join(sentence_parts, [next(found) for _ in sentence_parts], search)
+            self._join(sentence_parts, [next(found) for _ in sentence_parts], options)
             for sentence_parts in parts
         ]
         return translations[0] if isinstance(text, str) else translations
@@ -164,31 +161,17 @@ class Translator:
         self,
         parts: list[list[list[int]]],
         forced: list[list[int]],
-        search: "_Search",
+        options: SearchOptions,
         batch_tokens: int,
     ) -> list[list[Hypothesis]]:
-        """Search for every part, those of similar length together; return them in order."""
-        jobs = [
-            # A prefix belongs to the first part; the others are free.
+        """Search for every part; a prefix belongs to the first of its sentence."""
+        requests = [
             self._request(ids, prefix if position == 0 else [])
             for sentence_parts, prefix in zip(parts, forced, strict=True)
             for position, ids in enumerate(sentence_parts)
         ]
-        longest_first = sorted(enumerate(jobs), key=lambda job: -len(job[1].source_ids))
-        workers = self._workers(len(jobs))
-        options = SearchOptions(search.beam_size, search.length_penalty, search.n_best)
-        kind = GreedySearch if search.beam_size == 1 else BeamSearch
-        found: list[list[Hypothesis]] = [[] for _ in jobs]
-        for index, hypotheses in search_with_workers(
-            self.engine,
-            lambda: kind(options),
-            longest_first,
-            workers=workers,
-            slots=min(_SLOTS, max(len(jobs) // workers, 1)),
-            max_tokens=max(batch_tokens // search.beam_size // workers, 1),
-        ):
-            found[index] = hypotheses
-        return found
+        workers = self._workers(len(requests))
+        return search_all(self.engine, options, requests, max_tokens=batch_tokens, workers=workers)
 
     def _request(self, ids: list[int], prefix: list[int]) -> Request:
         limit = max(len(ids) + self.bundle.decoding.max_extra_pieces, len(prefix))
@@ -201,16 +184,16 @@ class Translator:
         return max(min(torch.get_num_threads(), jobs // _WORTH_A_WORKER), 1)
 
     def _join(
-        self, parts: list[list[int]], found: list[list[Hypothesis]], search: "_Search"
+        self, parts: list[list[int]], found: list[list[Hypothesis]], options: SearchOptions
     ) -> Translation:
         unknown = sum(self.bundle.source_tokenizer.unknown_count(ids) for ids in parts)
         if not parts:
             blank = ScoredText("", 0.0, 0.0, ())
-            return Translation("", 0.0, (), (blank,) * search.n_best)
+            return Translation("", 0.0, (), (blank,) * options.n_best)
         hypotheses = tuple(
             # A beam may finish fewer than n_best hypotheses of a part: its last one stands in.
             self._as_text([part[min(rank, len(part) - 1)] for part in found])
-            for rank in range(min(search.n_best, max(map(len, found))))
+            for rank in range(min(options.n_best, max(map(len, found))))
         )
         best = hypotheses[0]
         return Translation(
@@ -231,13 +214,6 @@ class Translator:
             sum(part.log_prob for part in parts),
             tuple(piece for part in parts for piece in tokenizer.pieces(part.ids)),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    beam_size: int
-    length_penalty: float
-    n_best: int
 
 
 def load(

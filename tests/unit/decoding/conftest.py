@@ -1,51 +1,105 @@
 """An engine whose probabilities are written down, so that searches can be checked by hand."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import pytest
 import torch
 from torch import Tensor
+
+from headway.decoding.engine import Ints
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions
+from headway.decoding.search import Request
+from headway.decoding.searches import search_all
+
+Table = dict[tuple[int, ...], dict[int, float]]
 
 
 @dataclass
 class State:
     """What each row has seen; the first piece names the sentence."""
 
-    pasts: list[tuple[int, ...]]
+    slots: int
+    copies: int
+    pasts: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    fresh: set[int] = field(default_factory=set)
 
 
 class ScriptedEngine:
     """Give the probabilities that a table has for what a row has chosen so far."""
 
-    def __init__(self, table: dict[tuple[int, ...], dict[int, float]], vocabulary: int) -> None:
+    def __init__(self, table: Table, vocabulary: int = 6) -> None:
         self.table = table
         self.vocabulary = vocabulary
         self.steps = 0
+        self.rows: list[list[int]] = []
+        self.encoded: list[list[int]] = []
 
-    def encode(self, source_ids: Tensor, copies: int = 1) -> State:
-        return State([(int(row[0]),) for row in source_ids for _ in range(copies)])
+    def start(self, slots: int, copies: int) -> State:
+        return State(slots, copies)
 
-    def step(self, state: State, previous_ids: Tensor) -> Tensor:
+    def encode(self, state: State, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        self.encoded.append([source[0] for source in sources])
+        for slot, source in zip(slots, sources, strict=True):
+            assert 0 <= slot < state.slots
+            for copy in range(state.copies):
+                state.pasts.pop(slot * state.copies + copy, None)
+            state.pasts[slot * state.copies] = (source[0],)
+            state.fresh.add(slot * state.copies)
+
+    def step(self, state: State, rows: Ints, previous_ids: Ints) -> Tensor:
         self.steps += 1
-        chosen = previous_ids.tolist()
-        assert len(chosen) == len(state.pasts)
-        if self.steps > 1:
-            state.pasts = [(*p, piece) for p, piece in zip(state.pasts, chosen, strict=True)]
-        logits = torch.full((len(chosen), self.vocabulary), -1e9)
-        for row, past in enumerate(state.pasts):
-            for piece, probability in self.table.get(past, {3: 1.0}).items():
-                logits[row, piece] = math.log(probability)
+        self.rows.append(rows.tolist())
+        assert rows.tolist() == sorted(set(rows.tolist()))
+        logits = torch.full((len(rows), self.vocabulary), -1e9)
+        for index, (row, piece) in enumerate(zip(rows.tolist(), previous_ids, strict=True)):
+            if row in state.fresh:
+                assert piece == 2
+                state.fresh.discard(row)
+            else:
+                state.pasts[row] = (*state.pasts[row], int(piece))
+            for choice, probability in self.table.get(state.pasts[row], {3: 1.0}).items():
+                logits[index, choice] = math.log(probability)
         return logits
 
-    def reorder(self, state: State, rows: Tensor) -> None:
-        state.pasts = [state.pasts[row] for row in rows.tolist()]
+    def reorder(self, state: State, rows: Ints, parents: Ints) -> None:
+        assert (rows // state.copies == parents // state.copies).all()
+        slots = set((rows // state.copies).tolist())
+        fresh = {int(row): state.pasts[int(parent)] for row, parent in zip(rows, parents)}  # noqa: B905
+        kept = {r: p for r, p in state.pasts.items() if r // state.copies not in slots}
+        state.pasts = kept | fresh
 
-    def compact(self, state: State, rows: Tensor) -> None:
-        self.reorder(state, rows)
+
+Find = Callable[..., list[list[Hypothesis]]]
 
 
 @pytest.fixture
 def scripted() -> type[ScriptedEngine]:
     """Return the class of engines that follow a table."""
     return ScriptedEngine
+
+
+@pytest.fixture
+def find() -> Find:
+    """Return a function that searches a table for the sentences that begin with these pieces."""
+
+    def search_table(
+        table: Table,
+        sources: Sequence[int],
+        options: SearchOptions,
+        *,
+        limits: Sequence[int] | int = 9,
+        prefixes: Sequence[Sequence[int]] | None = None,
+    ) -> list[list[Hypothesis]]:
+        each = [limits] * len(sources) if isinstance(limits, int) else limits
+        requests = [
+            Request([source, 3], limit, prefix)
+            for source, limit, prefix in zip(
+                sources, each, prefixes or [()] * len(sources), strict=True
+            )
+        ]
+        return search_all(ScriptedEngine(table), options, requests)
+
+    return search_table

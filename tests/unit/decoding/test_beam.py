@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 import pytest
-import torch
 
-from headway.decoding.beam import beam_search
-from headway.decoding.search import SearchOptions
+from headway.decoding.options import SearchOptions
+from headway.decoding.search import Request
+from headway.decoding.searches import search_all
 
 # The best first word leads nowhere good: greedy gets .6 * .4 = .24, the beam .4 * .9 = .36.
 TRAP = {
@@ -19,10 +19,10 @@ TRAP = {
 }
 
 
-def test_a_beam_finds_what_greedy_search_misses(scripted: Any) -> None:
-    options = SearchOptions([9], beam_size=2, length_penalty=0.0, n_best=2)
+def test_a_beam_finds_what_greedy_search_misses(find: Any) -> None:
+    options = SearchOptions(beam_size=2, length_penalty=0.0, n_best=2)
 
-    ((best, second),) = beam_search(scripted(TRAP, 6), torch.tensor([[7]]), options)
+    ((best, second),) = find(TRAP, [7], options)
 
     assert (best.ids, second.ids) == ((5,), (4,))
     assert best.log_prob == pytest.approx(math.log(0.36), abs=1e-6)
@@ -30,12 +30,12 @@ def test_a_beam_finds_what_greedy_search_misses(scripted: Any) -> None:
     assert second.log_prob == pytest.approx(math.log(0.24), abs=1e-6)
 
 
-def test_the_length_penalty_can_turn_the_ranking_around(scripted: Any) -> None:
+def test_the_length_penalty_can_turn_the_ranking_around(find: Any) -> None:
     table = {(7,): {4: 0.5, 3: 0.5}, (7, 4): {4: 0.9, 3: 0.1}, (7, 4, 4): {3: 1.0}}
     ranked = []
     for alpha in (0.0, 1.0):
-        options = SearchOptions([9], beam_size=2, length_penalty=alpha, n_best=2)
-        ((best, _),) = beam_search(scripted(table, 6), torch.tensor([[7]]), options)
+        options = SearchOptions(beam_size=2, length_penalty=alpha, n_best=2)
+        ((best, _),) = find(table, [7], options)
         ranked.append(best)
 
     # log .5 = -.693 against log .45 = -.799; divided by 6 / 6 and 8 / 6: -.693 and -.599.
@@ -44,7 +44,7 @@ def test_the_length_penalty_can_turn_the_ranking_around(scripted: Any) -> None:
 
 
 def test_search_goes_on_while_a_live_hypothesis_is_better_than_what_has_finished(
-    scripted: Any,
+    find: Any,
 ) -> None:
     # A sharp model: two bad hypotheses end at once, before the good one has reached its end.
     table = {
@@ -52,16 +52,16 @@ def test_search_goes_on_while_a_live_hypothesis_is_better_than_what_has_finished
         (8, 4): {4: 0.98, 3: 0.01, 5: 0.01},
         (8, 4, 4): {3: 1.0},
     }
-    options = SearchOptions([9], beam_size=2, length_penalty=0.0)
+    options = SearchOptions(beam_size=2, length_penalty=0.0)
 
-    ((best,),) = beam_search(scripted(table, 6), torch.tensor([[8]]), options)
+    ((best,),) = find(table, [8], options)
 
     assert best.ids == (4, 4)
     assert best.log_prob == pytest.approx(math.log(0.98 * 0.98), abs=1e-6)
 
 
 def test_search_goes_on_while_a_live_hypothesis_can_be_among_those_asked_for(
-    scripted: Any,
+    find: Any,
 ) -> None:
     table = {
         (8,): {3: 0.5, 4: 0.49, 5: 0.01},
@@ -69,24 +69,24 @@ def test_search_goes_on_while_a_live_hypothesis_can_be_among_those_asked_for(
         (8, 4, 4): {3: 1.0},
         (8, 5): {3: 1.0},
     }
-    options = SearchOptions([9], beam_size=2, length_penalty=0.0, n_best=2)
+    options = SearchOptions(beam_size=2, length_penalty=0.0, n_best=2)
 
-    (found,) = beam_search(scripted(table, 6), torch.tensor([[8]]), options)
+    (found,) = find(table, [8], options)
 
     # After two steps .5 and .049 have finished; .441 is alive.
     assert [h.ids for h in found] == [(), (4, 4)]
 
 
-def test_a_live_hypothesis_is_judged_with_the_penalty_of_its_length(scripted: Any) -> None:
+def test_a_live_hypothesis_is_judged_with_the_penalty_of_its_length(find: Any) -> None:
     # Piece 2 is the start symbol: probability that no hypothesis can have.
     table = {
         (8,): {4: 0.88, 3: 0.1, 5: 0.02},
         (8, 4): {4: 0.17, 3: 0.12, 2: 0.71},
         (8, 4, 4): {3: 1.0},
     }
-    options = SearchOptions([9], beam_size=2, length_penalty=2.0)
+    options = SearchOptions(beam_size=2, length_penalty=2.0)
 
-    ((best,),) = beam_search(scripted(table, 6), torch.tensor([[8]]), options)
+    ((best,),) = find(table, [8], options)
 
     # Finished after two steps: log .1 = -2.30 and log .1056 / (7 / 6)^2 = -1.65. Alive:
     # log .1496 = -1.90, which is the better one as -1.90 / (7 / 6)^2 = -1.40.
@@ -97,32 +97,32 @@ def test_a_live_hypothesis_is_judged_with_the_penalty_of_its_length(scripted: An
 def test_search_stops_when_enough_have_finished_and_no_live_one_is_better(scripted: Any) -> None:
     engine = scripted(TRAP, 6)
 
-    beam_search(engine, torch.tensor([[7]]), SearchOptions([9], beam_size=2))
+    search_all(engine, SearchOptions(beam_size=2), [Request([7, 3], 9)])
 
     assert engine.steps == 2
 
 
-def test_sentences_end_apart_and_keep_their_order(scripted: Any) -> None:
+def test_sentences_end_apart_and_keep_their_order(find: Any) -> None:
     table = TRAP | {
         (8,): {5: 1.0},
         (8, 5): {5: 0.9, 3: 0.1},
         (8, 5, 5): {4: 1.0},
         (8, 5, 5, 4): {3: 1.0},
     }
-    options = SearchOptions([9, 9, 1], beam_size=2, length_penalty=0.0)
+    options = SearchOptions(beam_size=2, length_penalty=0.0)
 
-    found = beam_search(scripted(table, 6), torch.tensor([[8], [7], [8]]), options)
+    found = find(table, [8, 7, 8], options, limits=[9, 9, 1])
 
     assert [hypotheses[0].ids for hypotheses in found] == [(5, 5, 4), (5,), (5,)]
     assert [hypotheses[0].complete for hypotheses in found] == [True, True, False]
 
 
-def test_impossible_extensions_never_become_hypotheses(scripted: Any) -> None:
+def test_impossible_extensions_never_become_hypotheses(find: Any) -> None:
     # One word is possible at first, so three of the four rows have no past of their own.
     table = {(8,): {5: 1.0}, (8, 5): {3: 0.6, 4: 0.4}}
-    options = SearchOptions([4], beam_size=4, length_penalty=0.0, n_best=4)
+    options = SearchOptions(beam_size=4, length_penalty=0.0, n_best=4)
 
-    (found,) = beam_search(scripted(table, 6), torch.tensor([[8]]), options)
+    (found,) = find(table, [8], options, limits=4)
 
     likely = [h for h in found if h.log_prob > -1e6]
     assert [h.ids for h in likely] == [(5,), (5, 4)]

@@ -1,31 +1,123 @@
-"""What the protocol of engines promises to every search holds for the reference engine."""
+"""What the protocol of engines promises to every search holds for each engine."""
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
 import torch
 
+from headway.data.tokenizer import START_ID
+from headway.decoding.engine import Engine
+from headway.decoding.packed.engine import PackedEngine
+from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.reference import ReferenceEngine
 from headway.model.transformer import Transformer
 
-SOURCE = torch.tensor([[5, 9, 3, 0], [7, 8, 22, 3]])
+SOURCES = [[5, 9, 3], [7, 8, 22, 3], [4, 3]]
 
 
-def test_a_step_gives_one_row_of_logits_for_each_hypothesis(tiny: Transformer) -> None:
-    engine = ReferenceEngine(tiny)
-    state = engine.encode(SOURCE, copies=3)
-
-    assert engine.step(state, torch.full((6,), 2)).shape == (6, 23)
-    engine.compact(state, torch.tensor([3, 4, 5]))
-    assert engine.step(state, torch.tensor([4, 5, 6])).shape == (3, 23)
+def plain(model: Transformer) -> Engine[Any]:
+    return PackedEngine(model, PlainKernels(torch.device("cpu")))
 
 
-def test_reordering_lets_a_row_go_on_from_another_of_its_sentence(tiny: Transformer) -> None:
-    engine = ReferenceEngine(tiny)
-    state = engine.encode(SOURCE, copies=2)
-    engine.step(state, torch.full((4,), 2))
-    engine.step(state, torch.tensor([4, 5, 6, 7]))
+def compiled(model: Transformer) -> Engine[Any]:
+    pytest.importorskip("numba")
+    from headway.decoding.packed.compiled import CompiledKernels
 
-    engine.reorder(state, torch.tensor([1, 1, 3, 2]))
-    logits = engine.step(state, torch.full((4,), 8))
+    return PackedEngine(model, CompiledKernels())
 
-    pasts = torch.tensor([[2, 5, 8], [2, 5, 8], [2, 7, 8], [2, 6, 8]])
-    expected = tiny(SOURCE[[0, 0, 1, 1]], pasts)[:, -1]
-    torch.testing.assert_close(logits, expected, rtol=0, atol=1e-5)
+
+each_engine = pytest.mark.parametrize("make", [ReferenceEngine, plain, compiled])
+Make = Callable[[Transformer], Engine[Any]]
+
+
+def rows(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.int64)
+
+
+def whole(model: Transformer, source: list[int], past: list[int]) -> torch.Tensor:
+    return model(torch.tensor([source]), torch.tensor([[START_ID, *past]]))[0, -1]
+
+
+@each_engine
+@torch.inference_mode()
+def test_a_step_gives_one_row_of_logits_for_each_row_asked_for(
+    tiny: Transformer, make: Make
+) -> None:
+    engine = make(tiny)
+    state = engine.start(3, 2)
+    engine.encode(state, [0, 2], SOURCES[:2])
+
+    logits = engine.step(state, rows(0, 4), rows(2, 2))
+
+    assert logits.shape == (2, 23)
+    torch.testing.assert_close(logits[0], whole(tiny, SOURCES[0], []), rtol=0, atol=1e-5)
+    torch.testing.assert_close(logits[1], whole(tiny, SOURCES[1], []), rtol=0, atol=1e-5)
+
+
+@each_engine
+@torch.inference_mode()
+def test_a_row_that_is_left_out_changes_nothing_for_the_others(
+    tiny: Transformer, make: Make
+) -> None:
+    engine = make(tiny)
+    state = engine.start(3, 1)
+    engine.encode(state, [0, 1, 2], SOURCES)
+    engine.step(state, rows(0, 1, 2), rows(2, 2, 2))
+
+    logits = engine.step(state, rows(1, 2), rows(6, 7))
+
+    torch.testing.assert_close(logits[0], whole(tiny, SOURCES[1], [6]), rtol=0, atol=1e-5)
+    torch.testing.assert_close(logits[1], whole(tiny, SOURCES[2], [7]), rtol=0, atol=1e-5)
+
+
+@each_engine
+@torch.inference_mode()
+def test_the_first_row_of_a_slot_becomes_many(tiny: Transformer, make: Make) -> None:
+    engine = make(tiny)
+    state = engine.start(2, 3)
+    engine.encode(state, [0, 1], SOURCES[:2])
+    engine.step(state, rows(0, 3), rows(2, 2))
+
+    engine.reorder(state, rows(0, 1, 2, 3, 4), rows(0, 0, 0, 3, 3))
+    logits = engine.step(state, rows(0, 1, 2, 3, 4), rows(4, 5, 6, 7, 8))
+
+    for row, past in enumerate([4, 5, 6, 7, 8]):
+        expected = whole(tiny, SOURCES[row // 3], [past])
+        torch.testing.assert_close(logits[row], expected, rtol=0, atol=1e-5)
+
+
+@each_engine
+@torch.inference_mode()
+def test_rows_can_change_places(tiny: Transformer, make: Make) -> None:
+    engine = make(tiny)
+    state = engine.start(1, 3)
+    engine.encode(state, [0], SOURCES[:1])
+    engine.step(state, rows(0), rows(2))
+    engine.reorder(state, rows(0, 1, 2), rows(0, 0, 0))
+    engine.step(state, rows(0, 1, 2), rows(4, 5, 6))
+
+    engine.reorder(state, rows(0, 1, 2), rows(2, 0, 0))
+    logits = engine.step(state, rows(0, 1, 2), rows(7, 8, 9))
+
+    for row, past in enumerate([[6, 7], [4, 8], [4, 9]]):
+        expected = whole(tiny, SOURCES[0], past)
+        torch.testing.assert_close(logits[row], expected, rtol=0, atol=1e-5)
+
+
+@each_engine
+@torch.inference_mode()
+def test_a_refilled_slot_remembers_nothing(tiny: Transformer, make: Make) -> None:
+    engine = make(tiny)
+    state = engine.start(2, 1)
+    engine.encode(state, [0, 1], SOURCES[:2])
+    for piece in (2, 9, 10):
+        engine.step(state, rows(0, 1), rows(piece, piece))
+
+    engine.encode(state, [0], [SOURCES[2]])
+    logits = engine.step(state, rows(0, 1), rows(2, 11))
+
+    torch.testing.assert_close(logits[0], whole(tiny, SOURCES[2], []), rtol=0, atol=1e-5)
+    expected = whole(tiny, SOURCES[1], [9, 10, 11])
+    torch.testing.assert_close(logits[1], expected, rtol=0, atol=1e-5)

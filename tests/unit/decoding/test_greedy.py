@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 import pytest
-import torch
 
-from headway.decoding.greedy import greedy_search
-from headway.decoding.search import SearchOptions
+from headway.decoding.options import SearchOptions
+
+GREEDY = SearchOptions(beam_size=1)
 
 # 3 ends a sentence; 4 and 5 are words; sources 7 and 8 are different sentences.
 TABLE = {
@@ -19,10 +19,9 @@ TABLE = {
 }
 
 
-def test_each_sentence_ends_on_its_own_and_scores_are_products(scripted: Any) -> None:
-    found = greedy_search(scripted(TABLE, 6), torch.tensor([[7], [8]]), SearchOptions([9, 9]))
+def test_each_sentence_ends_on_its_own_and_scores_are_products(find: Any) -> None:
+    (first,), (second,) = find(TABLE, [7, 8], GREEDY)
 
-    (first,), (second,) = found
     assert first.ids == (4,)
     assert first.log_prob == pytest.approx(math.log(0.6 * 0.7), abs=1e-6)
     assert first.score == pytest.approx(math.log(0.42) / (7 / 6) ** 0.6, abs=1e-6)
@@ -32,19 +31,16 @@ def test_each_sentence_ends_on_its_own_and_scores_are_products(scripted: Any) ->
     assert second.complete
 
 
-def test_at_the_limit_the_end_is_forced_counted_and_flagged(scripted: Any) -> None:
-    found = greedy_search(scripted(TABLE, 6), torch.tensor([[8], [7]]), SearchOptions([2, 9]))
+def test_at_the_limit_the_end_is_forced_counted_and_flagged(find: Any) -> None:
+    (cut,), (whole,) = find(TABLE, [8, 7], GREEDY, limits=[2, 9])
 
-    (cut,), (whole,) = found
     assert (cut.ids, cut.complete) == ((5, 4), False)
     assert cut.log_prob == pytest.approx(math.log(0.9 * 0.8 * 0.3), abs=1e-6)
     assert (whole.ids, whole.complete) == ((4,), True)
 
 
-def test_a_forced_prefix_keeps_the_probability_that_the_model_gives_it(scripted: Any) -> None:
-    options = SearchOptions([9], prefixes=[[5]])
-
-    ((hypothesis,),) = greedy_search(scripted(TABLE, 6), torch.tensor([[7]]), options)
+def test_a_forced_prefix_keeps_the_probability_that_the_model_gives_it(find: Any) -> None:
+    ((hypothesis,),) = find(TABLE, [7], GREEDY, prefixes=[[5]])
 
     assert hypothesis.ids == (5,)
     assert hypothesis.log_prob == pytest.approx(math.log(0.4), abs=1e-6)

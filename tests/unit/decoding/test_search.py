@@ -1,75 +1,114 @@
-"""What every search shares: options, forbidden pieces, forced pieces."""
+"""What every search shares: candidates, forced pieces, slots that are refilled, a budget."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
-from headway.decoding.search import SearchOptions, next_log_probs, start_ids
-from headway.errors import ConfigError
+from headway.data.tokenizer import END_ID
+from headway.decoding.beam import BeamSearch
+from headway.decoding.greedy import GreedySearch
+from headway.decoding.options import SearchOptions
+from headway.decoding.search import NEVER_CHOSEN, Request, candidates, run_search
+
+# The source names the number of words: sentence 10 + n is n words and the end.
+COUNTING = {(10 + n, *([4] * k)): {4: 1.0} for n in range(8) for k in range(n)}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"beam_size": 0}, "beam_size is 0, but must be at least 1"),
-        ({"n_best": 0}, "n_best is 0, but must be from 1 to beam_size 4"),
-        ({"n_best": 5}, "n_best is 5, but must be from 1 to beam_size 4"),
-        ({"length_penalty": -0.1}, "length_penalty is -0.1, but must be at least 0"),
-        ({"length_penalty": math.nan}, "length_penalty is nan, but must be at least 0"),
-        ({"prefixes": [[4]]}, "There are 1 prefixes for 2 sentences"),
-    ],
-    ids=["beam", "no hypotheses", "more than the beam", "penalty", "no number", "prefixes"],
-)
-def test_options_that_no_search_could_follow_are_refused(
-    options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        SearchOptions([3, 4], **options)
-
-
-def test_the_defaults_are_the_papers() -> None:
-    options = SearchOptions([3])
-
-    assert (options.beam_size, options.length_penalty, options.n_best) == (4, 0.6, 1)
+def requests(*lengths: int) -> Iterator[tuple[int, Request]]:
+    return enumerate(Request([10 + n, END_ID], 9) for n in lengths)
 
 
 def test_a_free_row_has_the_models_log_probabilities_except_for_what_is_no_output() -> None:
     logits = torch.randn(2, 7)
     expected = logits.log_softmax(-1)
 
-    log_probs = next_log_probs(logits, [0, 0], 1, SearchOptions([5]))
+    log_probs, pieces = candidates(logits.clone(), 4, [None, None])
 
-    assert (log_probs[:, [PAD_ID, UNK_ID, START_ID]] == -math.inf).all()
     # Not normalized anew: a score is what the model itself says.
-    torch.testing.assert_close(log_probs[:, END_ID:], expected[:, END_ID:])
+    for row in range(2):
+        assert sorted(pieces[row]) == [3, 4, 5, 6]
+        np.testing.assert_allclose(log_probs[row], expected[row, pieces[row]], atol=1e-6)
+        assert (np.diff(log_probs[row]) <= 0).all()
 
 
-def test_forced_rows_and_rows_at_their_limit_have_one_choice_with_its_own_probability() -> None:
+def test_what_is_no_output_is_never_worth_choosing() -> None:
+    logits = torch.zeros(1, 7)
+    logits[:, NEVER_CHOSEN] = 50.0
+
+    log_probs, pieces = candidates(logits, 7, [None])
+
+    # More places than pieces: what stands in the last ones has no probability.
+    assert set(pieces[0, :4]) == {3, 4, 5, 6}
+    assert (log_probs[0, 4:] == -math.inf).all()
+
+
+def test_a_row_with_one_choice_has_it_with_its_own_probability() -> None:
     logits = torch.randn(3, 7)
     expected = logits.log_softmax(-1)
-    options = SearchOptions([5, 1, 5], prefixes=[[4, 6], [], []])
 
-    log_probs = next_log_probs(logits, [0, 1, 2], 1, options)
+    log_probs, pieces = candidates(logits.clone(), 2, [6, END_ID, None])
 
-    assert log_probs[0].isfinite().nonzero().flatten().tolist() == [6]
-    assert log_probs[1].isfinite().nonzero().flatten().tolist() == [END_ID]
-    assert log_probs[2].isfinite().nonzero().flatten().tolist() == [3, 4, 5, 6]
-    assert log_probs[0, 6] == expected[0, 6]
-    assert log_probs[1, END_ID] == expected[1, END_ID]
-    torch.testing.assert_close(log_probs[2, 3:], expected[2, 3:])
+    assert pieces[:2, 0].tolist() == [6, END_ID]
+    assert log_probs[0, 0] == pytest.approx(float(expected[0, 6]), abs=1e-6)
+    assert log_probs[1, 0] == pytest.approx(float(expected[1, END_ID]), abs=1e-6)
+    assert (log_probs[:2, 1] == -math.inf).all()
+    assert (log_probs[2] > -math.inf).all()
 
 
-def test_half_precision_logits_are_scored_in_float32() -> None:
-    logits = torch.randn(2, 7).bfloat16()
+def test_the_only_choice_is_the_prefix_then_free_then_the_end() -> None:
+    request = Request([7, END_ID], 3, [5, 4])
 
-    log_probs = next_log_probs(logits, [0, 1], 0, SearchOptions([5, 5]))
+    assert [request.only_choice(step) for step in range(5)] == [5, 4, None, END_ID, END_ID]
+    # A prefix that is longer than the limit is written all the same.
+    assert Request([7, END_ID], 1, [5, 4]).only_choice(1) == 4
 
-    assert log_probs.dtype == torch.float32
-    torch.testing.assert_close(log_probs[:, 4], logits.float().log_softmax(-1)[:, 4])
+
+@pytest.mark.parametrize("search", [GreedySearch, BeamSearch])
+def test_slots_of_finished_sentences_go_to_those_that_wait(scripted: Any, search: Any) -> None:
+    engine = scripted(COUNTING)
+    options = SearchOptions(beam_size=1)
+
+    order = [
+        index for index, _ in run_search(engine, search(options), requests(3, 0, 1, 5, 0), slots=2)
+    ]
+
+    # The first two start; number 1 ends at once and number 2 takes its slot, and so on.
+    assert engine.encoded == [[13, 10], [11], [15], [10]]
+    assert order == [1, 2, 0, 4, 3]
+    # Never an idle slot while somebody waits: 3 + 0 + 1 + 5 + 0 words and 5 ends in two slots.
+    assert [len(rows) for rows in engine.rows] == [2, 2, 2, 2, 2, 1, 1, 1, 1][: engine.steps]
 
 
-def test_every_row_starts_with_the_start_symbol() -> None:
-    assert start_ids(3, torch.device("cpu")).tolist() == [START_ID] * 3
+def test_several_slots_are_refilled_together(scripted: Any) -> None:
+    engine = scripted(COUNTING)
+    lengths = [n % 5 for n in range(60)]
+
+    found = dict(run_search(engine, GreedySearch(SearchOptions(1)), requests(*lengths), slots=24))
+
+    assert [len(found[i][0].ids) for i in range(60)] == lengths
+    first, *later = [len(group) for group in engine.encoded]
+    assert first == 24
+    # An eighth of 24 at least, but for what is left at the end.
+    assert all(size >= 3 for size in later[:-1])
+
+
+def test_the_budget_holds_and_one_sentence_always_may(scripted: Any) -> None:
+    engine = scripted(COUNTING)
+    sources = [[10 + n, *([9] * extra), END_ID] for n, extra in [(2, 0), (3, 1), (1, 0), (0, 8)]]
+    jobs = enumerate(Request(source, 9) for source in sources)
+
+    found = run_search(engine, GreedySearch(SearchOptions(1)), jobs, slots=4, max_tokens=5)
+    finished = [index for index, _ in found]
+
+    # 2 + 3 pieces fill the budget of 5; the sentence of 10 waits until it is alone.
+    assert engine.encoded == [[12, 13], [11], [10]]
+    assert sorted(finished) == [0, 1, 2, 3]
+    assert finished[-1] == 3
+
+
+def test_no_requests_give_nothing(scripted: Any) -> None:
+    assert list(run_search(scripted({}), GreedySearch(SearchOptions(1)), iter([]), slots=3)) == []

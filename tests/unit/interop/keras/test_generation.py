@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID
-from headway.decoding.greedy import greedy_search
+from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import SearchOptions
+from headway.decoding.search import Request
+from headway.decoding.searches import search_all
 from headway.errors import ConfigError
 from headway.interop.keras import from_bundle, greedy_decode
 
@@ -33,10 +33,10 @@ def test_it_is_our_greedy_search(seed: int, make_bundle: MakeBundle) -> None:
 
     found = greedy_decode(from_bundle(bundle), ids, limits)
 
-    options = SearchOptions(max_lengths=limits, beam_size=1)
-    engine = ReferenceEngine(bundle.model)
-    with torch.inference_mode():
-        ours = greedy_search(engine, torch.from_numpy(ids).long(), options)
+    requests = [
+        Request(row[row > 0].tolist(), limit) for row, limit in zip(ids, limits, strict=True)
+    ]
+    ours = search_all(ReferenceEngine(bundle.model), SearchOptions(beam_size=1), requests)
     assert found == [list(hypotheses[0].ids) for hypotheses in ours]
     assert max(map(len, found)) > 16
 

@@ -1,0 +1,50 @@
+"""Which search these options mean, and all that it finds, in order."""
+
+import sys
+from collections.abc import Sequence
+
+from headway.decoding.beam import BeamSearch
+from headway.decoding.engine import Engine
+from headway.decoding.greedy import GreedySearch
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions
+from headway.decoding.search import Request, Search
+from headway.decoding.workers import search_with_workers
+
+# More rows make products larger, but caches too, which then no longer fit beside the weights.
+SLOTS = 64
+
+
+def build_search(options: SearchOptions) -> Search:
+    """Make the search that these options describe."""
+    return GreedySearch(options) if options.beam_size == 1 else BeamSearch(options)
+
+
+def search_all(
+    engine: Engine,
+    options: SearchOptions,
+    requests: Sequence[Request],
+    *,
+    slots: int = SLOTS,
+    max_tokens: int = sys.maxsize,
+    workers: int = 1,
+) -> list[list[Hypothesis]]:
+    """Return the hypotheses of each request, best first, in the order of the requests.
+
+    slots: sentences that each worker has at work. max_tokens: source pieces that all have at work
+    together, counted once for each row of their sentence. Long sentences go first: the last ones
+    at work are then short, and a batch is seldom half empty.
+    """
+    longest_first = sorted(enumerate(requests), key=lambda job: -len(job[1].source_ids))
+    copies = build_search(options).copies
+    found: list[list[Hypothesis]] = [[] for _ in requests]
+    for index, hypotheses in search_with_workers(
+        engine,
+        lambda: build_search(options),
+        longest_first,
+        workers=workers,
+        slots=min(slots, max(len(requests) // workers, 1)),
+        max_tokens=max(max_tokens // copies // workers, 1),
+    ):
+        found[index] = hypotheses
+    return found

@@ -1,0 +1,82 @@
+"""The best pieces are those of log_softmax and topk, plain and compiled, with ties told apart."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from headway.decoding import candidates
+from headway.decoding.candidates import best_pieces
+
+
+@pytest.fixture(params=["plain", "compiled"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "compiled":
+        pytest.importorskip("numba")
+    monkeypatch.setattr(candidates, "_compiled", lambda: request.param == "compiled")
+    return request.param
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (3, 64), (7, 65), (5, 1000)], ids=str)
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_they_are_those_of_log_softmax_and_topk(
+    way: str, shape: tuple[int, int], count: int
+) -> None:
+    logits = torch.randn(shape) * 5
+    expected, order = logits.log_softmax(-1).topk(count, dim=1)
+
+    values, ids, totals = best_pieces(logits.clone(), count)
+
+    np.testing.assert_array_equal(ids, order)
+    np.testing.assert_allclose(values - totals[:, None], expected, atol=1e-5)
+
+
+def test_pieces_that_are_never_chosen_count_in_the_sum(way: str) -> None:
+    logits = torch.randn(4, 70)
+    expected = logits.log_softmax(-1)
+    expected[:, [0, 2, 66]] = -math.inf
+
+    values, ids, totals = best_pieces(logits.clone(), 67, (0, 2, 66))
+
+    assert not np.isin(ids, [0, 2, 66]).any()
+    np.testing.assert_allclose(values - totals[:, None], expected.topk(67, dim=1)[0], atol=1e-5)
+
+
+def test_equal_logits_are_all_found_once(way: str) -> None:
+    logits = torch.zeros(3, 130)
+    logits[1, [5, 70, 129]] = 2.0
+
+    values, ids, _ = best_pieces(logits.clone(), 4)
+
+    assert all(len(set(row)) == 4 for row in ids)
+    assert set(ids[1, :3]) == {5, 70, 129}
+    np.testing.assert_array_equal(values, [[0] * 4, [2, 2, 2, 0], [0] * 4])
+
+
+def test_half_precision_is_scored_in_float32(way: str) -> None:
+    logits = torch.randn(2, 7).bfloat16()
+
+    values, ids, totals = best_pieces(logits.clone(), 3)
+
+    assert values.dtype == totals.dtype == np.float32
+    expected = logits.float().log_softmax(-1).gather(1, torch.from_numpy(ids))
+    np.testing.assert_allclose(values - totals[:, None], expected, atol=1e-6)
+
+
+def test_a_row_does_not_depend_on_the_others(way: str) -> None:
+    logits = torch.randn(6, 200)
+    together = best_pieces(logits.clone(), 3)
+
+    for row in range(6):
+        alone = best_pieces(logits[row : row + 1].clone(), 3)
+        for ours, theirs in zip(alone, together, strict=True):
+            np.testing.assert_allclose(ours[0], theirs[row], rtol=0, atol=1e-6)
+
+
+def test_large_logits_do_not_overflow(way: str) -> None:
+    logits = torch.tensor([[1e4, 1e4 - 1, -1e4, 0.0]])
+
+    values, _, totals = best_pieces(logits.clone(), 2)
+
+    np.testing.assert_allclose(values - totals[:, None], [[-0.313262, -1.313262]], atol=1e-3)

@@ -1,0 +1,42 @@
+"""An engine has a name; a wrong one, or one that does not fit, is said in one sentence."""
+
+import pytest
+
+from headway.decoding.engines import build_engine
+from headway.decoding.packed.engine import PackedEngine
+from headway.decoding.reference import ReferenceEngine
+from headway.errors import ConfigError
+from headway.model.transformer import Transformer
+
+
+def test_each_name_gives_its_engine(tiny: Transformer) -> None:
+    assert isinstance(build_engine(tiny), PackedEngine)
+    assert isinstance(build_engine(tiny, "packed"), PackedEngine)
+    assert isinstance(build_engine(tiny, "reference"), ReferenceEngine)
+    assert isinstance(build_engine(tiny, "reference", "auto"), ReferenceEngine)
+
+
+def test_the_packed_engine_does_without_numba(
+    tiny: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.decoding.engines.find_spec", lambda _: None)
+
+    engine = build_engine(tiny, "packed")
+
+    assert isinstance(engine, PackedEngine)
+    assert type(engine.kernels).__name__ == "PlainKernels"
+
+
+@pytest.mark.parametrize(
+    ("engine", "precision", "message"),
+    [
+        ("pakced", "float32", "There is no engine 'pakced'. Did you mean 'packed'"),
+        ("packed", "float16", "There is no precision 'float16'"),
+        ("reference", "int8", "The reference engine computes in float32, not in int8"),
+    ],
+)
+def test_what_does_not_exist_or_fit_is_refused(
+    tiny: Transformer, engine: str, precision: str, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build_engine(tiny, engine, precision)  # type: ignore[arg-type]
