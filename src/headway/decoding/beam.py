@@ -2,12 +2,13 @@
 
 Each step extends the K live hypotheses of a sentence by every piece and looks at the best 2 K
 extensions. Those among the first K that end the sentence are finished; the best K others live
-on. A sentence is done when none is alive, or when K hypotheses have finished and no live one
-scores better, at its present length, than the worst that will be returned. Without the second
-condition a sharp model stops too early: beside its one good hypothesis all others are equally
-bad, some of them end at once, and K of these would close the sentence before the good one ends.
-Each hypothesis must end: at the output limit the end symbol is the only choice, and its
-probability counts.
+on. A sentence is done when none is alive, or when patience * K hypotheses have finished (Kasai et
+al. 2022; patience is 1 unless told otherwise) and no live one scores better, at its present
+length, than the worst that will be returned. Without the second condition a sharp model stops too
+early: beside its one good hypothesis all others are equally bad, some of them end at once, and K
+of these would close the sentence before the good one ends. Each hypothesis must end: at the output
+limit the end symbol is the only choice, and its probability counts. Where rules leave no
+hypothesis anything to go on with, and none has finished, the best one stays as it is, incomplete.
 """
 
 import math
@@ -20,18 +21,20 @@ from torch import Tensor
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.length import length_penalty
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Advance, Request, candidates
+from headway.decoding.rules import Past, Rules
+from headway.decoding.search import NO_RULES, Advance, Floats, Request, candidates
 
 
 class BeamSearch:
     """The live hypotheses of all sentences at work, one row each, and the finished ones."""
 
-    def __init__(self, options: SearchOptions) -> None:
+    def __init__(self, options: SearchOptions, rules: Rules = NO_RULES) -> None:
         """Search with these options."""
         self.options = options
+        self.rules = rules
         self.copies = options.beam_size
+        self.enough = max(math.ceil(options.patience * self.copies), options.n_best)
         self.slots = np.empty(0, dtype=np.int64)  # those at work, ascending, (N,)
         self.log_probs = np.empty((0, self.copies))  # -inf: no hypothesis, (N, K)
         self.steps = np.empty(0, dtype=np.int64)
@@ -50,7 +53,7 @@ class BeamSearch:
         self.steps = np.concatenate([self.steps, np.zeros(count, dtype=np.int64)])[order]
         fresh = np.zeros((count, *self.ids.shape[1:]), dtype=np.int64)
         self.ids = np.concatenate([self.ids, fresh])[order]
-        everyone = [*self.requests, *requests]
+        everyone = [*self.requests, *(request.under(self.options) for request in requests)]
         self.requests = [everyone[place] for place in order]
         so_far = [*self.finished, *([] for _ in slots)]
         self.finished = [so_far[place] for place in order]
@@ -66,15 +69,14 @@ class BeamSearch:
         """Choose the next hypotheses of each sentence."""
         sentence, copy = (self.log_probs > -math.inf).nonzero()
         num, size = self.log_probs.shape
-        forced = [r.only_choice(int(s)) for r, s in zip(self.requests, self.steps, strict=True)]
-        found, pieces = candidates(logits, 2 * size, [forced[s] for s in sentence])
+        found, pieces = self._candidates(logits, sentence, copy)
         width = found.shape[1]
         totals = np.full((num, size, width), -math.inf)
         totals[sentence, copy] = found + self.log_probs[sentence, copy, None]
         ids = np.full((num, size, width), END_ID)
         ids[sentence, copy] = pieces
         totals, ids = totals.reshape(num, -1), ids.reshape(num, -1)
-        best = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * size]  # (N, 2 K)
+        best = self._rank(totals, ids, width)  # (N, 2 K)
         totals, pieces = (np.take_along_axis(array, best, axis=1) for array in (totals, ids))
         parents = best // width
         self._finish(totals, parents, pieces)
@@ -85,21 +87,46 @@ class BeamSearch:
         self._go_on(*(np.take_along_axis(a, order, axis=1) for a in (totals, parents, pieces)))
         return self._give_back(np.take_along_axis(parents, order, axis=1))
 
+    def _candidates(
+        self, logits: Float[Tensor, "R V"], sentence: Ints, copy: Ints
+    ) -> tuple[Floats, Ints]:
+        """Return log-probabilities and ids of the pieces that each live hypothesis may take."""
+        forced = [r.only_choice(int(s)) for r, s in zip(self.requests, self.steps, strict=True)]
+        pasts = self._pasts(sentence, copy) if self.rules else ()
+        return candidates(logits, 2 * self.copies, [forced[s] for s in sentence], self.rules, pasts)
+
+    def _pasts(self, sentence: Ints, copy: Ints) -> list[Past]:
+        return [
+            Past(self.requests[s], self.ids[s, c, : self.steps[s]].tolist())
+            for s, c in zip(sentence, copy, strict=True)
+        ]
+
+    def _rank(self, totals: Floats, ids: Ints, width: int) -> Ints:
+        """Return the places of each sentence's best 2 K extensions, best first, (N, 2 K)."""
+        return np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.copies]
+
     def _finish(self, totals: np.ndarray, parents: Ints, pieces: Ints) -> None:
         """Collect the ended extensions among the first K of each sentence."""
         size = self.copies
         ended = (pieces[:, :size] == END_ID) & (totals[:, :size] > -math.inf)
         for row, rank in zip(*ended.nonzero(), strict=True):
-            step = int(self.steps[row])
-            total = float(totals[row, rank])
-            self.finished[row].append(
-                Hypothesis(
-                    tuple(self.ids[row, parents[row, rank], :step].tolist()),
-                    total,
-                    total / length_penalty(step + 1, self.options.length_penalty),
-                    step < self.requests[row].max_length,
-                )
+            self._keep(int(row), int(parents[row, rank]), float(totals[row, rank]))
+        for row in (totals.max(axis=1) == -math.inf).nonzero()[0]:
+            if not self.finished[row]:
+                best = int(self.log_probs[row].argmax())
+                self._keep(int(row), best, float(self.log_probs[row, best]), complete=False)
+
+    def _keep(self, row: int, copy: int, log_prob: float, *, complete: bool = True) -> None:
+        """Keep a finished hypothesis."""
+        step = int(self.steps[row])
+        self.finished[row].append(
+            Hypothesis(
+                tuple(self.ids[row, copy, :step].tolist()),
+                log_prob,
+                self.options.score(log_prob, step + 1),
+                complete and step < self.requests[row].max_length,
             )
+        )
 
     def _go_on(self, totals: np.ndarray, parents: Ints, pieces: Ints) -> None:
         """Let the hypotheses live on that these extensions make."""
@@ -138,8 +165,7 @@ class BeamSearch:
         best = float(self.log_probs[row].max())
         if best == -math.inf:
             return False
-        if len(self.finished[row]) < self.copies:
+        if len(self.finished[row]) < self.enough:
             return True
         scores = sorted((h.score for h in self.finished[row]), reverse=True)
-        penalty = length_penalty(int(self.steps[row]), self.options.length_penalty)
-        return best / penalty > scores[self.options.n_best - 1]
+        return self.options.score(best, int(self.steps[row])) > scores[self.options.n_best - 1]

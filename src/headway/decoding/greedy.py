@@ -1,5 +1,6 @@
 """Greedy search: the most probable piece at every step."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,9 +10,9 @@ from torch import Tensor
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.length import length_penalty
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Advance, Request, candidates
+from headway.decoding.rules import Past, Rules
+from headway.decoding.search import NO_RULES, Advance, Request, candidates
 
 
 class GreedySearch:
@@ -19,15 +20,16 @@ class GreedySearch:
 
     copies = 1
 
-    def __init__(self, options: SearchOptions) -> None:
+    def __init__(self, options: SearchOptions, rules: Rules = NO_RULES) -> None:
         """Use the length penalty of these options, for the score."""
         self.options = options
+        self.rules = rules
         self.running: dict[int, _Running] = {}
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
         """Start new sentences in free slots."""
         for slot, request in zip(slots, requests, strict=True):
-            self.running[slot] = _Running(request)
+            self.running[slot] = _Running(request.under(self.options))
         self.running = dict(sorted(self.running.items()))
 
     def rows(self) -> tuple[Ints, Ints]:
@@ -38,14 +40,21 @@ class GreedySearch:
 
     def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
         """Take the best piece of each row."""
-        only = [r.request.only_choice(len(r.ids)) for r in self.running.values()]
-        log_probs, pieces = candidates(logits, 1, only)
+        everyone = self.running.values()
+        only = [r.request.only_choice(len(r.ids)) for r in everyone]
+        pasts = [Past(r.request, r.ids) for r in everyone] if self.rules else ()
+        log_probs, pieces = candidates(logits, 1, only, self.rules, pasts)
         finished = []
-        chosen = zip(self.running.items(), log_probs[:, 0], pieces[:, 0].tolist(), strict=True)
+        chosen = zip(
+            self.running.items(), log_probs[:, 0].tolist(), pieces[:, 0].tolist(), strict=True
+        )
         for (slot, running), log_prob, piece in chosen:
-            running.log_prob += float(log_prob)
+            if log_prob == -math.inf:  # the rules left nothing: what there is must do
+                finished.append((slot, [running.hypothesis(self.options, complete=False)]))
+                continue
+            running.log_prob += log_prob
             if piece == END_ID:
-                finished.append((slot, [running.hypothesis(self.options.length_penalty)]))
+                finished.append((slot, [running.hypothesis(self.options)]))
             else:
                 running.ids.append(piece)
         for slot, _ in finished:
@@ -63,7 +72,7 @@ class _Running:
         self.ids: list[int] = []
         self.log_prob = 0.0
 
-    def hypothesis(self, alpha: float) -> Hypothesis:
-        penalty = length_penalty(len(self.ids) + 1, alpha)
-        complete = len(self.ids) < self.request.max_length
-        return Hypothesis(tuple(self.ids), self.log_prob, self.log_prob / penalty, complete)
+    def hypothesis(self, options: SearchOptions, *, complete: bool = True) -> Hypothesis:
+        score = options.score(self.log_prob, len(self.ids) + 1)
+        complete = complete and len(self.ids) < self.request.max_length
+        return Hypothesis(tuple(self.ids), self.log_prob, score, complete)

@@ -1,32 +1,116 @@
-"""How to search: every number that a search goes by, checked once."""
+"""How to search: every number that a search goes by, checked once; see `docs/decoding.md`."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import get_args
 
+from headway.decoding.length import LengthForm, length_penalty
 from headway.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Draw pieces instead of taking the best; each number below narrows what may be drawn."""
+
+    min_p: float = 0.0
+    """Only pieces with at least this share of the best one's probability."""
+    seed: int = 0
+    """A draw is a function of seed, place of the sentence in the input, and step."""
+    temperature: float = 1.0
+    """Logits are divided by it: below 1 the probable becomes more probable."""
+    top_k: int = 0
+    """Only so many pieces, the best; 0 is all."""
+    top_p: float = 1.0
+    """Only the best pieces that have this probability together."""
+
+    def __post_init__(self) -> None:
+        """Check what nothing could be drawn with."""
+        _check("min_p", self.min_p, 0 <= self.min_p <= 1, "from 0 to 1", "0 leaves all pieces.")
+        _check("seed", self.seed, self.seed >= 0, "at least 0", "Take any whole number.")
+        possible = 0 < self.temperature < math.inf
+        _check("temperature", self.temperature, possible, "above 0", "For the best, beam_size=1.")
+        _check("top_k", self.top_k, self.top_k >= 0, "at least 0", "0 leaves all pieces.")
+        _check("top_p", self.top_p, 0 < self.top_p <= 1, "above 0, up to 1", "1 leaves all pieces.")
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search."""
+    """How to search; lengths are in pieces."""
 
     beam_size: int = 4
+    """Hypotheses kept at each step; 1 is greedy search. Without meaning where pieces are drawn."""
     length_penalty: float = 0.6
+    """alpha; 0 ranks by probability alone."""
     n_best: int = 1
+    """Hypotheses returned, as far as so many were found."""
+    _: KW_ONLY
+    diversity: float = 0.5
+    """What a piece loses for each other group that takes it at the same step."""
+    groups: int = 1
+    """Parts of the beam that keep away from each other."""
+    length_form: LengthForm = "gnmt"
+    """gnmt is ((5 + |Y|) / 6)^alpha, as in the paper; plain is |Y|^alpha."""
+    max_length: int | None = None
+    """Of a translation, beside the limit that the model has."""
+    min_length: int = 0
+    """Of a translation; the end symbol is forbidden before."""
+    no_repeat_ngram: int = 0
+    """No sequence of so many pieces twice; 0 is no such rule."""
+    patience: float = 1.0
+    """A beam goes on until patience * beam_size hypotheses have ended."""
+    prefix_bias: float = 1.0
+    """1 forces a prefix; less gives its pieces this much of the probability."""
+    repetition_penalty: float = 1.0
+    """By which the logits of pieces that were chosen before are made worse."""
+    sampling: Sampling | None = None
+    """Draw pieces, n_best times; None searches."""
 
     def __post_init__(self) -> None:
         """Check what no search could do."""
-        if self.beam_size < 1:
+        self._check_beam()
+        for name, value, possible, allowed, remedy in (
+            ("length_penalty", self.length_penalty, self.length_penalty >= 0, "at least 0",
+             "0 ranks by probability alone; the paper has 0.6."),
+            ("length_form", self.length_form, self.length_form in get_args(LengthForm),
+             "gnmt or plain", "gnmt is the paper's."),
+            ("diversity", self.diversity, 0 <= self.diversity < math.inf, "at least 0",
+             "0.5 is common; groups=1 is a beam without groups."),
+            ("min_length", self.min_length, self.min_length >= 0, "at least 0", "0 allows all."),
+            ("max_length", self.max_length, (self.max_length or 0) >= self.min_length,
+             f"at least min_length {self.min_length}", "Raise it, or lower min_length."),
+            ("no_repeat_ngram", self.no_repeat_ngram, self.no_repeat_ngram >= 0, "at least 0",
+             "3 is common; 0 allows repetition."),
+            ("patience", self.patience, 0 < self.patience < math.inf, "above 0",
+             "1 is usual, 2 searches longer."),
+            ("prefix_bias", self.prefix_bias, 0 < self.prefix_bias <= 1, "above 0, up to 1",
+             "1 forces the prefix."),
+            ("repetition_penalty", self.repetition_penalty,
+             0 < self.repetition_penalty < math.inf, "above 0", "1 is no penalty, 1.2 is common."),
+        ):  # fmt: skip
+            _check(name, value, value is None or possible, allowed, remedy)
+
+    def _check_beam(self) -> None:
+        remedy = "1 is greedy search, 4 the paper's beam."
+        _check("beam_size", self.beam_size, self.beam_size >= 1, "at least 1", remedy)
+        drawn = self.sampling is not None
+        most = math.inf if drawn else self.beam_size
+        allowed = "at least 1" if drawn else f"from 1 to beam_size {self.beam_size}"
+        remedy = "Ask for fewer, or widen the beam."
+        _check("n_best", self.n_best, 1 <= self.n_best <= most, allowed, remedy)
+        possible = self.groups >= 1 and self.beam_size % self.groups == 0
+        allowed = f"a divisor of beam_size {self.beam_size}"
+        _check("groups", self.groups, possible, allowed, "All groups are of one size.")
+        if drawn and self.groups > 1:
             raise ConfigError(
-                f"beam_size is {self.beam_size}, but must be at least 1.",
-                "1 is greedy search, 4 the paper's beam.",
+                f"There are {self.groups} groups, but pieces are drawn, which needs no beam.",
+                "Leave out groups or sampling.",
             )
-        if not self.length_penalty >= 0:
-            raise ConfigError(
-                f"length_penalty is {self.length_penalty}, but must be at least 0.",
-                "0 ranks by probability alone; the paper has 0.6.",
-            )
-        if not 1 <= self.n_best <= self.beam_size:
-            raise ConfigError(
-                f"n_best is {self.n_best}, but must be from 1 to beam_size {self.beam_size}.",
-                "Ask for fewer, or widen the beam.",
-            )
+
+    def score(self, log_prob: float, length: int) -> float:
+        """Divide a log-probability by the length penalty; length counts the end symbol."""
+        return log_prob / length_penalty(length, self.length_penalty, self.length_form)
+
+
+def _check(name: str, value: object, possible: bool, allowed: str, remedy: str) -> None:
+    if not possible:
+        raise ConfigError(f"{name} is {value}, but must be {allowed}.", remedy)

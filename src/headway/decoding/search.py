@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,9 +14,12 @@ from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 from headway.decoding.candidates import best_pieces
 from headway.decoding.engine import Engine, Ints, State
 from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions
+from headway.decoding.rules import Past, Rules
 
 # Padding and start are no output; the unknown piece cannot be turned back into text.
 NEVER_CHOSEN = (PAD_ID, START_ID, UNK_ID)
+NO_RULES = Rules()
 Floats = NDArray[np.float64]
 
 
@@ -30,12 +33,24 @@ class Request:
     """Output limit in pieces, without the end symbol."""
     prefix: Sequence[int] = ()
     """Pieces that the translation must begin with."""
+    favoured: Sequence[int] = ()
+    """A prefix that it should begin with, rather than must."""
+    place: tuple[int, ...] = ()
+    """Where in the input it stands: what is drawn for it depends on that."""
+    terms: Sequence[Sequence[int]] = ()
+    """Sequences of pieces that must occur in the translation."""
 
     def only_choice(self, step: int) -> int | None:
         """Return the one piece that may follow `step` pieces, if there is only one."""
         if step < len(self.prefix):
             return self.prefix[step]
         return END_ID if step >= self.max_length else None
+
+    def under(self, options: SearchOptions) -> "Request":
+        """Return what these options make of it: another limit, a prefix that is only favoured."""
+        limit, bias = options.max_length, options.prefix_bias
+        changed = self if limit is None else replace(self, max_length=min(self.max_length, limit))
+        return changed if bias == 1 else replace(changed, prefix=(), favoured=self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,20 +150,49 @@ class _Waiting:
 
 
 def candidates(
-    logits: Float[Tensor, "R V"], count: int, only: Sequence[int | None]
+    logits: Float[Tensor, "R V"],
+    count: int,
+    only: Sequence[int | None],
+    rules: Rules = NO_RULES,
+    pasts: Sequence[Past] = (),
 ) -> tuple[Floats, Ints]:
     """Return the log-probabilities and ids of each row's best pieces, best first, (R, count).
 
     only: the one choice that a row has, if it has only one; it keeps the probability that the
-    model gives it, and the other places of the row have minus infinity.
+    model gives it, and the other places of the row have minus infinity. pasts: of each row, needed
+    where there are rules.
     """
-    chosen = [row for row, choice in enumerate(only) if choice is not None]
-    pieces = [choice for choice in only if choice is not None]
-    kept = logits[chosen, pieces].cpu().numpy() if chosen else None
+    logits, kept, sums = steer(logits, only, rules, pasts)
     values, ids, totals = best_pieces(logits, min(count, logits.size(1)), NEVER_CHOSEN)
+    totals = totals if sums is None else sums
     log_probs = values.astype(np.float64) - totals[:, None]
-    if kept is not None:
+    if kept:
+        chosen = list(kept)
         log_probs[chosen] = -math.inf
-        log_probs[chosen, 0] = kept - totals[chosen]
-        ids[chosen, 0] = pieces
+        log_probs[chosen, 0] = np.array(list(kept.values())) - totals[chosen]
+        ids[chosen, 0] = [choice for choice in only if choice is not None]
     return log_probs, ids
+
+
+def steer(
+    logits: Float[Tensor, "R V"],
+    only: Sequence[int | None],
+    rules: Rules,
+    pasts: Sequence[Past],
+) -> tuple[Float[Tensor, "R V"], dict[int, float], NDArray[np.float32] | None]:
+    """Apply the rules; return the logits, what rows with one choice have for it, and the sums.
+
+    The sums are log(sum(exp(logits))) before anything was forbidden, (R,); None if nothing was.
+    """
+    logits = logits.float()
+    for rule in rules.changing:
+        rule.apply(logits, pasts)
+    rows = [row for row, choice in enumerate(only) if choice is not None]
+    pieces = [choice for choice in only if choice is not None]
+    kept = dict(zip(rows, logits[rows, pieces].tolist(), strict=True)) if rows else {}
+    if not rules.forbidding:
+        return logits, kept, None
+    sums = logits.logsumexp(dim=1).cpu().numpy()
+    for rule in rules.forbidding:
+        rule.apply(logits, pasts)
+    return logits, kept, sums

@@ -8,6 +8,7 @@ from headway.decoding.engine import Engine
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
+from headway.decoding.rules import Rule, rules_of
 from headway.decoding.search import Request, Search
 from headway.decoding.workers import search_with_workers
 
@@ -15,9 +16,17 @@ from headway.decoding.workers import search_with_workers
 SLOTS = 64
 
 
-def build_search(options: SearchOptions) -> Search:
-    """Make the search that these options describe."""
-    return GreedySearch(options) if options.beam_size == 1 else BeamSearch(options)
+def build_search(options: SearchOptions, *, banned: Rule | None = None) -> Search:
+    """Make the search that these options describe.
+
+    banned: a rule for pieces that are forbidden besides, see `headway.decoding.banned`.
+    """
+    rules = rules_of(options)
+    if banned is not None:
+        rules = rules.and_forbid(banned)
+    if options.beam_size == 1:
+        return GreedySearch(options, rules)
+    return BeamSearch(options, rules)
 
 
 def search_all(
@@ -25,6 +34,7 @@ def search_all(
     options: SearchOptions,
     requests: Sequence[Request],
     *,
+    banned: Rule | None = None,
     slots: int = SLOTS,
     max_tokens: int = sys.maxsize,
     workers: int = 1,
@@ -40,7 +50,7 @@ def search_all(
     found: list[list[Hypothesis]] = [[] for _ in requests]
     for index, hypotheses in search_with_workers(
         engine,
-        lambda: build_search(options),
+        lambda: build_search(options, banned=banned),
         longest_first,
         workers=workers,
         slots=min(slots, max(len(requests) // workers, 1)),

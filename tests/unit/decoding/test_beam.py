@@ -127,3 +127,25 @@ def test_impossible_extensions_never_become_hypotheses(find: Any) -> None:
     likely = [h for h in found if h.log_prob > -1e6]
     assert [h.ids for h in likely] == [(5,), (5, 4)]
     assert len({h.ids for h in found}) == len(found)
+
+
+def test_patience_waits_for_more_hypotheses_to_end(find: Any) -> None:
+    # Two end early; a long one would overtake them with its length, but not at its present one.
+    table = {
+        (8,): {3: 0.4, 4: 0.3, 5: 0.3},
+        (8, 4): {3: 0.5, 4: 0.5},
+        (8, 5): {3: 0.5, 5: 0.5},
+        (8, 4, 4): {4: 1.0},
+        (8, 5, 5): {3: 1.0},
+        (8, 4, 4, 4): {4: 1.0},
+        (8, 4, 4, 4, 4): {3: 1.0},
+    }
+    ranked = []
+    for patience in (1.0, 2.0):
+        options = SearchOptions(beam_size=2, length_penalty=2.0, patience=patience)
+        ((best,),) = find(table, [8], options)
+        ranked.append(best.ids)
+
+    # After two steps .4 and .15 have ended, and log .4 = -.92 is better than what is alive,
+    # log .15 / (7 / 6)^2 = -1.39. Three steps on that one has log .15 / (10 / 6)^2 = -.68.
+    assert ranked == [(), (4, 4, 4, 4)]

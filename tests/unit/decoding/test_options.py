@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headway.decoding.options import SearchOptions
+from headway.decoding.options import Sampling, SearchOptions
 from headway.errors import ConfigError
 
 
@@ -17,8 +17,17 @@ from headway.errors import ConfigError
         ({"n_best": 5}, "n_best is 5, but must be from 1 to beam_size 4"),
         ({"length_penalty": -0.1}, "length_penalty is -0.1, but must be at least 0"),
         ({"length_penalty": math.nan}, "length_penalty is nan, but must be at least 0"),
+        ({"patience": 0.0}, "patience is 0.0, but must be above 0"),
+        ({"min_length": -1}, "min_length is -1, but must be at least 0"),
+        ({"min_length": 5, "max_length": 4}, "max_length is 4, but must be at least min_length 5"),
+        ({"length_form": "marian"}, "length_form is marian, but must be gnmt or plain"),
+        ({"repetition_penalty": 0.0}, "repetition_penalty is 0.0, but must be above 0"),
+        ({"no_repeat_ngram": -1}, "no_repeat_ngram is -1, but must be at least 0"),
+        ({"prefix_bias": 1.5}, "prefix_bias is 1.5, but must be above 0, up to 1"),
+        ({"groups": 3}, "groups is 3, but must be a divisor of beam_size 4"),
+        ({"groups": 2, "sampling": Sampling()}, "There are 2 groups, but pieces are drawn"),
+        ({"diversity": math.inf}, "diversity is inf, but must be at least 0"),
     ],
-    ids=["beam", "no hypotheses", "more than the beam", "penalty", "no number"],
 )
 def test_options_that_no_search_could_follow_are_refused(
     options: dict[str, Any], message: str
@@ -31,3 +40,23 @@ def test_the_defaults_are_the_papers() -> None:
     options = SearchOptions()
 
     assert (options.beam_size, options.length_penalty, options.n_best) == (4, 0.6, 1)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ({"temperature": 0.0}, "temperature is 0.0, but must be above 0"),
+        ({"temperature": math.nan}, "temperature is nan"),
+        ({"top_k": -1}, "top_k is -1, but must be at least 0"),
+        ({"top_p": 0.0}, "top_p is 0.0, but must be above 0, up to 1"),
+        ({"min_p": 1.1}, "min_p is 1.1, but must be from 0 to 1"),
+        ({"seed": -1}, "seed is -1, but must be at least 0"),
+    ],
+)
+def test_what_nothing_can_be_drawn_with_is_refused(numbers: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Sampling(**numbers)
+
+
+def test_more_may_be_drawn_than_a_beam_holds() -> None:
+    assert SearchOptions(beam_size=1, n_best=9, sampling=Sampling()).n_best == 9

@@ -1,0 +1,74 @@
+"""Texts that must not occur in a translation, however they would be cut into pieces."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headway.data.tokenizer import SPECIAL_PIECES, Tokenizer
+from headway.decoding.rules import Past
+from headway.errors import ConfigError
+
+_SPACE = "▁"
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+class BannedTexts:
+    """Forbid each piece that would complete a banned text.
+
+    Pieces and texts are compared as bytes, for a character can be written in several pieces. A
+    text that begins with a space is banned at the beginning of a word, any other one anywhere.
+    """
+
+    def __init__(self, texts: Iterable[str], tokenizer: Tokenizer) -> None:
+        """Prepare the rule for these texts."""
+        self.pieces = _as_bytes(tokenizer)
+        # For each text: how far it may be written already, and the pieces that then complete it.
+        self.completions: list[list[tuple[bytes, Tensor]]] = []
+        for text in texts:
+            written = tokenizer.marked(text.strip()).strip(_SPACE)
+            if not written:
+                raise ConfigError(
+                    f"The banned text {text!r} has nothing to write.", "Ban a word or a piece."
+                )
+            start = _SPACE if text.startswith(" ") else ""
+            self.completions.append(self._completions(f"{start}{written}".encode()))
+
+    def _completions(self, text: bytes) -> list[tuple[bytes, Tensor]]:
+        found = []
+        for done in range(len(text)):
+            rest = text[done:]
+            ids = [
+                i
+                for i, piece in enumerate(self.pieces)
+                # Nothing yet: it may also stand within a piece.
+                if (piece.startswith(rest) if done else rest in piece)
+            ]
+            if ids:
+                found.append((text[:done], torch.tensor(ids)))
+        return found
+
+    def apply(self, logits: Float[Tensor, "R V"], pasts: Sequence[Past]) -> None:
+        """Forbid them."""
+        for row, past in enumerate(pasts):
+            written = b"".join(self.pieces[piece] for piece in past.ids)
+            for completions in self.completions:
+                for start, ids in completions:
+                    if written.endswith(start):
+                        logits[row, ids] = -math.inf
+
+
+def _as_bytes(tokenizer: Tokenizer) -> list[bytes]:
+    """Return what each piece writes; special pieces write nothing."""
+    pieces = tokenizer.pieces(range(len(tokenizer)))
+    return [
+        b""
+        if index < len(SPECIAL_PIECES)
+        else bytes([int(found[1], 16)])
+        if (found := _BYTE.fullmatch(piece))
+        else piece.encode()
+        for index, piece in enumerate(pieces)
+    ]

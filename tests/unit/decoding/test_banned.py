@@ -1,0 +1,59 @@
+"""A banned text is not written, whatever pieces could write it."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.data.tokenizer import Tokenizer, train_tokenizer
+from headway.decoding.banned import BannedTexts
+from headway.decoding.rules import Past
+from headway.decoding.search import Request
+from headway.errors import ConfigError
+
+TEXT = ["the cat sat on the mat", "a category of cats", "concatenate the mats"] * 3
+TOKENIZER = train_tokenizer(TEXT, kind="bpe", vocabulary_size=60)
+BYTES = train_tokenizer(TEXT, kind="bpe", vocabulary_size=300, byte_fallback=True)
+
+
+def text_of(tokenizer: Tokenizer, ids: list[int]) -> str:
+    return "".join(tokenizer.pieces(ids)).replace("▁", " ")
+
+
+@settings(max_examples=60)
+@given(
+    past=st.lists(st.integers(4, len(TOKENIZER) - 1), max_size=6),
+    banned=st.sampled_from(["cat", " cat", "the mat", "at", " a", "s"]),
+)
+def test_a_piece_is_forbidden_exactly_when_it_would_complete_the_text(
+    past: list[int], banned: str
+) -> None:
+    if banned in text_of(TOKENIZER, past):
+        return
+    logits = torch.zeros(1, len(TOKENIZER))
+
+    BannedTexts([banned], TOKENIZER).apply(logits, [Past(Request([4, 3], 9), past)])
+
+    for piece in range(4, len(TOKENIZER)):
+        completes = banned in text_of(TOKENIZER, [*past, piece])
+        assert (logits[0, piece] == -math.inf) == completes, TOKENIZER.pieces([piece])
+    assert (logits[0, :4] == 0).all()
+
+
+def test_bytes_cannot_spell_a_banned_text() -> None:
+    spelled = [BYTES.id(f"<0x{byte:02X}>") for byte in b"cat"]
+    logits = torch.zeros(1, len(BYTES))
+
+    BannedTexts(["cat"], BYTES).apply(logits, [Past(Request([4, 3], 9), spelled[:2])])
+
+    assert logits[0, spelled[2]] == -math.inf
+    assert logits[0, BYTES.id("t")] == -math.inf
+    assert logits[0, spelled[1]] == 0
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\n"], ids=ascii)
+def test_nothing_cannot_be_banned(text: str) -> None:
+    with pytest.raises(ConfigError, match="has nothing to write"):
+        BannedTexts([text], TOKENIZER)
