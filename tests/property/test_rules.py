@@ -170,6 +170,25 @@ def test_rules_hold_together_and_in_greedy_search(
     assert found.log_prob == pytest.approx(total, abs=1e-4)
 
 
+@settings(max_examples=20)
+@given(
+    seed=seeds,
+    source=sources,
+    terms=st.lists(
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=2), min_size=1, max_size=2
+    ),
+)
+def test_terms_that_must_occur(
+    build: Build, seed: int, source: list[int], terms: list[list[int]]
+) -> None:
+    def has_all(ids: tuple[int, ...]) -> bool:
+        text = "".join(map(str, ids))
+        return all("".join(map(str, term)) in text for term in terms)
+
+    request = Request([*source, END_ID], LIMIT, terms=terms)
+    compare(build, seed, source, everything, has_all, request=request)
+
+
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_where_nothing_may_follow_a_hypothesis_stays_as_it_is(build: Build, beam_size: int) -> None:
     # Two words, none twice, at least three pieces: after two words there is nothing left.

@@ -34,6 +34,7 @@ class BeamSearch:
         self.options = options
         self.rules = rules
         self.copies = options.beam_size
+        self.width = 2 * self.copies  # pieces of each row to look at
         self.enough = max(math.ceil(options.patience * self.copies), options.n_best)
         self.slots = np.empty(0, dtype=np.int64)  # those at work, ascending, (N,)
         self.log_probs = np.empty((0, self.copies))  # -inf: no hypothesis, (N, K)
@@ -93,7 +94,7 @@ class BeamSearch:
         """Return log-probabilities and ids of the pieces that each live hypothesis may take."""
         forced = [r.only_choice(int(s)) for r, s in zip(self.requests, self.steps, strict=True)]
         pasts = self._pasts(sentence, copy) if self.rules else ()
-        return candidates(logits, 2 * self.copies, [forced[s] for s in sentence], self.rules, pasts)
+        return candidates(logits, self.width, [forced[s] for s in sentence], self.rules, pasts)
 
     def _pasts(self, sentence: Ints, copy: Ints) -> list[Past]:
         return [
@@ -159,6 +160,17 @@ class BeamSearch:
         sentence, copy = (self.log_probs > -math.inf).nonzero()
         first = self.slots[sentence] * self.copies
         return Advance(finished, first + copy, first + parents[kept][sentence, copy])
+
+    def possible(self, slot: int) -> list[Sequence[int]]:
+        """Return what the best hypothesis may begin with: one that lives, or the best finished."""
+        return [
+            ids
+            for row in (self.slots == slot).nonzero()[0]
+            for ids in (
+                *self.ids[row, self.log_probs[row] > -math.inf, : self.steps[row]].tolist(),
+                *(h.ids for h in sorted(self.finished[row], key=lambda h: -h.score)[:1]),
+            )
+        ]
 
     def _can_improve(self, row: int) -> bool:
         """Tell whether a live hypothesis may still be among those that will be returned."""

@@ -61,6 +61,10 @@ class GreedySearch:
             del self.running[slot]
         return Advance(finished)
 
+    def possible(self, slot: int) -> list[Sequence[int]]:
+        """Return what the best hypothesis may begin with."""
+        return [self.running[slot].ids]
+
 
 class _Running:
     """A sentence at work."""

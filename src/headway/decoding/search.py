@@ -47,10 +47,18 @@ class Request:
         return END_ID if step >= self.max_length else None
 
     def under(self, options: SearchOptions) -> "Request":
-        """Return what these options make of it: another limit, a prefix that is only favoured."""
-        limit, bias = options.max_length, options.prefix_bias
-        changed = self if limit is None else replace(self, max_length=min(self.max_length, limit))
-        return changed if bias == 1 else replace(changed, prefix=(), favoured=self.prefix)
+        """Return what these options make of it: another limit, a prefix that is only favoured.
+
+        Terms must occur, so the limit leaves room for them.
+        """
+        limit = self.max_length
+        if options.max_length is not None:
+            limit = min(limit, options.max_length)
+        if self.terms:
+            limit = max(limit, len(self.prefix) + sum(map(len, self.terms)))
+        changed = self if limit == self.max_length else replace(self, max_length=limit)
+        forced = options.prefix_bias == 1
+        return changed if forced else replace(changed, prefix=(), favoured=self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,13 @@ class Search(Protocol):
 
     def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
         """Choose what follows in those rows."""
+        ...
+
+    def possible(self, slot: int) -> list[Sequence[int]]:
+        """Return the pieces with which the best hypothesis of a sentence at work may begin.
+
+        Whatever it turns out to be in the end, it begins with one of these.
+        """
         ...
 
 
@@ -155,12 +170,13 @@ def candidates(
     only: Sequence[int | None],
     rules: Rules = NO_RULES,
     pasts: Sequence[Past] = (),
+    also: Sequence[Sequence[int]] = (),
 ) -> tuple[Floats, Ints]:
     """Return the log-probabilities and ids of each row's best pieces, best first, (R, count).
 
     only: the one choice that a row has, if it has only one; it keeps the probability that the
     model gives it, and the other places of the row have minus infinity. pasts: of each row, needed
-    where there are rules.
+    where there are rules. also: pieces that each row is to have besides, in further columns.
     """
     logits, kept, sums = steer(logits, only, rules, pasts)
     values, ids, totals = best_pieces(logits, min(count, logits.size(1)), NEVER_CHOSEN)
@@ -171,7 +187,25 @@ def candidates(
         log_probs[chosen] = -math.inf
         log_probs[chosen, 0] = np.array(list(kept.values())) - totals[chosen]
         ids[chosen, 0] = [choice for choice in only if choice is not None]
-    return log_probs, ids
+    return _with_columns(logits, log_probs, ids, totals, also) if also else (log_probs, ids)
+
+
+def _with_columns(
+    logits: Float[Tensor, "R V"],
+    log_probs: Floats,
+    ids: Ints,
+    totals: NDArray[np.float32],
+    also: Sequence[Sequence[int]],
+) -> tuple[Floats, Ints]:
+    """Append the pieces in `also` that a row has not got yet."""
+    width = max(map(len, also))
+    more, pieces = np.full((len(also), width), -math.inf), np.full((len(also), width), END_ID)
+    for row, asked in enumerate(also):
+        for column, piece in enumerate(asked):
+            if piece not in ids[row]:
+                more[row, column] = float(logits[row, piece]) - totals[row]
+                pieces[row, column] = piece
+    return np.concatenate([log_probs, more], axis=1), np.concatenate([ids, pieces], axis=1)
 
 
 def steer(

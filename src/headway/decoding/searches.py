@@ -4,26 +4,44 @@ import sys
 from collections.abc import Sequence
 
 from headway.decoding.beam import BeamSearch
+from headway.decoding.diverse import DiverseBeamSearch
 from headway.decoding.engine import Engine
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.rules import Rule, rules_of
+from headway.decoding.sampling import SamplingSearch
 from headway.decoding.search import Request, Search
+from headway.decoding.terms import TermsBeamSearch
 from headway.decoding.workers import search_with_workers
+from headway.errors import ConfigError
 
 # More rows make products larger, but caches too, which then no longer fit beside the weights.
 SLOTS = 64
 
 
-def build_search(options: SearchOptions, *, banned: Rule | None = None) -> Search:
+def build_search(
+    options: SearchOptions, *, banned: Rule | None = None, terms: bool = False
+) -> Search:
     """Make the search that these options describe.
 
-    banned: a rule for pieces that are forbidden besides, see `headway.decoding.banned`.
+    banned: a rule for pieces that are forbidden besides, see `headway.decoding.banned`. terms:
+    whether a request has some.
     """
     rules = rules_of(options)
     if banned is not None:
         rules = rules.and_forbid(banned)
+    if terms:
+        if options.sampling or options.groups > 1:
+            raise ConfigError(
+                "There are terms that must occur, but pieces are drawn or the beam has groups.",
+                "Leave out sampling and groups, or the terms.",
+            )
+        return TermsBeamSearch(options, rules)
+    if options.sampling is not None:
+        return SamplingSearch(options, options.sampling, rules)
+    if options.groups > 1:
+        return DiverseBeamSearch(options, rules)
     if options.beam_size == 1:
         return GreedySearch(options, rules)
     return BeamSearch(options, rules)
@@ -46,11 +64,15 @@ def search_all(
     at work are then short, and a batch is seldom half empty.
     """
     longest_first = sorted(enumerate(requests), key=lambda job: -len(job[1].source_ids))
-    copies = build_search(options).copies
+
+    def build() -> Search:
+        return build_search(options, banned=banned, terms=any(r.terms for r in requests))
+
+    copies = build().copies
     found: list[list[Hypothesis]] = [[] for _ in requests]
     for index, hypotheses in search_with_workers(
         engine,
-        lambda: build_search(options, banned=banned),
+        build,
         longest_first,
         workers=workers,
         slots=min(slots, max(len(requests) // workers, 1)),

@@ -1,0 +1,43 @@
+"""An ensemble: several models of one vocabulary, whose probabilities are averaged at each step."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headway.decoding.engine import Engine, Ints
+
+
+class EnsembleEngine:
+    """Let each engine compute; the logits are log((p_1 + … + p_n) / n)."""
+
+    def __init__(self, engines: Sequence[Engine[Any]]) -> None:
+        """Use these engines."""
+        self.engines = list(engines)
+
+    def start(self, slots: int, copies: int) -> list[Any]:
+        """Return the states of all engines."""
+        return [engine.start(slots, copies) for engine in self.engines]
+
+    def encode(
+        self, state: list[Any], slots: Sequence[int], sources: Sequence[Sequence[int]]
+    ) -> None:
+        """Let each engine read the sentences."""
+        for engine, own in zip(self.engines, state, strict=True):
+            engine.encode(own, slots, sources)
+
+    def step(self, state: list[Any], rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
+        """Return the logarithm of the mean of the probabilities."""
+        log_probs = [
+            engine.step(own, rows, previous_ids).float().log_softmax(dim=1)
+            for engine, own in zip(self.engines, state, strict=True)
+        ]
+        return torch.stack(log_probs).logsumexp(dim=0) - math.log(len(log_probs))
+
+    def reorder(self, state: list[Any], rows: Ints, parents: Ints) -> None:
+        """Reorder in each engine."""
+        for engine, own in zip(self.engines, state, strict=True):
+            engine.reorder(own, rows, parents)

@@ -1,0 +1,39 @@
+"""One sentence, watched while it is searched for: what is certain comes out at once."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from headway.decoding.engine import Engine
+from headway.decoding.search import Request, Search
+
+
+def stream_search(engine: Engine, search: Search, request: Request) -> Iterator[tuple[int, ...]]:
+    """Yield after each step the pieces that are certain, and in the end those of the best one.
+
+    Certain is what all hypotheses begin with that can still be the best: those that live, and the
+    best of those that have finished. What was yielded is never taken back.
+    """
+    with torch.inference_mode():
+        state = engine.start(1, search.copies)
+        engine.encode(state, [0], [request.source_ids])
+        search.begin([0], [request])
+    while True:
+        with torch.inference_mode():  # not around `yield`, which would hand it to the caller
+            advance = search.advance(engine.step(state, *search.rows()))
+            if advance.rows is not None and advance.parents is not None:
+                engine.reorder(state, advance.rows, advance.parents)
+        for _, hypotheses in advance.finished:
+            yield hypotheses[0].ids
+            return
+        yield common_prefix(search.possible(0))
+
+
+def common_prefix(sequences: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return what all of them begin with.
+
+    >>> common_prefix([[4, 5, 6], [4, 5], [4, 5, 7]])
+    (4, 5)
+    """
+    return tuple(os.path.commonprefix([list(ids) for ids in sequences]))

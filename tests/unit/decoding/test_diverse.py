@@ -1,0 +1,77 @@
+"""Groups of a beam keep away from each other, as worked out by hand."""
+
+import math
+from typing import Any
+
+import pytest
+
+from headway.decoding.engines import build_engine
+from headway.decoding.options import SearchOptions
+from headway.decoding.search import Request
+from headway.decoding.searches import search_all
+from headway.model.transformer import Transformer
+
+TABLE = {
+    (7,): {4: 0.6, 5: 0.4},
+    (7, 4): {4: 0.7, 5: 0.3},
+    (7, 5): {4: 0.6, 5: 0.4},
+    **{(7, a, b): {3: 1.0} for a in (4, 5) for b in (4, 5)},
+}
+
+
+@pytest.mark.parametrize(
+    ("diversity", "expected"),
+    [
+        # Without a penalty both groups of one hypothesis do the same.
+        (0.0, [(4, 4)]),
+        # .6 against .4: log .6 - .3 is still better. Then log .7 - .3 against log .3.
+        (0.3, [(4, 4)]),
+        # log .6 - .5 = -1.01 against log .4 = -.92: the second group takes 5. Then the first takes
+        # 4 again, and for the second, behind 5, the same numbers decide for 5 once more.
+        (0.5, [(4, 4), (5, 5)]),
+    ],
+)
+def test_two_groups_by_hand(find: Any, diversity: float, expected: list[tuple[int, ...]]) -> None:
+    options = SearchOptions(2, 0.0, 2, groups=2, diversity=diversity)
+
+    (found,) = find(TABLE, [7], options)
+
+    assert [h.ids for h in found] == expected
+    # The penalty is not in the log-probability.
+    own = {(4, 4): 0.6 * 0.7, (5, 5): 0.4 * 0.4}
+    for h in found:
+        assert h.log_prob == pytest.approx(math.log(own[h.ids]), abs=1e-5)
+
+
+def test_without_a_penalty_each_group_is_a_beam(tiny: Transformer) -> None:
+    engine = build_engine(tiny)
+    requests = [Request([*ids, 3], 8) for ids in ([5, 9], [4, 7, 22, 6], [8])]
+    beam = search_all(engine, SearchOptions(3, n_best=3), requests)
+
+    grouped = search_all(engine, SearchOptions(6, n_best=3, groups=2, diversity=0.0), requests)
+
+    for ours, theirs in zip(grouped, beam, strict=True):
+        assert [h.ids for h in ours] == [h.ids for h in theirs]
+        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-4)
+
+
+@pytest.mark.parametrize("engine", ["packed", "reference"])
+def test_groups_bring_more_different_words_and_do_not_depend_on_the_batch(
+    tiny: Transformer, engine: Any
+) -> None:
+    made = build_engine(tiny, engine)
+    requests = [Request([4 + n % 19, 4 + n * 7 % 19, 3], 7) for n in range(20)]
+    options = SearchOptions(4, n_best=4, groups=4, diversity=2.0)
+
+    found = search_all(made, options, requests)
+
+    alone = [search_all(made, options, [request])[0] for request in requests]
+    few = search_all(made, options, requests, slots=3)
+    for ours, theirs, others in zip(found, alone, few, strict=True):
+        assert [h.ids for h in ours] == [h.ids for h in theirs] == [h.ids for h in others]
+    plain = search_all(made, SearchOptions(4, n_best=4), requests)
+
+    def first_words(all_found: list) -> int:
+        return sum(len({h.ids[:1] for h in hypotheses}) for hypotheses in all_found)
+
+    assert first_words(found) > 1.5 * first_words(plain)

@@ -1,0 +1,69 @@
+"""Terms that must occur do occur, in beams of any size, and banks are counted rightly."""
+
+import random
+
+import pytest
+
+from headway.decoding.engines import build_engine
+from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.search import Request
+from headway.decoding.searches import search_all
+from headway.decoding.terms import next_pieces, num_written, occurs
+from headway.errors import ConfigError
+from headway.model.transformer import Transformer
+
+
+@pytest.mark.parametrize(
+    ("terms", "ids", "written", "wanted"),
+    [
+        ([[5, 6]], [], 0, [5]),
+        ([[5, 6]], [4, 5], 1, [6, 5]),
+        ([[5, 6]], [5, 6, 4], 2, []),
+        ([[5, 6]], [5, 4], 0, [5]),
+        ([[5, 6], [7]], [7, 5], 2, [6, 5]),
+        ([[5, 5, 6]], [5, 5, 5], 2, [6, 5]),
+        # Only one of two that are begun counts: 6 would go on with the one, 7 with the other.
+        ([[4, 5, 6], [5, 7]], [4, 5], 2, [6, 4, 7, 5]),
+        ([[4, 5], [5, 4]], [4, 5, 4], 4, []),
+    ],
+)
+def test_what_is_written_and_what_may_follow(
+    terms: list[list[int]], ids: list[int], written: int, wanted: list[int]
+) -> None:
+    assert num_written(terms, ids) == written
+    assert next_pieces(terms, ids) == wanted
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 4])
+@pytest.mark.parametrize("engine", ["packed", "reference"])
+def test_every_hypothesis_has_every_term(tiny: Transformer, engine: str, beam_size: int) -> None:
+    made, draw = build_engine(tiny, engine), random.Random(beam_size)  # type: ignore[arg-type]
+    requests = [
+        Request(
+            [*draw.choices(range(4, 23), k=draw.randrange(1, 6)), 3],
+            draw.randrange(3, 9),
+            prefix=draw.choices(range(4, 23), k=draw.randrange(3)),
+            terms=[draw.choices(range(4, 23), k=draw.randrange(1, 4)) for _ in range(n % 4)],
+        )
+        for n in range(16)
+    ]
+    options = SearchOptions(beam_size, n_best=beam_size)
+
+    found = search_all(made, options, requests, slots=5)
+
+    for request, hypotheses in zip(requests, found, strict=True):
+        assert hypotheses
+        for h in hypotheses:
+            assert all(occurs(term, h.ids) for term in request.terms)
+            assert h.ids[: len(request.prefix)] == tuple(request.prefix)
+    without = [n for n, request in enumerate(requests) if not request.terms]
+    plain = search_all(made, options, [requests[n] for n in without])
+    assert [found[n][0].ids for n in without] == [f[0].ids for f in plain]
+
+
+@pytest.mark.parametrize("other", [{"sampling": Sampling()}, {"groups": 2}], ids=str)
+def test_terms_need_a_beam_of_one_group(tiny: Transformer, other: dict) -> None:
+    options, requests = SearchOptions(**other), [Request([5, 3], 4, terms=[[5]])]
+
+    with pytest.raises(ConfigError, match="terms that must occur, but pieces are drawn or"):
+        search_all(build_engine(tiny), options, requests)
