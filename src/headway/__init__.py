@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from headway.config import presets
     from headway.config.model import ModelConfig
     from headway.config.run import RunConfig, load_run_config
-    from headway.decoding.translator import Translation, Translator, load
+    from headway.decoding.options import Sampling, SearchOptions
+    from headway.decoding.translation import Translation
+    from headway.decoding.translator import Translator, load
     from headway.errors import HeadwayError
     from headway.evaluation.metrics import Score, score_texts
     from headway.inspection.trace import Trace, trace
@@ -29,7 +31,9 @@ __all__ = [
     "HeadwayError",
     "ModelConfig",
     "RunConfig",
+    "Sampling",
     "Score",
+    "SearchOptions",
     "Trace",
     "Transformer",
     "Translation",
@@ -49,10 +53,12 @@ _HOMES = {
     "HeadwayError": "headway.errors",
     "ModelConfig": "headway.config.model",
     "RunConfig": "headway.config.run",
+    "Sampling": "headway.decoding.options",
     "Score": "headway.evaluation.metrics",
+    "SearchOptions": "headway.decoding.options",
     "Trace": "headway.inspection.trace",
     "Transformer": "headway.model.transformer",
-    "Translation": "headway.decoding.translator",
+    "Translation": "headway.decoding.translation",
     "Translator": "headway.decoding.translator",
     "load": "headway.decoding.translator",
     "load_bundle": "headway.bundle",

@@ -20,7 +20,8 @@ from headway.config.training import TrainingConfig
 from headway.data.batching import collate
 from headway.data.cleaning import EncodedPair
 from headway.data.sample import SampleCorpus, SamplePair, build_sample_corpus
-from headway.decoding.translator import Translation, Translator, load
+from headway.decoding.translation import Translation
+from headway.decoding.translator import Translator, load
 from headway.errors import MissingExtraError, RunError
 from headway.evaluation.metrics import score_texts
 from headway.inspection.figures import attention_grid

@@ -18,7 +18,7 @@ from headway.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from headway.decoding.translator import Translation
+    from headway.decoding.translation import Translation
 
 
 def evaluate(

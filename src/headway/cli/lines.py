@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from headway.data.lines import decode_line, read_lines
-from headway.decoding.translator import Translation
+from headway.decoding.translation import Translation
 from headway.errors import DataError, HeadwayError
 
 _AT_ONCE = 2000

@@ -18,7 +18,8 @@ def next_pieces(
     """Return the most probable pieces after these, with their probabilities, best first."""
     state, row = engine.start(1, 1), np.array([0])
     engine.encode(state, [0], [source_ids])
-    for piece in [START_ID, *target_ids]:
+    logits = engine.step(state, row, np.array([START_ID]))
+    for piece in target_ids:
         logits = engine.step(state, row, np.array([piece]))
     log_probs, ids = candidates(logits, count, [None])
     return [

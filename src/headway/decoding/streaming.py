@@ -1,7 +1,7 @@
 """One sentence, watched while it is searched for: what is certain comes out at once."""
 
-import os
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 import torch
 
@@ -36,4 +36,5 @@ def common_prefix(sequences: Sequence[Sequence[int]]) -> tuple[int, ...]:
     >>> common_prefix([[4, 5, 6], [4, 5], [4, 5, 7]])
     (4, 5)
     """
-    return tuple(os.path.commonprefix([list(ids) for ids in sequences]))
+    columns = takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False))
+    return tuple(column[0] for column in columns)

@@ -1,8 +1,7 @@
 """The Translator: sentences in, translations out, in order and independent of batching."""
 
-import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
@@ -10,73 +9,65 @@ import torch
 
 from headway.bundle import Bundle, load_bundle
 from headway.data.tokenizer import END_ID
+from headway.decoding.alternatives import next_pieces
+from headway.decoding.banned import BannedTexts
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
+from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Request
-from headway.decoding.searches import search_all
-from headway.decoding.splitting import leading_tag, split_long
+from headway.decoding.requests import RequestMaker
+from headway.decoding.searches import build_search, search_all
+from headway.decoding.streaming import stream_search
+from headway.decoding.translation import Alternative, ScoredText, Translation
 from headway.errors import ConfigError
 
 _WORTH_A_WORKER = 8  # sentences
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredText:
-    """A hypothesis as text."""
-
-    text: str
-    score: float
-    """Log-probability divided by the length penalty; higher is better."""
-    log_prob: float
-    pieces: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """What became of one sentence."""
-
-    text: str
-    score: float
-    pieces: tuple[str, ...]
-    hypotheses: tuple[ScoredText, ...]
-    """The n best, best first; the first is this translation."""
-    num_parts: int = 1
-    """More than 1 when the sentence was too long and was translated part by part."""
-    complete: bool = True
-    """False when the output limit ended the translation."""
-    unknown_pieces: int = 0
-    """Pieces of the source that the vocabulary does not know."""
-
-
 class Translator:
-    """Translate text with a bundle."""
+    """Translate text with a bundle, or with several of one vocabulary."""
 
     def __init__(
         self,
         bundle: Bundle,
         engine: EngineName = "auto",
         precision: PrecisionName = "float32",
+        *,
+        ensemble: Sequence[Bundle] = (),
     ) -> None:
         """Use a loaded bundle; `headway.load` reads one from disk.
 
         engine and precision: see `headway.decoding.engines`. The engine keeps the weights as they
-        are now.
+        are now. ensemble: more bundles; the probabilities of all are averaged at each step.
         """
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
         self.engine = build_engine(bundle.model.eval(), engine, precision)
+        self.requests = RequestMaker([bundle, *ensemble])
+        if ensemble:
+            _check_vocabularies(bundle, ensemble)
+            others = [build_engine(other.model.eval(), engine, precision) for other in ensemble]
+            self.engine = EnsembleEngine([self.engine, *others])
+
+    @property
+    def options(self) -> SearchOptions:
+        """The search that the bundle asks for; `dataclasses.replace` changes it."""
+        return SearchOptions(self.bundle.decoding.beam_size, self.bundle.decoding.length_penalty)
 
     @overload
     def translate(  # pyright: ignore[reportOverlappingOverload]
         self,
         text: str,
         *,
-        beam_size: int | None = None,
-        length_penalty: float | None = None,
-        n_best: int = 1,
-        prefix: str | Sequence[str] | None = None,
+        banned: Sequence[str] = (),
         batch_tokens: int = 4096,
+        beam_size: int | None = None,
+        first: int = 0,
+        length_penalty: float | None = None,
+        n_best: int | None = None,
+        options: SearchOptions | None = None,
+        prefix: str | Sequence[str] | None = None,
+        terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> Translation: ...
 
     @overload
@@ -84,98 +75,156 @@ class Translator:
         self,
         text: Iterable[str],
         *,
-        beam_size: int | None = None,
-        length_penalty: float | None = None,
-        n_best: int = 1,
-        prefix: str | Sequence[str] | None = None,
+        banned: Sequence[str] = (),
         batch_tokens: int = 4096,
+        beam_size: int | None = None,
+        first: int = 0,
+        length_penalty: float | None = None,
+        n_best: int | None = None,
+        options: SearchOptions | None = None,
+        prefix: str | Sequence[str] | None = None,
+        terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> list[Translation]: ...
 
     def translate(
         self,
         text: str | Iterable[str],
         *,
-        beam_size: int | None = None,
-        length_penalty: float | None = None,
-        n_best: int = 1,
-        prefix: str | Sequence[str] | None = None,
+        banned: Sequence[str] = (),
         batch_tokens: int = 4096,
+        beam_size: int | None = None,
+        first: int = 0,
+        length_penalty: float | None = None,
+        n_best: int | None = None,
+        options: SearchOptions | None = None,
+        prefix: str | Sequence[str] | None = None,
+        terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> Translation | list[Translation]:
         """Translate one sentence, or several in order.
 
-        A blank sentence gives a blank translation. prefix: how the translation must begin, one
-        for all or one for each. batch_tokens: padded source pieces computed together; it changes
-        speed and memory, not the result.
+        A blank sentence gives a blank translation. banned: texts that must not occur; one that
+        begins with a space, not at the beginning of a word. batch_tokens: padded source pieces
+        computed together; it changes speed and memory, not the result. first: number of the first
+        sentence in the input, on which depends what is drawn. options: how to search, the bundle's
+        own way (`translator.options`) if not given; beam_size, length_penalty and n_best change
+        it. prefix: how the translation must begin, one for all or one for each. terms: words that
+        must occur, for all or for each.
         """
         sentences = [text] if isinstance(text, str) else list(text)
         _check_request(sentences, beam_size, n_best, batch_tokens)
-        prefixes = _one_each(prefix, len(sentences))
-        defaults = self.bundle.decoding
-        options = SearchOptions(
-            max(defaults.beam_size if beam_size is None else beam_size, n_best),
-            defaults.length_penalty if length_penalty is None else length_penalty,
-            n_best,
+        options = self._options(options, beam_size, length_penalty, n_best)
+        parts = [self.requests.parts(sentence) for sentence in sentences]
+        requests = self.requests.make(parts, options, first=first, prefix=prefix, terms=terms)
+        found = iter(
+            search_all(
+                self.engine,
+                options,
+                requests,
+                banned=self._banned(banned),
+                max_tokens=batch_tokens,
+                workers=self._workers(len(requests)),
+            )
         )
-        parts = [self._parts(sentence) for sentence in sentences]
-        forced = [self._prefix_ids(prefix) for prefix in prefixes]
-        found = iter(self._search_all(parts, forced, options, batch_tokens))
         translations = [
             self._join(sentence_parts, [next(found) for _ in sentence_parts], options)
             for sentence_parts in parts
         ]
         return translations[0] if isinstance(text, str) else translations
 
-    def _parts(self, sentence: str) -> list[list[int]]:
-        ids = self.bundle.source_tokenizer.encode(sentence)
-        longest = min(self.bundle.decoding.max_source_pieces, self._position_limit())
-        if len(ids) <= longest:
-            return [ids] if ids else []
-        pieces = self.bundle.source_tokenizer.pieces(ids)
-        tag = leading_tag(pieces)
-        if 2 * tag > longest:
-            tag = 0  # whatever it is, it leaves no room
-        parts = split_long(ids[tag:], pieces[tag:], longest - tag)
-        return [ids[:tag] + part for part in parts]
-
-    def _position_limit(self) -> int:
-        """Return how many pieces fit beside the start or end symbol: a learned table has an end."""
-        config = self.bundle.config
-        return config.max_positions - 1 if config.positions == "learned" else sys.maxsize
-
-    def _prefix_ids(self, prefix: str) -> list[int]:
-        ids = self.bundle.target_tokenizer.encode(prefix)
-        if unknown := self.bundle.target_tokenizer.unknown_count(ids):
-            raise ConfigError(
-                f"The prefix '{prefix}' has {unknown} pieces that the vocabulary does not know.",
-                "Begin with words that the model can write.",
-            )
-        if len(ids) > self._position_limit():
-            raise ConfigError(
-                f"A prefix has {len(ids)} pieces, but the model has positions for "
-                f"{self._position_limit()}.",
-                "Shorten the prefix.",
-            )
-        return ids
-
-    def _search_all(
+    def stream(
         self,
-        parts: list[list[list[int]]],
-        forced: list[list[int]],
-        options: SearchOptions,
-        batch_tokens: int,
-    ) -> list[list[Hypothesis]]:
-        """Search for every part; a prefix belongs to the first of its sentence."""
-        requests = [
-            self._request(ids, prefix if position == 0 else [])
-            for sentence_parts, prefix in zip(parts, forced, strict=True)
-            for position, ids in enumerate(sentence_parts)
-        ]
-        workers = self._workers(len(requests))
-        return search_all(self.engine, options, requests, max_tokens=batch_tokens, workers=workers)
+        text: str,
+        *,
+        banned: Sequence[str] = (),
+        options: SearchOptions | None = None,
+        prefix: str | None = None,
+        terms: Sequence[str] = (),
+    ) -> Iterator[str]:
+        """Yield the translation of one sentence bit by bit, as soon as each bit is certain.
 
-    def _request(self, ids: list[int], prefix: list[int]) -> Request:
-        limit = max(len(ids) + self.bundle.decoding.max_extra_pieces, len(prefix))
-        return Request([*ids, END_ID], min(limit, self._position_limit()), prefix)
+        Together the bits are the text that `translate` gives. In a beam a bit is certain when all
+        hypotheses have it that can still be the best.
+        """
+        _check_request([text], None, None, 1)
+        options, rule = options or self.options, self._banned(banned)
+        parts = [self.requests.parts(text)]
+        between = ""
+        for request in self.requests.make(parts, options, prefix=prefix, terms=terms):
+            search = build_search(options, banned=rule, terms=bool(request.terms))
+            for bit in self._bits(stream_search(self.engine, search, request)):
+                yield between + bit
+                between = ""
+            between = " "
+
+    def _bits(self, found: Iterable[Sequence[int]]) -> Iterator[str]:
+        """Yield the text of growing pieces bit by bit."""
+        seen, ids = 0, ()
+        for ids in found:
+            # What ends within a character or in a space may still change.
+            text = self.bundle.target_tokenizer.decode(ids).rstrip("\ufffd ")
+            if len(text) > seen:
+                yield text[seen:]
+                seen = len(text)
+        if rest := self.bundle.target_tokenizer.decode(ids)[seen:]:
+            yield rest
+
+    def alternatives(
+        self,
+        text: str,
+        pieces: Sequence[str] = (),
+        *,
+        count: int = 5,
+        options: SearchOptions | None = None,
+    ) -> list[Alternative]:
+        """Return what could follow these pieces of a translation, the most probable first.
+
+        pieces: such as `translation.pieces[:3]`. Each alternative comes with the best translation
+        that has it there.
+        """
+        _check_request([text], None, None, 1)
+        parts, options = self.requests.parts(text), options or self.options
+        if len(parts) != 1:
+            raise ConfigError(
+                f"The sentence has {len(parts)} parts, but alternatives are for one.",
+                "Give one sentence that the model can take whole.",
+            )
+        if count < 1:
+            raise ConfigError(f"count is {count}, but must be at least 1.", "Raise count.")
+        before = self.requests.target_ids(pieces)
+        choices = next_pieces(self.engine, [*parts[0], END_ID], before, count)
+        # Each choice, and be it the end, is a prefix that the rest follows.
+        requests = [self.requests.one(parts[0], [*before, piece]) for piece, _ in choices]
+        best = search_all(self.engine, replace(options, prefix_bias=1.0), requests)
+        return [
+            Alternative(
+                self.bundle.target_tokenizer.piece(piece),
+                probability,
+                self._join(parts, [hypotheses], options),
+            )
+            for (piece, probability), hypotheses in zip(choices, best, strict=True)
+        ]
+
+    def _options(
+        self,
+        options: SearchOptions | None,
+        beam_size: int | None,
+        length_penalty: float | None,
+        n_best: int | None,
+    ) -> SearchOptions:
+        """Return the options with what was given beside them; more hypotheses widen the beam."""
+        options = options or self.options
+        n_best = options.n_best if n_best is None else n_best
+        beam_size = options.beam_size if beam_size is None else beam_size
+        return replace(
+            options,
+            beam_size=beam_size if options.sampling else max(beam_size, n_best),
+            length_penalty=options.length_penalty if length_penalty is None else length_penalty,
+            n_best=n_best,
+        )
+
+    def _banned(self, banned: Sequence[str]) -> BannedTexts | None:
+        texts = [banned] if isinstance(banned, str) else list(banned)
+        return BannedTexts(texts, self.bundle.target_tokenizer) if texts else None
 
     def _workers(self, jobs: int) -> int:
         """Return how many searches run side by side: one a core, if there is work for each."""
@@ -221,14 +270,18 @@ def load(
     device: str = "auto",
     *,
     engine: EngineName = "auto",
+    ensemble: Sequence[str | Path] = (),
     precision: PrecisionName = "float32",
 ) -> Translator:
     """Load a bundle, or the bundle of a run, and make a translator of it.
 
     device: auto, cpu, cuda or mps. engine, precision: what computes, and how exactly; see
-    `headway.decoding.engines`. Raises BundleError when the bundle is damaged.
+    `headway.decoding.engines`. ensemble: more bundles, of the same vocabulary, to average the
+    probabilities with. Raises BundleError when a bundle is damaged.
     """
-    return Translator(load_bundle(path, resolve_device(device)), engine, precision)
+    where = resolve_device(device)
+    others = [load_bundle(other, where) for other in ensemble]
+    return Translator(load_bundle(path, where), engine, precision, ensemble=others)
 
 
 def resolve_device(name: str) -> str:
@@ -248,8 +301,22 @@ def resolve_device(name: str) -> str:
     return name
 
 
+def _check_vocabularies(bundle: Bundle, others: Sequence[Bundle]) -> None:
+    for number, other in enumerate(others, 2):
+        sides = {
+            "source": other.source_tokenizer == bundle.source_tokenizer,
+            "target": other.target_tokenizer == bundle.target_tokenizer,
+        }
+        if different := [side for side, same in sides.items() if not same]:
+            raise ConfigError(
+                f"Model {number} of the ensemble has another {' and '.join(different)} vocabulary "
+                "than the first.",
+                "Only models with the very same tokenizers can be averaged.",
+            )
+
+
 def _check_request(
-    sentences: list[str], beam_size: int | None, n_best: int, batch_tokens: int
+    sentences: list[str], beam_size: int | None, n_best: int | None, batch_tokens: int
 ) -> None:
     numbers = {"beam_size": beam_size, "n_best": n_best, "batch_tokens": batch_tokens}
     for name, number in numbers.items():
@@ -261,16 +328,3 @@ def _check_request(
                 f"Sentence {index} (counted from 0) is a {type(sentence).__name__}, not text.",
                 "Give one string, or an iterable of strings.",
             )
-
-
-def _one_each(prefix: str | Sequence[str] | None, count: int) -> list[str]:
-    if prefix is None:
-        return [""] * count
-    if isinstance(prefix, str):
-        return [prefix] * count
-    if len(prefix) != count:
-        raise ConfigError(
-            f"There are {len(prefix)} prefixes for {count} sentences.",
-            "Give one for all or one for each; an empty one forces nothing.",
-        )
-    return list(prefix)

@@ -263,10 +263,10 @@ def test_each_part_of_a_long_sentence_keeps_its_tag() -> None:
     long = "I am a student. You go to school. I go home."
     tag = tokenizer.encode("<2ko>")
 
-    parts = translator._parts(f"<2ko> {long}")
+    parts = translator.requests.parts(f"<2ko> {long}")
 
     assert len(parts) > 1
     assert all(part[: len(tag)] == tag and len(part) <= 9 for part in parts)
     assert [i for part in parts for i in part[len(tag) :]] == tokenizer.encode(long)
-    assert all(tag[-1] not in part for part in translator._parts(long))
+    assert all(tag[-1] not in part for part in translator.requests.parts(long))
     assert translator.translate(f"<2ko> {long}").num_parts == len(parts)

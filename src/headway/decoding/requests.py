@@ -1,0 +1,125 @@
+"""Requests of a search, made of sentences: cut into pieces, split where they are too long."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headway.bundle import Bundle
+from headway.data.tokenizer import END_ID
+from headway.decoding.options import SearchOptions
+from headway.decoding.search import Request
+from headway.decoding.splitting import leading_tag, split_long
+from headway.errors import ConfigError
+
+
+class RequestMaker:
+    """Make requests that each of some bundles can take; the first has the settings."""
+
+    def __init__(self, bundles: Sequence[Bundle]) -> None:
+        """Read for these bundles, which have one vocabulary."""
+        self.bundle = bundles[0]
+        # A learned table of positions has an end; one place in it is for START or END.
+        tables = [b.config.max_positions for b in bundles if b.config.positions == "learned"]
+        self.position_limit = min(tables, default=sys.maxsize) - 1
+
+    def parts(self, sentence: str) -> list[list[int]]:
+        """Return the pieces of a sentence, in parts when it is too long; none of a blank one."""
+        ids = self.bundle.source_tokenizer.encode(sentence)
+        longest = min(self.bundle.decoding.max_source_pieces, self.position_limit)
+        if len(ids) <= longest:
+            return [ids] if ids else []
+        pieces = self.bundle.source_tokenizer.pieces(ids)
+        tag = leading_tag(pieces)
+        if 2 * tag > longest:
+            tag = 0  # whatever it is, it leaves no room
+        parts = split_long(ids[tag:], pieces[tag:], longest - tag)
+        return [ids[:tag] + part for part in parts]
+
+    def make(
+        self,
+        parts: Sequence[Sequence[list[int]]],
+        options: SearchOptions,
+        *,
+        first: int = 0,
+        prefix: str | Sequence[str] | None = None,
+        terms: Sequence[str] | Sequence[Sequence[str]] = (),
+    ) -> list[Request]:
+        """Return a request for every part of the sentences; arguments as in `translate`."""
+        prefixes = self._prefixes(prefix, len(parts))
+        all_terms = self._terms(terms, parts)
+        for forced, own in zip(prefixes, all_terms, strict=True):
+            self._fitting([*forced, *(i for ids in own for i in ids)], "A prefix with its terms")
+        return [
+            replace(
+                # A prefix belongs to the first part; the others are free.
+                self.one(ids, prefixes[number] if place == 0 else [], options.min_length),
+                place=(first + number, place),
+                terms=all_terms[number],
+            )
+            for number, sentence_parts in enumerate(parts)
+            for place, ids in enumerate(sentence_parts)
+        ]
+
+    def one(self, ids: Sequence[int], prefix: Sequence[int], min_length: int = 0) -> Request:
+        """Return the request for one part."""
+        limit = max(len(ids) + self.bundle.decoding.max_extra_pieces, len(prefix), min_length)
+        return Request([*ids, END_ID], min(limit, self.position_limit), prefix)
+
+    def target_ids(self, pieces: Sequence[str]) -> list[int]:
+        """Return the ids of target pieces; ConfigError where there is no such piece."""
+        tokenizer = self.bundle.target_tokenizer
+        for piece in pieces:
+            if tokenizer.piece(tokenizer.id(piece)) != piece:
+                raise ConfigError(
+                    f"The vocabulary has no piece '{piece}'.",
+                    "Give pieces as `translation.pieces` has them.",
+                )
+        return self._fitting([tokenizer.id(piece) for piece in pieces], "A prefix")
+
+    def _prefixes(self, prefix: str | Sequence[str] | None, count: int) -> list[list[int]]:
+        each = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else prefix
+        if len(each) != count:
+            raise ConfigError(
+                f"There are {len(each)} prefixes for {count} sentences.",
+                "Give one for all or one for each; an empty one forces nothing.",
+            )
+        return [self._writable(text, "prefix") for text in each]
+
+    def _terms(
+        self, terms: Sequence[str] | Sequence[Sequence[str]], parts: Sequence[Sequence[list[int]]]
+    ) -> list[list[list[int]]]:
+        if isinstance(terms, str):
+            raise ConfigError("The terms are one string.", "Give a list of words.")
+        for_all = [term for term in terms if isinstance(term, str)]
+        each = [for_all] * len(parts) if for_all or not terms else terms
+        if len(each) != len(parts):
+            raise ConfigError(
+                f"There are {len(each)} lists of terms for {len(parts)} sentences.",
+                "Give one list of words for all, or one list for each.",
+            )
+        for own, sentence_parts in zip(each, parts, strict=True):
+            if own and len(sentence_parts) > 1:
+                raise ConfigError(
+                    f"A sentence with terms is too long: it would be translated in "
+                    f"{len(sentence_parts)} parts, and which part has the terms is not known.",
+                    "Split it where it suits, or leave its terms out.",
+                )
+        return [[self._writable(term, "term") for term in own if term.strip()] for own in each]
+
+    def _writable(self, text: str, what: str) -> list[int]:
+        ids = self.bundle.target_tokenizer.encode(text)
+        if unknown := self.bundle.target_tokenizer.unknown_count(ids):
+            raise ConfigError(
+                f"The {what} '{text}' has {unknown} pieces that the vocabulary does not know.",
+                "Use words that the model can write.",
+            )
+        return self._fitting(ids, f"A {what}")
+
+    def _fitting(self, ids: list[int], what: str) -> list[int]:
+        if len(ids) > self.position_limit:
+            raise ConfigError(
+                f"{what} has {len(ids)} pieces, but the model has positions for "
+                f"{self.position_limit}.",
+                "Shorten it.",
+            )
+        return ids

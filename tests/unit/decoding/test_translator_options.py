@@ -1,0 +1,246 @@
+"""What can be asked of a translation beside the beam: each wish holds in the text itself."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+import headway
+from headway.bundle import Bundle, save_bundle
+from headway.config.decoding import DecodingConfig
+from headway.config.model import Architecture
+from headway.data.tokenizer import Tokenizer, train_tokenizer
+from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError
+from headway.model.transformer import Transformer
+
+TEXT = [
+    "나는 학생입니다.",
+    "너는 학교에 갑니다. 나는 집에 갑니다.",
+    "I am a student.",
+    "You go to school. I go home.",
+    "the cat sat on the mat",
+]
+Make = Callable[..., Bundle]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return train_tokenizer(TEXT, kind="bpe", vocabulary_size=70)
+
+
+@pytest.fixture(scope="module")
+def make(tokenizer: Tokenizer) -> Make:
+    def make_bundle(seed: int = 3, **decoding: Any) -> Bundle:
+        torch.manual_seed(seed)
+        config = Architecture(
+            d_model=12, d_ff=17, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
+        ).with_vocabulary(len(tokenizer))
+        model = Transformer.from_config(config)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter), alpha=0.2)
+        values = {"beam_size": 2, "max_extra_pieces": 4, "max_source_pieces": 24} | decoding
+        return Bundle(config, model.eval(), tokenizer, tokenizer, DecodingConfig.parse(values))
+
+    return make_bundle
+
+
+@pytest.fixture(scope="module")
+def translator(make: Make) -> Translator:
+    return Translator(make())
+
+
+def test_the_options_of_the_bundle_are_the_start_and_what_is_given_changes_them(
+    translator: Translator,
+) -> None:
+    assert translator.options == SearchOptions(2, 0.6)
+    expected = translator.translate(TEXT, beam_size=3, length_penalty=1.0, n_best=2)
+
+    options = replace(translator.options, beam_size=3, length_penalty=1.0, n_best=2)
+
+    assert translator.translate(TEXT, options=options) == expected
+    other = replace(options, beam_size=2, n_best=1)
+    again = translator.translate(TEXT, options=other, beam_size=3, n_best=2)
+    assert again == expected
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_lengths_hold_in_pieces(translator: Translator, beam_size: int) -> None:
+    options = SearchOptions(beam_size, min_length=5, max_length=7)
+
+    for result in translator.translate(TEXT, options=options):
+        assert 5 <= len(result.pieces) <= 7
+        assert result.complete == (len(result.pieces) < 7)
+    # The limit that the model has gives way to a minimum beyond it.
+    long = translator.translate("I", options=SearchOptions(beam_size, min_length=20))
+    assert len(long.pieces) >= 20
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_banned_text_is_not_in_any_hypothesis(translator: Translator, beam_size: int) -> None:
+    free = translator.translate(TEXT, beam_size=beam_size, n_best=beam_size)
+    words = sorted({word for t in free for h in t.hypotheses for word in h.text.split()})[:4]
+    banned = [*words, words[0][:1], " " + words[1][:2]]
+
+    found = translator.translate(TEXT, beam_size=beam_size, n_best=beam_size, banned=banned)
+
+    texts = [f" {h.text}" for t in found for h in t.hypotheses]
+    assert not [(text, ban) for text in texts for ban in banned if ban in text]
+    assert [t.text for t in found] != [t.text for t in free]
+
+
+def test_terms_are_in_every_hypothesis_for_all_or_for_each(translator: Translator) -> None:
+    everywhere = translator.translate(TEXT, beam_size=3, n_best=3, terms=["cat", "school"])
+    assert all("cat" in h.text and "school" in h.text for t in everywhere for h in t.hypotheses)
+
+    each = translator.translate(TEXT, beam_size=3, terms=[["cat"], [], ["student", "I am"], [], []])
+    free = translator.translate(TEXT, beam_size=3)
+    assert "cat" in each[0].text
+    assert "student" in each[2].text
+    assert "I am" in each[2].text
+    assert [t.text for t in each[3:]] == [t.text for t in free[3:]]
+
+
+def test_terms_that_cannot_be_placed_or_written_are_refused(translator: Translator) -> None:
+    with pytest.raises(ConfigError, match="There are 1 lists of terms for 2 sentences"):
+        translator.translate(TEXT[:2], terms=[["cat"]])
+    with pytest.raises(ConfigError, match="The term '龍' has 1 pieces that the vocabulary"):
+        translator.translate("I am", terms=["龍"])
+    with pytest.raises(ConfigError, match="would be translated in . parts"):
+        translator.translate(TEXT[1] * 4, terms=["cat"])
+    with pytest.raises(ConfigError, match="The terms are one string"):
+        translator.translate("I am", terms="cat")
+
+
+def test_a_favoured_prefix_is_kept_by_strong_bias_and_left_by_weak(translator: Translator) -> None:
+    strong, weak = (
+        [
+            t.text.startswith("the cat")
+            for t in translator.translate(
+                TEXT, prefix="the cat", options=SearchOptions(1, prefix_bias=bias)
+            )
+        ]
+        for bias in (0.999, 0.0001)
+    )
+    assert all(strong)
+    assert not any(weak)
+
+
+def test_samples_differ_by_seed_and_place_and_can_be_had_again(translator: Translator) -> None:
+    same = ["I am a student."] * 6
+    options = SearchOptions(n_best=2, sampling=Sampling(seed=1))
+
+    found = translator.translate(same, options=options)
+
+    assert found == translator.translate(same, options=options)
+    assert len({t.text for t in found}) > 3
+    # In two groups, as a file is read, or split otherwise: the place in the input decides.
+    later = translator.translate(same[2:], options=options, first=2, batch_tokens=1)
+    assert [t.text for t in later] == [t.text for t in found[2:]]
+    other = replace(options, sampling=Sampling(seed=2))
+    assert [t.text for t in translator.translate(same, options=other)] != [t.text for t in found]
+
+
+def test_the_number_of_earlier_parts_does_not_matter_to_what_is_drawn(
+    translator: Translator,
+) -> None:
+    options = SearchOptions(sampling=Sampling())
+    _, after_long = translator.translate([TEXT[1] * 3, TEXT[0]], options=options)
+    _, after_short = translator.translate(["I", TEXT[0]], options=options)
+    assert after_long.text == after_short.text
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        SearchOptions(1),
+        SearchOptions(4),
+        SearchOptions(4, 2.0, patience=2.0),
+        SearchOptions(4, groups=2, n_best=2),
+        SearchOptions(sampling=Sampling(seed=3)),
+        SearchOptions(3, min_length=6, no_repeat_ngram=2),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("text", [*TEXT, "", TEXT[1] * 3])
+def test_the_bits_of_a_stream_are_the_translation(
+    translator: Translator, options: SearchOptions, text: str
+) -> None:
+    bits = list(translator.stream(text, options=options))
+
+    assert "".join(bits) == translator.translate(text, options=options).text
+    assert all(bits)
+
+
+def test_greedy_search_streams_piece_by_piece_and_a_beam_what_is_certain(make: Make) -> None:
+    translator = Translator(make(max_extra_pieces=12))
+    greedy = [len(list(translator.stream(t, options=SearchOptions(1)))) for t in TEXT]
+    beam = [len(list(translator.stream(t, options=SearchOptions(4)))) for t in TEXT]
+    assert min(greedy) >= 5
+    assert 1 < max(beam) <= max(greedy)
+
+
+def test_streams_take_prefix_terms_and_bans(translator: Translator) -> None:
+    wishes: dict[str, Any] = {"prefix": "the", "terms": ["cat"], "banned": ["s"]}
+    bits = "".join(translator.stream(TEXT[2], **wishes))
+    assert bits == translator.translate(TEXT[2], **wishes).text
+    assert bits.startswith("the")
+    assert "cat" in bits
+    assert "s" not in bits
+
+
+def test_alternatives_have_the_models_probabilities_and_the_translations_that_go_on(
+    translator: Translator,
+) -> None:
+    best = translator.translate(TEXT[2], beam_size=1)
+    model, tokenizer = translator.bundle.model, translator.bundle.target_tokenizer
+    before = best.pieces[:2]
+
+    found = translator.alternatives(TEXT[2], before, count=99, options=SearchOptions(1))
+
+    ids = [tokenizer.id(piece) for piece in before]
+    source = torch.tensor([[*tokenizer.encode(TEXT[2]), 3]])
+    own = model(source, torch.tensor([[2, *ids]]))[0, -1].softmax(-1)
+    assert len(found) == len(own) - 3  # no padding, start and unknown
+    assert [a.probability for a in found] == sorted((a.probability for a in found), reverse=True)
+    for a in found:
+        assert a.probability == pytest.approx(float(own[tokenizer.id(a.piece)]), abs=1e-5)
+        ends = a.piece == "</s>"
+        assert a.translation.pieces[:3] == (before if ends else (*before, a.piece))
+    assert found[0].piece == best.pieces[2]
+    assert found[0].translation.pieces == best.pieces
+
+
+def test_alternatives_of_what_is_not_there_are_refused(translator: Translator) -> None:
+    with pytest.raises(ConfigError, match="The vocabulary has no piece 'xyz'"):
+        translator.alternatives("I am", ["xyz"])
+    with pytest.raises(ConfigError, match="The sentence has 0 parts"):
+        translator.alternatives(" ")
+    with pytest.raises(ConfigError, match="count is 0, but must be at least 1"):
+        translator.alternatives("I am", count=0)
+
+
+def test_an_ensemble_of_bundles(make: Make, tmp_path: Any) -> None:
+    first, second = make(3), make(4)
+    for name, bundle in (("a", first), ("b", second)):
+        save_bundle(tmp_path / name, bundle)
+
+    both = headway.load(tmp_path / "a", "cpu", ensemble=[tmp_path / "b"]).translate(TEXT)
+
+    assert both == Translator(first, ensemble=[second]).translate(TEXT)
+    turned = Translator(second, ensemble=[first]).translate(TEXT)
+    assert [t.text for t in both] == [t.text for t in turned]
+    assert both != Translator(first).translate(TEXT)
+    alike = Translator(first, ensemble=[first]).translate(TEXT)
+    assert [t.text for t in alike] == [t.text for t in Translator(first).translate(TEXT)]
+
+
+def test_models_of_other_vocabularies_cannot_be_averaged(make: Make) -> None:
+    bundle = make()
+    other = replace(bundle, target_tokenizer=train_tokenizer(TEXT, kind="char", vocabulary_size=40))
+    with pytest.raises(ConfigError, match="Model 2 of the ensemble has another target vocabulary"):
+        Translator(bundle, ensemble=[other])
