@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -16,8 +16,10 @@ from headway.cli.options import (
     Quiet,
     print_json,
 )
+from headway.cli.search_options import Engine, Precision
 
 if TYPE_CHECKING:
+    from headway.decoding.engines import EngineName, PrecisionName
     from headway.decoding.translation import Translation
 
 
@@ -33,6 +35,8 @@ def evaluate(
     ] = "13a",
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
+    engine: Engine = "auto",
+    precision: Precision = "float32",
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -48,7 +52,12 @@ def evaluate(
     metrics = [name.strip() for name in metric.split(",")]
     check_metrics(metrics, tokenize)  # before the work, not after it
     pairs = read_parallel(source, reference)
-    translator = load(model, device)
+    translator = load(
+        model,
+        device,
+        engine=cast("EngineName", engine),  # `load` checks the names
+        precision=cast("PrecisionName", precision),
+    )
     started = time.perf_counter()
     translations = translator.translate(
         [pair.source for pair in pairs], beam_size=beam, length_penalty=length_penalty

@@ -1,12 +1,19 @@
 """`headway translate`: one line in, one line out, always, in order."""
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from headway.cli import search_options as search
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet
+
+if TYPE_CHECKING:
+    from headway.decoding.engines import EngineName, PrecisionName
+    from headway.decoding.options import SearchOptions
+    from headway.decoding.translator import Translator
 
 
 def translate(
@@ -17,55 +24,126 @@ def translate(
     out: Annotated[Path | None, typer.Option("--out", help="Where to write; else stdout.")] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
-    nbest: Annotated[
-        int,
-        typer.Option("--nbest", min=1, help="Print N lines a sentence: number, score, text."),
-    ] = 1,
-    prefix: Annotated[
-        Path | None,
-        typer.Option("--prefix", help="How each translation must begin, one line a sentence."),
-    ] = None,
-    batch_tokens: Annotated[
-        int, typer.Option(min=1, help="Pieces computed together; changes speed and memory only.")
-    ] = 4096,
+    nbest: search.Nbest = 1,
+    prefix: search.Prefix = None,
+    batch_tokens: search.BatchTokens = 4096,
+    ban: search.Ban = None,
+    terms: search.Terms = None,
+    min_length: search.MinLength = None,
+    max_length: search.MaxLength = None,
+    length_form: search.LengthForm = None,
+    patience: search.Patience = None,
+    repetition_penalty: search.RepetitionPenalty = None,
+    no_repeat_ngram: search.NoRepeatNgram = None,
+    prefix_bias: search.PrefixBias = None,
+    groups: search.Groups = None,
+    diversity: search.Diversity = None,
+    sample: search.Sample = False,
+    temperature: search.Temperature = None,
+    top_k: search.TopK = None,
+    top_p: search.TopP = None,
+    min_p: search.MinP = None,
+    seed: search.Seed = None,
+    stream: search.Stream = False,
+    ensemble: search.Ensemble = None,
+    engine: search.Engine = "auto",
+    precision: search.Precision = "float32",
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
 ) -> None:
-    """Translate a file or standard input."""
+    """Translate a file or standard input; docs/decoding.md says what each option does."""
+    given = {
+        "beam_size": beam, "diversity": diversity, "groups": groups, "length_form": length_form,
+        "length_penalty": length_penalty, "max_length": max_length, "min_length": min_length,
+        "n_best": nbest, "no_repeat_ngram": no_repeat_ngram, "patience": patience,
+        "prefix_bias": prefix_bias, "repetition_penalty": repetition_penalty,
+    }  # fmt: skip
+    drawing = dict(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
     from headway.cli.lines import LineWriter, incoming_lines
-    from headway.data.lines import read_lines
     from headway.decoding.translator import load
 
-    translator = load(model, device)
-    prefixes = None if prefix is None else read_lines(prefix)
-    with LineWriter(out, nbest=nbest, as_json=as_json, quiet=quiet) as writer:
-        for lines in incoming_lines(file):
-            writer.write(
-                translator.translate(
-                    lines,
-                    beam_size=beam,
-                    length_penalty=length_penalty,
-                    n_best=nbest,
-                    prefix=None if prefixes is None else take_prefixes(prefixes, len(lines)),
-                    batch_tokens=batch_tokens,
+    if stream and (out or nbest > 1 or as_json):
+        raise typer.BadParameter("--stream prints text alone: no --out, --nbest or --json.")
+    translator = load(
+        model,
+        device,
+        engine=cast("EngineName", engine),  # `load` checks the names
+        ensemble=ensemble or [],
+        precision=cast("PrecisionName", precision),
+    )
+    options = search.change(translator.options, given, drawing, sample=sample)
+    wishes = _Wishes(options, ban or [], prefix, terms)
+    if stream:
+        _stream(translator, file, wishes)
+    else:
+        with LineWriter(out, nbest=nbest, as_json=as_json, quiet=quiet) as writer:
+            for lines in incoming_lines(file):
+                wanted = wishes.of(len(lines))
+                writer.write(translator.translate(lines, batch_tokens=batch_tokens, **wanted))
+    wishes.finish(quiet)
+
+
+class _Wishes:
+    """What is asked for every sentence, and the lines that go with each."""
+
+    def __init__(
+        self,
+        options: "SearchOptions",
+        banned: Sequence[str],
+        prefix: Path | None,
+        terms: Path | None,
+    ) -> None:
+        from headway.data.lines import read_lines
+
+        self.options = options
+        self.banned = banned
+        self.prefixes = None if prefix is None else read_lines(prefix)
+        self.terms = None if terms is None else read_lines(terms)
+        self.count = 0
+
+    def of(self, count: int) -> dict[str, Any]:
+        """Return the arguments of `translate` for the next sentences."""
+        first, self.count = self.count, self.count + count
+        wanted: dict[str, Any] = {"banned": self.banned, "first": first, "options": self.options}
+        if self.prefixes is not None:
+            wanted["prefix"] = take_lines(self.prefixes, count, "prefix")
+        if self.terms is not None:
+            lines = take_lines(self.terms, count, "terms")
+            wanted["terms"] = [[t for t in line.split("\t") if t.strip()] for line in lines]
+        return wanted
+
+    def finish(self, quiet: bool) -> None:
+        """Remark on lines that no sentence had."""
+        for what, lines in (("prefix", self.prefixes), ("terms", self.terms)):
+            if lines is not None and next(lines, None) is not None and not quiet:
+                print(
+                    f"Note: the {what} file has more lines than there were sentences.",
+                    file=sys.stderr,
                 )
-            )
-    if prefixes is not None and next(prefixes, None) is not None and not quiet:
-        print("Note: the prefix file has more lines than there were sentences.", file=sys.stderr)
 
 
-def take_prefixes(prefixes, count: int) -> list[str]:
-    """Return the prefixes of the next sentences; DataError when there are too few."""
+def _stream(translator: "Translator", file: Path | None, wishes: _Wishes) -> None:
+    from headway.cli.lines import incoming_lines
+
+    for lines in incoming_lines(file):
+        for line in lines:
+            for bit in translator.stream(line, **wishes.of(1)):
+                print(bit, end="", flush=True)
+            print(flush=True)
+
+
+def take_lines(lines: Iterator[str], count: int, what: str) -> list[str]:
+    """Return the lines of the next sentences; DataError when there are too few."""
     from itertools import islice
 
     from headway.errors import DataError
 
-    taken = list(islice(prefixes, count))
+    taken = list(islice(lines, count))
     if len(taken) < count:
         raise DataError(
-            "The prefix file has fewer lines than there are sentences.",
-            "Give one line for each; an empty one forces nothing.",
+            f"The {what} file has fewer lines than there are sentences.",
+            "Give one line for each; an empty one asks for nothing.",
         )
     return taken

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import overload
 
@@ -44,6 +45,8 @@ class Translator:
         self.device = next(bundle.model.parameters()).device
         self.engine = build_engine(bundle.model.eval(), engine, precision)
         self.requests = RequestMaker([bundle, *ensemble])
+        # It looks at the whole vocabulary, and line after line asks for the same.
+        self._rule_against = lru_cache(4)(lambda texts: BannedTexts(texts, bundle.target_tokenizer))
         if ensemble:
             _check_vocabularies(bundle, ensemble)
             others = [build_engine(other.model.eval(), engine, precision) for other in ensemble]
@@ -136,20 +139,22 @@ class Translator:
         text: str,
         *,
         banned: Sequence[str] = (),
+        first: int = 0,
         options: SearchOptions | None = None,
-        prefix: str | None = None,
-        terms: Sequence[str] = (),
+        prefix: str | Sequence[str] | None = None,
+        terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> Iterator[str]:
         """Yield the translation of one sentence bit by bit, as soon as each bit is certain.
 
-        Together the bits are the text that `translate` gives. In a beam a bit is certain when all
-        hypotheses have it that can still be the best.
+        Together the bits are the text that `translate` gives; arguments are as there. In a beam a
+        bit is certain when all hypotheses have it that can still be the best.
         """
         _check_request([text], None, None, 1)
         options, rule = options or self.options, self._banned(banned)
         parts = [self.requests.parts(text)]
         between = ""
-        for request in self.requests.make(parts, options, prefix=prefix, terms=terms):
+        requests = self.requests.make(parts, options, first=first, prefix=prefix, terms=terms)
+        for request in requests:
             search = build_search(options, banned=rule, terms=bool(request.terms))
             for bit in self._bits(stream_search(self.engine, search, request)):
                 yield between + bit
@@ -223,8 +228,8 @@ class Translator:
         )
 
     def _banned(self, banned: Sequence[str]) -> BannedTexts | None:
-        texts = [banned] if isinstance(banned, str) else list(banned)
-        return BannedTexts(texts, self.bundle.target_tokenizer) if texts else None
+        texts = (banned,) if isinstance(banned, str) else tuple(banned)
+        return self._rule_against(texts) if texts else None
 
     def _workers(self, jobs: int) -> int:
         """Return how many searches run side by side: one a core, if there is work for each."""

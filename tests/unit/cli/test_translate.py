@@ -245,3 +245,82 @@ def test_a_prefix_that_cannot_be_written_is_refused(run, bundle_path: Path, tmp_
     )
     assert (status, out) == (2, "")
     assert "The prefix 'Q' has 1 pieces that the vocabulary does not know" in err
+
+
+def _lines(run, bundle_path: Path, tmp_path: Path, *options: object) -> list[str]:
+    source = _write(tmp_path / "in.txt", ["the cat", "a dog ran far", "너는 온다 !"])
+    status, out, err = run("translate", bundle_path, source, "--quiet", *options)
+    assert (status, err) == (0, "")
+    return out.splitlines()
+
+
+def test_each_way_to_search_has_its_option(run, bundle_path: Path, tmp_path: Path) -> None:
+    def lines(*options: object) -> list[str]:
+        return _lines(run, bundle_path, tmp_path, *options)
+
+    free = lines()
+    assert lines("--min-length", 0, "--patience", 1, "--length-form", "gnmt") == free
+    letters = sorted(set("".join(lines("--min-length", 9))) - {" "})[:2]
+    banned = lines("--ban", letters[0], "--ban", letters[-1], "--min-length", 9)
+    assert not [line for line in banned if set(letters) & set(line)]
+    assert all(len(line) <= 4 for line in lines("--max-length", 4))
+    assert all(len(line) >= 9 for line in lines("--min-length", 12, "--no-repeat-ngram", 2))
+    for options in (
+        ("--groups", 2, "--diversity", 1),
+        ("--repetition-penalty", 1.3, "--length-form", "plain", "--patience", 2),
+        ("--ensemble", bundle_path),
+        ("--engine", "reference"),
+        ("--engine", "packed", "--precision", "bfloat16"),
+    ):
+        assert len(lines(*options)) == 3
+
+
+def test_what_is_drawn_depends_on_the_seed_and_the_line(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    def lines(*options: object) -> list[str]:
+        return _lines(run, bundle_path, tmp_path, *options)
+
+    drawn = lines("--sample")
+
+    assert lines("--seed", 0) == lines("--temperature", 1) == lines("--top-p", 1) == drawn
+    assert lines("--seed", 1) != drawn
+    assert lines("--sample", "--top-k", 1, "--min-p", 0) == lines("--beam", 1)
+    assert len(lines("--sample", "--nbest", 5)) == 15
+
+
+def test_terms_occur(run, bundle_path: Path, tmp_path: Path) -> None:
+    terms = _write(tmp_path / "terms", ["cat\tdog", "", "온다"])
+
+    first, second, third = _lines(run, bundle_path, tmp_path, "--terms", terms, "--beam", 3)
+
+    assert "cat" in first
+    assert "dog" in first
+    assert second == _lines(run, bundle_path, tmp_path, "--beam", 3)[1]
+    assert "온다" in third
+
+
+def test_a_stream_prints_the_same_lines(run, bundle_path: Path, tmp_path: Path) -> None:
+    expected = _lines(run, bundle_path, tmp_path)
+    assert _lines(run, bundle_path, tmp_path, "--stream") == expected
+    status, _, err = run("translate", bundle_path, os.devnull, "--stream", "--json")
+    assert status == 2
+    assert "--stream prints text alone" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--engine", "fast"), "There is no engine 'fast'"),
+        (("--precision", "int4"), "There is no precision 'int4'"),
+        (("--groups", 2, "--beam", 3), "groups is 2, but must be a divisor of beam_size 3"),
+        (("--top-p", 0), "top_p is 0.0, but must be above 0"),
+        (("--length-form", "long"), "length_form is long, but must be gnmt or plain"),
+    ],
+)
+def test_a_wrong_option_is_one_clear_line(
+    run, bundle_path: Path, options: tuple, message: str
+) -> None:
+    status, out, err = run("translate", bundle_path, os.devnull, *options)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err

@@ -1,0 +1,108 @@
+"""Options of `translate` that say how to search, and what they make of a model's own way."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from headway.decoding.options import SearchOptions
+
+Ban = Annotated[
+    list[str] | None,
+    typer.Option("--ban", help="Text that must not occur; may be given several times."),
+]
+BatchTokens = Annotated[
+    int, typer.Option(min=1, help="Pieces computed together; changes speed and memory only.")
+]
+Diversity = Annotated[
+    float | None,
+    typer.Option("--diversity", help="What a piece loses for each group that took it; 0.5."),
+]
+Ensemble = Annotated[
+    list[Path] | None,
+    typer.Option("--ensemble", help="Another model of the same vocabulary; several are allowed."),
+]
+Engine = Annotated[
+    str, typer.Option("--engine", metavar="auto|packed|reference", help="What computes.")
+]
+Groups = Annotated[
+    int | None, typer.Option("--groups", help="Parts of the beam that keep away from each other.")
+]
+LengthForm = Annotated[
+    str | None,
+    typer.Option("--length-form", metavar="gnmt|plain", help="((5 + |Y|) / 6)^alpha or |Y|^alpha."),
+]
+MaxLength = Annotated[
+    int | None, typer.Option("--max-length", help="Pieces of a translation at most.")
+]
+MinLength = Annotated[
+    int | None, typer.Option("--min-length", help="Pieces of a translation at least.")
+]
+MinP = Annotated[
+    float | None, typer.Option("--min-p", help="Draw pieces with this share of the best only.")
+]
+Nbest = Annotated[
+    int, typer.Option("--nbest", min=1, help="Print N lines a sentence: number, score, text.")
+]
+NoRepeatNgram = Annotated[
+    int | None, typer.Option("--no-repeat-ngram", help="No sequence of N pieces twice.")
+]
+Patience = Annotated[
+    float | None, typer.Option("--patience", help="Search until patience * beam have ended.")
+]
+Precision = Annotated[
+    str,
+    typer.Option(
+        "--precision", metavar="auto|float32|bfloat16|int8", help="Of products; auto measures once."
+    ),
+]
+Prefix = Annotated[
+    Path | None,
+    typer.Option("--prefix", help="How each translation must begin, one line a sentence."),
+]
+PrefixBias = Annotated[
+    float | None, typer.Option("--prefix-bias", help="Below 1 the prefix is favoured, not forced.")
+]
+RepetitionPenalty = Annotated[
+    float | None, typer.Option("--repetition-penalty", help="Above 1: chosen pieces lose.")
+]
+Sample = Annotated[bool, typer.Option("--sample", help="Draw pieces instead of searching.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Of what is drawn.")]
+Stream = Annotated[
+    bool, typer.Option("--stream", help="Write each line bit by bit, as it becomes certain.")
+]
+Temperature = Annotated[
+    float | None, typer.Option("--temperature", help="Draw; below 1 nearer to the best.")
+]
+Terms = Annotated[
+    Path | None,
+    typer.Option("--terms", help="Words that must occur, one line a sentence, tabs between them."),
+]
+TopK = Annotated[int | None, typer.Option("--top-k", help="Draw of the K best pieces only.")]
+TopP = Annotated[
+    float | None, typer.Option("--top-p", help="Draw of the best pieces with probability P only.")
+]
+
+
+def change(
+    options: "SearchOptions",
+    given: dict[str, Any],
+    drawing: dict[str, Any],
+    *,
+    sample: bool,
+) -> "SearchOptions":
+    """Return a model's own options, changed where something was given.
+
+    Any number for drawing means that pieces are drawn.
+    """
+    from headway.decoding.options import Sampling
+
+    given = {name: value for name, value in given.items() if value is not None}
+    drawing = {name: value for name, value in drawing.items() if value is not None}
+    if sample or drawing:
+        given["sampling"] = Sampling(**drawing)
+    elif given.get("n_best", 1) > given.get("beam_size", options.beam_size):
+        given["beam_size"] = given["n_best"]  # more hypotheses widen the beam
+    return replace(options, **given)
