@@ -164,34 +164,42 @@ def add_norm(x, y, gamma, beta, epsilon, total, norm):
 
 @_compile
 def multiply_rows(x, weight, bias, relu, y):
-    """Compute y = x weight^T + bias for a few rows; then max(0, y) where asked.
+    """Compute y = x weight + bias for a few rows; then max(0, y) where asked.
 
-    x: (R, in). weight: (out, in). y: (R, out).
+    x: (R, in). weight: (in, out), float32 or whole numbers in int8. y: (R, out). Eight inputs are
+    taken together, so that y is read and written less often and the outputs fill the vectors.
     """
-    zero = np.float32(0.0)
-    for o in range(weight.shape[0]):
+    width = weight.shape[0]
+    whole = width - width % 8
+    for i in range(x.shape[0]):
+        for o in range(y.shape[1]):
+            y[i, o] = bias[o]
+    for c in range(0, whole, 8):
+        w0, w1, w2, w3 = weight[c], weight[c + 1], weight[c + 2], weight[c + 3]
+        w4, w5, w6, w7 = weight[c + 4], weight[c + 5], weight[c + 6], weight[c + 7]
         for i in range(x.shape[0]):
-            total = zero
-            for c in range(weight.shape[1]):
-                total += x[i, c] * weight[o, c]
-            total += bias[o]
-            y[i, o] = max(total, zero) if relu else total
-
-
-@_compile
-def multiply_whole_rows(x, steps, weight, weight_steps, bias, relu, y):
-    """Compute the same of whole numbers: x times steps[i], weight times weight_steps[o].
-
-    x: (R, in), int16. weight: (out, in), int8. The sums are exact.
-    """
-    zero = np.float32(0.0)
-    for o in range(weight.shape[0]):
+            x0, x1, x2, x3 = x[i, c], x[i, c + 1], x[i, c + 2], x[i, c + 3]
+            x4, x5, x6, x7 = x[i, c + 4], x[i, c + 5], x[i, c + 6], x[i, c + 7]
+            line = y[i]
+            for o in range(line.size):
+                line[o] += (
+                    x0 * np.float32(w0[o])
+                    + x1 * np.float32(w1[o])
+                    + x2 * np.float32(w2[o])
+                    + x3 * np.float32(w3[o])
+                    + x4 * np.float32(w4[o])
+                    + x5 * np.float32(w5[o])
+                    + x6 * np.float32(w6[o])
+                    + x7 * np.float32(w7[o])
+                )
+    for c in range(whole, width):
         for i in range(x.shape[0]):
-            total = np.int32(0)
-            for c in range(weight.shape[1]):
-                total = np.int32(total + np.int32(x[i, c]) * np.int32(weight[o, c]))
-            result = np.float32(total) * weight_steps[o] * steps[i] + bias[o]
-            y[i, o] = max(result, zero) if relu else result
+            for o in range(y.shape[1]):
+                y[i, o] += x[i, c] * np.float32(weight[c, o])
+    if relu:
+        for i in range(x.shape[0]):
+            for o in range(y.shape[1]):
+                y[i, o] = max(y[i, o], np.float32(0.0))
 
 
 @_compile
@@ -209,12 +217,12 @@ def quantize_rows(x, levels, whole, steps):
 
 
 @_compile
-def scale_rows(y, steps, bias, relu):
-    """Compute y[i] * steps[i] + bias in place; then max(0, y) where asked."""
+def scale_rows(y, steps, weight_steps, bias, relu):
+    """Compute y * steps[i] * weight_steps[o] + bias in place; then max(0, y) where asked."""
     zero = np.float32(0.0)
     for i in range(y.shape[0]):
         for o in range(y.shape[1]):
-            result = y[i, o] * steps[i] + bias[o]
+            result = y[i, o] * (steps[i] * weight_steps[o]) + bias[o]
             y[i, o] = max(result, zero) if relu else result
 
 
@@ -260,3 +268,54 @@ def best_pieces(logits, never, values, ids, totals):
                             k -= 1
                         values[i, k] = value
                         ids[i, k] = v
+
+
+@_compile
+def decode_rows(
+    x, rows, slots, lengths, owners, source_lengths, past_keys, past_values, memory_keys,
+    memory_values, weights, biases, gammas, betas, epsilon, pre,
+):  # fmt: skip
+    """Run all decoder layers and the output projection for a few rows, in one call.
+
+    The same sums as of the functions above, one after the other: what is saved is the way into
+    each and back, which for few rows takes longer than the sums. x: (R, d_model), embedded; it is
+    overwritten. Of each layer weights and biases hold w_qkv, w_o, w_q, w_o, w_1, w_2, and last the
+    output projection's; gammas and betas one a sub-layer and, with pre-norm, the closing one.
+    Returns the logits, (R, V).
+    """
+    count, d_model = x.shape
+    _, _, num_heads, d_k = past_keys[0].shape
+    d_v = past_values[0].shape[3]
+    total = x.copy()
+    y = np.empty((count, d_model), np.float32)
+    qkv = np.empty((count, num_heads * (2 * d_k + d_v)), np.float32)
+    hidden = np.empty((count, weights[4].shape[1]), np.float32)
+    q = np.empty((count, num_heads, d_k), np.float32)
+    heads = np.empty((count, num_heads, d_v), np.float32)
+    flat_q = q.reshape(count, num_heads * d_k)
+    concat = heads.reshape(count, num_heads * d_v)
+    base = x
+    norm = 0
+    if pre:
+        y[:] = np.float32(0.0)
+        add_norm(total, y, gammas[0], betas[0], epsilon, total, x)
+        base = total
+        norm = 1
+    for layer in range(len(past_keys)):
+        first = 6 * layer
+        multiply_rows(x, weights[first], biases[first], False, qkv)
+        attend_to_past(qkv, rows, lengths, owners, past_keys[layer], past_values[layer], heads)
+        multiply_rows(concat, weights[first + 1], biases[first + 1], False, y)
+        add_norm(base, y, gammas[norm], betas[norm], epsilon, total, x)
+        multiply_rows(x, weights[first + 2], biases[first + 2], False, flat_q)
+        attend_to_memory(q, slots, source_lengths, memory_keys[layer], memory_values[layer], heads)
+        multiply_rows(concat, weights[first + 3], biases[first + 3], False, y)
+        add_norm(base, y, gammas[norm + 1], betas[norm + 1], epsilon, total, x)
+        multiply_rows(x, weights[first + 4], biases[first + 4], True, hidden)
+        multiply_rows(hidden, weights[first + 5], biases[first + 5], False, y)
+        add_norm(base, y, gammas[norm + 2], betas[norm + 2], epsilon, total, x)
+        norm += 3
+    last = len(weights) - 1
+    logits = np.empty((count, weights[last].shape[1]), np.float32)
+    multiply_rows(x, weights[last], biases[last], False, logits)
+    return logits

@@ -57,6 +57,7 @@ class PackedEngine:
         crossing = [layer.cross_attention for layer in layers]
         self.memory_projection = kernels.linear(project_memory(crossing))
         self.output_projection = kernels.linear(Projection.of_output(model.output_projection))
+        self.few_rows = kernels.fuse(self.decoder, self.output_projection)
         self.past_heads = [heads_of(layer.self_attention) for layer in layers]
         self.memory_heads = [heads_of(attention) for attention in crossing]
 
@@ -81,9 +82,13 @@ class PackedEngine:
         at = state.lengths[rows]
         state.make_room(int(at.max()) + 1)
         x: Array = self.target_embedding(previous_ids, at)  # (R, d_model)
-        x = self.decoder(x, Step(state, rows, rows // state.copies))
+        step = Step(state, rows, rows // state.copies)
+        if self.few_rows is not None and len(rows) <= self.few_rows.limit:
+            logits = self.few_rows(x, step)
+        else:
+            logits = self.output_projection(self.decoder(x, step))
         state.lengths[rows] += 1
-        return self.kernels.tensor(self.output_projection(x))
+        return self.kernels.tensor(logits)
 
     def reorder(self, state: PackedState, rows: Ints, parents: Ints) -> None:
         """Let rows[i] go on from where parents[i] stands: a matter of indices."""

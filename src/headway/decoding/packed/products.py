@@ -70,29 +70,28 @@ class Int8Product:
         self.weight, self.steps = quantize_weight(projection.weight)
         self.bias = projection.bias.float()
         self.relu = relu
-        self.packed = _pack(self.weight, self.steps)
+        self.packed = _pack(self.weight)
 
     def __call__(self, x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
         """Compute (R, in) -> (R, out)."""
         whole, steps = quantize_rows(x)
-        y = self.multiply(whole).mul_(steps[:, None]).add_(self.bias)
+        y = self.multiply(whole).mul_(steps[:, None] * self.steps).add_(self.bias)
         return y.relu_() if self.relu else y
 
     def multiply(self, whole: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
-        """Multiply whole numbers; only the weights' steps are in the result."""
+        """Multiply whole numbers; the result has no steps in it yet."""
         return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
             whole, 1.0, LEVELS + 1, self.packed
         )
 
 
-def _pack(weight: Int8[Tensor, "out in"], steps: Float[Tensor, "out"]) -> torch.ScriptObject:
-    zeros = torch.zeros(len(steps), dtype=torch.long)
+def _pack(weight: Int8[Tensor, "out in"]) -> torch.ScriptObject:
+    """Pack whole numbers, with a step of 1: what comes out of a product are then its sums."""
     try:
         with warnings.catch_warnings():
             # PyTorch means to drop these tensors one day; on AVX2 it has no other fast product.
             warnings.filterwarnings("ignore", message=".*quantized tensor creation.*")
-            make = torch.ops.aten._make_per_channel_quantized_tensor
-            whole = make(weight, steps, zeros, 0)
+            whole = torch.quantize_per_tensor(weight.float(), 1.0, 0, torch.qint8)
             return torch.ops.quantized.linear_prepack(whole, None)
     except (AttributeError, NotImplementedError, RuntimeError) as error:
         raise ConfigError(
