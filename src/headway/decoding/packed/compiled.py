@@ -11,7 +11,14 @@ from torch import Tensor, nn
 from headway.decoding import loops
 from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Cache, FewRows, Heads, Linear, Owners
-from headway.decoding.packed.products import LEVELS, Int8Product, Precision, product
+from headway.decoding.packed.products import (
+    LEVELS,
+    SHARP,
+    Int8Product,
+    Precision,
+    product,
+    worth_integers,
+)
 from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
 
@@ -55,19 +62,32 @@ class CompiledKernels:
 
     def linear(self, projection: Projection, *, relu: bool = False) -> Callable[[Floats], Floats]:
         """Prepare x weight^T + bias."""
-        if self.precision == "float32":
-            return Float32Product(projection, relu)
-        if self.precision == "int8":
+        if self.precision == "int8" and worth_integers(projection):
             return Int8LoopProduct(projection, relu)
+        if self.precision != "bfloat16":
+            return Float32Product(projection, relu)
         multiply = product(projection, self.precision, torch.device("cpu"), relu=relu)
         return lambda x: multiply(torch.from_numpy(x)).numpy()
 
-    def fuse(self, decoder: Stack, output_projection: Linear) -> FewRows | None:
+    def output(self, projection: Projection) -> Linear:
+        """Prepare the projection to the vocabulary."""
+        rough = self.linear(projection)
+        if not isinstance(rough, Int8LoopProduct):
+            return rough
+        weight, bias = self.array(projection.weight), self.array(projection.bias)
+
+        def multiply(x: Floats) -> Floats:
+            logits = rough(x)
+            loops.sharpen(x, weight, bias, np.float32(SHARP), logits)
+            return logits
+
+        return multiply
+
+    def fuse(self, decoder: Stack) -> FewRows | None:
         """Return the decoder in one call, where it is float32 with ReLU."""
         from headway.decoding.packed.fused import FusedDecoder
 
-        fits = FusedDecoder.fits(decoder, output_projection)
-        return FusedDecoder(decoder, output_projection) if fits else None
+        return FusedDecoder(decoder) if FusedDecoder.fits(decoder) else None
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
         """Take the vectors out of the module."""

@@ -56,8 +56,8 @@ class PackedEngine:
             self.decoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
         crossing = [layer.cross_attention for layer in layers]
         self.memory_projection = kernels.linear(project_memory(crossing))
-        self.output_projection = kernels.linear(Projection.of_output(model.output_projection))
-        self.few_rows = kernels.fuse(self.decoder, self.output_projection)
+        self.output_projection = kernels.output(Projection.of_output(model.output_projection))
+        self.few_rows = kernels.fuse(self.decoder)
         self.past_heads = [heads_of(layer.self_attention) for layer in layers]
         self.memory_heads = [heads_of(attention) for attention in crossing]
 
@@ -84,11 +84,11 @@ class PackedEngine:
         x: Array = self.target_embedding(previous_ids, at)  # (R, d_model)
         step = Step(state, rows, rows // state.copies)
         if self.few_rows is not None and len(rows) <= self.few_rows.limit:
-            logits = self.few_rows(x, step)
+            x = self.few_rows(x, step)
         else:
-            logits = self.output_projection(self.decoder(x, step))
+            x = self.decoder(x, step)
         state.lengths[rows] += 1
-        return self.kernels.tensor(logits)
+        return self.kernels.tensor(self.output_projection(x))
 
     def reorder(self, state: PackedState, rows: Ints, parents: Ints) -> None:
         """Let rows[i] go on from where parents[i] stands: a matter of indices."""

@@ -21,13 +21,13 @@ Floats = NDArray[np.float32]
 
 
 class FusedDecoder:
-    """All layers and the output projection of a float32 decoder with ReLU."""
+    """All layers of a float32 decoder with ReLU."""
 
     limit = FEW_ROWS
 
-    def __init__(self, decoder: Stack, output_projection: Any) -> None:
+    def __init__(self, decoder: Stack) -> None:
         """Take the prepared weights, as they are."""
-        products = [p for s in decoder.sublayers for p in _products(s)] + [output_projection]
+        products = [p for s in decoder.sublayers for p in _products(s)]
         self.weights = tuple(product.arrays[0] for product in products)
         self.biases = tuple(product.arrays[1] for product in products)
         self.gammas = tuple(norm.gamma for norm in decoder.norms)
@@ -36,17 +36,17 @@ class FusedDecoder:
         self.pre = decoder.pre
 
     @staticmethod
-    def fits(decoder: Stack, output_projection: Any) -> bool:
+    def fits(decoder: Stack) -> bool:
         """Tell whether a decoder is of the kind that this one can run."""
-        products = [p for s in decoder.sublayers for p in _products(s)] + [output_projection]
+        products = [p for s in decoder.sublayers for p in _products(s)]
         relu = all(s.activation is None for s in decoder.sublayers if isinstance(s, FeedForward))
         one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
         return relu and one_epsilon and all(isinstance(p, Float32Product) for p in products)
 
     def __call__(self, x: Floats, step: Step) -> Floats:
-        """Compute (R, d_model) -> (R, V), R at most FEW_ROWS; x is overwritten."""
+        """Compute (R, d_model) -> (R, d_model), R at most FEW_ROWS, in place."""
         state: PackedState = step.state
-        return loops.decode_rows(
+        loops.decode_rows(
             x, step.rows, step.slots, state.lengths, state.owners, state.source_lengths,
             tuple(cache.keys for cache in state.past),
             tuple(cache.values for cache in state.past),
@@ -54,6 +54,7 @@ class FusedDecoder:
             tuple(cache.values for cache in state.memory),
             self.weights, self.biases, self.gammas, self.betas, self.epsilon, self.pre,
         )  # fmt: skip
+        return x
 
 
 def _products(sublayer: Any) -> Sequence[Any]:

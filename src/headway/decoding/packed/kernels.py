@@ -50,7 +50,11 @@ class Kernels(Protocol):
         """Prepare (R, in) -> (R, out), with a ReLU after it where asked."""
         ...
 
-    def fuse(self, decoder: Any, output_projection: Linear) -> "FewRows | None":
+    def output(self, projection: Projection) -> Linear:
+        """Prepare the projection to the vocabulary, (R, d_model) -> (R, V)."""
+        ...
+
+    def fuse(self, decoder: Any) -> "FewRows | None":
         """Return the whole decoder for few rows, if these kernels have a faster one for them."""
         ...
 
@@ -84,13 +88,13 @@ class Kernels(Protocol):
 
 
 class FewRows(Protocol):
-    """A decoder with its output projection."""
+    """All layers of a decoder."""
 
     limit: int
     """Rows that it takes at most."""
 
     def __call__(self, x: Array, step: Any) -> Array:
-        """Compute (R, d_model) -> (R, V); x may be overwritten."""
+        """Compute (R, d_model) -> (R, d_model); x may be overwritten."""
         ...
 
 

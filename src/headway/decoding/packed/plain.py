@@ -9,7 +9,13 @@ from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Cache, Heads, Owners
-from headway.decoding.packed.products import Precision, Product, product
+from headway.decoding.packed.products import (
+    Precision,
+    Product,
+    SharpProduct,
+    product,
+    worth_integers,
+)
 from headway.decoding.packed.weights import Projection
 
 
@@ -41,7 +47,13 @@ class PlainKernels:
         """Prepare x weight^T + bias."""
         return product(projection, self.precision, self.device, relu=relu)
 
-    def fuse(self, decoder: object, output_projection: Product) -> None:
+    def output(self, projection: Projection) -> Product:
+        """Prepare the projection to the vocabulary."""
+        if self.precision == "int8" and worth_integers(projection):
+            return SharpProduct(projection)
+        return self.linear(projection)
+
+    def fuse(self, decoder: object) -> None:
         """Return None: operators are what these kernels are made of."""
 
     def norm(self, module: nn.LayerNorm) -> nn.LayerNorm:
