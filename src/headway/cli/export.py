@@ -11,23 +11,79 @@ from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
 
 def export(
     model: Model,
-    to: Annotated[str, typer.Option("--to", metavar="keras", help="What to write.")],
+    to: Annotated[str, typer.Option("--to", metavar="keras|ctranslate2", help="What to write.")],
     out: Annotated[Path, typer.Option("--out", help="A new folder.")],
+    quantization: Annotated[
+        str | None,
+        typer.Option(
+            "--quantization",
+            metavar="none|int8|float16",
+            help="How weights are stored (ctranslate2); none, which is float32, if unset.",
+        ),
+    ] = None,
+    sample: Annotated[
+        Path | None,
+        typer.Option(
+            "--sample",
+            metavar="FILE",
+            help="Sentences, one a line, to compare on beside random ones (ctranslate2).",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write a model in the form of another framework, once its logits are the same."""
+    """Write a model in the form of another framework, once both compute the same."""
     from headway.errors import ConfigError, suggest
 
-    if to != "keras":
-        raise ConfigError(f"There is no export to '{to}'.", suggest(to, ["keras"]))
+    if to == "ctranslate2":
+        result, text = _to_ctranslate2(model, out, quantization or "none", sample)
+    elif to != "keras":
+        raise ConfigError(f"There is no export to '{to}'.", suggest(to, ["ctranslate2", "keras"]))
+    elif quantization or sample:
+        raise ConfigError(
+            "--quantization and --sample are for --to ctranslate2 only.", "Leave them out."
+        )
+    else:
+        result, text = _to_keras(model, out)
+    if as_json:
+        print_json(result)
+    elif not quiet:
+        print(text)
+
+
+def _to_keras(model: Path, out: Path) -> tuple[dict[str, str | int | float], str]:
+    """Export; return what to print, as JSON and as text."""
     # The file is the same for every back end, and this one is always there.
     os.environ.setdefault("KERAS_BACKEND", "torch")
     from headway.interop.keras.export import export as write
 
     result = write(model, out)
-    if as_json:
-        print_json({"folder": str(result.folder), "largest_difference": result.largest_difference})
-    elif not quiet:
-        print(f"Wrote {result.folder}; logits differ by {result.largest_difference:.2g} at most.")
+    return (
+        {"folder": str(result.folder), "largest_difference": result.largest_difference},
+        f"Wrote {result.folder}; logits differ by {result.largest_difference:.2g} at most.",
+    )
+
+
+def _to_ctranslate2(
+    model: Path, out: Path, quantization: str, sample: Path | None
+) -> tuple[dict[str, str | int | float], str]:
+    """Export; return what to print, as JSON and as text."""
+    from dataclasses import asdict
+
+    from headway.data.lines import read_lines
+    from headway.interop.ctranslate2 import export as write
+
+    texts = [] if sample is None else list(read_lines(sample))
+    result = write(model, out, quantization, texts)
+    lines = [
+        f"Wrote {result.folder}; README.md there says how to run it.",
+        f"In float32 the greedy translations of {result.sentences} sentences are the same"
+        + (f", {result.ties} up to a tie" if result.ties else "")
+        + f"; log-probabilities differ by {result.largest_difference:.2g} at most.",
+    ]
+    if texts and quantization != "none":
+        lines.append(
+            f"{quantization} changes {result.changed} translations of the {len(texts)} lines."
+        )
+    return asdict(result) | {"folder": str(result.folder)}, "\n".join(lines)

@@ -1,8 +1,8 @@
 """The inner loops of decoding on a CPU, compiled by Numba.
 
 Arrays are float32 and contiguous unless said otherwise. R rows are hypotheses. Every loop works on
-one row at a time and in the same order whatever the other rows are, so a row's result does not
-depend on its batch.
+one row at a time; only `multiply_rows` takes two together, so that in float32 the last digit of a
+sum may depend on how many rows there are.
 """
 
 import math
@@ -164,34 +164,77 @@ def add_norm(x, y, gamma, beta, epsilon, total, norm):
 
 @_compile
 def multiply_rows(x, weight, bias, relu, y):
-    """Compute y = x weight^T + bias for a few rows; then max(0, y) where asked.
+    """Compute y = x weight + bias for a few rows; then max(0, y) where asked.
 
-    x: (R, in). weight: (out, in). y: (R, out).
+    x: (R, in). weight: (in, out), float32 or whole numbers in int8. y: (R, out).
     """
-    zero = np.float32(0.0)
-    for o in range(weight.shape[0]):
+    for i in range(x.shape[0]):
+        for o in range(y.shape[1]):
+            y[i, o] = bias[o]
+    paired = x.shape[0] - x.shape[0] % 2
+    for i in range(0, paired, 2):
+        _add_products_of_two(x[i], x[i + 1], weight, y[i], y[i + 1])
+    if paired < x.shape[0]:
+        _add_products(x[paired], weight, y[paired])
+    if relu:
         for i in range(x.shape[0]):
-            total = zero
-            for c in range(weight.shape[1]):
-                total += x[i, c] * weight[o, c]
-            total += bias[o]
-            y[i, o] = max(total, zero) if relu else total
+            for o in range(y.shape[1]):
+                y[i, o] = max(y[i, o], np.float32(0.0))
 
 
 @_compile
-def multiply_whole_rows(x, steps, weight, weight_steps, bias, relu, y):
-    """Compute the same of whole numbers: x times steps[i], weight times weight_steps[o].
+def _add_products(x, weight, y):
+    """Add x weight to y, (in,) (in, out) -> (out,), eight inputs at a time.
 
-    x: (R, in), int16. weight: (out, in), int8. The sums are exact.
+    So y is read and written less often, and the outputs, side by side, fill the vectors.
     """
-    zero = np.float32(0.0)
-    for o in range(weight.shape[0]):
-        for i in range(x.shape[0]):
-            total = np.int32(0)
-            for c in range(weight.shape[1]):
-                total = np.int32(total + np.int32(x[i, c]) * np.int32(weight[o, c]))
-            result = np.float32(total) * weight_steps[o] * steps[i] + bias[o]
-            y[i, o] = max(result, zero) if relu else result
+    whole = x.size - x.size % 8
+    for c in range(0, whole, 8):
+        x0, x1, x2, x3 = x[c], x[c + 1], x[c + 2], x[c + 3]
+        x4, x5, x6, x7 = x[c + 4], x[c + 5], x[c + 6], x[c + 7]
+        w0, w1, w2, w3 = weight[c], weight[c + 1], weight[c + 2], weight[c + 3]
+        w4, w5, w6, w7 = weight[c + 4], weight[c + 5], weight[c + 6], weight[c + 7]
+        for o in range(y.size):
+            y[o] += (
+                x0 * np.float32(w0[o])
+                + x1 * np.float32(w1[o])
+                + x2 * np.float32(w2[o])
+                + x3 * np.float32(w3[o])
+                + x4 * np.float32(w4[o])
+                + x5 * np.float32(w5[o])
+                + x6 * np.float32(w6[o])
+                + x7 * np.float32(w7[o])
+            )
+    for c in range(whole, x.size):
+        for o in range(y.size):
+            y[o] += x[c] * np.float32(weight[c, o])
+
+
+@_compile
+def _add_products_of_two(x, z, weight, y, u):
+    """Add x weight to y and z weight to u, four inputs at a time: a weight read serves both.
+
+    In parts of 512 outputs, which stay in the nearest cache.
+    """
+    whole = x.size - x.size % 4
+    for first in range(0, y.size, 512):
+        end = min(first + 512, y.size)
+        yy, uu = y[first:end], u[first:end]
+        for c in range(0, whole, 4):
+            x0, x1, x2, x3 = x[c], x[c + 1], x[c + 2], x[c + 3]
+            z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
+            w0, w1 = weight[c, first:end], weight[c + 1, first:end]
+            w2, w3 = weight[c + 2, first:end], weight[c + 3, first:end]
+            for o in range(yy.size):
+                a, b = np.float32(w0[o]), np.float32(w1[o])
+                d, e = np.float32(w2[o]), np.float32(w3[o])
+                yy[o] += x0 * a + x1 * b + x2 * d + x3 * e
+                uu[o] += z0 * a + z1 * b + z2 * d + z3 * e
+        for c in range(whole, x.size):
+            for o in range(yy.size):
+                weight_here = np.float32(weight[c, first + o])
+                yy[o] += x[c] * weight_here
+                uu[o] += z[c] * weight_here
 
 
 @_compile
@@ -209,16 +252,44 @@ def quantize_rows(x, levels, whole, steps):
 
 
 @_compile
-def scale_rows(y, steps, bias, relu):
-    """Compute y[i] * steps[i] + bias in place; then max(0, y) where asked."""
+def scale_rows(y, steps, weight_steps, bias, relu):
+    """Compute y * steps[i] * weight_steps[o] + bias in place; then max(0, y) where asked."""
     zero = np.float32(0.0)
     for i in range(y.shape[0]):
         for o in range(y.shape[1]):
-            result = y[i, o] * steps[i] + bias[o]
+            result = y[i, o] * (steps[i] * weight_steps[o]) + bias[o]
             y[i, o] = max(result, zero) if relu else result
 
 
+# Logits are looked over in blocks, of which most hold nothing of interest.
 _BLOCK = 64
+
+
+@_compile
+def sharpen(x, weight, bias, margin, logits):
+    """Compute those logits again that are within `margin` of the best of their row.
+
+    x: (R, d_model). weight: (V, d_model). logits: (R, V), which came of rounded weights.
+    """
+    size = logits.shape[1]
+    for i in range(logits.shape[0]):
+        best = np.float32(-np.inf)
+        for v in range(size):
+            best = max(best, logits[i, v])
+        limit = best - margin
+        for first in range(0, size, _BLOCK):
+            end = min(first + _BLOCK, size)
+            top = np.float32(-np.inf)
+            for v in range(first, end):
+                top = max(top, logits[i, v])
+            if top <= limit:
+                continue
+            for v in range(first, end):
+                if logits[i, v] > limit:
+                    total = np.float32(0.0)
+                    for c in range(x.shape[1]):
+                        total += x[i, c] * weight[v, c]
+                    logits[i, v] = total + bias[v]
 
 
 @_compile
@@ -260,3 +331,49 @@ def best_pieces(logits, never, values, ids, totals):
                             k -= 1
                         values[i, k] = value
                         ids[i, k] = v
+
+
+@_compile
+def decode_rows(
+    x, rows, slots, lengths, owners, source_lengths, past_keys, past_values, memory_keys,
+    memory_values, weights, biases, gammas, betas, epsilon, pre,
+):  # fmt: skip
+    """Run all decoder layers for a few rows, in one call.
+
+    The same sums as of the functions above, one after the other: what is saved is the way into
+    each and back, which for few rows takes longer than the sums. x: (R, d_model), embedded; it is
+    overwritten with the result. Of each layer weights and biases hold w_qkv, w_o, w_q, w_o, w_1
+    and w_2; gammas and betas one a sub-layer and, with pre-norm, the closing one.
+    """
+    count, d_model = x.shape
+    _, _, num_heads, d_k = past_keys[0].shape
+    d_v = past_values[0].shape[3]
+    total = x.copy()
+    y = np.empty((count, d_model), np.float32)
+    qkv = np.empty((count, num_heads * (2 * d_k + d_v)), np.float32)
+    hidden = np.empty((count, weights[4].shape[1]), np.float32)
+    q = np.empty((count, num_heads, d_k), np.float32)
+    heads = np.empty((count, num_heads, d_v), np.float32)
+    flat_q = q.reshape(count, num_heads * d_k)
+    concat = heads.reshape(count, num_heads * d_v)
+    base = x
+    norm = 0
+    if pre:
+        y[:] = np.float32(0.0)
+        add_norm(total, y, gammas[0], betas[0], epsilon, total, x)
+        base = total
+        norm = 1
+    for layer in range(len(past_keys)):
+        first = 6 * layer
+        multiply_rows(x, weights[first], biases[first], False, qkv)
+        attend_to_past(qkv, rows, lengths, owners, past_keys[layer], past_values[layer], heads)
+        multiply_rows(concat, weights[first + 1], biases[first + 1], False, y)
+        add_norm(base, y, gammas[norm], betas[norm], epsilon, total, x)
+        multiply_rows(x, weights[first + 2], biases[first + 2], False, flat_q)
+        attend_to_memory(q, slots, source_lengths, memory_keys[layer], memory_values[layer], heads)
+        multiply_rows(concat, weights[first + 3], biases[first + 3], False, y)
+        add_norm(base, y, gammas[norm + 1], betas[norm + 1], epsilon, total, x)
+        multiply_rows(x, weights[first + 4], biases[first + 4], True, hidden)
+        multiply_rows(hidden, weights[first + 5], biases[first + 5], False, y)
+        add_norm(base, y, gammas[norm + 2], betas[norm + 2], epsilon, total, x)
+        norm += 3

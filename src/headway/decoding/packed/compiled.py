@@ -5,20 +5,30 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headway.decoding import loops
 from headway.decoding.engine import Ints
-from headway.decoding.packed.kernels import Cache, Heads, Owners
-from headway.decoding.packed.products import LEVELS, Int8Product, Precision, product
+from headway.decoding.packed.kernels import Cache, FewRows, Heads, Linear, Owners
+from headway.decoding.packed.products import (
+    LEVELS,
+    SHARP,
+    Int8Product,
+    Precision,
+    product,
+    worth_integers,
+)
+from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
 
 Floats = NDArray[np.float32]
-# Up to so many rows, reading the weights is the work, and a plain loop does that as fast as a
-# library, which has to prepare first.
-FEW_ROWS = 4
+# Where a product is so small, a plain loop has finished before a library has prepared; figures in
+# benchmarks/NOTES.md. In float32 the limit is one of rows, of 8-bit integers one of products.
+FEW_ROWS = 8
+_FEW_PRODUCTS = 800_000
+# Sums of so many products of 7 and 8 bits are whole numbers that float32 holds without rounding.
+_EXACT_IN_FLOAT32 = 2**24 // (LEVELS * 127)
 
 
 class _Norm(NamedTuple):
@@ -52,12 +62,32 @@ class CompiledKernels:
 
     def linear(self, projection: Projection, *, relu: bool = False) -> Callable[[Floats], Floats]:
         """Prepare x weight^T + bias."""
-        if self.precision == "float32":
-            return _Float32Product(projection, relu)
-        if self.precision == "int8":
-            return _Int8Product(projection, relu)
+        if self.precision == "int8" and worth_integers(projection):
+            return Int8LoopProduct(projection, relu)
+        if self.precision != "bfloat16":
+            return Float32Product(projection, relu)
         multiply = product(projection, self.precision, torch.device("cpu"), relu=relu)
         return lambda x: multiply(torch.from_numpy(x)).numpy()
+
+    def output(self, projection: Projection) -> Linear:
+        """Prepare the projection to the vocabulary."""
+        rough = self.linear(projection)
+        if not isinstance(rough, Int8LoopProduct):
+            return rough
+        weight, bias = self.array(projection.weight), self.array(projection.bias)
+
+        def multiply(x: Floats) -> Floats:
+            logits = rough(x)
+            loops.sharpen(x, weight, bias, np.float32(SHARP), logits)
+            return logits
+
+        return multiply
+
+    def fuse(self, decoder: Stack) -> FewRows | None:
+        """Return the decoder in one call, where it is float32 with ReLU."""
+        from headway.decoding.packed.fused import FusedDecoder
+
+        return FusedDecoder(decoder) if FusedDecoder.fits(decoder) else None
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
         """Take the vectors out of the module."""
@@ -101,48 +131,50 @@ class CompiledKernels:
         return out.reshape(len(q), -1)
 
 
-class _Float32Product:
+class Float32Product:
     """A product in float32."""
 
     def __init__(self, projection: Projection, relu: bool) -> None:
-        """Keep the weights as they are."""
-        self.weight = projection.weight.float().contiguous()
+        """Keep the weights transposed: outputs side by side fill the machine's vectors."""
+        self.weight = projection.weight.float().t().contiguous()  # (in, out)
         self.bias = projection.bias.float().contiguous()
         self.relu = relu
         self.arrays = self.weight.numpy(), self.bias.numpy()
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""
-        if len(x) <= FEW_ROWS:
-            y = np.empty((len(x), len(self.bias)), np.float32)
-            loops.multiply_rows(x, *self.arrays, self.relu, y)
+        rows = len(x)
+        if rows <= FEW_ROWS:
+            weight, bias = self.arrays
+            y = np.empty((rows, bias.size), np.float32)
+            loops.multiply_rows(x, weight, bias, self.relu, y)
             return y
-        y = F.linear(torch.from_numpy(x), self.weight, self.bias)
+        y = torch.addmm(self.bias, torch.from_numpy(x), self.weight)
         return (y.relu_() if self.relu else y).numpy()
 
 
-class _Int8Product:
+class Int8LoopProduct:
     """The product of integers of `Int8Product`, with the steps in and out compiled."""
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Round and pack the weights."""
-        self.whole = Int8Product(projection, relu)
-        self.arrays = (
-            self.whole.weight.numpy(), self.whole.steps.numpy(), self.whole.bias.numpy(), relu
-        )  # fmt: skip
+        self.packed = Int8Product(projection, relu)
+        self.steps = self.packed.steps.numpy()
+        self.bias = self.packed.bias.numpy()
+        self.nothing = np.zeros_like(self.bias)
+        self.size = self.packed.weight.numel()
+        small = self.size <= _FEW_PRODUCTS and self.packed.weight.size(1) <= _EXACT_IN_FLOAT32
+        self.weight = self.packed.weight.t().contiguous().numpy() if small else None  # (in, out)
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""
-        weight, weight_steps, bias, relu = self.arrays
-        steps = np.empty(len(x), np.float32)
-        if len(x) <= FEW_ROWS:
-            whole = np.empty(x.shape, np.int16)
-            loops.quantize_rows(x, LEVELS, whole, steps)
-            y = np.empty((len(x), len(bias)), np.float32)
-            loops.multiply_whole_rows(whole, steps, weight, weight_steps, bias, relu, y)
-            return y
-        whole = np.empty(x.shape, np.float32)
+        rows = len(x)
+        whole, steps = np.empty(x.shape, np.float32), np.empty(rows, np.float32)
         loops.quantize_rows(x, LEVELS, whole, steps)
-        y = self.whole.multiply(torch.from_numpy(whole)).numpy()
-        loops.scale_rows(y, steps, bias, relu)
+        if self.weight is not None and rows * self.size <= _FEW_PRODUCTS:
+            y = np.empty((rows, self.bias.size), np.float32)
+            loops.multiply_rows(whole, self.weight, self.nothing, False, y)
+        else:
+            y = self.packed.multiply(torch.from_numpy(whole)).numpy()
+        loops.scale_rows(y, steps, self.steps, self.bias, self.packed.relu)
         return y

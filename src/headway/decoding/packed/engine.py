@@ -56,7 +56,8 @@ class PackedEngine:
             self.decoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
         crossing = [layer.cross_attention for layer in layers]
         self.memory_projection = kernels.linear(project_memory(crossing))
-        self.output_projection = kernels.linear(Projection.of_output(model.output_projection))
+        self.output_projection = kernels.output(Projection.of_output(model.output_projection))
+        self.few_rows = kernels.fuse(self.decoder)
         self.past_heads = [heads_of(layer.self_attention) for layer in layers]
         self.memory_heads = [heads_of(attention) for attention in crossing]
 
@@ -81,7 +82,11 @@ class PackedEngine:
         at = state.lengths[rows]
         state.make_room(int(at.max()) + 1)
         x: Array = self.target_embedding(previous_ids, at)  # (R, d_model)
-        x = self.decoder(x, Step(state, rows, rows // state.copies))
+        step = Step(state, rows, rows // state.copies)
+        if self.few_rows is not None and len(rows) <= self.few_rows.limit:
+            x = self.few_rows(x, step)
+        else:
+            x = self.decoder(x, step)
         state.lengths[rows] += 1
         return self.kernels.tensor(self.output_projection(x))
 

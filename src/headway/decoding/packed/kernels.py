@@ -50,6 +50,14 @@ class Kernels(Protocol):
         """Prepare (R, in) -> (R, out), with a ReLU after it where asked."""
         ...
 
+    def output(self, projection: Projection) -> Linear:
+        """Prepare the projection to the vocabulary, (R, d_model) -> (R, V)."""
+        ...
+
+    def fuse(self, decoder: Any) -> "FewRows | None":
+        """Return the whole decoder for few rows, if these kernels have a faster one for them."""
+        ...
+
     def norm(self, module: nn.LayerNorm) -> Any:
         """Prepare a LayerNorm."""
         ...
@@ -76,6 +84,17 @@ class Kernels(Protocol):
         self, q: Array, slots: Ints, lengths: Ints, cache: "Cache", heads: Heads
     ) -> Array:
         """Attend to the memory in each row's slot."""
+        ...
+
+
+class FewRows(Protocol):
+    """All layers of a decoder."""
+
+    limit: int
+    """Rows that it takes at most."""
+
+    def __call__(self, x: Array, step: Any) -> Array:
+        """Compute (R, d_model) -> (R, d_model); x may be overwritten."""
         ...
 
 

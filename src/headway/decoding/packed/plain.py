@@ -2,14 +2,21 @@
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Cache, Heads, Owners
-from headway.decoding.packed.products import Precision, Product, product
+from headway.decoding.packed.products import (
+    Precision,
+    Product,
+    SharpProduct,
+    product,
+    worth_integers,
+)
 from headway.decoding.packed.weights import Projection
 
 
@@ -31,15 +38,24 @@ class PlainKernels:
 
     def empty(self, *shape: int) -> Tensor:
         """Return room for a cache."""
-        return torch.empty(shape, device=self.device)
+        return torch.zeros(shape, device=self.device)
 
     def take(self, table: Tensor, ids: Ints) -> Tensor:
         """Return these rows of a table."""
-        return table[torch.from_numpy(ids).to(self.device)]
+        return table[self._index(ids)]
 
     def linear(self, projection: Projection, *, relu: bool = False) -> Product:
         """Prepare x weight^T + bias."""
         return product(projection, self.precision, self.device, relu=relu)
+
+    def output(self, projection: Projection) -> Product:
+        """Prepare the projection to the vocabulary."""
+        if self.precision == "int8" and worth_integers(projection):
+            return SharpProduct(projection)
+        return self.linear(projection)
+
+    def fuse(self, decoder: object) -> None:
+        """Return None: operators are what these kernels are made of."""
 
     def norm(self, module: nn.LayerNorm) -> nn.LayerNorm:
         """Use the module."""
@@ -58,7 +74,7 @@ class PlainKernels:
         self, qkv: Float[Tensor, "N width"], starts: Ints, heads: Heads
     ) -> Float[Tensor, "N H*d_v"]:
         """Pad the sentences to one length, attend, and take the padding away again."""
-        lengths = torch.from_numpy(starts[1:] - starts[:-1]).to(self.device)
+        lengths = self._index(starts[1:] - starts[:-1])
         there = torch.arange(int(lengths.max()), device=self.device) < lengths[:, None]  # (B, S)
         padded = qkv.new_zeros(*there.shape, qkv.size(1))
         padded[there] = qkv
@@ -79,7 +95,7 @@ class PlainKernels:
         q, k, v = qkv.split(_widths(heads), dim=1)
         at = lengths[rows]
         owners[rows, at] = rows
-        where, now = torch.from_numpy(rows).to(self.device), torch.from_numpy(at).to(self.device)
+        where, now = self._index(rows), self._index(at)
         cache.keys[where, now] = k.unflatten(1, (heads.num_heads, -1))
         cache.values[where, now] = v.unflatten(1, (heads.num_heads, -1))
         longest = int(at.max()) + 1
@@ -87,18 +103,30 @@ class PlainKernels:
         steps = torch.arange(longest, device=self.device)
         there = steps <= now[:, None]
         past = past.where(there, 0)
-        return _attend(q, cache.keys[past, steps], cache.values[past, steps], there, heads)
+        q = q.unflatten(1, (heads.num_heads, 1, heads.d_k))  # (R, H, 1, d_k)
+        keys, values = cache.keys[past, steps], cache.values[past, steps]  # (R, T, H, d)
+        return _attend(q, keys, values, there[:, None, None]).flatten(1)
 
     def attend_to_memory(
         self, q: Float[Tensor, "R width"], slots: Ints, lengths: Ints, cache: Cache, heads: Heads
     ) -> Float[Tensor, "R H*d_v"]:
-        """Take each row's sentence and attend."""
-        where = torch.from_numpy(slots).to(self.device)
-        own = torch.from_numpy(lengths[slots]).to(self.device)
-        longest = int(lengths[slots].max())
-        there = torch.arange(longest, device=self.device) < own[:, None]  # (R, S)
-        keys, values = cache.keys[:, :longest], cache.values[:, :longest]
-        return _attend(q, keys[where], values[where], there, heads)
+        """Attend with all hypotheses of a sentence together, which reads its memory once."""
+        at_work, place = np.unique(slots, return_inverse=True)
+        copy = np.arange(len(slots)) - np.searchsorted(slots, slots)  # the slots ascend
+        where, beside = self._index(place), self._index(copy)
+        queries = q.new_zeros(len(at_work), int(copy.max()) + 1, q.size(1))  # (N, K, H * d_k)
+        queries[where, beside] = q
+        own = self._index(lengths[at_work])
+        longest = int(lengths[at_work].max())
+        there = torch.arange(longest, device=self.device) < own[:, None]  # (N, S)
+        index = self._index(at_work)
+        keys, values = cache.keys[index, :longest], cache.values[index, :longest]
+        queries = queries.unflatten(2, (heads.num_heads, -1)).transpose(1, 2)  # (N, H, K, d_k)
+        out = _attend(queries, keys, values, there[:, None, None])  # (N, H, K, d_v)
+        return out.transpose(1, 2).flatten(2)[where, beside]
+
+    def _index(self, ints: Ints) -> Tensor:
+        return torch.from_numpy(ints).to(self.device)
 
 
 def _widths(heads: Heads) -> list[int]:
@@ -109,12 +137,13 @@ def _split(x: Float[Tensor, "B L width"], num_heads: int) -> Float[Tensor, "B H 
     return x.unflatten(2, (num_heads, -1)).transpose(1, 2)
 
 
-def _attend(q: Tensor, k: Tensor, v: Tensor, there: Tensor, heads: Heads) -> Tensor:
-    """Attend with one query a row: (R, H * d_k) to (R, T, H, d) where there (R, T) is True."""
-    q = q.unflatten(1, (heads.num_heads, 1, heads.d_k))  # (R, H, 1, d_k)
-    k, v = k.transpose(1, 2), v.transpose(1, 2)  # (R, H, T, d)
-    scores = (q @ k.mT).squeeze(2) / math.sqrt(heads.d_k)  # (R, H, T)
-    weights = scores.masked_fill(~there[:, None], -math.inf).softmax(dim=-1)
-    # What a cache holds where nothing was written may be anything, even NaN.
-    v = v.masked_fill(~there[:, None, :, None], 0.0)
-    return (weights[:, :, None] @ v).flatten(1)
+def _attend(
+    q: Float[Tensor, "B H L d_k"],
+    keys: Float[Tensor, "B T H d_k"],
+    values: Float[Tensor, "B T H d_v"],
+    there: Bool[Tensor, "B 1 1 T"],
+) -> Float[Tensor, "B H L d_v"]:
+    """Compute equation 1; caches hold zeros where nothing was written, never NaN."""
+    k, v = keys.transpose(1, 2), values.transpose(1, 2)  # (B, H, T, d)
+    scores = q @ k.mT / math.sqrt(q.size(-1))  # (B, H, L, T)
+    return scores.masked_fill(~there, -math.inf).softmax(dim=-1) @ v

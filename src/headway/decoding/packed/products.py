@@ -20,9 +20,9 @@ def product(
     projection: Projection, precision: Precision, device: torch.device, *, relu: bool = False
 ) -> Product:
     """Prepare (R, in) -> (R, out) in float32 whatever it is computed in; a ReLU where asked."""
-    if precision == "int8":
+    if precision == "int8" and worth_integers(projection):
         return Int8Product(projection, relu)
-    dtype = torch.float32 if precision == "float32" else torch.bfloat16
+    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
     weight = projection.weight.to(device, dtype)
     bias = projection.bias.to(device, dtype)
 
@@ -32,6 +32,14 @@ def product(
 
     return multiply
 
+
+def worth_integers(projection: Projection) -> bool:
+    """Tell whether a product is large enough for integers to be faster; benchmarks/NOTES.md."""
+    return projection.weight.numel() >= 2**14
+
+
+# Logits so far below the best have probabilities below e^-8 of its own: they may stay rough.
+SHARP = 8.0
 
 # Activations have 7 bits: sums of two products then fit into the 16 bits that processors without
 # VNNI give them.
@@ -70,29 +78,47 @@ class Int8Product:
         self.weight, self.steps = quantize_weight(projection.weight)
         self.bias = projection.bias.float()
         self.relu = relu
-        self.packed = _pack(self.weight, self.steps)
+        self.packed = _pack(self.weight)
 
     def __call__(self, x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
         """Compute (R, in) -> (R, out)."""
         whole, steps = quantize_rows(x)
-        y = self.multiply(whole).mul_(steps[:, None]).add_(self.bias)
+        y = self.multiply(whole).mul_(steps[:, None] * self.steps).add_(self.bias)
         return y.relu_() if self.relu else y
 
     def multiply(self, whole: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
-        """Multiply whole numbers; only the weights' steps are in the result."""
+        """Multiply whole numbers; the result has no steps in it yet."""
         return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
             whole, 1.0, LEVELS + 1, self.packed
         )
 
 
-def _pack(weight: Int8[Tensor, "out in"], steps: Float[Tensor, "out"]) -> torch.ScriptObject:
-    zeros = torch.zeros(len(steps), dtype=torch.long)
+class SharpProduct:
+    """The projection to the vocabulary in integers; what comes near the best, in float32 again.
+
+    So rounding does not decide between pieces of which each may be chosen.
+    """
+
+    def __init__(self, projection: Projection) -> None:
+        """Keep both kinds of weights."""
+        self.rough = Int8Product(projection, relu=False)
+        self.weight, self.bias = projection.weight.float(), projection.bias.float()
+
+    def __call__(self, x: Float[Tensor, "R d_model"]) -> Float[Tensor, "R V"]:
+        """Compute the logits."""
+        logits = self.rough(x)
+        rows, pieces = (logits > logits.amax(dim=1, keepdim=True) - SHARP).nonzero(as_tuple=True)
+        logits[rows, pieces] = (x[rows] * self.weight[pieces]).sum(dim=1) + self.bias[pieces]
+        return logits
+
+
+def _pack(weight: Int8[Tensor, "out in"]) -> torch.ScriptObject:
+    """Pack whole numbers, with a step of 1: what comes out of a product are then its sums."""
     try:
         with warnings.catch_warnings():
             # PyTorch means to drop these tensors one day; on AVX2 it has no other fast product.
             warnings.filterwarnings("ignore", message=".*quantized tensor creation.*")
-            make = torch.ops.aten._make_per_channel_quantized_tensor
-            whole = make(weight, steps, zeros, 0)
+            whole = torch.quantize_per_tensor(weight.float(), 1.0, 0, torch.qint8)
             return torch.ops.quantized.linear_prepack(whole, None)
     except (AttributeError, NotImplementedError, RuntimeError) as error:
         raise ConfigError(

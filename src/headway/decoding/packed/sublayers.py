@@ -39,10 +39,11 @@ class PackedEmbedding:
     def __call__(self, ids: Ints, at: Ints) -> Array:
         """Embed ids that stand at these positions, (R,) each -> (R, d_model)."""
         longest = int(at.max()) + 1
-        if longest > self.positions.shape[0]:
-            self.positions = self.kernels.array(self.module(longest))
+        positions = self.positions  # one look: another worker may put a longer or shorter in place
+        if longest > positions.shape[0]:
+            positions = self.positions = self.kernels.array(self.module(longest))
         vectors = self.kernels.take(self.table, ids) * self.scale
-        return vectors + self.kernels.take(self.positions, at)
+        return vectors + self.kernels.take(positions, at)
 
 
 class Stack:

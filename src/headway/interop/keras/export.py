@@ -1,11 +1,11 @@
 """Writes a bundle as a saved Keras model, once both have given the same logits."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.bundle import load_bundle, partial_path, tokenizer_files
+from headway.bundle import load_bundle, tokenizer_files
 from headway.errors import BundleError
+from headway.interop.folder import new_folder
 from headway.interop.keras.backend import keras
 from headway.interop.keras.parity import largest_difference
 from headway.interop.keras.weights import from_bundle
@@ -30,12 +30,8 @@ def export(source: str | Path, folder: str | Path) -> Export:
     padded ones among them. Raises BundleError, and writes nothing, when the logits differ by more
     than 1e-4 or the folder has content.
     """
-    bundle, target = load_bundle(source), Path(folder).resolve()
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise BundleError(f"{folder} exists and is not empty.", "Choose another folder.")
-    fresh = partial_path(target)
-    try:
-        fresh.mkdir(parents=True)
+    bundle = load_bundle(source)
+    with new_folder(folder) as fresh:
         from_bundle(bundle).save(fresh / "model.keras")
         difference = largest_difference(bundle, keras.saving.load_model(fresh / "model.keras"))
         if not difference <= TOLERANCE:
@@ -46,14 +42,4 @@ def export(source: str | Path, folder: str | Path) -> Export:
             )
         for name, tokenizer in tokenizer_files(bundle).items():
             (fresh / name).write_bytes(tokenizer)
-        if target.exists():
-            target.rmdir()
-        fresh.rename(target)
-    except OSError as error:
-        raise BundleError(
-            f"{folder} cannot be written ({error.strerror or error}).",
-            "Free some space or choose another folder.",
-        ) from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    return Export(target, difference)
+    return Export(Path(folder).resolve(), difference)

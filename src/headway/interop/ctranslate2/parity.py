@@ -1,0 +1,227 @@
+"""Whether CTranslate2 computes what the bundle does: greedy pieces, and every log-probability."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headway.bundle import Bundle
+from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK_ID, Tokenizer
+from headway.decoding.greedy import greedy_search
+from headway.decoding.reference import ReferenceEngine
+from headway.decoding.search import SearchOptions
+from headway.errors import BundleError, DataError
+from headway.interop.ctranslate2.library import ctranslate2
+from headway.interop.ctranslate2.spec import num_positions
+from headway.interop.ctranslate2.vocabulary import token_list
+
+# Of a log-probability. float32 rounds in another order there; 1e-5 is usual.
+TOLERANCE = 1e-4
+
+_LENGTHS = (1, 2, 3, 5, 8, 13, 21, 34) * 3
+_RANDOM_LIMIT = 40  # output pieces: noise in gives noise out, which need not end
+_CHUNK = 16  # sentences at a time; logits of a large vocabulary take the memory
+_REMEDY = "Nothing was written. Please report it with `headway info` of this bundle."
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence to compare on."""
+
+    name: str
+    source: list[int]
+    """Pieces without the end symbol."""
+    target: list[int]
+    """Pieces whose log-probabilities are compared, beside those of the translation."""
+    limit: int
+    """Output limit in pieces."""
+    is_text: bool = True
+    """False for random pieces, whose translation is noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parity:
+    """How near CTranslate2 is to the bundle."""
+
+    sentences: int
+    """Sentences compared; their greedy translations are equal but for ties."""
+    ties: int
+    """Translations that part where two pieces are as probable as rounding can tell."""
+    largest_difference: float
+    """Between log-probabilities of one piece."""
+
+
+def examples(bundle: Bundle, texts: Sequence[str] = ()) -> list[Example]:
+    """Return sentences of random pieces, and the given ones; blank ones are left out.
+
+    Raises DataError for a text that has more pieces than the exported model has positions.
+    """
+    rng = np.random.default_rng(0)
+    longest = num_positions(bundle) - 1  # the start or end symbol has a position too
+    found = []
+    for number, length in enumerate(_LENGTHS, start=1):
+        source = _random_pieces(bundle.source_tokenizer, min(length, longest), rng)
+        target = _random_pieces(bundle.target_tokenizer, min(length + 2, longest), rng)
+        limit = min(_RANDOM_LIMIT, longest)
+        found.append(Example(f"random sentence {number}", source, target, limit, is_text=False))
+    for number, text in enumerate(texts, start=1):
+        source = bundle.source_tokenizer.encode(text)
+        if len(source) > longest:
+            raise DataError(
+                f"Sentence {number} of the sample has {len(source)} pieces; the exported model "
+                f"takes {longest} at most.",
+                "Leave it out.",
+            )
+        if source:
+            limit = min(len(source) + bundle.decoding.max_extra_pieces, longest)
+            name = f"sentence {number} ('{_short(text)}')"
+            found.append(Example(name, source, [], limit))
+    return found
+
+
+@torch.inference_mode()
+def compare(bundle: Bundle, folder: Path, sample: Sequence[Example]) -> Parity:
+    """Compare a folder that CTranslate2 reads, in float32, with the bundle.
+
+    Raises BundleError that names the first sentence, position and pieces where they part.
+    """
+    peer = Peer(bundle, folder, "float32")
+    engine = ReferenceEngine(bundle.model.eval())
+    ties, largest = 0, 0.0
+    for chunk in _chunks(sample):
+        limit = max(example.limit for example in chunk)
+        found = greedy_search(
+            engine,
+            _padded([[*example.source, END_ID] for example in chunk], engine.model),
+            SearchOptions([limit] * len(chunk), beam_size=1, length_penalty=0.0),
+        )
+        ours = [list(best.ids) for (best,) in found]
+        log_probs = _log_probs(bundle, chunk, ours)
+        for example, row, *both in zip(chunk, log_probs, ours, peer.greedy(chunk), strict=True):
+            ties += _is_tie(bundle, example.name, row, *both)
+        for targets in (ours, [example.target for example in chunk]):
+            largest = max(largest, _largest_difference(bundle, peer, chunk, targets))
+    return Parity(len(sample), ties, largest)
+
+
+class Peer:
+    """A folder that CTranslate2 reads, asked for the same as the bundle."""
+
+    def __init__(self, bundle: Bundle, folder: Path, compute_type: str) -> None:
+        """Load the model; compute_type is CTranslate2's, where `default` means as written."""
+        self._translator = ctranslate2.Translator(
+            str(folder), device="cpu", compute_type=compute_type
+        )
+        config = bundle.config
+        self._source = token_list(bundle.source_tokenizer, config.source_vocab_size)
+        self._target = token_list(bundle.target_tokenizer, config.target_vocab_size)
+        self._ids = {token: number for number, token in enumerate(self._target)}
+
+    def translate(self, sample: Sequence[Example]) -> list[list[int]]:
+        """Return the greedy translation of each sentence, as ids without the end symbol."""
+        return [ids for chunk in _chunks(sample) for ids in self.greedy(chunk)]
+
+    def greedy(self, chunk: Sequence[Example]) -> list[list[int]]:
+        """Return the greedy translations of sentences as one batch, of one output limit."""
+        results = self._translator.translate_batch(
+            self._sources(chunk),
+            beam_size=1,
+            disable_unk=True,
+            suppress_sequences=[[SPECIAL_PIECES[PAD_ID]], [SPECIAL_PIECES[START_ID]]],
+            min_decoding_length=0,
+            max_input_length=0,
+            max_decoding_length=max(example.limit for example in chunk),
+        )
+        return [[self._ids[token] for token in result.hypotheses[0]] for result in results]
+
+    def log_probs(
+        self, chunk: Sequence[Example], targets: Sequence[Sequence[int]]
+    ) -> list[list[float]]:
+        """Return the log-probability of each piece of a target, and of the end symbol after it."""
+        tokens = [[self._target[piece] for piece in target] for target in targets]
+        results = self._translator.score_batch(self._sources(chunk), tokens, max_input_length=0)
+        return [result.log_probs for result in results]
+
+    def _sources(self, chunk: Sequence[Example]) -> list[list[str]]:
+        return [[self._source[piece] for piece in example.source] for example in chunk]
+
+
+def _is_tie(
+    bundle: Bundle, name: str, log_probs: Tensor, ours: list[int], theirs: list[int]
+) -> bool:
+    """Tell whether two translations part at a tie; BundleError where they part elsewhere.
+
+    log_probs: (T, V), ours after each piece of `ours`. Two that are each right within the
+    tolerance may choose differently where the choices are nearer than twice that.
+    """
+    for position, (here, there) in enumerate(zip_longest(ours, theirs, fillvalue=END_ID)):
+        if here == there:
+            continue
+        gap = float(log_probs[position, here] - log_probs[position, there])
+        if abs(gap) <= 2 * TOLERANCE:
+            return True
+        raise BundleError(
+            f"CTranslate2 parts from the bundle in {name}, at piece {position + 1} of the greedy "
+            f"translation: '{_piece(bundle, there)}' instead of '{_piece(bundle, here)}', which "
+            f"is more probable by {gap:.2g} in log-probability.",
+            _REMEDY,
+        )
+    return False
+
+
+def _largest_difference(
+    bundle: Bundle, peer: Peer, chunk: Sequence[Example], targets: Sequence[list[int]]
+) -> float:
+    """Return the largest difference of log-probabilities; BundleError when it is too large."""
+    ours = _log_probs(bundle, chunk, targets)
+    largest = 0.0
+    scored = zip(chunk, targets, ours, peer.log_probs(chunk, targets), strict=True)
+    for example, target, row, theirs in scored:
+        pieces = [*target, END_ID]
+        for position, (piece, there) in enumerate(zip(pieces, theirs, strict=True)):
+            here = float(row[position, piece])
+            if not abs(here - there) <= TOLERANCE:  # NaN is no agreement
+                raise BundleError(
+                    f"CTranslate2 parts from the bundle in {example.name}, at piece "
+                    f"{position + 1} of a given translation: '{_piece(bundle, piece)}' has the "
+                    f"log-probability {there:.6g} instead of {here:.6g}.",
+                    _REMEDY,
+                )
+            largest = max(largest, abs(here - there))
+    return largest
+
+
+def _log_probs(bundle: Bundle, chunk: Sequence[Example], targets: Sequence[list[int]]) -> Tensor:
+    """Return the log-probabilities of what follows each piece of the targets, (B, T, V)."""
+    sources = _padded([[*example.source, END_ID] for example in chunk], bundle.model)
+    inputs = _padded([[START_ID, *target] for target in targets], bundle.model)
+    return bundle.model(sources, inputs).float().log_softmax(dim=-1).cpu()
+
+
+def _padded(sentences: Sequence[list[int]], model: torch.nn.Module) -> Tensor:
+    longest = max(map(len, sentences))
+    rows = [ids + [PAD_ID] * (longest - len(ids)) for ids in sentences]
+    return torch.tensor(rows, device=next(model.parameters()).device)
+
+
+def _chunks(sample: Sequence[Example]) -> Iterator[Sequence[Example]]:
+    for first in range(0, len(sample), _CHUNK):
+        yield sample[first : first + _CHUNK]
+
+
+def _random_pieces(tokenizer: Tokenizer, length: int, rng: np.random.Generator) -> list[int]:
+    """Return pieces that may stand in a text: all but padding, start and end."""
+    pieces = [UNK_ID, *range(END_ID + 1, len(tokenizer))]
+    return [pieces[i] for i in rng.integers(len(pieces), size=length)]
+
+
+def _piece(bundle: Bundle, piece: int) -> str:
+    return token_list(bundle.target_tokenizer, bundle.config.target_vocab_size)[piece]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:39] + "…"

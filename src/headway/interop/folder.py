@@ -1,0 +1,35 @@
+"""Writes a folder that is seen whole or not at all."""
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from headway.bundle import partial_path
+from headway.errors import BundleError
+
+
+@contextlib.contextmanager
+def new_folder(folder: str | Path) -> Iterator[Path]:
+    """Give an empty folder to fill, which gets this name once the block has ended without an error.
+
+    Raises BundleError, and leaves nothing behind, when there is content under this name or the
+    disk refuses.
+    """
+    target = Path(folder).resolve()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise BundleError(f"{folder} exists and is not empty.", "Choose another folder.")
+    fresh = partial_path(target)
+    try:
+        fresh.mkdir(parents=True)
+        yield fresh
+        if target.exists():
+            target.rmdir()
+        fresh.rename(target)
+    except OSError as error:
+        raise BundleError(
+            f"{folder} cannot be written ({error.strerror or error}).",
+            "Free some space or choose another folder.",
+        ) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)

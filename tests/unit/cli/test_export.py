@@ -1,0 +1,55 @@
+"""`headway export`: what it prints, and what it refuses."""
+
+import json
+from pathlib import Path
+
+from headway.data.tokenizer import Tokenizer
+
+
+def test_to_ctranslate2(run, bundle_path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    status, text, _ = run("export", bundle_path, "--to", "ctranslate2", "--out", out)
+    assert status == 0
+    first, second = text.splitlines()
+    assert first == f"Wrote {out}; README.md there says how to run it."
+    assert second.startswith("In float32 the greedy translations of 24 sentences are the same; log")
+    Tokenizer.from_file(out / "tokenizer.model")
+
+    status, text, _ = run("export", bundle_path, "--to", "ctranslate2", "--out", out)
+    assert (status, text) == (1, "")
+
+
+def test_a_sample_is_compared_too(run, bundle_path: Path, tmp_path: Path) -> None:
+    (tmp_path / "sample.txt").write_text("the cat sat\n\na dog ran far\n")
+    options = ("--quantization", "int8", "--sample", tmp_path / "sample.txt")
+    command = ("export", bundle_path, "--to", "ctranslate2", *options)
+    status, text, _ = run(*command, "--out", tmp_path / "a", "--json")
+    assert status == 0
+    result = json.loads(text)
+    assert result["largest_difference"] < 2e-5
+    del result["largest_difference"]
+    changed = result.pop("changed")
+    assert result == {
+        "folder": str(tmp_path / "a"),
+        "quantization": "int8",
+        "sentences": 26,
+        "ties": 0,
+    }
+    _, text, _ = run(*command, "--out", tmp_path / "b")
+    assert text.splitlines()[2] == f"int8 changes {changed} translations of the 3 lines."
+    assert run(*command, "--out", tmp_path / "c", "--quiet")[:2] == (0, "")
+
+
+def test_wrong_calls(run, bundle_path: Path, tmp_path: Path) -> None:
+    for options, message in (
+        (("--to", "ctranslate"), "no export to 'ctranslate'. Did you mean 'ctranslate2'?"),
+        (("--to", "keras", "--quantization", "int8"), "are for --to ctranslate2 only"),
+        (("--to", "keras", "--sample", "x"), "are for --to ctranslate2 only"),
+        (("--to", "ctranslate2", "--quantization", "8"), "There is no quantization '8'. Known: "),
+    ):
+        status, out, err = run("export", bundle_path, "--out", tmp_path / "out", *options)
+        assert (status, out) == (2, "")
+        assert message in err
+    missing = ("--to", "ctranslate2", "--sample", tmp_path / "none.txt")
+    assert run("export", bundle_path, "--out", tmp_path / "out", *missing)[0] == 1
+    assert not any(tmp_path.iterdir())
