@@ -98,13 +98,14 @@ def test_alone_in_any_batch_in_any_order_on_any_engine_a_sentence_gets_the_same(
 
 @settings(max_examples=6)
 @given(variant=VARIANTS, beam_size=st.sampled_from([1, 3]))
-def test_integers_give_the_very_same_bits_in_every_batch(
+def test_integers_give_the_same_in_every_batch_but_for_the_last_bits(
     build: Build, variant: dict[str, Any], beam_size: int
 ) -> None:
     """Sums of integers are exact, and the compiled loops take every row by itself.
 
-    PyTorch's own attention and activations are not in this: they may give a number another last
-    bit in another batch, which can tip its rounding.
+    So hidden states are the very same, and only the product with the vocabulary, in float32, may
+    round otherwise in another batch. PyTorch's own attention and activations are not in this: what
+    they give may have another last bit in another batch, which can tip its rounding.
     """
     pytest.importorskip("numba")
     engine = engines(build(**variant | {"activation": "relu"}), "int8")["compiled"]
@@ -113,4 +114,8 @@ def test_integers_give_the_very_same_bits_in_every_batch(
     alone = [search_all(engine, options, [request])[0] for request in requests]
 
     for slots in (7, 64):
-        assert shuffled(engine, options, requests, slots) == alone
+        found = shuffled(engine, options, requests, slots)
+        for mine, other in zip(found, alone, strict=True):
+            assert [h.ids for h in mine] == [h.ids for h in other]
+            scores = [h.score for h in other]
+            assert [h.score for h in mine] == pytest.approx(scores, abs=1e-6, rel=1e-6)
