@@ -1,0 +1,52 @@
+"""What the page about decoding says is there."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import headway
+from headway.cli.app import app
+from headway.config.decoding import DecodingConfig
+from headway.data.tokenizer import train_tokenizer
+from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.translator import Translator
+
+PAGE = (Path(__file__).parents[3] / "docs" / "decoding.md").read_text(encoding="utf-8")
+
+
+def _options() -> set[str]:
+    translate = typer.main.get_command(app).commands["translate"]  # type: ignore[attr-defined]
+    return {option for parameter in translate.params for option in parameter.opts}
+
+
+def test_every_option_on_the_page_exists_and_every_field_is_on_the_page() -> None:
+    named = set(re.findall(r"`(--[a-z-]+)`", PAGE))
+    assert named <= _options()
+    for field in (*fields(SearchOptions), *fields(Sampling)):
+        assert f"`{field.name}`" in PAGE, field.name
+        option = {"beam_size": "--beam", "n_best": "--nbest", "sampling": "--sample"}.get(
+            field.name, "--" + field.name.replace("_", "-")
+        )
+        assert option in named, option
+
+
+def test_the_code_on_the_page_runs(
+    build: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tokenizer = train_tokenizer(
+        ["저는 학생입니다.", "I am a student."], kind="char", vocabulary_size=30
+    )
+    size = len(tokenizer)
+    model = build(source_vocab_size=size, target_vocab_size=size)
+    config = headway.ModelConfig(source_vocab_size=size, target_vocab_size=size)
+    bundle = headway.Bundle(config, model, tokenizer, tokenizer, DecodingConfig(beam_size=2))
+    monkeypatch.setattr(headway, "load", lambda _: Translator(bundle))
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+
+    exec(code, {})
+
+    assert capsys.readouterr().out == Translator(bundle).translate("저는 학생입니다.").text
