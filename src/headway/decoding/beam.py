@@ -78,15 +78,16 @@ class BeamSearch:
         ids[sentence, copy] = pieces
         totals, ids = totals.reshape(num, -1), ids.reshape(num, -1)
         best = self._rank(totals, ids, width)  # (N, 2 K)
-        totals, pieces = (np.take_along_axis(array, best, axis=1) for array in (totals, ids))
-        parents = best // width
-        self._finish(totals, parents, pieces)
-        # The stable sort puts extensions that go on before those that end, best first in each.
+        each = np.arange(num)[:, None]
+        totals, pieces, parents = totals[each, best], ids[each, best], best // width
         ends = pieces == END_ID
-        order = np.argsort(ends, axis=1, kind="stable")[:, :size]  # (N, K or fewer)
-        totals = np.where(ends, -math.inf, totals)
-        self._go_on(*(np.take_along_axis(a, order, axis=1) for a in (totals, parents, pieces)))
-        return self._give_back(np.take_along_axis(parents, order, axis=1))
+        self._finish(totals, parents, ends)
+        # The stable sort puts extensions that go on before those that end, best first in each.
+        order = ends.argsort(axis=1, kind="stable")[:, :size]  # (N, K or fewer)
+        totals[ends] = -math.inf
+        parents = parents[each, order]
+        self._go_on(totals[each, order], parents, pieces[each, order])
+        return self._give_back(parents)
 
     def _candidates(
         self, logits: Float[Tensor, "R V"], sentence: Ints, copy: Ints
@@ -106,13 +107,14 @@ class BeamSearch:
         """Return the places of each sentence's best 2 K extensions, best first, (N, 2 K)."""
         return np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.copies]
 
-    def _finish(self, totals: np.ndarray, parents: Ints, pieces: Ints) -> None:
+    def _finish(self, totals: Floats, parents: Ints, ends: np.ndarray) -> None:
         """Collect the ended extensions among the first K of each sentence."""
         size = self.copies
-        ended = (pieces[:, :size] == END_ID) & (totals[:, :size] > -math.inf)
-        for row, rank in zip(*ended.nonzero(), strict=True):
-            self._keep(int(row), int(parents[row, rank]), float(totals[row, rank]))
-        for row in (totals.max(axis=1) == -math.inf).nonzero()[0]:
+        if ends[:, :size].any():
+            ended = ends[:, :size] & (totals[:, :size] > -math.inf)
+            for row, rank in zip(*ended.nonzero(), strict=True):
+                self._keep(int(row), int(parents[row, rank]), float(totals[row, rank]))
+        for row in (totals[:, 0] == -math.inf).nonzero()[0]:  # the best comes first
             if not self.finished[row]:
                 best = int(self.log_probs[row].argmax())
                 self._keep(int(row), best, float(self.log_probs[row, best]), complete=False)
@@ -134,15 +136,17 @@ class BeamSearch:
         num, width = totals.shape
         self.log_probs = np.full((num, self.copies), -math.inf)
         self.log_probs[:, :width] = totals
-        if int(self.steps.max(initial=0)) == self.ids.shape[2]:
+        if self.steps.max() == self.ids.shape[2]:
             self.ids = np.concatenate([self.ids, np.zeros_like(self.ids)], axis=2)
-        self.ids[:, :width] = np.take_along_axis(self.ids, parents[:, :, None], axis=1)
-        self.ids[np.arange(num), :width, self.steps] = pieces
+        each = np.arange(num)
+        self.ids[:, :width] = self.ids[each[:, None], parents]
+        self.ids[each, :width, self.steps] = pieces
         self.steps = self.steps + 1
 
     def _give_back(self, parents: Ints) -> Advance:
         """Forget the sentences that are done; tell which row goes on from which."""
-        done = np.array([not self._can_improve(row) for row in range(len(self.slots))], dtype=bool)
+        best = self.log_probs.max(axis=1).tolist()
+        done = np.array([not self._can_improve(row, top) for row, top in enumerate(best)])
         best_first = {"key": lambda h: h.score, "reverse": True}
         finished = [
             (
@@ -151,15 +155,16 @@ class BeamSearch:
             )
             for row in done.nonzero()[0]
         ]
-        kept = ~done
         if finished:
+            kept = ~done
+            parents = parents[kept]
             self.slots, self.log_probs = self.slots[kept], self.log_probs[kept]
             self.steps, self.ids = self.steps[kept], self.ids[kept]
             self.requests = [r for r, keep in zip(self.requests, kept, strict=True) if keep]
             self.finished = [f for f, keep in zip(self.finished, kept, strict=True) if keep]
         sentence, copy = (self.log_probs > -math.inf).nonzero()
         first = self.slots[sentence] * self.copies
-        return Advance(finished, first + copy, first + parents[kept][sentence, copy])
+        return Advance(finished, first + copy, first + parents[sentence, copy])
 
     def possible(self, slot: int) -> list[Sequence[int]]:
         """Return what the best hypothesis may begin with: one that lives, or the best finished."""
@@ -172,9 +177,11 @@ class BeamSearch:
             )
         ]
 
-    def _can_improve(self, row: int) -> bool:
-        """Tell whether a live hypothesis may still be among those that will be returned."""
-        best = float(self.log_probs[row].max())
+    def _can_improve(self, row: int, best: float) -> bool:
+        """Tell whether a live hypothesis may still be among those that will be returned.
+
+        best: the largest log-probability of one.
+        """
         if best == -math.inf:
             return False
         if len(self.finished[row]) < self.enough:
