@@ -22,7 +22,7 @@ def search_with_workers(
     *,
     workers: int,
     slots: int,
-    max_tokens: int,
+    max_tokens: int | None = None,
 ) -> Iterator[Found]:
     """Yield what `run_search` yields, of several that share the requests.
 
@@ -31,8 +31,8 @@ def search_with_workers(
     max_tokens and slots are those of one worker.
     """
     if workers == 1:
-        with torch.inference_mode():
-            yield from run_search(engine, search(), requests, slots=slots, max_tokens=max_tokens)
+        one = run_search(engine, search(), requests, slots=slots, max_tokens=max_tokens)
+        yield from _inferring(one)
         return
     shared = _Shared(requests)
     found: queue.Queue[Found | BaseException | None] = queue.Queue()
@@ -41,13 +41,11 @@ def search_with_workers(
     def work() -> None:
         try:
             torch.set_num_threads(1)
-            with torch.inference_mode():
-                for result in run_search(
-                    engine, search(), shared, slots=slots, max_tokens=max_tokens
-                ):
-                    found.put(result)
-                    if stop.is_set():
-                        return
+            mine = run_search(engine, search(), shared, slots=slots, max_tokens=max_tokens)
+            for result in _inferring(mine):
+                found.put(result)
+                if stop.is_set():
+                    return
             found.put(None)
         except BaseException as error:  # the caller gets it
             found.put(error)
@@ -71,6 +69,16 @@ def search_with_workers(
         for thread in threads:
             thread.join()
         torch.set_num_threads(cores)
+
+
+def _inferring(results: Iterator[T]) -> Iterator[T]:
+    """Compute each result without gradients; whoever takes them keeps a mode of its own."""
+    while True:
+        with torch.inference_mode():
+            result = next(results, None)
+        if result is None:
+            return
+        yield result
 
 
 class _Shared(Iterator[T]):

@@ -38,8 +38,8 @@ def worth_integers(projection: Projection) -> bool:
     return projection.weight.numel() >= 2**14
 
 
-# Logits so far below the best have probabilities below e^-8 of its own: they may stay rough.
-SHARP = 8.0
+# Logits so far below the best, whose probabilities are below e^-4 of its own, may stay rough.
+SHARP = 4.0
 
 # Activations have 7 bits: sums of two products then fit into the 16 bits that processors without
 # VNNI give them.

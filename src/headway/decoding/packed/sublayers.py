@@ -10,6 +10,7 @@ from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Array, Heads, Kernels, Linear
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.weights import Projection, first_projection, project_all
+from headway.errors import ConfigError
 from headway.model.attention import MultiHeadAttention
 from headway.model.embedding import InputEmbedding
 from headway.model.feed_forward import ACTIVATIONS, GATED_ACTIVATIONS, PositionwiseFeedForward
@@ -42,7 +43,14 @@ class PackedEmbedding:
         positions = self.positions  # one look: another worker may put a longer or shorter in place
         if longest > positions.shape[0]:
             positions = self.positions = self.kernels.array(self.module(longest))
-        vectors = self.kernels.take(self.table, ids) * self.scale
+        try:
+            vectors = self.kernels.take(self.table, ids) * self.scale
+        except IndexError:
+            raise ConfigError(
+                f"The ids go from {ids.min()} to {ids.max()}, but the vocabulary has pieces 0 to "
+                f"{self.table.shape[0] - 1}.",
+                "Use the tokenizer that belongs to this model.",
+            ) from None
         return vectors + self.kernels.take(positions, at)
 
 
