@@ -11,9 +11,9 @@ from torch import Tensor
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK_ID, Tokenizer
-from headway.decoding.greedy import greedy_search
+from headway.decoding.greedy import GreedySearch
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import SearchOptions
+from headway.decoding.search import Request, SearchOptions, run_search
 from headway.errors import BundleError, DataError
 from headway.interop.ctranslate2.library import ctranslate2
 from headway.interop.ctranslate2.spec import num_positions
@@ -94,12 +94,10 @@ def compare(bundle: Bundle, folder: Path, sample: Sequence[Example]) -> Parity:
     ties, largest = 0, 0.0
     for chunk in _chunks(sample):
         limit = max(example.limit for example in chunk)
-        found = greedy_search(
-            engine,
-            _padded([[*example.source, END_ID] for example in chunk], engine.model),
-            SearchOptions([limit] * len(chunk), beam_size=1, length_penalty=0.0),
-        )
-        ours = [list(best.ids) for (best,) in found]
+        search = GreedySearch(SearchOptions(beam_size=1, length_penalty=0.0))
+        requests = enumerate(Request([*example.source, END_ID], limit) for example in chunk)
+        found = dict(run_search(engine, search, requests, slots=len(chunk)))
+        ours = [list(found[number][0].ids) for number in range(len(chunk))]
         log_probs = _log_probs(bundle, chunk, ours)
         for example, row, *both in zip(chunk, log_probs, ours, peer.greedy(chunk), strict=True):
             ties += _is_tie(bundle, example.name, row, *both)
