@@ -24,7 +24,6 @@ class Figures:
     texts: tuple[str, ...]
     cut: int
     """Translations that the output limit ended."""
-    turns: int
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> "Figures":
@@ -37,7 +36,7 @@ class Figures:
             for share in (50, 99)
         )
         rate = statistics.median(outcome.rate for outcome in outcomes)
-        return cls(rate, p50, p99, last.texts, last.cut, len(outcomes))
+        return cls(rate, p50, p99, last.texts, last.cut)
 
 
 @dataclass(slots=True)
@@ -70,7 +69,6 @@ class Row:
             "changed": _rounded(self.quality.changed, 4),
             "cut": self.figures.cut,
             "accepted": self.accepted,
-            "turns": self.figures.turns,
         }
 
     def milliseconds(self) -> dict[str, float | None] | None:
@@ -114,6 +112,8 @@ class Cell:
     float32: Quality
     """Of our own translations in float32, which all others are measured by."""
     rows: list[Row] = field(default_factory=list)
+    hopeless: list[Configuration] = field(default_factory=list)
+    """Those that were far too slow on the first sentences to be measured."""
     refill: Refill | None = None
 
     @property
@@ -147,6 +147,11 @@ class Cell:
             found.append(
                 f"{self.title}: {', '.join(names)} do not count, for their {what} differ by "
                 f"more than 0.1 BLEU or chrF from ours in float32.{remedy}"
+            )
+        if self.hopeless:
+            found.append(
+                f"{self.title}: not measured, for the first sentences took many times as long as "
+                f"in another layout: {', '.join(map(str, self.hopeless))}."
             )
         if cut := max(row.figures.cut for row in self.rows):
             found.append(f"{self.title}: the output limit ended up to {cut} translations.")

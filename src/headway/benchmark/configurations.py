@@ -37,6 +37,11 @@ class Configuration:
         return self.entrant.side == OURS
 
     @property
+    def kind(self) -> tuple[str, str]:
+        """Return side and precision."""
+        return self.entrant.side, self.entrant.precision
+
+    @property
     def workers(self) -> int:
         """Return how many searches run side by side."""
         return self.job.workers if self.ours else self.entrant.replicas
@@ -45,6 +50,10 @@ class Configuration:
     def threads(self) -> int:
         """Return how many threads each of them has."""
         return self.job.threads if self.ours else self.entrant.threads
+
+    def __str__(self) -> str:
+        """Return everything on one line."""
+        return f"{self.entrant} {self.workers} x {self.threads} batch {self.job.batch}"
 
     def layout(self) -> dict[str, Any]:
         """Return what tells it from the others of its side."""

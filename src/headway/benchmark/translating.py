@@ -26,7 +26,7 @@ from headway.benchmark.configurations import (
     peer_layouts,
 )
 from headway.benchmark.contestants import Contestant, in_turns
-from headway.benchmark.jobs import Text, pytorch_alone
+from headway.benchmark.jobs import Outcome, Text, pytorch_alone
 from headway.benchmark.machine import describe_machine, num_cores
 from headway.benchmark.material import Material, read_material
 from headway.benchmark.our_translation import prepare_ours
@@ -39,8 +39,8 @@ from headway.evaluation.metrics import check_metrics
 
 PEERS = ("ctranslate2",)
 
-_WARM_UP = 8  # sentences
-_HOPELESS = 3.0
+_TRIAL = 8  # sentences
+_HOPELESS = 4.0
 _PRECISIONS = tuple(name for name in get_args(PrecisionName) if name != "auto")
 
 Say = Callable[[str], None]
@@ -161,32 +161,31 @@ class Field:
             return process.result()
 
     def race(self, entries: Sequence[Configuration], rounds: int) -> dict[Configuration, Figures]:
-        """Let all take turns, after a first few sentences that do not count.
+        """Let all take turns; those that a trial of a few sentences shows to be hopeless do not.
 
-        What is hopeless in the first turn has only that one: threads that wait for a core which
-        others have can take a hundred times as long.
+        Threads that wait for a core which another program has can take a hundred times as long.
         """
-        for entry in entries:
-            self.processes[entry.entrant].result(replace(entry.job, sentences=_WARM_UP))
-        calls = {e: partial(self.processes[e.entrant].result, e.job) for e in entries}
-        found = in_turns(calls, 1)
-        worth_it = _not_hopeless({entry: first.seconds for entry, (first,) in found.items()})
-        for entry, more in in_turns({e: calls[e] for e in worth_it}, rounds - 1).items():
-            found[entry] += more
-        return {entry: Figures.of(outcomes) for entry, outcomes in found.items()}
+        trial = {entry: self._call(entry, sentences=_TRIAL) for entry in entries}
+        # The first time is a warm-up.
+        tried = {entry: outcomes[1:] for entry, outcomes in in_turns(trial, 3).items()}
+        seconds = {entry: min(one.seconds for one in tries) for entry, tries in tried.items()}
+        calls = {entry: self._call(entry) for entry in _not_hopeless(seconds)}
+        return {entry: Figures.of(found) for entry, found in in_turns(calls, rounds).items()}
+
+    def _call(self, entry: Configuration, sentences: int | None = None) -> Callable[[], Outcome]:
+        process = self.processes[entry.entrant]
+        return partial(process.result, replace(entry.job, sentences=sentences))
 
 
 def _not_hopeless(seconds: Mapping[Configuration, float]) -> list[Configuration]:
-    """Return those that take up to three times as long as the fastest of side and precision."""
+    """Return those that take no more than some times as long as the fastest of their kind.
+
+    A kind is a side and a precision: how fast another precision is says nothing of this one.
+    """
     fastest: dict[tuple[str, str], float] = {}
     for entry, taken in seconds.items():
-        kind = (entry.entrant.side, entry.entrant.precision)
-        fastest[kind] = min(taken, fastest.get(kind, taken))
-    return [
-        entry
-        for entry, taken in seconds.items()
-        if taken <= _HOPELESS * fastest[entry.entrant.side, entry.entrant.precision]
-    ]
+        fastest[entry.kind] = min(taken, fastest.get(entry.kind, taken))
+    return [e for e, taken in seconds.items() if taken <= _HOPELESS * fastest[e.kind]]
 
 
 def _measure(
@@ -205,9 +204,11 @@ def _measure(
     single = list(batches) == [1]
     say(f"{search}, {'one sentence at a time' if single else 'file'}: {len(entries)} ways")
     figures = field.race(entries, rounds)
-    exact = next(e for e in entries if e.ours and e.entrant.precision == "float32")
-    judge = Judge(figures[exact].texts, material.references, tokenize)
-    cell = Cell(search, single, judge.float32, [Row.of(e, figures[e], judge) for e in entries])
+    exact = next(f for e, f in figures.items() if e.ours and e.entrant.precision == "float32")
+    judge = Judge(exact.texts, material.references, tokenize)
+    rows = [Row.of(entry, found, judge) for entry, found in figures.items()]
+    hopeless = [entry for entry in entries if entry not in figures]
+    cell = Cell(search, single, judge.float32, rows, hopeless)
     for row in (cell.ours, cell.peer):
         if row is not None:
             row.memory_mb = field.memory(row.configuration)

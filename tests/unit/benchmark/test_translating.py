@@ -174,10 +174,10 @@ def test_with_references_a_peer_may_be_better_and_we_may_not(
     assert "headway int8 do not count, for their scores differ" in note
 
 
-def test_configurations_take_turns_and_the_hopeless_have_one(
+def test_configurations_take_turns_and_the_hopeless_do_not(
     pretended: type[Pretended],
 ) -> None:
-    speeds = {1: 2.0, 2: 1.0, 4: 3.5}
+    speeds = {1: 2.0, 2: 1.0, 4: 4.5}
     pretended.seconds = lambda entrant, job: speeds[entrant.replicas]  # type: ignore[method-assign]
     entrants = [Entrant("ctranslate2", "float32", replicas) for replicas in speeds]
     with ExitStack() as stack:
@@ -185,9 +185,25 @@ def test_configurations_take_turns_and_the_hopeless_have_one(
         assert field.start(entrants, [], lambda text: None) == []
         figures = field.race([Configuration(entrant, Job(1, 64)) for entrant in entrants], 3)
     asked = [(entrant.replicas, job.sentences) for entrant, job in pretended.asked]
-    assert asked[:3] == [(1, 8), (2, 8), (4, 8)]
-    assert [replicas for replicas, _ in asked[3:]] == [1, 2, 4, 1, 2, 1, 2]
-    assert [one.turns for one in figures.values()] == [3, 3, 1]
+    assert asked[:9] == [(1, 8), (2, 8), (4, 8)] * 3
+    assert asked[9:] == [(1, None), (2, None)] * 3
+    assert [entry.entrant.replicas for entry in figures] == [1, 2]
+
+
+def test_what_was_hopeless_is_named(
+    bundle_path: Path, source: Path, pretended: type[Pretended]
+) -> None:
+    def seconds(entrant: Entrant, job: Job) -> float:
+        return 9.0 if max(entrant.threads, job.threads) > 1 else 1.0
+
+    pretended.seconds = seconds  # type: ignore[method-assign]
+    found = compare_translation(
+        bundle_path, ["ctranslate2"], source=source, searches=["greedy"], batches=[1], cores=2
+    )
+    (note,) = (note for note in found.all_notes() if "not measured, for" in note)
+    assert note.startswith("greedy, one sentence at a time: not measured, for the first sentences")
+    assert "headway float32 1 x 2 batch 1, " in note
+    assert all(c["threads"] == 1 for c in found.cells[0].as_dict()["configurations"])
 
 
 def test_the_median_of_the_turns_counts() -> None:
