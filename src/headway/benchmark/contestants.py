@@ -7,16 +7,19 @@ because a machine's speed drifts by more than the differences that are to be mea
 import multiprocessing
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from headway.errors import HeadwayError, RunError
 
-# A function that prepares the work, which then is a function of no arguments. Both run in the
-# process of the contestant, so the first must be importable.
-Prepare = Callable[..., Callable[[], object]]
+# A function that prepares the work, which then is a function, usually of no arguments. Both run in
+# the process of the contestant, so the first must be importable.
+Prepare = Callable[..., Callable[..., Any]]
+
+Key = TypeVar("Key", bound=Hashable)
+T = TypeVar("T")
 
 _WARM_UP = 2
 
@@ -24,10 +27,11 @@ _WARM_UP = 2
 class Contestant:
     """One process, started at once, that does its work whenever it is asked to."""
 
-    def __init__(self, prepare: Prepare, *arguments: Any) -> None:
-        """Start the process and wait until it has done its work a first time, unmeasured.
+    def __init__(self, prepare: Prepare, *arguments: Any, warm_up: int = _WARM_UP) -> None:
+        """Start the process; wait until it is prepared and has done its work, unmeasured.
 
-        Raises what `prepare` raises, if that is an error of ours, and RunError if the process dies.
+        warm_up: how often; 0 for work that takes arguments. Raises what `prepare` raises, if that
+        is an error of ours, and RunError if the process dies.
         """
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
@@ -37,14 +41,18 @@ class Contestant:
         self._process.start()
         theirs.close()
         try:
-            self._ask(_WARM_UP)
+            self._ask(warm_up)
         except BaseException:
             self.close()
             raise
 
     def seconds(self) -> float:
         """Let it do its work once; return how long that took."""
-        return self._ask(1)
+        return self._ask(1)[0]
+
+    def result(self, *arguments: Any) -> Any:
+        """Let it do its work once, with these arguments; return what came of it."""
+        return self._ask(1, *arguments, wanted=True)[1]
 
     def close(self) -> None:
         """End the process."""
@@ -52,7 +60,7 @@ class Contestant:
         self._process.terminate()
         self._process.join()
 
-    def __enter__(self) -> "Contestant":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -63,9 +71,9 @@ class Contestant:
     ) -> None:
         self.close()
 
-    def _ask(self, times: int) -> float:
+    def _ask(self, times: int, *arguments: Any, wanted: bool = False) -> tuple[float, Any]:
         try:
-            self._connection.send(times)
+            self._connection.send((times, arguments, wanted))
             answer = self._connection.recv()
         except (EOFError, ConnectionError) as error:
             raise RunError(
@@ -79,24 +87,34 @@ class Contestant:
 
 def take_turns(contestants: Mapping[str, Contestant], rounds: int) -> dict[str, float]:
     """Return each one's median of so many turns, in seconds."""
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(rounds):
-        for name, contestant in contestants.items():
-            seconds[name].append(contestant.seconds())
+    seconds = in_turns({name: one.seconds for name, one in contestants.items()}, rounds)
     return {name: statistics.median(times) for name, times in seconds.items()}
 
 
+def in_turns(calls: Mapping[Key, Callable[[], T]], rounds: int) -> dict[Key, list[T]]:
+    """Call each once, then each once more, and so on; return what each returned."""
+    found: dict[Key, list[T]] = {key: [] for key in calls}
+    for _ in range(rounds):
+        for key, call in calls.items():
+            found[key].append(call())
+    return found
+
+
 def _serve(connection: Connection, prepare: Prepare, arguments: tuple[Any, ...]) -> None:
-    """Prepare the work; then do it as often as asked and answer with the seconds of the last."""
+    """Prepare the work; then do it as often as asked and answer with the seconds of the last.
+
+    What comes of it goes along if it is wanted: the result of a training step stays here.
+    """
     try:
         work = prepare(*arguments)
         while True:
-            took = 0.0
-            for _ in range(connection.recv()):
+            times, given, wanted = connection.recv()
+            took, result = 0.0, None
+            for _ in range(times):
                 start = time.perf_counter()
-                work()
+                result = work(*given)
                 took = time.perf_counter() - start
-            connection.send(took)
+            connection.send((took, result if wanted else None))
     except HeadwayError as error:
         connection.send(error)
     except (EOFError, KeyboardInterrupt):

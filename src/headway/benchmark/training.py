@@ -74,9 +74,7 @@ def compare_training(
         if peer not in PEERS:
             raise ConfigError(f"There is no peer '{peer}'.", suggest(peer, PEERS))
     precision = choose_precision("auto", torch.device("cpu"))
-    product = product_seconds()
-    hopeless = product["bfloat16"] > _HOPELESS * product["float32"]
-    precisions = ("float32",) if hopeless else ("float32", "bfloat16")
+    precisions = ("float32",) if is_imitated("bfloat16") else ("float32", "bfloat16")
     with contextlib.ExitStack() as processes:
 
         def start(prepare: Callable[..., Work], *arguments: object) -> Contestant:
@@ -100,3 +98,9 @@ def compare_training(
         matrix_rate=matrix_rate,
         matrix_rate_fraction=training_operations(size) / seconds["ours"] / matrix_rate,
     )
+
+
+def is_imitated(precision: str) -> bool:
+    """Tell whether this processor only imitates a precision and takes very long for it."""
+    seconds = product_seconds()
+    return seconds[precision] > _HOPELESS * seconds["float32"]

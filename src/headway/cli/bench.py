@@ -1,10 +1,12 @@
 """`headway bench`: speed beside peers, on this machine, in one run."""
 
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from headway.cli.options import AsJson, Debug, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
 
 bench = typer.Typer(
     no_args_is_help=True,
@@ -34,8 +36,7 @@ def train(
     """Train on random pieces: target pieces a second, ours and peers'."""
     from headway.benchmark.training import compare_training
 
-    peers = [name.strip() for name in against.split(",") if name.strip()]
-    found = compare_training(size, peers, rounds, threads)
+    found = compare_training(size, _names(against), rounds, threads)
     if as_json:
         print_json(found.as_dict())
         return
@@ -54,3 +55,93 @@ def train(
             f"{found.matrix_rate_fraction:.0%} of this machine's rate of matrix products, "
             f"{found.matrix_rate / 1e9:,.0f} GFLOP/s"
         )
+
+
+@bench.command("translate")
+def translate(
+    model: Model,
+    against: Annotated[
+        str, typer.Option("--against", metavar="ctranslate2", help="The peer; none if unset.")
+    ] = "",
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", help="Sentences, one a line; the built-in ones if they fit."),
+    ] = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="The right translations: decides what int8 may change."),
+    ] = None,
+    sentences: Annotated[
+        int | None, typer.Option("--sentences", min=1, help="Take only the first N.")
+    ] = None,
+    rounds: Annotated[
+        int, typer.Option("--rounds", min=1, help="Turns for each; their median counts.")
+    ] = 3,
+    precision: Annotated[
+        str,
+        typer.Option(
+            "--precision", metavar="float32,bfloat16,int8", help="Of ours; all that make sense."
+        ),
+    ] = "",
+    search: Annotated[
+        str, typer.Option("--search", metavar="greedy,beamK", help="Searches to measure.")
+    ] = "greedy,beam4",
+    batch: Annotated[
+        str,
+        typer.Option("--batch", help="1: one sentence at a time; others: sizes to try on a file."),
+    ] = "1,64",
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="Cores for each; all if unset.")
+    ] = None,
+    refill: Annotated[
+        bool, typer.Option("--refill", help="Measure a file without continuous refill, too.")
+    ] = False,
+    tokenize: Annotated[
+        str, typer.Option("--tokenize", help="sacreBLEU's; none for tokenized text.")
+    ] = "13a",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Translate text: target pieces a second and time of a sentence, ours and a peer's."""
+    from headway.benchmark.translating import compare_translation
+
+    found = compare_translation(
+        model,
+        _names(against),
+        source=source,
+        reference=reference,
+        sentences=sentences,
+        rounds=rounds,
+        precisions=_names(precision),
+        searches=_names(search),
+        batches=_numbers(batch),
+        cores=threads,
+        refill=refill,
+        tokenize=tokenize,
+        say=_say if sys.stderr.isatty() and not quiet else lambda text: None,
+    )
+    if as_json:
+        print_json(found.as_dict())
+        return
+    for line in found.lines():
+        print(line)
+    for note in found.all_notes():
+        print(f"Note: {note}", file=sys.stderr)
+
+
+def _names(given: str) -> list[str]:
+    return [name.strip() for name in given.split(",") if name.strip()]
+
+
+def _numbers(given: str) -> list[int]:
+    from headway.errors import ConfigError
+
+    names = _names(given)
+    if not all(name.isdecimal() for name in names):
+        raise ConfigError(f"'{given}' is no list of numbers.", "Separate them by commas: 1,64.")
+    return [int(name) for name in names]
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headway.benchmark.contestants import Contestant, take_turns
+from headway.benchmark.contestants import Contestant, in_turns, take_turns
 from headway.errors import MissingExtraError, RunError
 
 
@@ -54,3 +54,22 @@ def killed_while_preparing() -> Callable[[], object]:
 def test_a_process_that_dies_is_noticed(prepare: Callable[..., Callable[[], object]]) -> None:
     with pytest.raises(RunError, match="has died"):
         Contestant(prepare)
+
+
+def adder(first: int) -> Callable[[int], int]:
+    return lambda second: first + second
+
+
+def test_what_came_of_the_work_is_brought_when_asked_for() -> None:
+    with Contestant(adder, 2, warm_up=0) as one:
+        assert [one.result(3), one.result(4)] == [5, 6]
+
+
+def test_each_turn_calls_everybody_once() -> None:
+    called: list[str] = []
+
+    def call(name: str) -> Callable[[], int]:
+        return lambda: called.append(name) or len(called)
+
+    assert in_turns({"a": call("a"), "b": call("b")}, 2) == {"a": [1, 3], "b": [2, 4]}
+    assert called == ["a", "b", "a", "b"]

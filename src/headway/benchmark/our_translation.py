@@ -1,0 +1,102 @@
+"""Our side of a comparison of translators: text in, text out."""
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+
+from headway.benchmark.jobs import (
+    Job,
+    Outcome,
+    Text,
+    Translated,
+    all_at_once,
+    one_by_one,
+)
+from headway.data.tokenizer import END_ID
+from headway.decoding.beam import BeamSearch
+from headway.decoding.engines import PrecisionName
+from headway.decoding.greedy import GreedySearch
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.search import Request, Search, SearchOptions, run_search
+from headway.decoding.translator import Translator, load
+from headway.decoding.workers import search_with_workers
+
+_Numbered = tuple[int, Request]
+_Found = dict[int, list[Hypothesis]]
+
+
+def prepare_ours(
+    bundle: str, precision: PrecisionName, text: Text, threads: int = 1
+) -> Callable[[Job], Outcome]:
+    """Load a bundle for the CPU; int8 and bfloat16 prepare their weights here."""
+    torch.set_num_threads(threads)
+    translator = load(bundle, "cpu", precision=precision)
+
+    def work(job: Job) -> Outcome:
+        torch.set_num_threads(job.threads)
+        sentences = text.sentences[: job.sentences]
+        if job.batch == 1:
+            return one_by_one(sentences, lambda sentence: _one(translator, sentence, job))
+        return all_at_once(sentences, lambda several: _file(translator, several, text, job))
+
+    return work
+
+
+def _one(translator: Translator, sentence: str, job: Job) -> Translated:
+    found = translator.translate(sentence, beam_size=job.beam_size, length_penalty=0.0)
+    return Translated(found.text, len(found.pieces), not found.complete)
+
+
+def _file(
+    translator: Translator, sentences: Sequence[str], text: Text, job: Job
+) -> list[Translated]:
+    """Translate all, with so many workers of so many slots each.
+
+    One output limit for all, as the peer has it; `Translator.translate` has one for each.
+    """
+    bundle = translator.bundle
+    sources = bundle.source_tokenizer.encode_batch(sentences)
+    limit = text.limit(max(map(len, sources)))
+    requests = list(enumerate(Request([*ids, END_ID], limit) for ids in sources))
+    if job.longest_first:
+        requests.sort(key=lambda numbered: -len(numbered[1].source_ids))
+    search = _search_batches if not job.refill else _search_refilled
+    found = search(translator, requests, job)
+    best = [found[number][0] for number in range(len(sources))]
+    decode = bundle.target_tokenizer.decode
+    return [Translated(decode(one.ids), len(one.ids), not one.complete) for one in best]
+
+
+def _search_refilled(translator: Translator, requests: list[_Numbered], job: Job) -> _Found:
+    return dict(
+        search_with_workers(
+            translator.engine,
+            lambda: _new_search(job),
+            requests,
+            workers=job.workers,
+            slots=min(job.batch, -(-len(requests) // job.workers)),
+            max_tokens=sys.maxsize,
+        )
+    )
+
+
+def _search_batches(translator: Translator, requests: list[_Numbered], job: Job) -> _Found:
+    """Search batch by batch; a worker takes the next one when its own is done to the last row."""
+    batches = [requests[i : i + job.batch] for i in range(0, len(requests), job.batch)]
+
+    def whole(batch: list[_Numbered]) -> list[tuple[int, list[Hypothesis]]]:
+        with torch.inference_mode():
+            return list(run_search(translator.engine, _new_search(job), batch, slots=len(batch)))
+
+    if job.workers == 1:
+        return dict(pair for batch in batches for pair in whole(batch))
+    with ThreadPoolExecutor(job.workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        return dict(pair for found in pool.map(whole, batches) for pair in found)
+
+
+def _new_search(job: Job) -> Search:
+    """Return a search that ranks by probability alone, as the peer can."""
+    kind = GreedySearch if job.beam_size == 1 else BeamSearch
+    return kind(SearchOptions(job.beam_size, 0.0))
