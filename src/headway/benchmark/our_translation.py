@@ -15,11 +15,11 @@ from headway.benchmark.jobs import (
     one_by_one,
 )
 from headway.data.tokenizer import END_ID
-from headway.decoding.beam import BeamSearch
 from headway.decoding.engines import PrecisionName
-from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.search import Request, Search, SearchOptions, run_search
+from headway.decoding.options import SearchOptions
+from headway.decoding.search import Request, Search, run_search
+from headway.decoding.searches import build_search
 from headway.decoding.translator import Translator, load
 from headway.decoding.workers import search_with_workers
 
@@ -98,5 +98,4 @@ def _search_batches(translator: Translator, requests: list[_Numbered], job: Job)
 
 def _new_search(job: Job) -> Search:
     """Return a search that ranks by probability alone, as the peer can."""
-    kind = GreedySearch if job.beam_size == 1 else BeamSearch
-    return kind(SearchOptions(job.beam_size, 0.0))
+    return build_search(SearchOptions(job.beam_size, 0.0))

@@ -26,7 +26,7 @@ def translate(
     length_penalty: LengthPenalty = None,
     nbest: search.Nbest = 1,
     prefix: search.Prefix = None,
-    batch_tokens: search.BatchTokens = 4096,
+    batch_tokens: search.BatchTokens = 16384,
     ban: search.Ban = None,
     terms: search.Terms = None,
     min_length: search.MinLength = None,

@@ -16,8 +16,10 @@ from headway.decoding.terms import TermsBeamSearch
 from headway.decoding.workers import search_with_workers
 from headway.errors import ConfigError
 
-# More rows make products larger, but caches too, which then no longer fit beside the weights.
-SLOTS = 64
+# Rows that a batch has at most, and sentences. More rows make products larger, but caches too,
+# which then no longer fit beside the weights (benchmarks/NOTES.md).
+_ROWS = 256
+_SENTENCES = 128
 
 
 def build_search(
@@ -53,13 +55,13 @@ def search_all(
     requests: Sequence[Request],
     *,
     banned: Rule | None = None,
-    slots: int = SLOTS,
+    slots: int | None = None,
     max_tokens: int = sys.maxsize,
     workers: int = 1,
 ) -> list[list[Hypothesis]]:
     """Return the hypotheses of each request, best first, in the order of the requests.
 
-    slots: sentences that each worker has at work. max_tokens: source pieces that all have at work
+    slots: sentences that each worker has at work; unset, 256 rows are, of 128 sentences at most. max_tokens: source pieces that all have at work
     together, counted once for each row of their sentence. Long sentences go first: the last ones
     at work are then short, and a batch is seldom half empty.
     """
@@ -69,6 +71,7 @@ def search_all(
         return build_search(options, banned=banned, terms=any(r.terms for r in requests))
 
     copies = build().copies
+    slots = max(min(_ROWS // copies, _SENTENCES), 1) if slots is None else slots
     found: list[list[Hypothesis]] = [[] for _ in requests]
     for index, hypotheses in search_with_workers(
         engine,
