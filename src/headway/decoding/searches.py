@@ -61,9 +61,10 @@ def search_all(
 ) -> list[list[Hypothesis]]:
     """Return the hypotheses of each request, best first, in the order of the requests.
 
-    slots: sentences that each worker has at work; unset, 256 rows are, of 128 sentences at most. max_tokens: source pieces that all have at work
-    together, counted once for each row of their sentence. Long sentences go first: the last ones
-    at work are then short, and a batch is seldom half empty.
+    slots: sentences that each worker has at work; unset, as many as make 256 rows, 128 at most.
+    max_tokens: source pieces that all have at work together, counted once for each row of their
+    sentence. Long sentences go first: the last ones at work are then short, and a batch is seldom
+    half empty.
     """
     longest_first = sorted(enumerate(requests), key=lambda job: -len(job[1].source_ids))
 
