@@ -1,5 +1,6 @@
 """Every test starts from its own seed and leaves PyTorch's settings as it found them."""
 
+import os
 import random
 import zlib
 from collections.abc import Callable, Iterator
@@ -12,6 +13,12 @@ from hypothesis import settings
 
 from headway.config.model import ModelConfig
 from headway.model.transformer import Transformer
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Workers side by side have a core each. With more threads than cores they wait for each other
+    # in loops, and a test that takes 15 seconds takes 250.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # for processes that a test starts
+    torch.set_num_threads(1)
 
 # The same examples in every run: a failure on one machine is a failure on all.
 settings.register_profile("headway", deadline=None, derandomize=True)
