@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from headway.config.run import RunConfig, load_run_config
     from headway.decoding.options import Sampling, SearchOptions
     from headway.decoding.translation import Translation
-    from headway.decoding.translator import Translator, load
     from headway.errors import HeadwayError
     from headway.evaluation.metrics import Score, score_texts
     from headway.inspection.trace import Trace, trace
+    from headway.inspection.translator import Translator, load
     from headway.model.transformer import Transformer
     from headway.training.run import train
 
@@ -59,8 +59,8 @@ _HOMES = {
     "Trace": "headway.inspection.trace",
     "Transformer": "headway.model.transformer",
     "Translation": "headway.decoding.translation",
-    "Translator": "headway.decoding.translator",
-    "load": "headway.decoding.translator",
+    "Translator": "headway.inspection.translator",
+    "load": "headway.inspection.translator",
     "load_bundle": "headway.bundle",
     "load_run_config": "headway.config.run",
     "presets": "headway.config.presets",

@@ -6,6 +6,7 @@ A bundle is a folder:
     model.safetensors   weights by their attribute path; a shared table is stored once
     tokenizer.model     SentencePiece, for both sides; or source.model and target.model
     card.md             the same for people: data, scores with signatures, licence, how trained
+    shortlist.safetensors   where one was learned: which pieces a sentence's translation may need
     manifest.json       SHA-256 of each of the files above
 
 Loading checks the manifest and never reads a pickle.
@@ -31,12 +32,14 @@ from torch import Tensor, nn
 
 from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
+from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
-from headway.errors import BundleError, ConfigError, TokenizerError
+from headway.errors import BundleError, ConfigError, DataError, TokenizerError
 from headway.model.transformer import Transformer
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+SHORTLIST = "shortlist.safetensors"
 PARTIAL = ".partial"
 _DAMAGED = "Copy the whole bundle again, or train it anew."
 
@@ -55,6 +58,8 @@ class Bundle:
     record: dict[str, Any] = field(default_factory=dict)
     """How it was trained and what it scored: plain JSON values."""
     card: str = ""
+    shortlist: Shortlist | None = None
+    """Learned from parallel text (`headway shortlist`); used where a search asks for it."""
 
     @property
     def joint(self) -> bool:
@@ -187,6 +192,8 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
         "card.md": bundle.card.encode(),
         **tokenizer_files(bundle),
     }
+    if bundle.shortlist is not None:
+        files[SHORTLIST] = bundle.shortlist.to_bytes()
     manifest = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     for name, data in files.items():
         write_atomically(folder / name, data)
@@ -303,6 +310,7 @@ def _assemble(folder: Path, files: dict[str, bytes], device: torch.device | str)
         target_language=description["target_language"],
         record=description["record"],
         card=files.get("card.md", b"").decode(),
+        shortlist=_shortlist(folder, files, source, target),
     )
 
 
@@ -352,6 +360,17 @@ def _tokenizer(path: Path, data: bytes) -> Tokenizer:
         return Tokenizer.from_bytes(data)
     except TokenizerError as error:
         raise BundleError(f"{path}: {error.message}", _DAMAGED) from None
+
+
+def _shortlist(
+    folder: Path, files: dict[str, bytes], source: Tokenizer, target: Tokenizer
+) -> Shortlist | None:
+    if SHORTLIST not in files:
+        return None
+    try:
+        return Shortlist.from_bytes(files[SHORTLIST], len(source), len(target))
+    except DataError as error:
+        raise BundleError(f"{folder / SHORTLIST}: {error.message}", _DAMAGED) from None
 
 
 @contextlib.contextmanager

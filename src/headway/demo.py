@@ -24,7 +24,7 @@ from headway.decoding.translation import Translation
 from headway.decoding.translator import Translator, load
 from headway.errors import MissingExtraError, RunError
 from headway.evaluation.metrics import score_texts
-from headway.inspection.figures import attention_grid
+from headway.inspection.figures import attention_grid, reads_and_writes
 from headway.inspection.trace import trace
 from headway.training.reporting import Reporter
 from headway.training.run import train
@@ -214,12 +214,11 @@ def draw_attention(
     try:
         attention_grid(
             seen[name][0],
-            # Row t is the step that chooses target piece t, having read the ones before it.
-            rows=[*bundle.target_tokenizer.pieces(pair.target_ids), "</s>"],
+            rows=reads_and_writes([*bundle.target_tokenizer.pieces(pair.target_ids), "</s>"]),
             columns=[*bundle.source_tokenizer.pieces(pair.source_ids), "</s>"],
             path=path,
             title=f"{sentence}\n{translation.text}\n{name}",
-            row_axis="target piece being chosen (asks)",
+            row_axis="target: reads → writes (asks)",
             column_axis="source piece (is looked at)",
         )
     except MissingExtraError as error:

@@ -24,7 +24,8 @@ WORDS = ["one", "two", "three", "four", "five", "six"]
 # Reads one job a line and runs each in a fork: a process a tenth of a second old that has
 # imported everything. A job may kill itself before its n-th change of the disk.
 SERVER = """
-import json, os, resource, signal, sys, traceback
+import faulthandler, json, os, resource, signal, sys, traceback
+faulthandler.enable()  # where a process crashed, its stack says how
 sys.modules["matplotlib"] = None  # a picture would take longer than all the rest
 import torch
 import torch._dynamo  # the first optimizer would import it, in two seconds

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.data.tokenizer import START_ID
+from headway.decoding.attention import AttentionReader
+from headway.decoding.coverage import coverage_penalty
 from headway.decoding.engines import build_engine
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.search import Request
@@ -39,6 +41,8 @@ def some_options(draw: st.DrawFn) -> SearchOptions:
         beam_size,
         draw(st.sampled_from([0.0, 0.6])),
         draw(st.integers(1, beam_size)),
+        attention_layer=draw(st.none() | st.integers(0, 1)),
+        coverage_penalty=draw(st.sampled_from([0.0, 0.4])),
         diversity=draw(st.sampled_from([0.0, 1.0])),
         groups=groups,
         length_form=draw(st.sampled_from(["gnmt", "plain"])),
@@ -89,16 +93,22 @@ def test_all_that_was_promised_holds(
     if options.sampling or options.groups > 1:
         requests = [Request(r.source_ids, r.max_length, r.prefix, place=r.place) for r in requests]
 
-    found = search_all(made, options, requests, slots=2)
+    attend = AttentionReader([model], options.attention_layer)
+
+    found = search_all(made, options, requests, attend=attend, slots=2)
 
     for request, hypotheses in zip(requests, found, strict=True):
         assert 1 <= len(hypotheses) <= options.n_best
         assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
         for h in hypotheses:
             _check(model, options, request.under(options), h)
-        (alone,) = search_all(made, options, [request])
+            (weights,) = attend(request.source_ids, [h.ids])
+            covered = coverage_penalty(weights, options.coverage_penalty)
+            own = options.score(h.log_prob, len(h.ids) + 1)
+            assert h.score == pytest.approx(own + covered, abs=1e-4)
+        (alone,) = search_all(made, options, [request], attend=attend)
         assert [h.ids for h in alone] == [h.ids for h in hypotheses]
-        search = build_search(options, terms=bool(request.terms))
+        search = build_search(options, attend=attend, terms=bool(request.terms))
         *steps, last = stream_search(made, search, request)
         assert last == hypotheses[0].ids
         assert all(step == last[: len(step)] for step in steps)
@@ -108,7 +118,6 @@ def _check(model: Transformer, options: SearchOptions, request: Request, h: Any)
     assert list(h.ids[: len(request.prefix)]) == list(request.prefix)
     assert len(h.ids) <= max(request.max_length, len(request.prefix))
     assert not set(h.ids) & {0, 1, 2, 3}
-    assert h.score == pytest.approx(options.score(h.log_prob, len(h.ids) + 1))
     if h.complete:  # the end was chosen freely
         assert len(h.ids) >= options.min_length
         assert all(occurs(term, h.ids) for term in request.terms)

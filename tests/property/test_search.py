@@ -9,7 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import headway
 from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.attention import AttentionReader
 from headway.decoding.beam import BeamSearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
@@ -127,6 +129,100 @@ def test_a_wide_beam_with_forced_prefixes_equals_brute_force(
 
     for ours, theirs in zip(found, expected, strict=True):
         assert_same(ours, theirs)
+
+
+def covered(model: Transformer, source: list[int], ids: Sequence[int]) -> float:
+    """Sum log(min(attention to each piece, 1)) over the source, from a trace of the sentence."""
+    with headway.trace(model) as seen:
+        model(torch.tensor([[*source, END_ID]]), torch.tensor([[START_ID, *ids]]))
+    name = seen.names("decoder.layers.*.cross_attention.weights")[-1]
+    sums = seen[name][0].mean(dim=0).sum(dim=0)  # (S,)
+    return sum(math.log(min(float(s), 1.0)) for s in sums[:-1])
+
+
+@settings(max_examples=25)
+@given(
+    seed=seeds, sources=sentences, alpha=alphas, beta=st.sampled_from([0.2, 2.0]), data=st.data()
+)
+def test_a_wide_beam_with_a_coverage_penalty_equals_brute_force(
+    build: Build,
+    seed: int,
+    sources: list[list[int]],
+    alpha: float,
+    beta: float,
+    data: st.DataObject,
+) -> None:
+    model = model_of(build, seed)
+    limits = [data.draw(st.integers(0, 3)) for _ in sources]
+    n_best = data.draw(st.integers(1, 16))
+    options = SearchOptions(16, alpha, n_best, coverage_penalty=beta)
+    requests = requests_of(sources, limits)
+    attend = AttentionReader([model])
+
+    with torch.inference_mode():
+        found = search_all(ReferenceEngine(model), options, requests, attend=attend)
+        for source, limit, ours in zip(sources, limits, found, strict=True):
+            theirs = [
+                (ids, total, score + beta * covered(model, source, ids), complete)
+                for ids, total, score, complete in brute_force(model, source, limit, alpha, ())
+            ]
+            theirs.sort(key=lambda item: item[2], reverse=True)
+            assert_same(ours, theirs[:n_best])
+
+
+@settings(max_examples=40)
+@given(
+    seed=seeds,
+    sources=sentences,
+    beam_size=st.integers(1, 4),
+    beta=st.sampled_from([0.2, 2.0]),
+    data=st.data(),
+)
+def test_a_narrow_beam_ranks_all_that_it_finished_and_stops_when_no_live_one_could_be_returned(
+    build: Build,
+    seed: int,
+    sources: list[list[int]],
+    beam_size: int,
+    beta: float,
+    data: st.DataObject,
+) -> None:
+    model = model_of(build, seed)
+    n_best = data.draw(st.integers(1, beam_size))
+    options = SearchOptions(beam_size, 0.6, n_best, coverage_penalty=beta)
+    for source in sources:
+        search = _Watched(options, attend=AttentionReader([model]))
+        with torch.inference_mode():
+            requests = enumerate(requests_of([source], [6]))
+            ((_, found),) = run_search(ReferenceEngine(model), search, requests, slots=1)
+            by_hand = sorted(
+                (
+                    log_prob / ((6 + len(ids)) / 6) ** 0.6 + beta * covered(model, source, ids)
+                    for ids, log_prob in search.ended
+                ),
+                reverse=True,
+            )
+
+        assert [h.score for h in found] == pytest.approx(by_hand[:n_best], abs=1e-4)
+        # The best live one, as if it were to cover all.
+        assert search.lived[-1] <= by_hand[:n_best][-1] + 1e-4
+
+
+class _Watched(BeamSearch):
+    """A beam search that tells what it finished and how good what lived was at each step."""
+
+    def __init__(self, options: SearchOptions, attend: AttentionReader) -> None:
+        super().__init__(options, attend=attend)
+        self.ended: list[tuple[tuple[int, ...], float]] = []
+        self.lived: list[float] = []
+
+    def _keep(self, row: int, copy: int, log_prob: float, *, complete: bool = True) -> None:
+        super()._keep(row, copy, log_prob, complete=complete)
+        ids = tuple(self.ids[row, copy, : self.steps[row]].tolist())
+        self.ended.append((ids, log_prob))
+
+    def _can_improve(self, row: int, best: float) -> bool:
+        self.lived.append(best / ((5 + int(self.steps[row])) / 6) ** 0.6)
+        return super()._can_improve(row, best)
 
 
 @settings(max_examples=40)

@@ -7,8 +7,10 @@ import os
 import pickle
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -30,6 +32,7 @@ from headway.bundle import (
 )
 from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
+from headway.data.shortlist import Shortlist, learn_shortlist
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.errors import BundleError
 from headway.model.transformer import Transformer
@@ -145,6 +148,32 @@ def test_saving_a_loaded_bundle_gives_the_same_bytes(saved: Path, tmp_path: Path
     for name in FILES:
         assert (tmp_path / "again" / name).read_bytes() == (saved / name).read_bytes()
     assert bundle_checksum(saved) == bundle_checksum(tmp_path / "again")
+
+
+def test_a_shortlist_is_one_file_more_and_comes_back(joint: Bundle, tmp_path: Path) -> None:
+    assert joint.shortlist is None
+    tokenizer = joint.source_tokenizer
+    learned = learn_shortlist([([4, 5], [6]), ([5], [7, 4])], tokenizer, tokenizer, frequent=1)
+
+    save_bundle(tmp_path / "b", replace(joint, shortlist=learned))
+
+    assert {path.name for path in (tmp_path / "b").iterdir()} == FILES | {"shortlist.safetensors"}
+    loaded = load_bundle(tmp_path / "b").shortlist
+    assert loaded is not None
+    assert loaded.to_bytes() == learned.to_bytes()
+    assert loaded.pieces_for([5]).tolist() == learned.pieces_for([5]).tolist()
+    # Without it the file is gone.
+    save_bundle(tmp_path / "b", joint)
+    assert {path.name for path in (tmp_path / "b").iterdir()} == FILES
+
+
+def test_a_shortlist_of_another_vocabulary_is_refused(joint: Bundle, tmp_path: Path) -> None:
+    size = joint.source_tokenizer.vocabulary_size
+    other = Shortlist(np.arange(4), np.zeros(size, np.int64), np.empty(0, np.int64), size)
+    save_bundle(tmp_path / "b", replace(joint, shortlist=other))
+
+    with pytest.raises(BundleError, match=rf"shortlist\.safetensors: It is for {size - 1} source"):
+        load_bundle(tmp_path / "b")
 
 
 def test_separate_tokenizers_are_two_files(

@@ -35,9 +35,9 @@ class Contestant:
         """
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(
-            target=_serve, args=(theirs, prepare, arguments), daemon=True
-        )
+        # Not a daemon, for those may not have the worker processes that a translator starts; it
+        # ends with the connection.
+        self._process = context.Process(target=_serve, args=(theirs, prepare, arguments))
         self._process.start()
         theirs.close()
         try:

@@ -111,13 +111,31 @@ def peak_memory_mb() -> float:
     `ru_maxrss` would do elsewhere, but on Linux a new process begins with its parent's.
     """
     if _PROC_STATUS.exists():
-        lines = _PROC_STATUS.read_text("utf-8").splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**10
+        return _status("VmHWM") / 2**10
     import resource
     import sys
 
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def workers_memory_mb(workers: int) -> float:
+    """Return what forked workers had at most beside what they share with this process, in MiB.
+
+    The largest of those that have ended counts for each. 0 where there were none.
+    """
+    if workers == 1 or not _PROC_STATUS.exists():
+        return 0.0
+    import resource
+
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return workers * max(largest - _status("VmRSS"), 0) / 2**10
+
+
+def _status(field: str) -> int:
+    """Return one of the kernel's figures for this process, in KiB."""
+    lines = _PROC_STATUS.read_text("utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def pytorch_alone() -> Callable[[], float]:

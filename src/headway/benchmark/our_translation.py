@@ -1,8 +1,8 @@
 """Our side of a comparison of translators: text in, text out."""
 
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -13,6 +13,7 @@ from headway.benchmark.jobs import (
     Translated,
     all_at_once,
     one_by_one,
+    workers_memory_mb,
 )
 from headway.data.tokenizer import END_ID
 from headway.decoding.engines import PrecisionName
@@ -21,7 +22,7 @@ from headway.decoding.options import SearchOptions
 from headway.decoding.search import Request, Search, run_search
 from headway.decoding.searches import build_search
 from headway.decoding.translator import Translator, load
-from headway.decoding.workers import search_with_workers
+from headway.decoding.workers import search_with_workers, side_by_side
 
 _Numbered = tuple[int, Request]
 _Found = dict[int, list[Hypothesis]]
@@ -39,7 +40,9 @@ def prepare_ours(
         sentences = text.sentences[: job.sentences]
         if job.batch == 1:
             return one_by_one(sentences, lambda sentence: _one(translator, sentence, job))
-        return all_at_once(sentences, lambda several: _file(translator, several, text, job))
+        outcome = all_at_once(sentences, lambda several: _file(translator, several, text, job))
+        memory_mb = outcome.memory_mb + workers_memory_mb(job.workers)
+        return replace(outcome, memory_mb=memory_mb)
 
     return work
 
@@ -86,14 +89,11 @@ def _search_batches(translator: Translator, requests: list[_Numbered], job: Job)
     """Search batch by batch; a worker takes the next one when its own is done to the last row."""
     batches = [requests[i : i + job.batch] for i in range(0, len(requests), job.batch)]
 
-    def whole(batch: list[_Numbered]) -> list[tuple[int, list[Hypothesis]]]:
-        with torch.inference_mode():
-            return list(run_search(translator.engine, _new_search(job), batch, slots=len(batch)))
+    def whole(mine: Iterable[list[_Numbered]]) -> Iterator[tuple[int, list[Hypothesis]]]:
+        for batch in mine:
+            yield from run_search(translator.engine, _new_search(job), batch, slots=len(batch))
 
-    if job.workers == 1:
-        return dict(pair for batch in batches for pair in whole(batch))
-    with ThreadPoolExecutor(job.workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        return dict(pair for found in pool.map(whole, batches) for pair in found)
+    return dict(side_by_side(whole, batches, job.workers))
 
 
 def _new_search(job: Job) -> Search:

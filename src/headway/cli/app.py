@@ -4,7 +4,20 @@ import sys
 
 import typer
 
-from headway.cli import bench, check, demo, evaluate, export, info, score, train, translate
+from headway.cli import (
+    align,
+    bench,
+    check,
+    demo,
+    evaluate,
+    export,
+    info,
+    inspect,
+    score,
+    shortlist,
+    train,
+    translate,
+)
 
 app = typer.Typer(
     name="headway",
@@ -20,8 +33,11 @@ app.command("demo")(demo.demo)
 app.command("check")(check.check)
 app.command("train")(train.train)
 app.command("translate")(translate.translate)
+app.command("inspect")(inspect.inspect)
 app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
+app.command("align")(align.align)
+app.command("shortlist")(shortlist.shortlist)
 app.command("info")(info.info)
 app.command("export")(export.export)
 app.add_typer(bench.bench, name="bench")

@@ -16,7 +16,7 @@ from headway.cli.options import (
     Quiet,
     print_json,
 )
-from headway.cli.search_options import Engine, Precision
+from headway.cli.search_options import Engine, Precision, Shortlist
 
 if TYPE_CHECKING:
     from headway.decoding.engines import EngineName, PrecisionName
@@ -37,6 +37,7 @@ def evaluate(
     length_penalty: LengthPenalty = None,
     engine: Engine = "auto",
     precision: Precision = "float32",
+    shortlist: Shortlist = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -44,6 +45,7 @@ def evaluate(
 ) -> None:
     """Score a model on text with references."""
     import time
+    from dataclasses import replace
 
     from headway.data.corpus import read_parallel
     from headway.decoding.translator import load
@@ -60,7 +62,10 @@ def evaluate(
     )
     started = time.perf_counter()
     translations = translator.translate(
-        [pair.source for pair in pairs], beam_size=beam, length_penalty=length_penalty
+        [pair.source for pair in pairs],
+        beam_size=beam,
+        length_penalty=length_penalty,
+        options=replace(translator.options, shortlist=shortlist),
     )
     seconds = time.perf_counter() - started
     scores = score_texts(

@@ -59,6 +59,8 @@ def _show(values: dict[str, Any]) -> None:
     for name in ("steps", "epochs", "target_tokens", "seconds", "seed", "precision", "trained_on"):
         if name in record:
             rows.append((f"training: {name}", str(record[name])))
+    for name, value in record.get("shortlist", {}).items():
+        rows.append((f"shortlist: {name}", f"{value:,}"))
     for text in ("valid", "test"):
         for score in record.get(text, []):
             rows.append((f"{text} {score['name']}", f"{score['value']:.4f}  {score['signature']}"))

@@ -5,12 +5,14 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from headway.data.lines import decode_line, read_lines
-from headway.decoding.translation import Translation
+from headway.decoding.alignment import pharaoh
+from headway.decoding.translation import ScoredText, Translation
 from headway.errors import DataError, HeadwayError
 
 _AT_ONCE = 2000
@@ -67,30 +69,32 @@ def _decoded(lines: Sequence[bytes], before: int) -> Iterator[str]:
 class LineWriter:
     """Write translations, one line for each sentence, and remark on what a person should know."""
 
-    def __init__(self, path: Path | None, *, nbest: int, as_json: bool, quiet: bool) -> None:
-        """Write to a file, or to standard output."""
-        self.path = path
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        nbest: int,
+        as_json: bool,
+        quiet: bool,
+        alignments: Path | None = None,
+    ) -> None:
+        """Write to a file, or to standard output; alignments: where those of all lines go."""
         self.nbest = nbest
         self.as_json = as_json
         self.quiet = quiet
         self.number = 0
-        self.file: IO[str] | None = None
-        self.partial = Path()
+        self.file = None if path is None else _NewFile(path, "--out")
+        self.alignments = None if alignments is None else _NewFile(alignments, "--alignments")
+        self.opened = ExitStack()
 
     def __enter__(self) -> Self:
-        """Open what will become the file."""
-        if self.path is not None:
-            # Beside the file: it may be the very one that is being read, and must not be lost.
-            self.partial = self.path.with_name(f"{self.path.name}.partial")
-            try:
-                self.file = open(self.partial, "w", encoding="utf-8", newline="\n")
-            except OSError as error:
-                raise DataError(
-                    f"The file {self.partial} cannot be written ({error.strerror}).",
-                    "Choose another one with --out.",
-                ) from None
-        else:
+        """Open what will become the files."""
+        if self.file is None:
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+        with ExitStack() as opened:
+            for file in self._files():
+                opened.enter_context(file)
+            self.opened = opened.pop_all()
         return self
 
     def __exit__(
@@ -99,35 +103,43 @@ class LineWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Put the whole file in its place; after an error, say where the lines so far are."""
-        if self.file is None or self.path is None:
-            return
-        self.file.close()
-        if error is None:
-            os.replace(self.partial, self.path)
-        elif self.number:
-            print(f"Note: {self.number:,} lines so far are in {self.partial}.", file=sys.stderr)
-        else:
-            self.partial.unlink()
+        """Put the whole files in their places; after an error, say where the lines so far are."""
+        self.opened.__exit__(kind, error, trace)
+
+    def _files(self) -> "list[_NewFile]":
+        return [file for file in (self.file, self.alignments) if file is not None]
 
     def write(self, translations: Sequence[Translation]) -> None:
         """Write these translations, and flush: somebody may be waiting."""
-        file = self.file or sys.stdout
         for translation in translations:
             self.number += 1
             for line in self._lines(translation):
-                file.write(line + "\n")
+                if self.file is None:
+                    sys.stdout.write(line + "\n")
+                else:
+                    self.file.write(line)
+            if self.alignments is not None:
+                for hypothesis in self._hypotheses(translation):
+                    self.alignments.write(pharaoh(hypothesis.alignment))
             self._remark(translation)
-        file.flush()
+        sys.stdout.flush()
+        for file in self._files():
+            file.flush()
+
+    def _hypotheses(self, translation: Translation) -> Sequence[ScoredText]:
+        """Return the hypotheses that have a line each."""
+        return translation.hypotheses[: 1 if self.as_json or self.nbest == 1 else None]
 
     def _lines(self, translation: Translation) -> list[str]:
         if self.as_json:
-            return [json.dumps(_as_dict(translation, self.nbest), ensure_ascii=False)]
+            aligned = self.alignments is not None
+            values = _as_dict(translation, self.nbest, aligned=aligned)
+            return [json.dumps(values, ensure_ascii=False)]
         if self.nbest == 1:
             return [translation.text]
         return [
             f"{self.number}\t{hypothesis.score:.6f}\t{hypothesis.text}"
-            for hypothesis in translation.hypotheses
+            for hypothesis in self._hypotheses(translation)
         ]
 
     def _remark(self, translation: Translation) -> None:
@@ -146,18 +158,66 @@ class LineWriter:
         print(f"Note: line {self.number}: {message}.", file=sys.stderr)
 
 
-def _as_dict(translation: Translation, nbest: int) -> dict[str, object]:
-    values: dict[str, object] = {
-        "text": translation.text,
-        "score": translation.score,
+class _NewFile:
+    """A file of lines that takes its place once it is whole."""
+
+    def __init__(self, path: Path, option: str) -> None:
+        """Write to this path, which came by this option."""
+        self.path = path
+        self.option = option
+        self.number = 0
+        # Beside the file: it may be the very one that is being read, and must not be lost.
+        self.partial = path.with_name(f"{path.name}.partial")
+        self.file: IO[str] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.file = open(self.partial, "w", encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise DataError(
+                f"The file {self.partial} cannot be written ({error.strerror}).",
+                f"Choose another one with {self.option}.",
+            ) from None
+        return self
+
+    def write(self, line: str) -> None:
+        assert self.file is not None
+        self.number += 1
+        self.file.write(line + "\n")
+
+    def flush(self) -> None:
+        assert self.file is not None
+        self.file.flush()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self.file is not None
+        self.file.close()
+        if error is None:
+            os.replace(self.partial, self.path)
+        elif self.number:
+            print(f"Note: {self.number:,} lines so far are in {self.partial}.", file=sys.stderr)
+        else:
+            self.partial.unlink()
+
+
+def _as_dict(translation: Translation, nbest: int, *, aligned: bool) -> dict[str, object]:
+    values = {
+        **_scored(translation.hypotheses[0], aligned=aligned),
         "pieces": list(translation.pieces),
         "parts": translation.num_parts,
         "complete": translation.complete,
         "unknown_pieces": translation.unknown_pieces,
     }
     if nbest > 1:
-        values["hypotheses"] = [
-            {"text": hypothesis.text, "score": hypothesis.score}
-            for hypothesis in translation.hypotheses
-        ]
+        values["hypotheses"] = [_scored(h, aligned=aligned) for h in translation.hypotheses]
     return values
+
+
+def _scored(hypothesis: ScoredText, *, aligned: bool) -> dict[str, object]:
+    values: dict[str, object] = {"text": hypothesis.text, "score": hypothesis.score}
+    return values | {"alignment": pharaoh(hypothesis.alignment)} if aligned else values

@@ -9,12 +9,24 @@ import typer
 if TYPE_CHECKING:
     from headway.decoding.options import SearchOptions
 
+Alignments = Annotated[
+    Path | None,
+    typer.Option("--alignments", help="Where to write word alignments, as 0-0 1-2; docs say how."),
+]
+AttentionLayer = Annotated[
+    int | None,
+    typer.Option("--attention-layer", help="Decoder layer that aligns and covers; the last."),
+]
 Ban = Annotated[
     list[str] | None,
     typer.Option("--ban", help="Text that must not occur; may be given several times."),
 ]
 BatchTokens = Annotated[
     int, typer.Option(min=1, help="Pieces computed together; changes speed and memory only.")
+]
+CoveragePenalty = Annotated[
+    float | None,
+    typer.Option("--coverage-penalty", help="beta; what leaves out some of its source loses."),
 ]
 Diversity = Annotated[
     float | None,
@@ -70,6 +82,10 @@ RepetitionPenalty = Annotated[
 ]
 Sample = Annotated[bool, typer.Option("--sample", help="Draw pieces instead of searching.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Of what is drawn.")]
+Shortlist = Annotated[
+    bool,
+    typer.Option("--shortlist", help="Choose among the pieces of the model's shortlist only."),
+]
 Stream = Annotated[
     bool, typer.Option("--stream", help="Write each line bit by bit, as it becomes certain.")
 ]

@@ -11,6 +11,7 @@ from headway.cli import search_options as search
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet
 
 if TYPE_CHECKING:
+    from headway.cli.lines import LineWriter
     from headway.decoding.engines import EngineName, PrecisionName
     from headway.decoding.options import SearchOptions
     from headway.decoding.translator import Translator
@@ -32,6 +33,9 @@ def translate(
     min_length: search.MinLength = None,
     max_length: search.MaxLength = None,
     length_form: search.LengthForm = None,
+    coverage_penalty: search.CoveragePenalty = None,
+    attention_layer: search.AttentionLayer = None,
+    alignments: search.Alignments = None,
     patience: search.Patience = None,
     repetition_penalty: search.RepetitionPenalty = None,
     no_repeat_ngram: search.NoRepeatNgram = None,
@@ -44,6 +48,7 @@ def translate(
     top_p: search.TopP = None,
     min_p: search.MinP = None,
     seed: search.Seed = None,
+    shortlist: search.Shortlist = False,
     stream: search.Stream = False,
     ensemble: search.Ensemble = None,
     engine: search.Engine = "auto",
@@ -55,34 +60,53 @@ def translate(
 ) -> None:
     """Translate a file or standard input; docs/decoding.md says what each option does."""
     given = {
-        "beam_size": beam, "diversity": diversity, "groups": groups, "length_form": length_form,
+        "attention_layer": attention_layer, "beam_size": beam, "coverage_penalty": coverage_penalty,
+        "diversity": diversity, "groups": groups, "length_form": length_form,
         "length_penalty": length_penalty, "max_length": max_length, "min_length": min_length,
         "n_best": nbest, "no_repeat_ngram": no_repeat_ngram, "patience": patience,
         "prefix_bias": prefix_bias, "repetition_penalty": repetition_penalty,
+        "shortlist": shortlist,
     }  # fmt: skip
     drawing = dict(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
-    from headway.cli.lines import LineWriter, incoming_lines
-    from headway.decoding.translator import load
-
-    if stream and (out or nbest > 1 or as_json):
-        raise typer.BadParameter("--stream prints text alone: no --out, --nbest or --json.")
-    translator = load(
-        model,
-        device,
-        engine=cast("EngineName", engine),  # `load` checks the names
-        ensemble=ensemble or [],
-        precision=cast("PrecisionName", precision),
-    )
+    _check_outputs(out, alignments, stream, one_text=nbest == 1 and not as_json)
+    translator = _load(model, device, engine, precision, ensemble or [])
     options = search.change(translator.options, given, drawing, sample=sample)
     wishes = _Wishes(options, ban or [], prefix, terms)
     if stream:
         _stream(translator, file, wishes)
     else:
-        with LineWriter(out, nbest=nbest, as_json=as_json, quiet=quiet) as writer:
-            for lines in incoming_lines(file):
-                wanted = wishes.of(len(lines))
-                writer.write(translator.translate(lines, batch_tokens=batch_tokens, **wanted))
+        from headway.cli.lines import LineWriter
+
+        form = {"nbest": nbest, "as_json": as_json, "quiet": quiet, "alignments": alignments}
+        with LineWriter(out, **form) as writer:
+            _write(translator, file, wishes, writer, batch_tokens)
     wishes.finish(quiet)
+
+
+def _load(
+    model: Path, device: str, engine: str, precision: str, ensemble: Sequence[Path]
+) -> "Translator":
+    from headway.decoding.translator import load
+
+    return load(
+        model,
+        device,
+        engine=cast("EngineName", engine),  # `load` checks the names
+        ensemble=ensemble,
+        precision=cast("PrecisionName", precision),
+    )
+
+
+def _check_outputs(
+    out: Path | None, alignments: Path | None, stream: bool, *, one_text: bool
+) -> None:
+    """Refuse outputs that do not go together, before the work."""
+    if stream and (out or alignments or not one_text):
+        raise typer.BadParameter(
+            "--stream prints text alone: no --out, --alignments, --nbest or --json."
+        )
+    if out and alignments and out.resolve() == alignments.resolve():
+        raise typer.BadParameter("--out and --alignments are one file; choose two.")
 
 
 class _Wishes:
@@ -122,6 +146,23 @@ class _Wishes:
                     f"Note: the {what} file has more lines than there were sentences.",
                     file=sys.stderr,
                 )
+
+
+def _write(
+    translator: "Translator",
+    file: Path | None,
+    wishes: _Wishes,
+    writer: "LineWriter",
+    batch_tokens: int,
+) -> None:
+    from headway.cli.lines import incoming_lines
+
+    aligned = writer.alignments is not None
+    for lines in incoming_lines(file):
+        wanted = wishes.of(len(lines))
+        writer.write(
+            translator.translate(lines, attention=aligned, batch_tokens=batch_tokens, **wanted)
+        )
 
 
 def _stream(translator: "Translator", file: Path | None, wishes: _Wishes) -> None:

@@ -130,6 +130,20 @@ class Tokenizer:
         """Return the piece of one id."""
         return self.pieces([piece_id])[0]
 
+    def written(self, text: str | Iterable[int]) -> list[bytes]:
+        """Return what each piece of a text, or of ids, writes, with `▁` for a space.
+
+        Bytes, for a piece may be one byte of a character. Only a text shows what an unknown piece
+        stands for.
+        """
+        is_text = isinstance(text, str)
+        ids = self.encode(text) if is_text else self._checked(text)
+        pieces = self._processor.encode_as_pieces(_encodable(text)) if is_text else self.pieces(ids)
+        return [
+            bytes.fromhex(piece[3:-1]) if self._processor.is_byte(i) else piece.encode()  # <0x2F>
+            for i, piece in zip(ids, pieces, strict=True)
+        ]
+
     def id(self, piece: str) -> int:
         """Return the id of one piece, or the unknown id when there is no such piece."""
         return self._processor.piece_to_id(_encodable(piece))
@@ -156,10 +170,11 @@ class Tokenizer:
     def _checked(self, ids: Iterable[int]) -> list[int]:
         """Return ids as plain numbers, all within the vocabulary."""
         checked = [int(i) for i in ids]
+        size = self.vocabulary_size
         for i in checked:
-            if not 0 <= i < len(self):
+            if not 0 <= i < size:
                 raise TokenizerError(
-                    f"There is no piece {i}; this tokenizer has pieces 0 to {len(self) - 1}.",
+                    f"There is no piece {i}; this tokenizer has pieces 0 to {size - 1}.",
                     "Use the tokenizer that the model was trained with.",
                 )
         return checked

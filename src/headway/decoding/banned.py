@@ -4,11 +4,12 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-import torch
+import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
 from headway.data.tokenizer import SPECIAL_PIECES, Tokenizer
+from headway.decoding.engine import Ints
 from headway.decoding.rules import Past
 from headway.errors import ConfigError
 
@@ -27,7 +28,7 @@ class BannedTexts:
         """Prepare the rule for these texts."""
         self.pieces = _as_bytes(tokenizer)
         # For each text: how far it may be written already, and the pieces that then complete it.
-        self.completions: list[list[tuple[bytes, Tensor]]] = []
+        self.completions: list[list[tuple[bytes, Ints]]] = []
         for text in texts:
             written = tokenizer.marked(text.strip()).strip(_SPACE)
             if not written:
@@ -37,7 +38,7 @@ class BannedTexts:
             start = _SPACE if text.startswith(" ") else ""
             self.completions.append(self._completions(f"{start}{written}".encode()))
 
-    def _completions(self, text: bytes) -> list[tuple[bytes, Tensor]]:
+    def _completions(self, text: bytes) -> list[tuple[bytes, Ints]]:
         found = []
         for done in range(len(text)):
             rest = text[done:]
@@ -48,17 +49,18 @@ class BannedTexts:
                 if (piece.startswith(rest) if done else rest in piece)
             ]
             if ids:
-                found.append((text[:done], torch.tensor(ids)))
+                found.append((text[:done], np.array(ids)))
         return found
 
     def apply(self, logits: Float[Tensor, "R V"], pasts: Sequence[Past]) -> None:
         """Forbid them."""
         for row, past in enumerate(pasts):
-            written = b"".join(self.pieces[piece] for piece in past.ids)
+            request = past.request
+            written = b"".join(self.pieces[piece] for piece in request.pieces(past.ids))
             for completions in self.completions:
                 for start, ids in completions:
                     if written.endswith(start):
-                        logits[row, ids] = -math.inf
+                        logits[row, request.places(ids)] = -math.inf
 
 
 def _as_bytes(tokenizer: Tokenizer) -> list[bytes]:

@@ -9,6 +9,9 @@ early: beside its one good hypothesis all others are equally bad, some of them e
 of these would close the sentence before the good one ends. Each hypothesis must end: at the output
 limit the end symbol is the only choice, and its probability counts. Where rules leave no
 hypothesis anything to go on with, and none has finished, the best one stays as it is, incomplete.
+
+With a coverage penalty all that have finished are ranked with it, and the worst that will be
+returned has its score with it; live ones are compared without it, as if they were to cover all.
 """
 
 import math
@@ -19,6 +22,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.attention import Attend
+from headway.decoding.coverage import Coverage, Finished
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
@@ -29,10 +34,13 @@ from headway.decoding.search import NO_RULES, Advance, Floats, Request, candidat
 class BeamSearch:
     """The live hypotheses of all sentences at work, one row each, and the finished ones."""
 
-    def __init__(self, options: SearchOptions, rules: Rules = NO_RULES) -> None:
-        """Search with these options."""
+    def __init__(
+        self, options: SearchOptions, rules: Rules = NO_RULES, attend: Attend | None = None
+    ) -> None:
+        """Search with these options; attend: needed for a coverage penalty."""
         self.options = options
         self.rules = rules
+        self.coverage = Coverage(options, attend)
         self.copies = options.beam_size
         self.width = 2 * self.copies  # pieces of each row to look at
         self.enough = max(math.ceil(options.patience * self.copies), options.n_best)
@@ -41,7 +49,7 @@ class BeamSearch:
         self.steps = np.empty(0, dtype=np.int64)
         self.ids = np.empty((0, self.copies, 16), dtype=np.int64)  # (N, K, longest yet or more)
         self.requests: list[Request] = []
-        self.finished: list[list[Hypothesis]] = []
+        self.finished: list[Finished] = []
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
         """Start new sentences in free slots; of each, only the first row is a hypothesis."""
@@ -56,7 +64,8 @@ class BeamSearch:
         self.ids = np.concatenate([self.ids, fresh])[order]
         everyone = [*self.requests, *(request.under(self.options) for request in requests)]
         self.requests = [everyone[place] for place in order]
-        so_far = [*self.finished, *([] for _ in slots)]
+        fresh_ones = (Finished(request, self.coverage) for request in requests)
+        so_far = [*self.finished, *fresh_ones]
         self.finished = [so_far[place] for place in order]
 
     def rows(self) -> tuple[Ints, Ints]:
@@ -122,7 +131,7 @@ class BeamSearch:
     def _keep(self, row: int, copy: int, log_prob: float, *, complete: bool = True) -> None:
         """Keep a finished hypothesis."""
         step = int(self.steps[row])
-        self.finished[row].append(
+        self.finished[row].add(
             Hypothesis(
                 tuple(self.ids[row, copy, :step].tolist()),
                 log_prob,
@@ -147,12 +156,8 @@ class BeamSearch:
         """Forget the sentences that are done; tell which row goes on from which."""
         best = self.log_probs.max(axis=1).tolist()
         done = np.array([not self._can_improve(row, top) for row, top in enumerate(best)])
-        best_first = {"key": lambda h: h.score, "reverse": True}
         finished = [
-            (
-                int(self.slots[row]),
-                sorted(self.finished[row], **best_first)[: self.options.n_best],
-            )
+            (int(self.slots[row]), self.finished[row].best_first()[: self.options.n_best])
             for row in done.nonzero()[0]
         ]
         if finished:
@@ -167,13 +172,13 @@ class BeamSearch:
         return Advance(finished, first + copy, first + parents[sentence, copy])
 
     def possible(self, slot: int) -> list[Sequence[int]]:
-        """Return what the best hypothesis may begin with: one that lives, or the best finished."""
+        """Return what the best hypothesis may begin with: one that lives, or a finished one."""
         return [
             ids
             for row in (self.slots == slot).nonzero()[0]
             for ids in (
                 *self.ids[row, self.log_probs[row] > -math.inf, : self.steps[row]].tolist(),
-                *(h.ids for h in sorted(self.finished[row], key=lambda h: -h.score)[:1]),
+                *(h.ids for h in self.finished[row].perhaps_best()),
             )
         ]
 
@@ -186,5 +191,5 @@ class BeamSearch:
             return False
         if len(self.finished[row]) < self.enough:
             return True
-        scores = sorted((h.score for h in self.finished[row]), reverse=True)
-        return self.options.score(best, int(self.steps[row])) > scores[self.options.n_best - 1]
+        score = self.options.score(best, int(self.steps[row]))
+        return self.finished[row].would_take(score, self.options.n_best)

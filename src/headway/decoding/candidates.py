@@ -39,10 +39,10 @@ def _compiled() -> bool:
 def _compiled_best(
     logits: Float[Tensor, "R V"], count: int, never: Sequence[int]
 ) -> tuple[Floats, Ints, Floats]:
-    from headway.decoding import loops
+    from headway.decoding.loops.logits import best_pieces as find
 
     rows = len(logits)
     values, ids = np.empty((rows, count), np.float32), np.empty((rows, count), np.int64)
     totals = np.empty(rows, np.float32)
-    loops.best_pieces(logits.numpy(), np.array(never, dtype=np.int64), values, ids, totals)
+    find(logits.numpy(), np.array(never, dtype=np.int64), values, ids, totals)
     return values, ids, totals

@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headway.decoding.attention import Attend
 from headway.decoding.beam import BeamSearch
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
@@ -28,13 +29,16 @@ from headway.decoding.search import NO_RULES, Advance, Floats, Request
 class DiverseBeamSearch:
     """Several beams a sentence; row `slot * K + group * K / G + copy` is one's hypothesis."""
 
-    def __init__(self, options: SearchOptions, rules: Rules = NO_RULES) -> None:
-        """Search with these options."""
+    def __init__(
+        self, options: SearchOptions, rules: Rules = NO_RULES, attend: Attend | None = None
+    ) -> None:
+        """Search with these options; attend: needed for a coverage penalty."""
         self.options = options
         self.copies = options.beam_size
         size = options.beam_size // options.groups
         own = replace(options, beam_size=size, n_best=min(size, options.n_best), groups=1)
-        self.groups = [_Group(own, rules, self.copies + size) for _ in range(options.groups)]
+        width = self.copies + size
+        self.groups = [_Group(own, rules, attend, width) for _ in range(options.groups)]
         self.found: dict[int, list[list[Hypothesis]]] = {}
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
@@ -114,12 +118,14 @@ def _best_first(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
 class _Group(BeamSearch):
     """A beam that avoids what other groups took."""
 
-    def __init__(self, options: SearchOptions, rules: Rules, width: int) -> None:
+    def __init__(
+        self, options: SearchOptions, rules: Rules, attend: Attend | None, width: int
+    ) -> None:
         """Search with these options, among the best `width` pieces of each row.
 
         Twice the group's size are enough of what no other group took, which took K at most.
         """
-        super().__init__(options, rules)
+        super().__init__(options, rules, attend)
         self.width = width
         # How often each piece was taken at this step, by slot.
         self.avoid: dict[int, Counter[int]] = {}

@@ -24,18 +24,29 @@ class Engine(Protocol[State]):
         """Return a state whose slots are all free."""
         ...
 
-    def encode(self, state: State, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+    def encode(
+        self,
+        state: State,
+        slots: Sequence[int],
+        sources: Sequence[Sequence[int]],
+        allowed: Sequence[Ints] | None = None,
+    ) -> None:
         """Read source sentences, END included, into these slots; what was there is forgotten.
 
         The first row of each slot stands before its first piece; the others come to be by
-        `reorder`.
+        `reorder`. allowed: for each sentence the pieces that its translation may be made of,
+        ascending, the special ones among them; all sentences of a state have such a list, or none
+        has. A piece then goes by its place in the list of its sentence, which is a vocabulary of
+        its own.
         """
         ...
 
     def step(self, state: State, rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
         """Take the newest piece of each of these rows (at first START); return the next logits.
 
-        The rows ascend; a row that is left out is done with.
+        The rows ascend; a row that is left out is done with. With lists of allowed pieces,
+        previous_ids and columns are places in them, and beyond the end of a list the logits are
+        minus infinity: they are as many as the longest list has, or some more.
         """
         ...
 

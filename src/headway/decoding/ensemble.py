@@ -23,11 +23,15 @@ class EnsembleEngine:
         return [engine.start(slots, copies) for engine in self.engines]
 
     def encode(
-        self, state: list[Any], slots: Sequence[int], sources: Sequence[Sequence[int]]
+        self,
+        state: list[Any],
+        slots: Sequence[int],
+        sources: Sequence[Sequence[int]],
+        allowed: Sequence[Ints] | None = None,
     ) -> None:
         """Let each engine read the sentences."""
         for engine, own in zip(self.engines, state, strict=True):
-            engine.encode(own, slots, sources)
+            engine.encode(own, slots, sources, allowed)
 
     def step(self, state: list[Any], rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
         """Return the logarithm of the mean of the probabilities."""

@@ -8,6 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.attention import Attend
+from headway.decoding.coverage import Coverage
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
@@ -20,10 +22,13 @@ class GreedySearch:
 
     copies = 1
 
-    def __init__(self, options: SearchOptions, rules: Rules = NO_RULES) -> None:
-        """Use the length penalty of these options, for the score."""
+    def __init__(
+        self, options: SearchOptions, rules: Rules = NO_RULES, attend: Attend | None = None
+    ) -> None:
+        """Use the length and coverage penalties of these options, for the score alone."""
         self.options = options
         self.rules = rules
+        self.coverage = Coverage(options, attend)
         self.running: dict[int, _Running] = {}
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
@@ -41,7 +46,7 @@ class GreedySearch:
     def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
         """Take the best piece of each row."""
         everyone = self.running.values()
-        only = [r.request.only_choice(len(r.ids)) for r in everyone]
+        only = [r.only_choice() for r in everyone]
         pasts = [Past(r.request, r.ids) for r in everyone] if self.rules else ()
         log_probs, pieces = candidates(logits, 1, only, self.rules, pasts)
         finished = []
@@ -50,16 +55,19 @@ class GreedySearch:
         )
         for (slot, running), log_prob, piece in chosen:
             if log_prob == -math.inf:  # the rules left nothing: what there is must do
-                finished.append((slot, [running.hypothesis(self.options, complete=False)]))
+                finished.append((slot, running.hypothesis(self.options, complete=False)))
                 continue
             running.log_prob += log_prob
             if piece == END_ID:
-                finished.append((slot, [running.hypothesis(self.options)]))
+                finished.append((slot, running.hypothesis(self.options)))
             else:
                 running.ids.append(piece)
-        for slot, _ in finished:
-            del self.running[slot]
-        return Advance(finished)
+        return Advance(
+            [
+                (slot, self.coverage.count(self.running.pop(slot).request, [hypothesis]))
+                for slot, hypothesis in finished
+            ]
+        )
 
     def possible(self, slot: int) -> list[Sequence[int]]:
         """Return what the best hypothesis may begin with."""
@@ -69,12 +77,20 @@ class GreedySearch:
 class _Running:
     """A sentence at work."""
 
-    __slots__ = ("ids", "log_prob", "request")
+    __slots__ = ("first_choice", "ids", "last_choice", "log_prob", "request")
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.ids: list[int] = []
         self.log_prob = 0.0
+        self.first_choice = len(request.prefix)
+        self.last_choice = request.max_length
+
+    def only_choice(self) -> int | None:
+        """Ask the request, but not where all pieces may follow: it is asked for each piece."""
+        step = len(self.ids)
+        free = self.first_choice <= step < self.last_choice
+        return None if free else self.request.only_choice(step)
 
     def hypothesis(self, options: SearchOptions, *, complete: bool = True) -> Hypothesis:
         score = options.score(self.log_prob, len(self.ids) + 1)

@@ -10,6 +10,6 @@ class Hypothesis(NamedTuple):
     log_prob: float
     """Sum of the log-probabilities of all pieces and of the end symbol."""
     score: float
-    """log_prob divided by the length penalty; higher is better."""
+    """log_prob divided by the length penalty, plus the coverage penalty; higher is better."""
     complete: bool = True
     """False when the output limit ended it: the end symbol was forced."""

@@ -44,6 +44,10 @@ class SearchOptions:
     n_best: int = 1
     """Hypotheses returned, as far as so many were found."""
     _: KW_ONLY
+    attention_layer: int | None = None
+    """Decoder layer, from 0, whose attention to the source counts; None is the last."""
+    coverage_penalty: float = 0.0
+    """beta: what a hypothesis loses that does not attend to all of its source; 0 is nothing."""
     diversity: float = 0.5
     """What a piece loses for each other group that takes it at the same step."""
     groups: int = 1
@@ -62,6 +66,8 @@ class SearchOptions:
     """1 forces a prefix; less gives its pieces this much of the probability."""
     repetition_penalty: float = 1.0
     """By which the logits of pieces that were chosen before are made worse."""
+    shortlist: bool = False
+    """Only pieces that the bundle's shortlist has for the sentence; scores are of these alone."""
     sampling: Sampling | None = None
     """Draw pieces, n_best times; None searches."""
 
@@ -73,6 +79,10 @@ class SearchOptions:
              "0 ranks by probability alone; the paper has 0.6."),
             ("length_form", self.length_form, self.length_form in get_args(LengthForm),
              "gnmt or plain", "gnmt is the paper's."),
+            ("attention_layer", self.attention_layer, (self.attention_layer or 0) >= 0,
+             "at least 0", "The lowest layer of the decoder is 0."),
+            ("coverage_penalty", self.coverage_penalty, 0 <= self.coverage_penalty < math.inf,
+             "at least 0", "0 is no penalty, 0.2 is common."),
             ("diversity", self.diversity, 0 <= self.diversity < math.inf, "at least 0",
              "0.5 is common; groups=1 is a beam without groups."),
             ("min_length", self.min_length, self.min_length >= 0, "at least 0", "0 allows all."),
@@ -107,7 +117,10 @@ class SearchOptions:
             )
 
     def score(self, log_prob: float, length: int) -> float:
-        """Divide a log-probability by the length penalty; length counts the end symbol."""
+        """Divide a log-probability by the length penalty; length counts the end symbol.
+
+        The coverage penalty is added where the attention is known (`headway.decoding.coverage`).
+        """
         return log_prob / length_penalty(length, self.length_penalty, self.length_form)
 
 

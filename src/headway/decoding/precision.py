@@ -1,5 +1,6 @@
 """The fastest precision on this machine, measured once and remembered."""
 
+import contextlib
 import json
 import os
 import platform
@@ -10,12 +11,14 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from headway.bundle import write_atomically
 from headway.decoding.packed.products import Precision, product
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 
 _ROWS = 64
 _SECONDS = 0.02
+_CPU_INFO = Path("/proc/cpuinfo")
 
 
 def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
@@ -25,7 +28,7 @@ def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
     measurement is kept in the user's cache folder, by processor, PyTorch and size; where that
     cannot be written, it is made again each time.
     """
-    key = "|".join([platform.machine(), _processor(device), torch.__version__, f"{d_model}x{d_ff}"])
+    key = "|".join([processor(device), torch.__version__, f"{d_model}x{d_ff}"])
     known = _read()
     if known.get(key) not in ("float32", "bfloat16", "int8"):
         known[key] = _measure(device, d_model, d_ff)
@@ -33,10 +36,20 @@ def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
     return known[key]
 
 
-def _processor(device: torch.device) -> str:
+def processor(device: torch.device) -> str:
+    """Return what computes there, with the instructions that PyTorch takes of a CPU."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"{platform.processor()} {torch.backends.cpu.get_cpu_capability()}"
+    return f"{processor_name()}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def processor_name() -> str:
+    """Return the CPU's own name; `platform` knows it on some systems only."""
+    if _CPU_INFO.exists():
+        for line in _CPU_INFO.read_text("utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
 
 
 def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
@@ -79,16 +92,12 @@ def _file() -> Path:
 def _read() -> dict[str, Precision]:
     try:
         found = json.loads(_file().read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, RuntimeError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def _write(known: dict[str, Precision]) -> None:
-    fresh = _file().with_suffix(f".{os.getpid()}")
-    try:
-        fresh.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(json.dumps(known, indent=1), "utf-8")
-        fresh.replace(_file())
-    except OSError:
-        fresh.unlink(missing_ok=True)
+    with contextlib.suppress(OSError, RuntimeError):  # no room, no right, no home: measured again
+        _file().parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(_file(), json.dumps(known, indent=1).encode())

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
 from headway.model.cache import DecoderCache
 from headway.model.masks import padding_mask
@@ -24,15 +25,17 @@ class _Cohort:
     source_mask: Bool[Tensor, "R 1 1 S"]
     cache: DecoderCache
 
-    def take(self, rows: Ints, parents: Ints) -> None:
+    def take(self, rows: Ints, parents: Ints, copies: int) -> None:
         """Go on with these rows; each continues one of the present rows, its parent."""
         if np.array_equal(parents, self.rows) and np.array_equal(rows, parents):
             return
         place = {int(row): index for index, row in enumerate(self.rows)}
         index = torch.tensor([place[int(row)] for row in parents], device=self.memory.device)
-        self.cache.reorder(index)
-        self.memory = self.memory.index_select(0, index)
-        self.source_mask = self.source_mask.index_select(0, index)
+        same = np.array_equal(rows // copies, self.rows // copies)
+        self.cache.reorder(index, same_sentences=same)
+        if not same:
+            self.memory = self.memory.index_select(0, index)
+            self.source_mask = self.source_mask.index_select(0, index)
         self.rows = rows
 
 
@@ -41,6 +44,7 @@ class ReferenceState:
     """The sentences at work, by cohort."""
 
     copies: int
+    allowed: AllowedPieces
     cohorts: list[_Cohort] = field(default_factory=list)
 
 
@@ -53,10 +57,14 @@ class ReferenceEngine:
 
     def start(self, slots: int, copies: int) -> ReferenceState:
         """Return a state whose slots are all free."""
-        return ReferenceState(copies)
+        return ReferenceState(copies, AllowedPieces(slots))
 
     def encode(
-        self, state: ReferenceState, slots: Sequence[int], sources: Sequence[Sequence[int]]
+        self,
+        state: ReferenceState,
+        slots: Sequence[int],
+        sources: Sequence[Sequence[int]],
+        allowed: Sequence[Ints] | None = None,
     ) -> None:
         """Read source sentences, END included, into these slots."""
         longest = max(map(len, sources))
@@ -68,6 +76,7 @@ class ReferenceEngine:
         mask = padding_mask(source_ids, padding)
         rows = np.asarray(slots, dtype=np.int64) * state.copies
         _forget(state, slots)
+        state.allowed.begin(slots, allowed)
         memory = self.model.encode(source_ids, mask)
         cache = DecoderCache(len(self.model.decoder.layers))
         state.cohorts.append(_Cohort(rows, memory, mask, cache))
@@ -76,12 +85,13 @@ class ReferenceEngine:
         """Take the newest piece of each of these rows; return the next logits."""
         hidden = None  # (R, d_model)
         device = self.model.output_projection.weight.device
-        pieces = torch.from_numpy(previous_ids).to(device)
+        slots = rows // state.copies
+        pieces = torch.from_numpy(state.allowed.pieces(slots, previous_ids)).to(device)
         for cohort in state.cohorts:
             mine = np.isin(rows, cohort.rows)
             if not mine.any():
                 continue
-            cohort.take(rows[mine], rows[mine])
+            cohort.take(rows[mine], rows[mine], state.copies)
             index = torch.from_numpy(mine.nonzero()[0]).to(device)
             new = self.model.decode(
                 pieces[index, None], cohort.memory, cohort.source_mask, cohort.cache
@@ -90,7 +100,8 @@ class ReferenceEngine:
                 hidden = new.new_empty(len(rows), new.size(1))
             hidden[index] = new
         assert hidden is not None, "none of these rows was ever encoded"
-        return self.model.output_projection(hidden)
+        logits = self.model.output_projection(hidden)
+        return state.allowed.of_all(logits, slots) if state.allowed else logits
 
     def reorder(self, state: ReferenceState, rows: Ints, parents: Ints) -> None:
         """Let rows[i] go on from where parents[i] stands; other rows of the slots are forgotten."""
@@ -102,6 +113,7 @@ class ReferenceEngine:
                 cohort.take(
                     np.concatenate([rows[mine], untouched]),
                     np.concatenate([parents[mine], untouched]),
+                    state.copies,
                 )
 
 
@@ -110,7 +122,7 @@ def _forget(state: ReferenceState, slots: Sequence[int]) -> None:
     for cohort in state.cohorts:
         kept = cohort.rows[~np.isin(cohort.rows // state.copies, slots)]
         if len(kept):
-            cohort.take(kept, kept)
+            cohort.take(kept, kept, state.copies)
         else:
             cohort.rows = kept
     state.cohorts = [cohort for cohort in state.cohorts if len(cohort.rows)]

@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID
+from headway.data.words import number_words
 from headway.decoding.options import SearchOptions
 from headway.decoding.search import Request
 from headway.decoding.splitting import leading_tag, split_long
@@ -25,15 +25,25 @@ class RequestMaker:
     def parts(self, sentence: str) -> list[list[int]]:
         """Return the pieces of a sentence, in parts when it is too long; none of a blank one."""
         ids = self.bundle.source_tokenizer.encode(sentence)
+        return [[ids[place] for place in part] for part in self._places(ids)]
+
+    def source_words(self, sentence: str) -> list[list[int | None]]:
+        """Return for each piece of each part the number of its word in the whole sentence."""
+        ids = self.bundle.source_tokenizer.encode(sentence)
+        words = number_words(self.bundle.source_tokenizer, sentence)
+        return [[words[place] for place in part] for part in self._places(ids)]
+
+    def _places(self, ids: list[int]) -> list[list[int]]:
+        """Return which pieces of a sentence each part has; a leading tag is in every one."""
         longest = min(self.bundle.decoding.max_source_pieces, self.position_limit)
         if len(ids) <= longest:
-            return [ids] if ids else []
+            return [list(range(len(ids)))] if ids else []
         pieces = self.bundle.source_tokenizer.pieces(ids)
         tag = leading_tag(pieces)
         if 2 * tag > longest:
             tag = 0  # whatever it is, it leaves no room
-        parts = split_long(ids[tag:], pieces[tag:], longest - tag)
-        return [ids[:tag] + part for part in parts]
+        parts = split_long(range(tag, len(ids)), pieces[tag:], longest - tag)
+        return [[*range(tag), *part] for part in parts]
 
     def make(
         self,
@@ -50,9 +60,11 @@ class RequestMaker:
         for forced, own in zip(prefixes, all_terms, strict=True):
             self._fitting([*forced, *(i for ids in own for i in ids)], "A prefix with its terms")
         return [
-            replace(
-                # A prefix belongs to the first part; the others are free.
-                self.one(ids, prefixes[number] if place == 0 else [], options.min_length),
+            # A prefix belongs to the first part; the others are free.
+            self.one(
+                ids,
+                prefixes[number] if place == 0 else [],
+                options,
                 place=(first + number, place),
                 terms=all_terms[number],
             )
@@ -60,10 +72,27 @@ class RequestMaker:
             for place, ids in enumerate(sentence_parts)
         ]
 
-    def one(self, ids: Sequence[int], prefix: Sequence[int], min_length: int = 0) -> Request:
+    def one(
+        self,
+        ids: Sequence[int],
+        prefix: Sequence[int],
+        options: SearchOptions,
+        *,
+        place: tuple[int, ...] = (),
+        terms: Sequence[Sequence[int]] = (),
+    ) -> Request:
         """Return the request for one part."""
-        limit = max(len(ids) + self.bundle.decoding.max_extra_pieces, len(prefix), min_length)
-        return Request([*ids, END_ID], min(limit, self.position_limit), prefix)
+        longest = len(ids) + self.bundle.decoding.max_extra_pieces
+        limit = min(max(longest, len(prefix), options.min_length), self.position_limit)
+        request = Request([*ids, END_ID], limit, prefix, place=place, terms=terms)
+        if not options.shortlist:
+            return request
+        if self.bundle.shortlist is None:
+            raise ConfigError(
+                "The model has no shortlist.",
+                "Learn one from its training text with `headway shortlist`, or do without.",
+            )
+        return request.restricted(self.bundle.shortlist.pieces_for(ids))
 
     def target_ids(self, pieces: Sequence[str]) -> list[int]:
         """Return the ids of target pieces; ConfigError where there is no such piece."""

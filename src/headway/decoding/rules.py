@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Past(NamedTuple):
-    """What a rule may look at: the sentence, and the pieces of one hypothesis so far."""
+    """What a rule may look at: the sentence, and the pieces of one hypothesis so far.
+
+    Where the sentence has a list of allowed pieces, the ids are places in it, as the logits are.
+    """
 
     request: "Request"
     ids: Sequence[int]

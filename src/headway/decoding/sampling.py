@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.attention import Attend
+from headway.decoding.coverage import Coverage
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import Sampling, SearchOptions
@@ -20,9 +22,16 @@ from headway.decoding.search import NEVER_CHOSEN, NO_RULES, Advance, Request, st
 class SamplingSearch:
     """`n_best` samples a sentence, each a row; scores are what the model itself says of them."""
 
-    def __init__(self, options: SearchOptions, sampling: Sampling, rules: Rules = NO_RULES) -> None:
-        """Draw as `sampling` says."""
+    def __init__(
+        self,
+        options: SearchOptions,
+        sampling: Sampling,
+        rules: Rules = NO_RULES,
+        attend: Attend | None = None,
+    ) -> None:
+        """Draw as `sampling` says; attend: needed for a coverage penalty."""
         self.options = options
+        self.coverage = Coverage(options, attend)
         self.sampling = sampling
         self.rules = rules
         self.copies = options.n_best
@@ -79,7 +88,10 @@ class SamplingSearch:
         finished = []
         for slot, samples in list(self.running.items()):
             if all(sample.finished for sample in samples):
-                found = [sample.hypothesis(self.options) for sample in samples]
+                found = self.coverage.count(
+                    samples[0].request,
+                    [sample.hypothesis(self.options) for sample in samples],
+                )
                 finished.append((slot, sorted(found, key=lambda h: h.score, reverse=True)))
                 del self.running[slot]
         rows = np.array([sample.row for sample in fresh if not sample.finished], dtype=np.int64)

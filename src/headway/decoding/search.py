@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
+from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK_ID
 from headway.decoding.candidates import best_pieces
 from headway.decoding.engine import Engine, Ints, State
 from headway.decoding.hypothesis import Hypothesis
@@ -39,12 +39,50 @@ class Request:
     """Where in the input it stands: what is drawn for it depends on that."""
     terms: Sequence[Sequence[int]] = ()
     """Sequences of pieces that must occur in the translation."""
+    allowed: Ints | None = field(default=None, compare=False)
+    """Pieces that the translation may be made of, ascending; None allows all."""
 
     def only_choice(self, step: int) -> int | None:
         """Return the one piece that may follow `step` pieces, if there is only one."""
         if step < len(self.prefix):
             return self.prefix[step]
         return END_ID if step >= self.max_length else None
+
+    def restricted(self, pieces: Ints) -> "Request":
+        """Return the request with only these pieces allowed, and those that it asks for itself."""
+        asked = [*self.prefix, *self.favoured, *(piece for term in self.terms for piece in term)]
+        also = np.array([*range(len(SPECIAL_PIECES)), *asked], dtype=np.int64)
+        return replace(self, allowed=np.union1d(pieces, also))
+
+    def by_place(self) -> "Request":
+        """Return what a search is given: pieces by their place among those that are allowed.
+
+        So a search needs to know of no list: each sentence has a vocabulary of its own, in which
+        the special pieces have the numbers that they always have.
+        """
+        if self.allowed is None:
+            return self
+        return replace(
+            self,
+            prefix=self.places(self.prefix).tolist(),
+            favoured=self.places(self.favoured).tolist(),
+            terms=[self.places(term).tolist() for term in self.terms],
+        )
+
+    def places(self, pieces: Sequence[int] | Ints) -> Ints:
+        """Return the places of these pieces; those that are not allowed have none."""
+        ids = np.asarray(pieces, dtype=np.int64)
+        if self.allowed is None:
+            return ids
+        places = np.searchsorted(self.allowed, ids)
+        places = np.minimum(places, len(self.allowed) - 1)
+        return places[self.allowed[places] == ids]
+
+    def pieces(self, places: Sequence[int]) -> tuple[int, ...]:
+        """Return the pieces at these places."""
+        if self.allowed is None:
+            return tuple(places)
+        return tuple(self.allowed[list(places)].tolist())
 
     def under(self, options: SearchOptions) -> "Request":
         """Return what these options make of it: another limit, a prefix that is only favoured.
@@ -115,25 +153,37 @@ def run_search(
     waiting = _Waiting(requests, max_tokens)
     state = engine.start(slots, search.copies)
     free = list(range(slots - 1, -1, -1))
-    number: dict[int, int] = {}  # of the request in each slot at work
+    at_work: dict[int, tuple[int, Request]] = {}  # by slot
     while True:
-        worth_it = len(free) >= max(slots // 8, 1) or not number
+        worth_it = len(free) >= max(slots // 8, 1) or not at_work
         if taken := waiting.take(len(free)) if worth_it else []:
             fresh = [free.pop() for _ in taken]
-            number |= zip(fresh, (index for index, _ in taken), strict=True)
-            new = [request for _, request in taken]
-            engine.encode(state, fresh, [request.source_ids for request in new])
-            search.begin(fresh, new)
-        if not number:
+            at_work |= zip(fresh, taken, strict=True)
+            read_and_begin(engine, state, search, fresh, [request for _, request in taken])
+        if not at_work:
             return
         advance = search.advance(engine.step(state, *search.rows()))
         for slot, hypotheses in advance.finished:
-            index = number.pop(slot)
+            index, request = at_work.pop(slot)
             waiting.done(index)
             free.append(slot)
-            yield index, hypotheses
+            yield index, [h._replace(ids=request.pieces(h.ids)) for h in hypotheses]
         if advance.rows is not None and advance.parents is not None:
             engine.reorder(state, advance.rows, advance.parents)
+
+
+def read_and_begin(
+    engine: Engine[State],
+    state: State,
+    search: Search,
+    slots: Sequence[int],
+    requests: Sequence[Request],
+) -> None:
+    """Have the engine read these sentences and the search begin them, in free slots."""
+    lists = [request.allowed for request in requests if request.allowed is not None]
+    assert len(lists) in (0, len(requests)), "all requests have a list of pieces, or none has"
+    engine.encode(state, slots, [request.source_ids for request in requests], lists or None)
+    search.begin(slots, [request.by_place() for request in requests])
 
 
 class _Waiting:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 
+from headway.decoding.attention import Attend
 from headway.decoding.beam import BeamSearch
 from headway.decoding.diverse import DiverseBeamSearch
 from headway.decoding.engine import Engine
@@ -23,12 +24,17 @@ _SENTENCES = 128
 
 
 def build_search(
-    options: SearchOptions, *, banned: Rule | None = None, terms: bool = False
+    options: SearchOptions,
+    *,
+    attend: Attend | None = None,
+    banned: Rule | None = None,
+    terms: bool = False,
 ) -> Search:
     """Make the search that these options describe.
 
-    banned: a rule for pieces that are forbidden besides, see `headway.decoding.banned`. terms:
-    whether a request has some.
+    attend: tells the attention for a coverage penalty, see `headway.decoding.attention`. banned: a
+    rule for pieces that are forbidden besides, see `headway.decoding.banned`. terms: whether a
+    request has some.
     """
     rules = rules_of(options)
     if banned is not None:
@@ -39,14 +45,14 @@ def build_search(
                 "There are terms that must occur, but pieces are drawn or the beam has groups.",
                 "Leave out sampling and groups, or the terms.",
             )
-        return TermsBeamSearch(options, rules)
+        return TermsBeamSearch(options, rules, attend)
     if options.sampling is not None:
-        return SamplingSearch(options, options.sampling, rules)
+        return SamplingSearch(options, options.sampling, rules, attend)
     if options.groups > 1:
-        return DiverseBeamSearch(options, rules)
+        return DiverseBeamSearch(options, rules, attend)
     if options.beam_size == 1:
-        return GreedySearch(options, rules)
-    return BeamSearch(options, rules)
+        return GreedySearch(options, rules, attend)
+    return BeamSearch(options, rules, attend)
 
 
 def search_all(
@@ -54,6 +60,7 @@ def search_all(
     options: SearchOptions,
     requests: Sequence[Request],
     *,
+    attend: Attend | None = None,
     banned: Rule | None = None,
     slots: int | None = None,
     max_tokens: int = sys.maxsize,
@@ -69,7 +76,8 @@ def search_all(
     longest_first = sorted(enumerate(requests), key=lambda job: -len(job[1].source_ids))
 
     def build() -> Search:
-        return build_search(options, banned=banned, terms=any(r.terms for r in requests))
+        terms = any(request.terms for request in requests)
+        return build_search(options, attend=attend, banned=banned, terms=terms)
 
     copies = build().copies
     slots = max(min(_ROWS // copies, _SENTENCES), 1) if slots is None else slots

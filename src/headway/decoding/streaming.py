@@ -6,7 +6,7 @@ from itertools import takewhile
 import torch
 
 from headway.decoding.engine import Engine
-from headway.decoding.search import Request, Search
+from headway.decoding.search import Request, Search, read_and_begin
 
 
 def stream_search(engine: Engine, search: Search, request: Request) -> Iterator[tuple[int, ...]]:
@@ -17,17 +17,16 @@ def stream_search(engine: Engine, search: Search, request: Request) -> Iterator[
     """
     with torch.inference_mode():
         state = engine.start(1, search.copies)
-        engine.encode(state, [0], [request.source_ids])
-        search.begin([0], [request])
+        read_and_begin(engine, state, search, [0], [request])
     while True:
         with torch.inference_mode():  # not around `yield`, which would hand it to the caller
             advance = search.advance(engine.step(state, *search.rows()))
             if advance.rows is not None and advance.parents is not None:
                 engine.reorder(state, advance.rows, advance.parents)
         for _, hypotheses in advance.finished:
-            yield hypotheses[0].ids
+            yield request.pieces(hypotheses[0].ids)
             return
-        yield common_prefix(search.possible(0))
+        yield request.pieces(common_prefix(search.possible(0)))
 
 
 def common_prefix(sequences: Sequence[Sequence[int]]) -> tuple[int, ...]:

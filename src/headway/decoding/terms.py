@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headway.data.tokenizer import END_ID
+from headway.decoding.attention import Attend
 from headway.decoding.beam import BeamSearch
 from headway.decoding.engine import Ints
 from headway.decoding.options import SearchOptions
@@ -40,9 +41,11 @@ class TermsUnwritten:
 class TermsBeamSearch(BeamSearch):
     """A beam in which sentences with terms are shared out among banks; others are as ever."""
 
-    def __init__(self, options: SearchOptions, rules: Rules = NO_RULES) -> None:
-        """Search with these options."""
-        super().__init__(options, rules.and_forbid(TermsUnwritten()))
+    def __init__(
+        self, options: SearchOptions, rules: Rules = NO_RULES, attend: Attend | None = None
+    ) -> None:
+        """Search with these options; attend: needed for a coverage penalty."""
+        super().__init__(options, rules.and_forbid(TermsUnwritten()), attend)
 
     def _candidates(
         self, logits: Float[Tensor, "R V"], sentence: Ints, copy: Ints

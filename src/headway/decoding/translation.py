@@ -1,6 +1,26 @@
 """What a Translator gives back: texts with their scores, and all that a caller should know."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from jaxtyping import Float
+from torch import Tensor
+
+from headway.decoding.alignment import Alignment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attention:
+    """Where a hypothesis looks in its source: cross-attention, averaged over heads."""
+
+    weights: Float[Tensor, "T S"]
+    """A row for the step that chooses each target piece, a column for each source piece.
+
+    The sum of a row is 1.
+    """
+    target_pieces: tuple[str, ...]
+    """T of them, `</s>` included."""
+    source_pieces: tuple[str, ...]
+    """S of them, `</s>` included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -9,9 +29,13 @@ class ScoredText:
 
     text: str
     score: float
-    """Log-probability divided by the length penalty; higher is better."""
+    """Log-probability divided by the length penalty, plus coverage penalty; higher is better."""
     log_prob: float
     pieces: tuple[str, ...]
+    attentions: tuple[Attention, ...] = field(default=(), compare=False, repr=False)
+    """One for each part that was translated by itself; none unless asked for."""
+    alignment: Alignment = ()
+    """Which source word each target word is about; empty unless attention was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +53,16 @@ class Translation:
     """False when the output limit ended the translation, or rules left nothing to go on with."""
     unknown_pieces: int = 0
     """Pieces of the source that the vocabulary does not know."""
+
+    @property
+    def attentions(self) -> tuple[Attention, ...]:
+        """Return the attention of each part; none unless asked for."""
+        return self.hypotheses[0].attentions
+
+    @property
+    def alignment(self) -> Alignment:
+        """Return which source word each target word is about; empty unless asked for."""
+        return self.hypotheses[0].alignment
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,22 +4,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import overload
+from typing import Self, overload
 
 import torch
 
 from headway.bundle import Bundle, load_bundle
-from headway.data.tokenizer import END_ID
 from headway.decoding.alternatives import next_pieces
+from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
 from headway.decoding.ensemble import EnsembleEngine
-from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.joining import Joiner
 from headway.decoding.options import SearchOptions
+from headway.decoding.record import SearchRecord
+from headway.decoding.recording import Recorder, record_search
 from headway.decoding.requests import RequestMaker
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
-from headway.decoding.translation import Alternative, ScoredText, Translation
+from headway.decoding.translation import Alternative, Translation
 from headway.errors import ConfigError
 
 _WORTH_A_WORKER = 8  # sentences
@@ -44,6 +46,7 @@ class Translator:
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
         self.engine = build_engine(bundle.model.eval(), engine, precision)
+        self.models = [bundle.model, *(other.model for other in ensemble)]
         self.requests = RequestMaker([bundle, *ensemble])
         # It looks at the whole vocabulary, and line after line asks for the same.
         self._rule_against = lru_cache(4)(lambda texts: BannedTexts(texts, bundle.target_tokenizer))
@@ -51,6 +54,26 @@ class Translator:
             _check_vocabularies(bundle, ensemble)
             others = [build_engine(other.model.eval(), engine, precision) for other in ensemble]
             self.engine = EnsembleEngine([self.engine, *others])
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        device: str = "auto",
+        *,
+        engine: EngineName = "auto",
+        ensemble: Sequence[str | Path] = (),
+        precision: PrecisionName = "float32",
+    ) -> Self:
+        """Load a bundle, or the bundle of a run, and make a translator of it.
+
+        device: auto, cpu, cuda or mps. engine, precision: what computes, and how exactly; see
+        `headway.decoding.engines`. ensemble: more bundles, of the same vocabulary, to average the
+        probabilities with. Raises BundleError when a bundle is damaged.
+        """
+        where = resolve_device(device)
+        others = [load_bundle(other, where) for other in ensemble]
+        return cls(load_bundle(path, where), engine, precision, ensemble=others)
 
     @property
     def options(self) -> SearchOptions:
@@ -62,6 +85,7 @@ class Translator:
         self,
         text: str,
         *,
+        attention: bool = False,
         banned: Sequence[str] = (),
         batch_tokens: int = 16384,
         beam_size: int | None = None,
@@ -78,6 +102,7 @@ class Translator:
         self,
         text: Iterable[str],
         *,
+        attention: bool = False,
         banned: Sequence[str] = (),
         batch_tokens: int = 16384,
         beam_size: int | None = None,
@@ -93,6 +118,7 @@ class Translator:
         self,
         text: str | Iterable[str],
         *,
+        attention: bool = False,
         banned: Sequence[str] = (),
         batch_tokens: int = 16384,
         beam_size: int | None = None,
@@ -105,33 +131,39 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Translate one sentence, or several in order.
 
-        A blank sentence gives a blank translation. banned: texts that must not occur; one that
-        begins with a space, not at the beginning of a word. batch_tokens: padded source pieces
-        computed together; it changes speed and memory, not the result. first: number of the first
-        sentence in the input, on which depends what is drawn. options: how to search, the bundle's
-        own way (`translator.options`) if not given; beam_size, length_penalty and n_best change
-        it. prefix: how the translation must begin, one for all or one for each. terms: words that
-        must occur, for all or for each.
+        A blank sentence gives a blank translation. attention: also give the attention of each
+        hypothesis to the source, and a word alignment. banned: texts that must not occur; one that
+        begins with a space, not at the beginning of a word. batch_tokens: source pieces at work
+        together, each once for each hypothesis; it changes speed and memory, not the result.
+        first: number of the first sentence in the input, on which depends what is drawn. options:
+        how to search, the bundle's own way (`translator.options`) if not given; beam_size,
+        length_penalty and n_best change it. prefix: how the translation must begin, one for all or
+        one for each. terms: words that must occur, for all or for each.
         """
         sentences = [text] if isinstance(text, str) else list(text)
         _check_request(sentences, beam_size, n_best, batch_tokens)
         options = self._options(options, beam_size, length_penalty, n_best)
         parts = [self.requests.parts(sentence) for sentence in sentences]
         requests = self.requests.make(parts, options, first=first, prefix=prefix, terms=terms)
+        attend = self._attend(options)
         found = iter(
             search_all(
                 self.engine,
                 options,
                 requests,
+                attend=attend,
                 banned=self._banned(banned),
                 max_tokens=batch_tokens,
                 workers=self._workers(len(requests)),
             )
         )
-        translations = [
-            self._join(sentence_parts, [next(found) for _ in sentence_parts], options)
-            for sentence_parts in parts
-        ]
+        joiner = Joiner(self.bundle, options.n_best)
+        translations = []
+        for sentence, own in zip(sentences, parts, strict=True):
+            hypotheses = [next(found) for _ in own]
+            words = self.requests.source_words(sentence) if attention else []
+            seen = attend if attention else None
+            translations.append(joiner.join(own, hypotheses, seen, words))
         return translations[0] if isinstance(text, str) else translations
 
     def stream(
@@ -155,7 +187,9 @@ class Translator:
         between = ""
         requests = self.requests.make(parts, options, first=first, prefix=prefix, terms=terms)
         for request in requests:
-            search = build_search(options, banned=rule, terms=bool(request.terms))
+            search = build_search(
+                options, attend=self._attend(options), banned=rule, terms=bool(request.terms)
+            )
             for bit in self._bits(stream_search(self.engine, search, request)):
                 yield between + bit
                 between = ""
@@ -196,18 +230,65 @@ class Translator:
         if count < 1:
             raise ConfigError(f"count is {count}, but must be at least 1.", "Raise count.")
         before = self.requests.target_ids(pieces)
-        choices = next_pieces(self.engine, [*parts[0], END_ID], before, count)
+        choices = next_pieces(self.engine, self.requests.one(parts[0], before, options), count)
         # Each choice, and be it the end, is a prefix that the rest follows.
-        requests = [self.requests.one(parts[0], [*before, piece]) for piece, _ in choices]
-        best = search_all(self.engine, replace(options, prefix_bias=1.0), requests)
+        requests = [self.requests.one(parts[0], [*before, piece], options) for piece, _ in choices]
+        best = search_all(
+            self.engine,
+            replace(options, prefix_bias=1.0),
+            requests,
+            attend=self._attend(options),
+        )
+        joiner = Joiner(self.bundle, options.n_best)
         return [
             Alternative(
                 self.bundle.target_tokenizer.piece(piece),
                 probability,
-                self._join(parts, [hypotheses], options),
+                joiner.join(parts, [hypotheses]),
             )
             for (piece, probability), hypotheses in zip(choices, best, strict=True)
         ]
+
+    def search(
+        self,
+        text: str,
+        *,
+        banned: Sequence[str] = (),
+        candidates: int = 10,
+        options: SearchOptions | None = None,
+        prefix: str | None = None,
+        terms: Sequence[str] = (),
+    ) -> SearchRecord:
+        """Translate one sentence and return all that the search considered, step by step.
+
+        candidates: how many pieces to list after each hypothesis, with their probabilities. The
+        other arguments are those of `translate`, and so is the result. Raises ConfigError for a
+        sentence in several parts, and where pieces are drawn or the beam has groups.
+        """
+        _check_request([text], None, None, 1)
+        if candidates < 1:
+            raise ConfigError(f"candidates is {candidates}, but must be at least 1.", "Raise it.")
+        parts, options = self.requests.parts(text), options or self.options
+        if len(parts) != 1:
+            raise ConfigError(
+                f"The sentence has {len(parts)} parts, but a record is of the search for one.",
+                "Give one sentence that the model can take whole.",
+            )
+        (request,) = self.requests.make([parts], options, prefix=prefix, terms=terms)
+        recorder = Recorder(request, self.bundle.target_tokenizer, candidates)
+        rule = self._banned(banned)
+        found = record_search(
+            self.engine, recorder, options, attend=self._attend(options), banned=rule
+        )
+        return SearchRecord(
+            tuple(self.bundle.source_tokenizer.pieces(request.source_ids)),
+            recorder.vocabulary,
+            options,
+            tuple(recorder.nodes),
+            tuple(recorder.steps),
+            tuple(recorder.ranking),
+            Joiner(self.bundle, options.n_best).join(parts, [found]),
+        )
 
     def _options(
         self,
@@ -227,6 +308,9 @@ class Translator:
             n_best=n_best,
         )
 
+    def _attend(self, options: SearchOptions) -> AttentionReader:
+        return AttentionReader(self.models, options.attention_layer)
+
     def _banned(self, banned: Sequence[str]) -> BannedTexts | None:
         texts = (banned,) if isinstance(banned, str) else tuple(banned)
         return self._rule_against(texts) if texts else None
@@ -237,56 +321,8 @@ class Translator:
             return 1
         return max(min(torch.get_num_threads(), jobs // _WORTH_A_WORKER), 1)
 
-    def _join(
-        self, parts: list[list[int]], found: list[list[Hypothesis]], options: SearchOptions
-    ) -> Translation:
-        unknown = sum(self.bundle.source_tokenizer.unknown_count(ids) for ids in parts)
-        if not parts:
-            blank = ScoredText("", 0.0, 0.0, ())
-            return Translation("", 0.0, (), (blank,) * options.n_best)
-        hypotheses = tuple(
-            # A beam may finish fewer than n_best hypotheses of a part: its last one stands in.
-            self._as_text([part[min(rank, len(part) - 1)] for part in found])
-            for rank in range(min(options.n_best, max(map(len, found))))
-        )
-        best = hypotheses[0]
-        return Translation(
-            text=best.text,
-            score=best.score,
-            pieces=best.pieces,
-            hypotheses=hypotheses,
-            num_parts=len(parts),
-            complete=all(part[0].complete for part in found),
-            unknown_pieces=unknown,
-        )
 
-    def _as_text(self, parts: list[Hypothesis]) -> ScoredText:
-        tokenizer = self.bundle.target_tokenizer
-        return ScoredText(
-            " ".join(filter(None, (tokenizer.decode(part.ids) for part in parts))),
-            sum(part.score for part in parts),
-            sum(part.log_prob for part in parts),
-            tuple(piece for part in parts for piece in tokenizer.pieces(part.ids)),
-        )
-
-
-def load(
-    path: str | Path,
-    device: str = "auto",
-    *,
-    engine: EngineName = "auto",
-    ensemble: Sequence[str | Path] = (),
-    precision: PrecisionName = "float32",
-) -> Translator:
-    """Load a bundle, or the bundle of a run, and make a translator of it.
-
-    device: auto, cpu, cuda or mps. engine, precision: what computes, and how exactly; see
-    `headway.decoding.engines`. ensemble: more bundles, of the same vocabulary, to average the
-    probabilities with. Raises BundleError when a bundle is damaged.
-    """
-    where = resolve_device(device)
-    others = [load_bundle(other, where) for other in ensemble]
-    return Translator(load_bundle(path, where), engine, precision, ensemble=others)
+load = Translator.load
 
 
 def resolve_device(name: str) -> str:

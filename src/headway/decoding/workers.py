@@ -2,17 +2,23 @@
 
 import queue
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
 from headway.decoding.engine import Engine
+from headway.decoding.forking import may_fork, run_in_processes
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.search import Request, Search, run_search
 
 T = TypeVar("T")
+R = TypeVar("R")
 Found = tuple[int, list[Hypothesis]]
+
+_FIRST_TIME = 16  # requests
+_used: weakref.WeakSet[Engine[Any]] = weakref.WeakSet()
 
 
 def search_with_workers(
@@ -26,24 +32,56 @@ def search_with_workers(
 ) -> Iterator[Found]:
     """Yield what `run_search` yields, of several that share the requests.
 
-    On a CPU a product of one batch is too small to be worth dividing among cores; whole batches
-    are not. Each worker computes with one core; PyTorch lets the others go on meanwhile.
-    max_tokens and slots are those of one worker.
+    An engine's first few requests are computed here: what is loaded or compiled when it is first
+    used is then there for all workers to come. max_tokens and slots are those of one worker.
     """
+
+    def run(mine: Iterable[tuple[int, Request]]) -> Iterator[Found]:
+        return run_search(engine, search(), mine, slots=slots, max_tokens=max_tokens)
+
+    requests = list(requests)
+    if workers > 1 and engine not in _used:
+        _used.add(engine)
+        # The last ones: requests come longest first. So many that few rows and many occur.
+        yield from side_by_side(run, requests[-_FIRST_TIME:], 1)
+        requests = requests[:-_FIRST_TIME]
+    yield from side_by_side(run, requests, workers)
+
+
+def side_by_side(
+    run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], workers: int
+) -> Iterator[R]:
+    """Yield the results of `run`, of several workers which share the items.
+
+    On a CPU a product of one batch is too small to be worth dividing among cores; whole batches
+    are not. Each worker computes with one core, without gradients. Workers are processes where the
+    system can fork some that share the weights: threads of Python wait for each other between two
+    products.
+    """
+
+    def inferring_run(mine: Iterable[T]) -> Iterator[R]:
+        return _inferring(run(mine))
+
     if workers == 1:
-        one = run_search(engine, search(), requests, slots=slots, max_tokens=max_tokens)
-        yield from _inferring(one)
-        return
-    shared = _Shared(requests)
-    found: queue.Queue[Found | BaseException | None] = queue.Queue()
+        yield from inferring_run(items)
+    elif may_fork():
+        yield from run_in_processes(inferring_run, list(items), workers)
+    else:
+        yield from _run_in_threads(inferring_run, items, workers)
+
+
+def _run_in_threads(
+    run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], workers: int
+) -> Iterator[R]:
+    shared = _Shared(items)
+    found: queue.Queue[tuple[R] | BaseException | None] = queue.Queue()
     stop = threading.Event()
 
     def work() -> None:
         try:
             torch.set_num_threads(1)
-            mine = run_search(engine, search(), shared, slots=slots, max_tokens=max_tokens)
-            for result in _inferring(mine):
-                found.put(result)
+            for result in run(shared):
+                found.put((result,))
                 if stop.is_set():
                     return
             found.put(None)
@@ -63,7 +101,7 @@ def search_with_workers(
             elif isinstance(result, BaseException):
                 raise result
             else:
-                yield result
+                yield result[0]
     finally:
         stop.set()
         for thread in threads:

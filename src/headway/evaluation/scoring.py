@@ -1,10 +1,11 @@
 """The log-probability that a model gives to translations which are there already."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from headway.bundle import Bundle
@@ -13,6 +14,7 @@ from headway.data.cleaning import EncodedPair
 from headway.data.tokenizer import PAD_ID
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError
+from headway.model.transformer import Transformer
 
 _ROWS = 256  # positions whose logits exist at the same time
 
@@ -40,36 +42,50 @@ def score_pairs(
     eval mode.
     """
     bundle = model.bundle if isinstance(model, Translator) else model
-    if len(sources) != len(targets):
-        raise DataError(
-            f"There are {len(sources)} sources and {len(targets)} targets.",
-            "Give one target for each source, in the same order.",
-        )
-    pairs = [
-        EncodedPair(source, target, line)
-        for line, (source, target) in enumerate(
-            zip(
-                bundle.source_tokenizer.encode_batch(sources),
-                bundle.target_tokenizer.encode_batch(targets),
-                strict=True,
-            ),
-            start=1,
-        )
-    ]
-    _check_positions(bundle, pairs)
+    pairs = encode_pairs(bundle, sources, targets)
     log_probs = [0.0] * len(pairs)
-    for rows in inference_batches(
-        [(len(pair.source_ids), len(pair.target_ids)) for pair in pairs],
-        max_tokens=batch_tokens,
-        max_sentences=max(len(pairs), 1),
-    ):
-        batch = collate([pairs[row] for row in rows], rows)
-        for row, log_prob in zip(rows, _log_probs(bundle, batch).tolist(), strict=True):
+    for batch in forced_batches(bundle, pairs, batch_tokens):
+        for row, log_prob in zip(batch.indices, _log_probs(bundle, batch).tolist(), strict=True):
             log_probs[row] = log_prob
     return [
         PairScore(log_prob, len(pair.target_ids) + 1)
         for log_prob, pair in zip(log_probs, pairs, strict=True)
     ]
+
+
+def encode_pairs(
+    bundle: Bundle, sources: Sequence[str], targets: Sequence[str]
+) -> list[EncodedPair]:
+    """Return the pieces of given pairs; refuse what the model has no positions for."""
+    if len(sources) != len(targets):
+        raise DataError(
+            f"There are {len(sources)} sources and {len(targets)} targets.",
+            "Give one target for each source, in the same order.",
+        )
+    both = zip(
+        bundle.source_tokenizer.encode_batch(sources),
+        bundle.target_tokenizer.encode_batch(targets),
+        strict=True,
+    )
+    pairs = [EncodedPair(*pair, line) for line, pair in enumerate(both, start=1)]
+    _check_positions(bundle, pairs)
+    return pairs
+
+
+def forced_batches(
+    bundle: Bundle, pairs: Sequence[EncodedPair], batch_tokens: int
+) -> Iterator[Batch]:
+    """Yield the pairs in batches for teacher forcing, on the model's device, the longest first.
+
+    `batch.indices` are places in `pairs`. batch_tokens: padded pieces of each side in a batch.
+    """
+    device = next(bundle.model.parameters()).device
+    for rows in inference_batches(
+        [(len(pair.source_ids), len(pair.target_ids)) for pair in pairs],
+        max_tokens=batch_tokens,
+        max_sentences=max(len(pairs), 1),
+    ):
+        yield collate([pairs[row] for row in rows], rows).to(device)
 
 
 def perplexity(scores: Sequence[PairScore]) -> float:
@@ -99,12 +115,17 @@ def _check_positions(bundle: Bundle, pairs: Sequence[EncodedPair]) -> None:
 
 
 @torch.inference_mode()
-def _log_probs(bundle: Bundle, batch: Batch) -> Tensor:
-    """Sum the log-probabilities of each row's labels, padding left out."""  # (B,)
+def _log_probs(bundle: Bundle, batch: Batch) -> Float[Tensor, " B"]:
     model = bundle.model.eval()
-    batch = batch.to(next(model.parameters()).device)
-    hidden = model.hidden(batch.source_ids, batch.target_ids).flatten(0, 1)  # (B T, d_model)
-    labels = batch.label_ids.flatten()
+    hidden = model.hidden(batch.source_ids, batch.target_ids)
+    return summed_log_probs(model, hidden, batch.label_ids)
+
+
+def summed_log_probs(
+    model: Transformer, hidden: Float[Tensor, "B T d_model"], label_ids: Int[Tensor, "B T"]
+) -> Float[Tensor, " B"]:
+    """Sum the log-probabilities of each row's labels, padding left out; float64, on the CPU."""
+    labels = label_ids.flatten()
     chosen = torch.cat(
         [
             model.output_projection(some_hidden)
@@ -112,9 +133,9 @@ def _log_probs(bundle: Bundle, batch: Batch) -> Tensor:
             .log_softmax(dim=-1)
             .gather(1, some_labels[:, None])[:, 0]
             for some_hidden, some_labels in zip(
-                hidden.split(_ROWS), labels.split(_ROWS), strict=True
+                hidden.flatten(0, 1).split(_ROWS), labels.split(_ROWS), strict=True
             )
         ]
     )
-    chosen = chosen.masked_fill(labels == PAD_ID, 0.0).view(batch.label_ids.shape)  # (B, T)
+    chosen = chosen.masked_fill(labels == PAD_ID, 0.0).view(label_ids.shape)  # (B, T)
     return chosen.cpu().double().sum(dim=1)

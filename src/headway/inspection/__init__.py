@@ -1,1 +1,1 @@
-"""Look inside: the named intermediates of a pass, and figures of them."""
+"""Look inside: traces with named axes, what each name means, edits of one run, and figures."""

@@ -1,9 +1,12 @@
 """Fonts that can draw Hangul."""
 
 import importlib.metadata
+from collections.abc import Iterable
 from pathlib import Path
 
 from matplotlib import font_manager
+
+from headway.errors import MissingExtraError
 
 # What a system may have, best first; the first one comes with `pip install headway[plot]`.
 _FAMILIES = (
@@ -15,6 +18,7 @@ _FAMILIES = (
     "UnDotum",
     "Baekmuk Dotum",
 )
+_HANGUL = ((0x1100, 0x11FF), (0x3130, 0x318F), (0xA960, 0xA97F), (0xAC00, 0xD7FF))
 
 
 def font_families() -> list[str]:
@@ -27,6 +31,21 @@ def font_families() -> list[str]:
 def has_hangul() -> bool:
     """Tell whether Hangul will be drawn as Hangul."""
     return len(font_families()) > 1
+
+
+def check_hangul(texts: Iterable[str]) -> None:
+    """Refuse to draw Hangul as boxes: MissingExtraError where no font has it."""
+    drawn = next((text for text in texts if _with_hangul(text)), None)
+    if drawn is not None and not has_hangul():
+        raise MissingExtraError(
+            f"No font here can draw the Hangul in '{drawn}'.",
+            "pip install 'headway[plot]' brings NanumGothic; any of these is as good: "
+            f"{', '.join(_FAMILIES[1:])}.",
+        )
+
+
+def _with_hangul(text: str) -> bool:
+    return any(low <= ord(letter) <= high for letter in text for low, high in _HANGUL)
 
 
 def _register_installed_package() -> None:

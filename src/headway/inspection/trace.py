@@ -1,69 +1,294 @@
 """Trace: every named intermediate of a pass, by attribute path."""
 
-import fnmatch
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+import torch
 from torch import Tensor, nn
 
-from headway.errors import TraceError, suggest
+from headway.errors import ConfigError, TraceError, suggest
+from headway.inspection.catalog import catalog, find_row, matching, model_names, pattern_of
+from headway.inspection.derived import derive
+from headway.inspection.edit import Edits, check_edits, check_kinds
+from headway.inspection.explain import explain
+from headway.inspection.explanation import Explanation
+from headway.inspection.named_tensor import Axis, TracedTensor, named
+from headway.inspection.phrases import Language
+from headway.inspection.saving import describe, read_file, write_file
+from headway.inspection.sentence import Sentence
+from headway.inspection.table import summary, table
+from headway.inspection.variant import Variant, variant_of
 from headway.model.probe import listen, stop_listening
+from headway.model.transformer import Transformer
+
+PRESETS: dict[str, tuple[str, ...]] = {
+    "all": ("*",),
+    "attention": ("*weights",),
+    "residual": ("*_embedding.output", "*.input", "*.sum", "*.norm", "encoder.output",
+                 "decoder.output"),
+}  # fmt: skip
+"""What `record` may name instead of globs."""
 
 
-class Trace(Mapping[str, Tensor]):
+class Trace(Mapping[str, TracedTensor]):
     """The intermediates of the latest pass, by names like `encoder.layers.0.output`.
 
     A name is the attribute path of a module, relative to the traced one, and the intermediate's
-    own name; the docstring of each module lists its intermediates. When a module runs more than
-    once, as in decoding step by step, the latest tensor stands.
+    own name; `headway.inspection.catalog` says what each is. When a module runs more than once, as
+    in decoding step by step, the latest tensor stands. Beside what was recorded, a trace computes
+    what it can derive from that: contributions of heads, mean and variance of a LayerNorm,
+    probabilities.
     """
 
-    def __init__(self) -> None:
-        """Start empty."""
-        self._tensors: dict[str, Tensor] = {}
+    def __init__(
+        self,
+        module: nn.Module | None = None,
+        sentence: Sentence | None = None,
+        variant: Variant | None = None,
+    ) -> None:
+        """Start empty; module is what is traced, sentence what it reads and writes."""
+        self.module = module
+        self.sentence = sentence
+        self.variant = variant_of(module) if isinstance(module, Transformer) else variant
+        self.edits: dict[str, str] = {}
+        """Names of edited tensors, each with the edits as they are written in Python."""
+        self._tensors: dict[str, TracedTensor] = {}
 
-    def names(self, pattern: str = "*") -> list[str]:
-        """Return the names that match, in the order in which they were computed.
+    def names(self, pattern: str = "*", *, derived: bool = False) -> list[str]:
+        """Return the recorded names that match, in the order in which they were computed.
 
-        pattern: `*` stands for any characters, as in `*.cross_attention.weights`.
+        pattern: `*` stands for any characters, as in `*.cross_attention.weights`. derived: also
+        those of what can be computed from it.
         """
-        return [name for name in self._tensors if fnmatch.fnmatchcase(name, pattern)]
+        return matching(self._known if derived else list(self._tensors), pattern)
 
-    def __getitem__(self, name: str) -> Tensor:
-        """Return a tensor; TraceError names the nearest ones when there is none."""
+    def __getitem__(self, name: str) -> TracedTensor:
+        """Return a tensor; of several layers with `*`, stacked along a first axis `layer`.
+
+        Raises TraceError that names the nearest ones when there is none.
+        """
         if name in self._tensors:
             return self._tensors[name]
+        if "*" in name:
+            return self._stacked(name)
+        derived = derive(name, self._tensors, self.module, self.variant)
+        if derived is not None:
+            return named(derived, name, self._axes(self._derived_axes(name)))
         if not self._tensors:
             raise TraceError(
                 f"The trace is empty, so there is no '{name}'.",
                 "Call the traced module inside the `with` block.",
             )
-        raise TraceError(f"The trace has no '{name}'.", suggest(name, self._tensors))
+        raise TraceError(f"The trace has no '{name}'.", suggest(name, self._known))
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether a tensor of this name was recorded."""
+        return name in self._tensors
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
+        """Iterate over the recorded names."""
         return iter(self._tensors)
 
     def __len__(self) -> int:
-        """Return the number of tensors."""
+        """Return the number of recorded tensors."""
         return len(self._tensors)
 
-    def __repr__(self) -> str:
-        """Show names and shapes, one a line."""
-        lines = [f"  {name}  {tuple(tensor.shape)}" for name, tensor in self._tensors.items()]
-        return "\n".join([f"Trace of {len(lines)} tensors", *lines])
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both are one; `equals` compares what they hold."""
+        return self is other
 
-    def _record(self, name: str, tensor: Tensor) -> None:
+    def __hash__(self) -> int:
+        """Return a number for this very trace."""
+        return id(self)
+
+    @property
+    def nbytes(self) -> int:
+        """Return the memory that the recorded tensors take; what several share counts once."""
+        own: dict[int, int] = {}
+        limits: dict[int, int] = {}
+        for tensor in self._tensors.values():
+            storage = tensor.untyped_storage()
+            place = storage.data_ptr()
+            own[place] = own.get(place, 0) + tensor.nbytes
+            limits[place] = storage.nbytes()  # a view of a larger table counts as itself
+        return sum(min(own[place], limits[place]) for place in own)
+
+    def equals(self, other: "Trace") -> bool:
+        """Tell whether both have the same names, axes, sentence and numbers, bit for bit."""
+        return (
+            list(self) == list(other)
+            and (self.sentence, self.edits) == (other.sentence, other.edits)
+            and all(
+                tensor.axes == other[name].axes
+                and tensor.dtype == other[name].dtype
+                and torch.equal(_bits(tensor), _bits(other[name]))
+                for name, tensor in self.items()
+            )
+        )
+
+    def put(self, name: str, tensor: Tensor, axes: Sequence[Axis]) -> None:
+        """Hold a tensor, the latest of its name, under axes to which the pieces are attached."""
         self._tensors.pop(name, None)  # so that the order is that of the latest pass
-        self._tensors[name] = tensor.detach()
+        self._tensors[name] = named(tensor, name, self._axes(axes))
+
+    def explain(
+        self,
+        name: str,
+        *index: int | str,
+        language: Language = "en",
+        terms: int = 8,
+        **where: int | str,
+    ) -> Explanation:
+        """Work one number out, in words and with its numbers.
+
+        index, where: its place, by the order or the names of its axes: `explain(name, 1, "▁I", 0)`
+        or `explain(name, head=1, query="▁I", key=0)`. language: en or ko. terms: of a longer sum
+        only so many are shown, and the sum of the others. Raises TraceError where the trace does
+        not hold what the number was made from.
+        """
+        return explain(self, name, index, where, language=language, terms=terms)
+
+    def save(self, path: str | Path) -> None:
+        """Write the trace without the model; the name ends in .safetensors, .json or .npz.
+
+        In JSON a number that is not finite is null, and its kind and place are listed beside
+        (`headway.inspection.saving`).
+        """
+        write_file(path, self, describe(self, self.sentence, self.variant, self.edits))
+
+    @classmethod
+    def load(cls, path: str | Path, module: nn.Module | None = None) -> "Trace":
+        """Read a trace; with the module it came from, what takes weights can be explained, too.
+
+        Raises TraceError when the file is no trace, or one of another kind of model.
+        """
+        tensors, about = read_file(path)
+        trace = cls(module, about["sentence"], about["variant"])
+        if about["variant"] is not None and trace.variant != about["variant"]:
+            raise TraceError(
+                f"{path} is the trace of another kind of model: {about['variant']}.",
+                "Give the model that it came from, or none.",
+            )
+        for name, axes in about["axes"].items():
+            trace.put(name, tensors[name], axes)
+        trace.edits = about["edits"]
+        return trace
+
+    def table(self, pattern: str = "*") -> str:
+        """Return name, axes, smallest, largest and mean number of each tensor, one a line."""
+        names = self.names(pattern) or self.names(pattern, derived=True)
+        return table({name: self[name] for name in names})
+
+    def __repr__(self) -> str:
+        """Show sentence, names and axes; layers of the same shape share a line."""
+        return summary(self._tensors, self.sentence, self.edits, self.nbytes)
+
+    @property
+    def _known(self) -> list[str]:
+        """Return the names to suggest: those recorded, and what can be derived from them."""
+        rows = catalog(self.variant) if self.variant else {}
+        parts = dict.fromkeys(name.rpartition(".")[0] for name in self._tensors)
+        derived = [row.pattern.rpartition(".") for row in rows.values() if row.derived]
+        more = [
+            f"{part}.{last}".lstrip(".")
+            for part in parts
+            for pattern, _, last in derived
+            if pattern == pattern_of(f"{part}.").rstrip(".")
+        ]
+        return [*self._tensors, *more]
+
+    def _derived_axes(self, name: str) -> tuple[Axis, ...]:
+        row = catalog(self.variant).get(pattern_of(name))
+        if row is not None:
+            return row.axes
+        # A part that was traced by itself: only what heads contribute is derived from it.
+        *lead, _ = self._tensors[name.replace("contributions", "heads")].axes
+        return (*lead, Axis("d_model", "d_model"))
+
+    def _axes(self, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+        if self.sentence is None:
+            return tuple(axes)
+        return tuple(self.sentence.attach(axis) for axis in axes if axis.name != "batch")
+
+    def _stacked(self, pattern: str) -> TracedTensor:
+        names = self.names(pattern) or self.names(pattern, derived=True)
+        if not names:
+            raise TraceError(f"The trace has no '{pattern}'.", suggest(pattern, self._known))
+        tensors = [self[name] for name in names]
+        shapes = {tuple(tensor.shape) for tensor in tensors}
+        if len(shapes) > 1:
+            raise TraceError(
+                f"'{pattern}' matches {len(names)} tensors of {len(shapes)} shapes.",
+                f"Choose one with names('{pattern}'), or a pattern whose shapes agree.",
+            )
+        layer = Axis("layer", "N", tuple(names))
+        return named(torch.stack([*tensors]), pattern, (layer, *tensors[0].axes))
+
+
+class Recorder:
+    """Hear the intermediates of one module and its parts: edit what is to be, record the rest."""
+
+    def __init__(
+        self, trace: Trace, module: nn.Module, patterns: Sequence[str], edits: Edits
+    ) -> None:
+        """Record into `trace` what matches one of the patterns."""
+        self.trace = trace
+        self.module = module
+        self.patterns = patterns
+        self.edits = edits
+        self.unused = set(edits)
+        self.heard: list[str] = []
+        self._paths = {part: path for path, part in module.named_modules()}
+
+    def __call__(self, module: nn.Module, name: str, tensor: Tensor, /) -> Tensor:
+        """Receive one intermediate; return it as the edits want it."""
+        path = self._paths.get(module)
+        if path is None:
+            return tensor
+        full = f"{path}.{name}" if path else name
+        row = find_row(self.module, module, name, full)
+        # A part may be called with other leading axes than those of its row.
+        axes = row.axes if row is not None and len(row.axes) == tensor.dim() else ()
+        self.heard.append(full)
+        sentence = self.trace.sentence
+        tensor = self._edited(full, tensor, axes)
+        if any(matching([full], pattern) for pattern in self.patterns):
+            hide = sentence and axes and axes[0].name == "batch"
+            self.trace.put(full, tensor[0] if hide else tensor, axes)
+        return tensor
+
+    def _edited(self, name: str, tensor: Tensor, axes: Sequence[Axis]) -> Tensor:
+        sentence = self.trace.sentence
+        texts = []
+        for pattern, edit in self.edits.items():
+            if matching([name], pattern):
+                placed = axes if sentence is None else [sentence.attach(axis) for axis in axes]
+                tensor = edit.apply(name, tensor, placed)
+                texts.append(edit.describe())
+                self.unused.discard(pattern)
+        if texts:
+            self.trace.edits[name] = ", then ".join(texts)
+        return tensor
 
 
 @contextmanager
-def trace(module: nn.Module) -> Iterator[Trace]:
+def trace(
+    module: nn.Module,
+    *,
+    record: str | Sequence[str] = "all",
+    edit: Edits | None = None,
+    sentence: Sentence | None = None,
+) -> Iterator[Trace]:
     """Record what this module and its parts compute inside the `with` block.
 
-    Works on any module of Headway and changes no result beyond rounding: while tracing, attention
-    takes the plain form of equation 1, because a fused kernel never holds the weights.
+    Works on any module of Headway. On a CPU it changes no bit of a result; elsewhere results may
+    differ in rounding, because attention takes the plain form of equation 1 while it is traced: a
+    fused kernel never holds the weights. In training mode the tensors are those before dropout.
+
+    record: `all`, `attention` (the weights), `residual` (what flows between sub-layers), or globs.
+    edit: what to change on the way, by name (`headway.inspection.edit`); over when the block is.
+    sentence: what a batch of one sentence is about, which hides the axis of the batch.
 
     >>> import torch
     >>> from headway.model.attention import MultiHeadAttention
@@ -72,18 +297,42 @@ def trace(module: nn.Module) -> Iterator[Trace]:
     ...     output = attend(x, x, x)
     >>> seen["weights"].shape
     torch.Size([1, 2, 3, 3])
+    >>> [axis.name for axis in seen["weights"].axes]
+    ['batch', 'head', 'query', 'key']
     """
-    paths = {part: path for path, part in module.named_modules()}
-    recorded = Trace()
-
-    def receive(part: nn.Module, name: str, tensor: Tensor) -> Tensor:
-        path = paths.get(part)
-        if path is not None:
-            recorded._record(f"{path}.{name}" if path else name, tensor)
-        return tensor
-
-    token = listen(receive)
+    edits = dict(edit or {})
+    check_kinds(edits)
+    recorded = Trace(module, sentence)
+    if recorded.variant is not None and isinstance(module, Transformer):
+        names = model_names(module, recorded.variant)
+        check_edits(edits, names, model_names(module, recorded.variant, derived=True))
+    recorder = Recorder(recorded, module, record_patterns(record), edits)
+    token = listen(recorder)
     try:
         yield recorded
     finally:
         stop_listening(token)
+    # Which names a part has, or a pass that is not the whole, is known only now.
+    if recorder.unused and recorder.heard:
+        unused = min(recorder.unused)
+        raise TraceError(
+            f"This pass had no '{unused}', so nothing was edited there.",
+            suggest(unused, recorder.heard),
+        )
+
+
+def _bits(tensor: Tensor) -> Tensor:
+    """Return the bytes of a tensor: NaN equals itself, and 0 is not -0."""
+    return tensor.detach().cpu().contiguous().view(torch.uint8)
+
+
+def record_patterns(record: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the globs that a preset stands for, or the globs themselves."""
+    if isinstance(record, str) and record in PRESETS:
+        return PRESETS[record]
+    patterns = (record,) if isinstance(record, str) else tuple(record)
+    if not patterns:
+        raise ConfigError(
+            "record names nothing to record.", f"Use {', '.join(PRESETS)}, or globs of names."
+        )
+    return patterns

@@ -7,7 +7,19 @@ import pytest
 
 from headway.cli.app import app
 
-COMMANDS = ["demo", "check", "train", "translate", "evaluate", "score", "info", "export"]
+COMMANDS = [
+    "demo",
+    "check",
+    "train",
+    "translate",
+    "inspect",
+    "evaluate",
+    "score",
+    "align",
+    "shortlist",
+    "info",
+    "export",
+]
 
 
 def test_help_lists_the_commands_without_importing_torch() -> None:

@@ -48,7 +48,7 @@ def config(tmp_path: Path) -> Path:
 def test_the_report_for_people(run, config: Path) -> None:
     before = sorted(config.parent.iterdir())
 
-    status, printed, err = run("check", config)
+    status, printed, err = run("check", config, "--set", "training.precision=float32")
 
     assert status == 0, err
     lines = printed.splitlines()

@@ -324,3 +324,82 @@ def test_a_wrong_option_is_one_clear_line(
     status, out, err = run("translate", bundle_path, os.devnull, *options)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+def test_alignments_have_a_line_for_each_line_of_the_output(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    source, out = _write(tmp_path / "in.txt", MESSY), tmp_path / "out"
+    aligned = tmp_path / "aligned"
+
+    status, _, _ = run(
+        "translate", bundle_path, source, "--quiet", "--out", out, "--alignments", aligned
+    )
+
+    assert status == 0
+    assert out.read_text("utf-8") == run("translate", bundle_path, source)[1]
+    texts, lines = (path.read_text("utf-8").split("\n") for path in (out, aligned))
+    assert len(lines) == len(texts) == len(MESSY) + 1
+    assert lines[1:4] == ["", "", ""]
+    for text, line in zip(texts, lines, strict=True):
+        pairs = [tuple(map(int, pair.split("-"))) for pair in line.split()]
+        assert pairs == sorted(pairs)
+        assert sorted(target for _, target in pairs) == list(range(len(text.split())))
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_alignments_of_several_hypotheses_and_of_json(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    aligned = tmp_path / "aligned"
+    options = ("--nbest", 2, "--min-length", 5, "--alignments", aligned)
+
+    plain = _lines(run, bundle_path, tmp_path, *options)
+    lines = aligned.read_text().splitlines()
+    values = [json.loads(line) for line in _lines(run, bundle_path, tmp_path, "--json", *options)]
+
+    assert len(plain) == len(lines) == 6
+    for row, line in zip(plain, lines, strict=True):
+        assert len(line.split()) == len(row.split("\t")[2].split())
+    assert [h["alignment"] for value in values for h in value["hypotheses"]] == lines
+    assert [value["alignment"] for value in values] == lines[::2]
+    assert aligned.read_text().splitlines() == lines[::2]
+    assert "alignment" not in json.loads(_lines(run, bundle_path, tmp_path, "--json")[0])
+
+
+def test_alignments_that_cannot_be_written_are_said_before_the_work(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    source, out = _write(tmp_path / "in.txt", ["the cat"]), tmp_path / "out"
+    nowhere = tmp_path / "no" / "aligned"
+
+    status, _, err = run("translate", bundle_path, source, "--out", out, "--alignments", nowhere)
+
+    assert status == 1
+    assert "cannot be written" in err
+    assert "Choose another one with --alignments." in err
+    assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
+    status, _, err = run("translate", bundle_path, source, "--out", out, "--alignments", out)
+    assert status == 2
+    assert "--out and --alignments are one file" in err
+    status, _, err = run("translate", bundle_path, source, "--stream", "--alignments", out)
+    assert status == 2
+    assert "--stream prints text alone" in err
+
+
+def test_coverage_and_its_layer_have_options(run, bundle_path: Path, tmp_path: Path) -> None:
+    def scores(*options: object) -> list[float]:
+        rows = _lines(run, bundle_path, tmp_path, "--nbest", 2, *options)
+        return [float(row.split("\t")[1]) for row in rows]
+
+    free = scores()
+    assert scores("--coverage-penalty", 0, "--attention-layer", 0) == free
+    covering = scores("--coverage-penalty", 0.5)
+    assert covering == scores("--coverage-penalty", 0.5, "--attention-layer", 0)  # the only one
+    assert all(ours < theirs for ours, theirs in zip(covering[::2], free[::2], strict=True))
+    status, out, err = run("translate", bundle_path, os.devnull, "--attention-layer", 1)
+    assert (status, out) == (0, "")  # no sentence, no layer
+    source = _write(tmp_path / "in.txt", ["the cat"])
+    status, out, err = run("translate", bundle_path, source, "--attention-layer", 1)
+    assert (status, out) == (2, "")
+    assert "attention_layer is 1, but the decoder has layers 0 to 0" in err

@@ -40,7 +40,14 @@ class ScriptedEngine:
     def start(self, slots: int, copies: int) -> State:
         return State(slots, copies)
 
-    def encode(self, state: State, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+    def encode(
+        self,
+        state: State,
+        slots: Sequence[int],
+        sources: Sequence[Sequence[int]],
+        allowed: Sequence[Ints] | None = None,
+    ) -> None:
+        assert allowed is None
         self.encoded.append([source[0] for source in sources])
         for slot, source in zip(slots, sources, strict=True):
             assert 0 <= slot < state.slots

@@ -18,14 +18,16 @@ from headway.decoding.translator import Translator
 PAGE = (Path(__file__).parents[3] / "docs" / "decoding.md").read_text(encoding="utf-8")
 
 
-def _options() -> set[str]:
-    translate = typer.main.get_command(app).commands["translate"]  # type: ignore[attr-defined]
-    return {option for parameter in translate.params for option in parameter.opts}
+def _options(*commands: str) -> set[str]:
+    every = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    return {option for name in commands for p in every[name].params for option in p.opts}
 
 
 def test_every_option_on_the_page_exists_and_every_field_is_on_the_page() -> None:
     named = set(re.findall(r"`(--[a-z-]+)`", PAGE))
-    assert named <= _options()
+    assert named <= _options("translate", "shortlist")
+    for command, rest in re.findall(r"^headway (\w+) (.*)$", PAGE, flags=re.MULTILINE):
+        assert set(re.findall(r"--[a-z-]+", rest)) <= _options(command)
     for field in (*fields(SearchOptions), *fields(Sampling)):
         assert f"`{field.name}`" in PAGE, field.name
         option = {"beam_size": "--beam", "n_best": "--nbest", "sampling": "--sample"}.get(

@@ -121,3 +121,28 @@ def test_a_refilled_slot_remembers_nothing(tiny: Transformer, make: Make) -> Non
     torch.testing.assert_close(logits[0], whole(tiny, SOURCES[2], []), rtol=0, atol=1e-5)
     expected = whole(tiny, SOURCES[1], [9, 10, 11])
     torch.testing.assert_close(logits[1], expected, rtol=0, atol=1e-5)
+
+
+@each_engine
+@torch.inference_mode()
+def test_caches_grow_as_far_as_a_sentence_goes(tiny: Transformer, make: Make) -> None:
+    engine = make(tiny)
+    state = engine.start(2, 2)
+    source = [4 + i % 19 for i in range(75)] + [3]
+    engine.encode(state, [0, 1], [SOURCES[0], source])
+    pasts: list[list[int]] = [[], []]
+    engine.step(state, rows(0, 2), rows(START_ID, START_ID))
+
+    for step in range(70):  # the better row comes from the other one again and again
+        engine.reorder(
+            state, rows(0, 1, 2, 3), rows(*([0, 0, 2, 2] if step == 0 else [1, 0, 3, 2]))
+        )
+        newest = [4 + (step + row) % 19 for row in range(4)]
+        logits = engine.step(state, rows(0, 1, 2, 3), rows(*newest))
+        pasts = pasts if step == 0 else pasts[::-1]
+        pasts = [[*past, piece] for past, piece in zip(pasts, newest[:2], strict=True)]
+
+    torch.testing.assert_close(logits[0], whole(tiny, SOURCES[0], pasts[0]), rtol=0, atol=2e-5)
+    pasts = [[(piece - 4 + 2) % 19 + 4 for piece in past] for past in pasts]
+    torch.testing.assert_close(logits[2], whole(tiny, source, pasts[0]), rtol=0, atol=2e-5)
+    torch.testing.assert_close(logits[3], whole(tiny, source, pasts[1]), rtol=0, atol=2e-5)

@@ -163,6 +163,9 @@ def test_the_number_of_earlier_parts_does_not_matter_to_what_is_drawn(
         SearchOptions(4, groups=2, n_best=2),
         SearchOptions(sampling=Sampling(seed=3)),
         SearchOptions(3, min_length=6, no_repeat_ngram=2),
+        SearchOptions(4, coverage_penalty=1.5),
+        SearchOptions(4, groups=2, coverage_penalty=1.5),
+        SearchOptions(n_best=3, sampling=Sampling(seed=3), coverage_penalty=1.5),
     ],
     ids=str,
 )

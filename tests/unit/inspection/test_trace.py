@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headway.config.model import ModelConfig
-from headway.errors import TraceError
+from headway.errors import ConfigError, TraceError
 from headway.inspection.trace import Trace, trace
 from headway.model.attention import MultiHeadAttention
 from headway.model.feed_forward import PositionwiseFeedForward
@@ -143,7 +143,7 @@ def test_every_module_of_ours_names_something(model: Transformer) -> None:
     assert silent == []
 
 
-def test_tracing_changes_no_logit(model: Transformer) -> None:
+def test_tracing_changes_no_bit_of_the_logits(model: Transformer) -> None:
     source, target = torch.randint(4, 17, (B, S)), torch.randint(4, 23, (B, T))
     source[1, 4:] = 0
 
@@ -151,7 +151,7 @@ def test_tracing_changes_no_logit(model: Transformer) -> None:
     with trace(model):
         during = model(source, target)
 
-    assert torch.allclose(before, during, rtol=0, atol=1e-6)
+    assert torch.equal(before, during)
     assert torch.equal(before, model(source, target))
 
 
@@ -210,14 +210,126 @@ def test_an_empty_trace_says_what_to_do() -> None:
         Trace()["weights"]
 
 
+def test_a_derived_name_that_is_misspelt_answers_with_the_nearest(model: Transformer) -> None:
+    with trace(model) as seen:
+        model(torch.randint(4, 17, (B, S)), torch.randint(4, 23, (B, T)))
+
+    with pytest.raises(TraceError, match=r"Did you mean .*'probabilities'"):
+        seen["probabilites"]
+    with pytest.raises(TraceError, match=r"The trace has no 'encoder_residual\.mean'"):
+        seen["encoder_residual.mean"]
+    with pytest.raises(TraceError, match=r"'decoder.layers.0.cross_attention.contributions'"):
+        seen["decoder.layers.0.cross_attention.contribution"]
+
+
+def test_one_name_with_a_star_stacks_the_layers(model: Transformer) -> None:
+    with trace(model) as seen:
+        model(torch.randint(4, 17, (B, S)), torch.randint(4, 23, (B, T)))
+
+    stacked = seen["encoder.layers.*.self_attention.weights"]
+
+    assert [axis.name for axis in stacked.axes] == ["layer", "batch", "head", "query", "key"]
+    assert stacked.axes[0].pieces == tuple(seen.names("encoder.layers.*.self_attention.weights"))
+    for number in range(2):
+        own = seen[f"encoder.layers.{number}.self_attention.weights"]
+        assert torch.equal(stacked.at(layer=number), own)
+    derived = seen["encoder.layers.*.self_attention.contributions"]
+    assert torch.equal(derived[1], seen["encoder.layers.1.self_attention.contributions"])
+    with pytest.raises(TraceError, match="matches 4 tensors of 3 shapes"):
+        seen["*.weights"]
+    with pytest.raises(TraceError, match=r"The trace has no '\*.wieghts'"):
+        seen["*.wieghts"]
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ("attention", ["encoder.layers.0.self_attention.weights"]),
+        ("residual", ["encoder.layers.0.input", "encoder.output", "source_embedding.output"]),
+        (["logits", "encoder.layers.*.feed_forward.hidden"], ["logits"]),
+        ("*_mask", ["source_mask", "target_mask"]),
+    ],
+)
+def test_only_what_is_wanted_is_recorded(
+    model: Transformer, record: str | list[str], expected: list[str]
+) -> None:
+    with trace(model, record=record) as seen:
+        model(torch.randint(4, 17, (B, S)), torch.randint(4, 23, (B, T)))
+
+    assert set(expected) <= set(seen)
+    assert len(seen) < 25
+    if "logits" not in seen:
+        with pytest.raises(TraceError, match="'log_probs' is made from 'logits', which was not"):
+            seen["log_probs"]
+
+
+def test_nothing_to_record_is_refused(model: Transformer) -> None:
+    with pytest.raises(ConfigError, match="names nothing"), trace(model, record=[]):
+        pass
+
+
+def test_what_several_names_share_counts_once() -> None:
+    attend = MultiHeadAttention(D_MODEL, H, D_K, D_V)
+    with trace(attend) as seen:
+        attend(torch.randn(B, T, D_MODEL), torch.randn(B, S, D_MODEL), torch.randn(B, S, D_MODEL))
+
+    shared = {"q", "k", "v", "masked_scores"}  # views, and what no mask changed
+    expected = sum(seen[name].nbytes for name in seen if name not in shared)
+    assert seen.nbytes == expected
+
+
+def test_two_traces_are_equal_when_all_their_bits_are(model: Transformer) -> None:
+    source, target = torch.randint(4, 17, (B, S)), torch.randint(4, 23, (B, T))
+    traces = []
+    for ids in (target, target, target + 0 * target, target.roll(1, 1)):
+        with trace(model) as seen:
+            model(source, ids)
+        traces.append(seen)
+
+    one, again, other, different = traces
+    assert one.equals(again)
+    assert one.equals(other)
+    assert not one.equals(different)
+    assert one != again
+    assert len({one, again}) == 2
+
+
 def test_a_trace_prints_names_and_shapes() -> None:
     feed = PositionwiseFeedForward(4, 6)
     with trace(feed) as seen:
         feed(torch.randn(1, 2, 4))
 
     assert repr(seen).split("\n") == [
-        "Trace of 3 tensors",
-        "  hidden  (1, 2, 6)",
-        "  activated  (1, 2, 6)",
-        "  output  (1, 2, 4)",
+        "Trace of 3 tensors, 128 bytes",
+        "  hidden     (batch=1, position=2, d_ff=6)",
+        "  activated  (batch=1, position=2, d_ff=6)",
+        "  output     (batch=1, position=2, d_model=4)",
     ]
+
+
+def test_layers_of_one_shape_share_a_line(model: Transformer) -> None:
+    with trace(model, record="*.weights") as seen:
+        model(torch.randint(4, 17, (B, S)), torch.randint(4, 23, (B, T)))
+
+    assert repr(seen).split("\n")[1:] == [
+        "  encoder.layers.0…1.self_attention.weights  (batch=2, head=3, query=7, key=7)",
+        "  decoder.layers.0.self_attention.weights    (batch=2, head=3, query=5, key=5)",
+        "  decoder.layers.0.cross_attention.weights   (batch=2, head=3, query=5, key=7)",
+    ]
+
+
+def test_a_table_has_the_numbers_in_a_nutshell(model: Transformer) -> None:
+    source = torch.randint(4, 17, (B, S))
+    source[0, 5:] = 0
+    with trace(model) as seen:
+        model(source, torch.randint(4, 23, (B, T)))
+
+    head, first, _ = seen.table("encoder.layers.*.masked_scores").split("\n")
+    assert head.split() == ["name", "axes", "min", "max", "mean"]
+    scores = seen["encoder.layers.0.self_attention.masked_scores"]
+    finite = scores[scores.isfinite()]
+    smallest, largest = f"{finite.min():.4g}", f"{finite.max():.4g}"
+    mean = f"{finite.double().mean():.4g}"
+    expected = [smallest, largest, mean, f"({2 * 3 * 7}", "not", "finite)"]
+    assert first.split(")  ")[1].split() == expected
+    assert "probabilities" in seen.table("probabilities")

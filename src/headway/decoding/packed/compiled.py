@@ -1,22 +1,25 @@
 """Kernels compiled by Numba, for the CPU; large products stay with PyTorch."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headway.decoding import loops
 from headway.decoding.engine import Ints
+from headway.decoding.loops import attention, products
+from headway.decoding.loops.logits import sharpen
 from headway.decoding.packed.kernels import Cache, FewRows, Heads, Linear, Owners
+from headway.decoding.packed.listed_loops import ListedLoop
 from headway.decoding.packed.products import (
     LEVELS,
     SHARP,
     Int8Product,
     Precision,
     product,
+    tile_rows,
     worth_integers,
 )
 from headway.decoding.packed.sublayers import Stack
@@ -26,8 +29,8 @@ Floats = NDArray[np.float32]
 # Where a product is so small, a plain loop has finished before a library has prepared; figures in
 # benchmarks/NOTES.md. In float32 the limit is one of rows, of 8-bit integers one of products.
 FEW_ROWS = 8
-_FEW_PRODUCTS = 800_000
-# Sums of so many products of 7 and 8 bits are whole numbers that float32 holds without rounding.
+FEW_PRODUCTS = 400_000
+# Sums of so many products are whole numbers that float32 holds without rounding.
 _EXACT_IN_FLOAT32 = 2**24 // (LEVELS * 127)
 
 
@@ -56,6 +59,11 @@ class CompiledKernels:
         """Return room for a cache; the system gives the memory when it is first written."""
         return np.empty(shape, np.float32)
 
+    def grow(self, cache: Floats, positions: int) -> Floats:
+        """Lengthen the cache where it lies: the system moves pages, and nothing is there twice."""
+        cache.resize((positions, *cache.shape[1:]), refcheck=False)
+        return cache
+
     def take(self, table: Floats, ids: Ints) -> Floats:
         """Return these rows of a table."""
         return table[ids]
@@ -78,13 +86,17 @@ class CompiledKernels:
 
         def multiply(x: Floats) -> Floats:
             logits = rough(x)
-            loops.sharpen(x, weight, bias, np.float32(SHARP), logits)
+            sharpen(x, weight, bias, np.float32(SHARP), logits)
             return logits
 
         return multiply
 
+    def listed(self, projection: Projection) -> ListedLoop:
+        """Prepare the projection to the pieces of each row's list."""
+        return ListedLoop(self.array(projection.weight), self.array(projection.bias))
+
     def fuse(self, decoder: Stack) -> FewRows | None:
-        """Return the decoder in one call, where it is float32 with ReLU."""
+        """Return the decoder in one call, where it has ReLU and products for it."""
         from headway.decoding.packed.fused import FusedDecoder
 
         return FusedDecoder(decoder) if FusedDecoder.fits(decoder) else None
@@ -101,16 +113,16 @@ class CompiledKernels:
     def add_norm(self, x: Floats, y: Floats, norm: _Norm) -> tuple[Floats, Floats]:
         """Compute x + y and LayerNorm(x + y)."""
         total, result = np.empty_like(x), np.empty_like(x)
-        loops.add_norm(x, y, norm.gamma, norm.beta, norm.epsilon, total, result)
+        attention.add_norm(x, y, norm.gamma, norm.beta, norm.epsilon, total, result)
         return total, result
 
     def attend_to_source(self, qkv: Floats, starts: Ints, heads: Heads) -> Floats:
         """Let each piece attend to its sentence."""
         longest = int((starts[1:] - starts[:-1]).max())
         out = np.empty((len(qkv), heads.num_heads, heads.d_v), np.float32)
-        keys = np.empty((1, longest, heads.num_heads, heads.d_k), np.float32)
-        values = np.empty((1, longest, heads.num_heads, heads.d_v), np.float32)
-        loops.attend_to_source(qkv, starts, keys, values, out)
+        keys = np.empty((longest, heads.num_heads, heads.d_k), np.float32)
+        values = np.empty((longest, heads.num_heads, heads.d_v), np.float32)
+        attention.attend_to_source(qkv, starts, keys, values, out)
         return out.reshape(len(qkv), -1)
 
     def attend_to_past(
@@ -118,7 +130,7 @@ class CompiledKernels:
     ) -> Floats:
         """Append the newest keys and values; attend to all so far."""
         out = np.empty((len(qkv), heads.num_heads, heads.d_v), np.float32)
-        loops.attend_to_past(qkv, rows, lengths, owners, cache.keys, cache.values, out)
+        attention.attend_to_past(qkv, rows, lengths, owners, cache.keys, cache.values, out)
         return out.reshape(len(qkv), -1)
 
     def attend_to_memory(
@@ -127,7 +139,7 @@ class CompiledKernels:
         """Attend to the memory in each row's slot."""
         out = np.empty((len(q), heads.num_heads, heads.d_v), np.float32)
         q = q.reshape(len(q), heads.num_heads, heads.d_k)
-        loops.attend_to_memory(q, slots, lengths, cache.keys, cache.values, out)
+        attention.attend_to_memory(q, slots, lengths, cache.keys, cache.values, out)
         return out.reshape(len(q), -1)
 
 
@@ -140,6 +152,7 @@ class Float32Product:
         self.bias = projection.bias.float().contiguous()
         self.relu = relu
         self.arrays = self.weight.numpy(), self.bias.numpy()
+        self.most_rows = FEW_ROWS
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""
@@ -147,7 +160,7 @@ class Float32Product:
         if rows <= FEW_ROWS:
             weight, bias = self.arrays
             y = np.empty((rows, bias.size), np.float32)
-            loops.multiply_rows(x, weight, bias, self.relu, y)
+            products.multiply_rows(x, weight, bias, self.relu, y)
             return y
         y = torch.addmm(self.bias, torch.from_numpy(x), self.weight)
         return (y.relu_() if self.relu else y).numpy()
@@ -163,18 +176,28 @@ class Int8LoopProduct:
         self.bias = self.packed.bias.numpy()
         self.nothing = np.zeros_like(self.bias)
         self.size = self.packed.weight.numel()
-        small = self.size <= _FEW_PRODUCTS and self.packed.weight.size(1) <= _EXACT_IN_FLOAT32
+        small = self.size <= FEW_PRODUCTS and self.packed.weight.size(1) <= _EXACT_IN_FLOAT32
         self.weight = self.packed.weight.t().contiguous().numpy() if small else None  # (in, out)
+        self.most_rows = FEW_PRODUCTS // self.size if small else 0
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""
         rows = len(x)
-        whole, steps = np.empty(x.shape, np.float32), np.empty(rows, np.float32)
-        loops.quantize_rows(x, LEVELS, whole, steps)
-        if self.weight is not None and rows * self.size <= _FEW_PRODUCTS:
+        steps = np.empty(rows, np.float32)
+        if rows <= self.most_rows and self.weight is not None:
+            whole = np.empty(x.shape, np.float32)
+            products.quantize_rows(x, LEVELS, whole, steps)
             y = np.empty((rows, self.bias.size), np.float32)
-            loops.multiply_rows(whole, self.weight, self.nothing, False, y)
+            products.multiply_rows(whole, self.weight, self.nothing, False, y)
         else:
-            y = self.packed.multiply(torch.from_numpy(whole)).numpy()
-        loops.scale_rows(y, steps, self.steps, self.bias, self.packed.relu)
+            whole = self._room(rows, x.shape[1])
+            products.quantize_rows(x, LEVELS, whole, steps)
+            y = self.packed.multiply(torch.from_numpy(whole)).numpy()[:rows]
+        products.scale_rows(y, steps, self.steps, self.bias, self.packed.relu)
         return y
+
+    def _room(self, rows: int, width: int) -> NDArray[Any]:
+        """Return an array for whole numbers as the library wants them, perhaps with rows beyond."""
+        if self.packed.takes_bytes(rows):
+            return np.zeros((tile_rows(rows), width), np.int8)
+        return np.empty((rows, width), np.float32)

@@ -56,7 +56,9 @@ class PackedEngine:
             self.decoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
         crossing = [layer.cross_attention for layer in layers]
         self.memory_projection = kernels.linear(project_memory(crossing))
-        self.output_projection = kernels.output(Projection.of_output(model.output_projection))
+        output = Projection.of_output(model.output_projection)
+        self.output_projection = kernels.output(output)
+        self.listed_projection = kernels.listed(output)
         self.few_rows = kernels.fuse(self.decoder)
         self.past_heads = [heads_of(layer.self_attention) for layer in layers]
         self.memory_heads = [heads_of(attention) for attention in crossing]
@@ -66,7 +68,11 @@ class PackedEngine:
         return PackedState(slots, copies, self.past_heads, self.memory_heads, self.kernels)
 
     def encode(
-        self, state: PackedState, slots: Sequence[int], sources: Sequence[Sequence[int]]
+        self,
+        state: PackedState,
+        slots: Sequence[int],
+        sources: Sequence[Sequence[int]],
+        allowed: Sequence[Ints] | None = None,
     ) -> None:
         """Read source sentences, END included, into these slots."""
         lengths = np.array([len(ids) for ids in sources])
@@ -75,19 +81,24 @@ class PackedEngine:
         at = np.concatenate([np.arange(length) for length in lengths])
         x = self.encoder(self.source_embedding(ids, at), starts)  # (N, d_model)
         state.begin(slots, lengths)
+        state.allowed.begin(slots, allowed)
         state.remember(slots, starts, self.memory_projection(x))
 
     def step(self, state: PackedState, rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
         """Take the newest piece of each of these rows; return the next logits."""
         at = state.lengths[rows]
         state.make_room(int(at.max()) + 1)
-        x: Array = self.target_embedding(previous_ids, at)  # (R, d_model)
-        step = Step(state, rows, rows // state.copies)
+        slots = rows // state.copies
+        pieces = state.allowed.pieces(slots, previous_ids)
+        x: Array = self.target_embedding(pieces, at)  # (R, d_model)
+        step = Step(state, rows, slots)
         if self.few_rows is not None and len(rows) <= self.few_rows.limit:
             x = self.few_rows(x, step)
         else:
             x = self.decoder(x, step)
         state.lengths[rows] += 1
+        if state.allowed:
+            return self.kernels.tensor(self.listed_projection(x, slots, state.allowed))
         return self.kernels.tensor(self.output_projection(x))
 
     def reorder(self, state: PackedState, rows: Ints, parents: Ints) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.decoding import loops
-from headway.decoding.packed.compiled import FEW_ROWS, Float32Product
+from headway.decoding.loops.decoder import decode_rows
+from headway.decoding.packed.compiled import FEW_ROWS, Float32Product, Int8LoopProduct
+from headway.decoding.packed.products import LEVELS
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.sublayers import (
     FeedForward,
@@ -21,46 +22,67 @@ Floats = NDArray[np.float32]
 
 
 class FusedDecoder:
-    """All layers of a float32 decoder with ReLU."""
-
-    limit = FEW_ROWS
+    """All layers of a decoder with ReLU, in float32 or in 8-bit integers throughout."""
 
     def __init__(self, decoder: Stack) -> None:
         """Take the prepared weights, as they are."""
-        products = [p for s in decoder.sublayers for p in _products(s)]
-        self.weights = tuple(product.arrays[0] for product in products)
-        self.biases = tuple(product.arrays[1] for product in products)
+        products = _products(decoder)
+        self.weights = tuple(_weight(product) for product in products)
+        self.steps = tuple(_steps(product) for product in products)
+        self.biases = tuple(_bias(product) for product in products)
         self.gammas = tuple(norm.gamma for norm in decoder.norms)
         self.betas = tuple(norm.beta for norm in decoder.norms)
         self.epsilon = decoder.norms[0].epsilon
         self.pre = decoder.pre
+        self.limit = min(FEW_ROWS, *(product.most_rows for product in products))
 
     @staticmethod
     def fits(decoder: Stack) -> bool:
         """Tell whether a decoder is of the kind that this one can run."""
-        products = [p for s in decoder.sublayers for p in _products(s)]
+        products = _products(decoder)
         relu = all(s.activation is None for s in decoder.sublayers if isinstance(s, FeedForward))
         one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
-        return relu and one_epsilon and all(isinstance(p, Float32Product) for p in products)
+        one_kind = all(isinstance(p, Float32Product) for p in products) or all(
+            isinstance(p, Int8LoopProduct) and p.weight is not None for p in products
+        )
+        return relu and one_epsilon and one_kind
 
     def __call__(self, x: Floats, step: Step) -> Floats:
         """Compute (R, d_model) -> (R, d_model), R at most FEW_ROWS, in place."""
         state: PackedState = step.state
-        loops.decode_rows(
+        decode_rows(
             x, step.rows, step.slots, state.lengths, state.owners, state.source_lengths,
             tuple(cache.keys for cache in state.past),
             tuple(cache.values for cache in state.past),
             tuple(cache.keys for cache in state.memory),
             tuple(cache.values for cache in state.memory),
-            self.weights, self.biases, self.gammas, self.betas, self.epsilon, self.pre,
+            self.weights, self.steps, self.biases, self.gammas, self.betas, self.epsilon,
+            self.pre, LEVELS,
         )  # fmt: skip
         return x
 
 
-def _products(sublayer: Any) -> Sequence[Any]:
-    """Return the products of a sub-layer in the order in which it takes them."""
+def _products(decoder: Stack) -> list[Any]:
+    """Return the products of all sub-layers in the order in which they are taken."""
+    return [product for sublayer in decoder.sublayers for product in _products_of(sublayer)]
+
+
+def _products_of(sublayer: Any) -> Sequence[Any]:
     if isinstance(sublayer, PastAttention):
         return [sublayer.w_qkv, sublayer.w_o]
     if isinstance(sublayer, MemoryAttention):
         return [sublayer.w_q, sublayer.w_o]
     return [sublayer.w_1, sublayer.w_2]
+
+
+def _weight(product: Any) -> NDArray[Any]:
+    return product.arrays[0] if isinstance(product, Float32Product) else product.weight
+
+
+def _bias(product: Any) -> Floats:
+    return product.arrays[1] if isinstance(product, Float32Product) else product.bias
+
+
+def _steps(product: Any) -> Floats:
+    """Return the step of each output, none in float32."""
+    return np.empty(0, np.float32) if isinstance(product, Float32Product) else product.steps

@@ -9,12 +9,14 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
 from headway.decoding.packed.weights import Projection
 
 Array = Any
 """A float32 array of the kind that the kernels work with; the engine only hands it on."""
 Linear = Callable[[Array], Array]
+Listed = Callable[[Array, Ints, AllowedPieces], Array]
 Owners = NDArray[np.int32]
 
 
@@ -42,6 +44,10 @@ class Kernels(Protocol):
         """Return room for a cache."""
         ...
 
+    def grow(self, cache: Array, positions: int) -> Array:
+        """Return a cache, (T, rows, H, d), with room for so many positions, for the one given."""
+        ...
+
     def take(self, table: Array, ids: Ints) -> Array:
         """Return these rows of a table."""
         ...
@@ -52,6 +58,10 @@ class Kernels(Protocol):
 
     def output(self, projection: Projection) -> Linear:
         """Prepare the projection to the vocabulary, (R, d_model) -> (R, V)."""
+        ...
+
+    def listed(self, projection: Projection) -> Listed:
+        """Prepare the same for the pieces in each row's list: x, slots, lists -> (R, W)."""
         ...
 
     def fuse(self, decoder: Any) -> "FewRows | None":
@@ -100,7 +110,11 @@ class FewRows(Protocol):
 
 @dataclass(slots=True)
 class Cache:
-    """Keys and values of one attention, by row or slot and position."""
+    """Keys and values of one attention.
 
-    keys: Float[Array, "rows T H d_k"]
-    values: Float[Array, "rows T H d_v"]
+    Self-attention: by position and row, (T, rows, H, d), so that it grows at its end.
+    Cross-attention: by slot and position, (slots, S, H, d), so that a sentence lies together.
+    """
+
+    keys: Float[Array, "_ _ H d_k"]
+    values: Float[Array, "_ _ H d_v"]

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Cache, Heads, Owners
+from headway.decoding.packed.listed import ListedProduct
 from headway.decoding.packed.products import (
     Precision,
     Product,
@@ -40,6 +41,12 @@ class PlainKernels:
         """Return room for a cache."""
         return torch.zeros(shape, device=self.device)
 
+    def grow(self, cache: Tensor, positions: int) -> Tensor:
+        """Copy the cache into a longer one."""
+        longer = cache.new_zeros(positions, *cache.shape[1:])
+        longer[: len(cache)] = cache
+        return longer
+
     def take(self, table: Tensor, ids: Ints) -> Tensor:
         """Return these rows of a table."""
         return table[self._index(ids)]
@@ -53,6 +60,10 @@ class PlainKernels:
         if self.precision == "int8" and worth_integers(projection):
             return SharpProduct(projection)
         return self.linear(projection)
+
+    def listed(self, projection: Projection) -> ListedProduct:
+        """Prepare the projection to the pieces of each row's list."""
+        return ListedProduct(projection, self.device)
 
     def fuse(self, decoder: object) -> None:
         """Return None: operators are what these kernels are made of."""
@@ -96,15 +107,15 @@ class PlainKernels:
         at = lengths[rows]
         owners[rows, at] = rows
         where, now = self._index(rows), self._index(at)
-        cache.keys[where, now] = k.unflatten(1, (heads.num_heads, -1))
-        cache.values[where, now] = v.unflatten(1, (heads.num_heads, -1))
+        cache.keys[now, where] = k.unflatten(1, (heads.num_heads, -1))
+        cache.values[now, where] = v.unflatten(1, (heads.num_heads, -1))
         longest = int(at.max()) + 1
         past = torch.from_numpy(owners[rows, :longest]).long().to(self.device)  # (R, T)
         steps = torch.arange(longest, device=self.device)
         there = steps <= now[:, None]
         past = past.where(there, 0)
         q = q.unflatten(1, (heads.num_heads, 1, heads.d_k))  # (R, H, 1, d_k)
-        keys, values = cache.keys[past, steps], cache.values[past, steps]  # (R, T, H, d)
+        keys, values = cache.keys[steps, past], cache.values[steps, past]  # (R, T, H, d)
         return _attend(q, keys, values, there[:, None, None]).flatten(1)
 
     def attend_to_memory(

@@ -1,5 +1,6 @@
 """x weight^T + bias in float32, in bfloat16 and in 8-bit integers, of PyTorch operators."""
 
+import os
 import warnings
 from collections.abc import Callable
 from typing import Literal
@@ -41,9 +42,19 @@ def worth_integers(projection: Projection) -> bool:
 # Logits so far below the best, whose probabilities are below e^-4 of its own, may stay rough.
 SHARP = 4.0
 
-# Activations have 7 bits: sums of two products then fit into the 16 bits that processors without
-# VNNI give them.
-LEVELS = 63
+
+def _has(instructions: str) -> bool:
+    """Tell whether the processor has these; a PyTorch that cannot say is taken for no."""
+    capabilities = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(capabilities.get(instructions))
+
+
+# Activations have 8 bits where sums of products have 32 (VNNI). Other processors sum two products
+# in 16 bits, into which those of 8 by 7 bits fit.
+LEVELS = 127 if _has("avx512_vnni") else 63
+
+# Rows from which a product in tiles of the processor takes less time than FBGEMM's.
+_MANY_ROWS = 12
 
 
 def quantize_weight(
@@ -60,17 +71,17 @@ def quantize_weight(
 def quantize_rows(
     x: Float[Tensor, "R in"],
 ) -> tuple[Float[Tensor, "R in"], Float[Tensor, "R"]]:
-    """Return whole numbers from -63 to 63 and the step of each row."""
+    """Return whole numbers from -LEVELS to LEVELS and the step of each row."""
     largest = x.abs().amax(dim=1)
-    steps = torch.where(largest > 0, largest / LEVELS, 1.0)
+    steps = torch.where(largest == 0, 1.0, largest / LEVELS)
     return (x * steps.reciprocal()[:, None]).round(), steps
 
 
 class Int8Product:
-    """A product of integers: weights in 8 bits with a step for each output, rows in 7 bits.
+    """A product of integers: weights in 8 bits with a step for each output, rows in 7 or 8 bits.
 
-    The integers are multiplied and summed without any rounding (PyTorch's FBGEMM), so a row's
-    result is the same in every batch.
+    The integers are multiplied and summed without any rounding, so a row's result is the same in
+    every batch, whoever multiplies: PyTorch's FBGEMM or, where the processor has AMX, its oneDNN.
     """
 
     def __init__(self, projection: Projection, relu: bool) -> None:
@@ -79,18 +90,66 @@ class Int8Product:
         self.bias = projection.bias.float()
         self.relu = relu
         self.packed = _pack(self.weight)
+        self.tiles = _Tiles(self.weight) if has_tiles() else None
 
     def __call__(self, x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
         """Compute (R, in) -> (R, out)."""
         whole, steps = quantize_rows(x)
-        y = self.multiply(whole).mul_(steps[:, None] * self.steps).add_(self.bias)
+        if self.takes_bytes(len(x)):
+            whole = F.pad(whole.to(torch.int8), (0, 0, 0, tile_rows(len(x)) - len(x)))
+        y = self.multiply(whole)[: len(x)].mul_(steps[:, None] * self.steps).add_(self.bias)
         return y.relu_() if self.relu else y
 
-    def multiply(self, whole: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
+    def takes_bytes(self, rows: int) -> bool:
+        """Tell whether `multiply` wants so many rows as int8 rather than as float32."""
+        return self.tiles is not None and rows >= _MANY_ROWS
+
+    def multiply(
+        self, whole: Float[Tensor, "R in"] | Int8[Tensor, "R in"]
+    ) -> Float[Tensor, "R out"]:
         """Multiply whole numbers; the result has no steps in it yet."""
+        if self.tiles is not None and whole.dtype == torch.int8:
+            return self.tiles(whole)
         return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
             whole, 1.0, LEVELS + 1, self.packed
         )
+
+
+class _Tiles:
+    """The same product by oneDNN, which uses the processor's matrix tiles."""
+
+    def __init__(self, weight: Int8[Tensor, "out in"]) -> None:
+        """Pack the weights for it, with steps of 1 and zero points of 0."""
+        self.packed = torch.ops.onednn.qlinear_prepack(weight, None)
+        self.ones = torch.ones(len(weight))
+        self.zeros = torch.zeros(len(weight), dtype=torch.int32)
+
+    def __call__(self, whole: Int8[Tensor, "R in"]) -> Float[Tensor, "R out"]:
+        """Sum up in 32 bits; what is above 2^24 is rounded to float32, as FBGEMM does it."""
+        return torch.ops.onednn.qlinear_pointwise(
+            whole, 1.0, 0, self.packed, self.ones, self.zeros,
+            None, 1.0, 0, torch.float32, "none", [], "",
+        )  # fmt: skip
+
+
+def tile_rows(rows: int) -> int:
+    """Return the rows of whole tiles, so many or up to an eighth more.
+
+    oneDNN makes machine code for each number of rows, which takes half a millisecond; so there are
+    few numbers. A part of a tile takes as long as a whole one.
+    """
+    step = max(16, 2 ** ((rows - 1).bit_length() - 4))
+    return -(-rows // step) * step
+
+
+def has_tiles() -> bool:
+    """Tell whether oneDNN multiplies 8-bit integers in tiles (AMX) here.
+
+    Without them its product takes many times what FBGEMM's takes; benchmarks/NOTES.md.
+    """
+    if any(name in os.environ for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")):
+        return False  # somebody keeps oneDNN from what the processor has
+    return _has("amx_int8") and torch.backends.mkldnn.is_available()
 
 
 class SharpProduct:

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
+from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Array, Cache, Heads, Kernels
 
-_FIRST_ROOM = 32  # positions
+# Positions. Of the past, what is not used is not written and so takes no memory on a CPU.
+_PAST_ROOM = 128
+_MEMORY_ROOM = 32
 
 
 class PackedState:
@@ -16,7 +19,8 @@ class PackedState:
 
     source_lengths: source pieces of each slot, (slots,). lengths: positions that each row has
     decoded, (rows,). owners: the row that holds each position of a row's past, (rows, T). past:
-    self-attention's cache of each layer, by row. memory: cross-attention's, by slot.
+    self-attention's cache of each layer. memory: cross-attention's. allowed: the lists of pieces
+    that sentences may have.
     """
 
     def __init__(
@@ -30,17 +34,18 @@ class PackedState:
         """Make room for a few positions; it grows when it must."""
         self.copies = copies
         self.kernels = kernels
+        self.allowed = AllowedPieces(slots)
         rows = slots * copies
         self.source_lengths = np.zeros(slots, dtype=np.int64)
         self.lengths = np.zeros(rows, dtype=np.int64)
-        self.owners = np.zeros((rows, _FIRST_ROOM), dtype=np.int32)
-        self.past = [self._cache(rows, _FIRST_ROOM, heads) for heads in past]
-        self.memory = [self._cache(slots, _FIRST_ROOM, heads) for heads in memory]
+        self.owners = np.zeros((rows, _PAST_ROOM), dtype=np.int32)
+        self.past = [self._cache(_PAST_ROOM, rows, heads) for heads in past]
+        self.memory = [self._cache(slots, _MEMORY_ROOM, heads) for heads in memory]
 
-    def _cache(self, rows: int, room: int, heads: Heads) -> Cache:
+    def _cache(self, first: int, second: int, heads: Heads) -> Cache:
         return Cache(
-            self.kernels.empty(rows, room, heads.num_heads, heads.d_k),
-            self.kernels.empty(rows, room, heads.num_heads, heads.d_v),
+            self.kernels.empty(first, second, heads.num_heads, heads.d_k),
+            self.kernels.empty(first, second, heads.num_heads, heads.d_v),
         )
 
     def begin(self, slots: Sequence[int], source_lengths: Ints) -> None:
@@ -48,7 +53,7 @@ class PackedState:
         self.source_lengths[slots] = source_lengths
         first = np.asarray(slots) * self.copies
         self.lengths[first] = 0
-        self._widen(self.memory, int(source_lengths.max()))
+        self._make_room_for_memory(int(source_lengths.max()))
 
     def remember(
         self, slots: Sequence[int], starts: Ints, keys_values: Float[Array, "N width"]
@@ -68,26 +73,24 @@ class PackedState:
         """See that so many positions of the past can be held."""
         room = self.owners.shape[1]
         if positions > room:
-            wider = np.zeros((len(self.owners), _room(room, positions)), dtype=np.int32)
+            longer = max(positions, room + room // 4)
+            wider = np.zeros((len(self.owners), longer), dtype=np.int32)
             wider[:, :room] = self.owners
             self.owners = wider
-            self._widen(self.past, positions)
+            for cache in self.past:
+                cache.keys = self.kernels.grow(cache.keys, longer)
+                cache.values = self.kernels.grow(cache.values, longer)
 
-    def _widen(self, caches: list[Cache], positions: int) -> None:
-        """Make the caches longer, one after the other, so that only one is there twice."""
-        for index, cache in enumerate(caches):
-            rows, room = cache.keys.shape[:2]
+    def _make_room_for_memory(self, positions: int) -> None:
+        """Make the caches of the memory longer, one by one, so that only one is there twice."""
+        for cache in self.memory:
+            room = cache.keys.shape[1]
             if positions > room:
-                longer = _room(room, positions)
-                caches[index] = Cache(
-                    *(self._longer(part, rows, longer) for part in (cache.keys, cache.values))
-                )
+                longer = max(positions, room + room // 2)
+                cache.keys = self._longer(cache.keys, longer)
+                cache.values = self._longer(cache.values, longer)
 
-    def _longer(self, part: Array, rows: int, room: int) -> Array:
-        longer = self.kernels.empty(rows, room, *part.shape[2:])
+    def _longer(self, part: Array, room: int) -> Array:
+        longer = self.kernels.empty(part.shape[0], room, *part.shape[2:])
         longer[:, : part.shape[1]] = part
         return longer
-
-
-def _room(present: int, needed: int) -> int:
-    return max(needed, present + present // 2)

@@ -1,0 +1,121 @@
+"""`headway align`: which words of given translations are about which of their sources."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+
+if TYPE_CHECKING:
+    from headway.bundle import Bundle
+    from headway.data.corpus import Pair
+    from headway.evaluation.aligning import Reading
+    from headway.evaluation.alignment_error import AlignmentScore
+
+
+def align(
+    model: Model,
+    source: Annotated[Path, typer.Option("--source", help="Source text.")],
+    target: Annotated[Path, typer.Option("--target", help="Its translations, line by line.")],
+    gold: Annotated[
+        Path | None,
+        typer.Option("--gold", help="Alignments by hand: 3-4 is sure, 3p4 or 3?4 possible."),
+    ] = None,
+    gold_from_one: Annotated[
+        bool, typer.Option("--gold-from-one", help="Words in --gold are counted from 1.")
+    ] = False,
+    layer: Annotated[
+        int | None,
+        typer.Option("--layer", min=0, help="Decoder layer, from 0; unset: best, else last."),
+    ] = None,
+    moment: Annotated[
+        str | None,
+        typer.Option("--moment", metavar="written|read", help="Step of a target piece to look at."),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    device: Device = "auto",
+) -> None:
+    """Print a word alignment for each pair, like `0-0 1-2`, source word first.
+
+    With --gold, layer and moment are those with the lowest alignment error rate, unless given.
+    """
+    from headway.bundle import load_bundle
+    from headway.data.corpus import read_parallel
+    from headway.decoding.alignment import pharaoh
+    from headway.decoding.translator import resolve_device
+    from headway.evaluation.aligning import align_by
+    from headway.evaluation.alignment_error import best_of
+
+    pairs = read_parallel(source, target)
+    bundle = load_bundle(model, resolve_device(device))
+    readings = _readings(bundle, layer, moment, choose=gold is not None)
+    by_hand = None if gold is None else _gold(gold, gold_from_one, pairs, bundle)
+    found = align_by(bundle, [p.source for p in pairs], [p.target for p in pairs], readings)
+    scores = {} if by_hand is None else _scores(found, by_hand)
+    chosen = best_of(scores) if scores else readings[0]
+    lines = [pharaoh(alignment) for alignment in found[chosen]]
+    if as_json:
+        rows = [reading._asdict() | score.as_dict() for reading, score in scores.items()]
+        print_json(chosen._asdict() | {"alignments": lines, "scores": rows})
+        return
+    for line in lines:
+        print(line)
+    if not quiet:
+        print("\n".join(_report(bundle, scores, chosen)), file=sys.stderr)
+
+
+def _readings(
+    bundle: "Bundle", layer: int | None, moment: str | None, *, choose: bool
+) -> list["Reading"]:
+    """Return what to read: all that is left open where it can be chosen, else the usual."""
+    from headway.decoding.attention import chosen_layer
+    from headway.evaluation.aligning import Moment, Reading, all_readings
+
+    if not choose:
+        usual = cast(Moment, moment or "written")
+        return [Reading(chosen_layer(bundle.model, layer), usual)]
+    layers = None if layer is None else chosen_layer(bundle.model, layer)
+    return [
+        reading
+        if moment is None
+        else reading._replace(moment=cast(Moment, moment))  # `align_by` checks the name
+        for reading in all_readings(bundle.model)
+        if layers in (None, reading.layer) and (moment is None or reading.moment == "written")
+    ]
+
+
+def _gold(path: Path, from_one: bool, pairs: Sequence["Pair"], bundle: "Bundle") -> list[Any]:
+    from headway.evaluation.alignment_error import check_gold, read_gold
+
+    gold = read_gold(path, first=int(from_one))
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    check_gold(gold, sources, targets, bundle.source_tokenizer, bundle.target_tokenizer)
+    return gold
+
+
+def _scores(
+    found: dict["Reading", list[Any]], gold: Sequence[Any]
+) -> dict["Reading", "AlignmentScore"]:
+    from headway.evaluation.alignment_error import alignment_error
+
+    return {reading: alignment_error(own, gold) for reading, own in found.items()}
+
+
+def _report(
+    bundle: "Bundle", scores: dict["Reading", "AlignmentScore"], chosen: "Reading"
+) -> list[str]:
+    count = len(bundle.model.decoder.layers)
+    read = f"Read in decoder layer {chosen.layer} of 0 to {count - 1}, moment {chosen.moment}"
+    if not scores:
+        return [f"{read}. Which is best differs; --gold FILE, a few pairs by hand, tells."]
+    rows = [
+        f"{reading.layer:5}  {reading.moment:7}  {score.error_rate:6.4f}  {score.precision:9.4f}  "
+        f"{score.recall:6.4f}"
+        for reading, score in scores.items()
+    ]
+    return ["layer  moment      AER  precision  recall", *rows, f"{read}."]

@@ -1,0 +1,203 @@
+"""`headway inspect`: one sentence, every intermediate."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+
+if TYPE_CHECKING:
+    from headway.inspection.phrases import Language
+    from headway.inspection.steps import TargetRow
+    from headway.inspection.trace import Trace
+
+_TRACES = (".safetensors", ".json", ".npz")
+_FIGURES = (".png", ".svg", ".pdf")
+
+
+def inspect(
+    model: Model,
+    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="What to translate.")],
+    target: Annotated[
+        str | None,
+        typer.Option("--target", help="A translation to look at instead of the model's own."),
+    ] = None,
+    prefix: Annotated[
+        str | None, typer.Option("--prefix", help="How the model's own must begin.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="The trace (.safetensors, .json, .npz), or a picture of attention (.png, .svg, "
+            ".pdf).",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            help="Tensors to show, such as '*.cross_attention.weights'; of a picture, the weights.",
+        ),
+    ] = None,
+    explain: Annotated[
+        str | None, typer.Option("--explain", help="A tensor of which to work out one number.")
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at", metavar="AXIS=PLACE", help="Where that number is; once for each axis."
+        ),
+    ] = None,
+    lang: Annotated[
+        str, typer.Option("--lang", metavar="ko|en", help="Language of the explanation.")
+    ] = "en",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    device: Device = "auto",
+) -> None:
+    """Show what a model computes for one sentence: all tensors by name, each number explained."""
+    from headway.inspection.explain import explain as work_out
+    from headway.inspection.steps import target_rows
+    from headway.inspection.translator import load
+
+    _check(out, explain, at)
+    trace = load(model, device).trace(sentence, target, prefix=prefix)
+    if out is not None:
+        _write(trace, out, name)
+    if explain is not None:
+        place = {axis: _number(text) for axis, text in (_pair(pair) for pair in at or [])}
+        explanation = work_out(trace, explain, (), place, language=cast("Language", lang))
+        if as_json:
+            print_json(_explanation_values(explanation))
+        else:
+            print(explanation)
+        return
+    rows = target_rows(trace)
+    if as_json:
+        print_json(_values(trace, rows, name))
+    elif not quiet or out is None:
+        _print(trace, rows, name)
+
+
+def _check(out: Path | None, explain: str | None, at: list[str] | None) -> None:
+    """Refuse, before the work, what cannot be written or explained."""
+    from headway.errors import ConfigError
+
+    if out is not None and out.suffix not in _TRACES + _FIGURES:
+        raise ConfigError(
+            f"A trace cannot be written as '{out.suffix or out.name}'.",
+            f"Write the tensors ({', '.join(_TRACES)}) or a picture of attention "
+            f"({', '.join(_FIGURES)}).",
+        )
+    if at and explain is None:
+        raise ConfigError("--at is a place, but of no tensor.", "Add --explain NAME.")
+    for pair in at or []:
+        if "=" not in pair:
+            raise ConfigError(f"--at {pair} is no place.", "Write it as --at head=0.")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    axis, _, place = text.partition("=")
+    return axis, place
+
+
+def _number(text: str) -> int | str:
+    """Return a number, or the piece that is not one."""
+    return int(text) if text.lstrip("-").isdecimal() else text
+
+
+def _write(trace: "Trace", out: Path, name: str | None) -> None:
+    """Write the tensors, or a picture of the attention weights of this name."""
+    if out.suffix in _TRACES:
+        trace.save(out)
+        return
+    from headway.errors import ConfigError
+    from headway.inspection.figures import attention_grid
+
+    assert trace.sentence is not None
+    chosen = name or trace.names("decoder.layers.*.cross_attention.weights")[-1]
+    weights = trace[chosen]
+    if not chosen.endswith(".weights") or "*" in chosen:
+        raise ConfigError(
+            f"'{chosen}' is not the attention of one layer.",
+            "Give --name the name of weights, such as 'encoder.layers.0.self_attention.weights'.",
+        )
+    _, rows, columns = weights.axes
+    attention_grid(
+        weights,
+        rows.labels(),
+        columns.labels(),
+        out,
+        title=f"{trace.sentence.source}\n{trace.sentence.target}\n{chosen}",
+        row_axis="asks (of the target: reads → writes)" if rows.reads else "asks",
+        column_axis="is looked at",
+    )
+
+
+def _print(trace: "Trace", rows: "list[TargetRow]", name: str | None) -> None:
+    from headway.inspection.table import rows_table
+
+    if name is not None:
+        _known(trace, name)
+        print(trace.table(name))
+        return
+    print(rows_table(rows))
+    print()
+    print(trace)
+
+
+def _known(trace: "Trace", name: str) -> list[str]:
+    """Return the names that match; TraceError with the nearest ones where none does."""
+    names = trace.names(name) or trace.names(name, derived=True)
+    if not names:
+        trace[name]  # raises, with the nearest names
+    return names
+
+
+def _values(trace: "Trace", rows: "list[TargetRow]", name: str | None) -> dict[str, Any]:
+    assert trace.sentence is not None
+    return {
+        "source": trace.sentence.source,
+        "target": trace.sentence.target,
+        "source_pieces": trace.sentence.source_pieces,
+        "rows": [
+            {
+                "reads": row.reads,
+                "writes": row.writes,
+                "probability": row.probability,
+                "best": row.best,
+                "others": row.others,
+            }
+            for row in rows
+        ],
+        "tensors": {
+            own: {axis.name: length for axis, length in _axes(trace, own)}
+            for own in (list(trace) if name is None else _known(trace, name))
+        },
+    }
+
+
+def _axes(trace: "Trace", name: str) -> list[tuple[Any, int]]:
+    return list(zip(trace[name].axes, trace[name].shape, strict=True))
+
+
+def _explanation_values(explanation: Any) -> dict[str, Any]:
+    import math
+
+    def finite(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        "name": explanation.name,
+        "place": explanation.place,
+        "value": finite(explanation.value),
+        "equation": explanation.equation,
+        "sentence": explanation.sentence,
+        "steps": [
+            {"words": step.words, "expression": step.expression, "value": finite(step.value)}
+            for step in explanation.steps
+        ],
+    }

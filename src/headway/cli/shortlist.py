@@ -1,0 +1,135 @@
+"""`headway shortlist`: learn which pieces a translation may need, and what that costs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.run_options import ValidSource, ValidTarget
+
+if TYPE_CHECKING:
+    from headway.bundle import Bundle
+
+
+def shortlist(
+    model: Model,
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", help="Training text to learn from; unset reports what is there."),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--target", help="Its translations, line by line.")
+    ] = None,
+    frequent: Annotated[
+        int, typer.Option("--frequent", min=0, help="Most frequent pieces, for every sentence.")
+    ] = 100,
+    per_piece: Annotated[
+        int, typer.Option("--per-piece", min=0, help="Best pieces for each piece of the source.")
+    ] = 100,
+    min_probability: Annotated[
+        float, typer.Option("--min-probability", min=0, max=1, help="That each of those has.")
+    ] = 0.0,
+    valid_source: ValidSource = "",
+    valid_target: ValidTarget = "",
+    translate: Annotated[
+        bool,
+        typer.Option("--translate", help="Translate the validation text with and without it, too."),
+    ] = False,
+    tokenize: Annotated[
+        str, typer.Option("--tokenize", help="sacreBLEU's; none for tokenized text.")
+    ] = "13a",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    device: Device = "auto",
+) -> None:
+    """Learn a shortlist from parallel text, put it into the model, and report its cost.
+
+    `headway translate --shortlist` then chooses among its pieces only.
+    """
+    from headway.bundle import find_bundle, load_bundle, save_bundle
+    from headway.errors import ConfigError
+
+    wanted = _both(source, target, "--source", "--target")
+    wanted_report = _both(valid_source, valid_target, "--valid-source", "--valid-target")
+    if not (wanted or wanted_report):
+        raise ConfigError(
+            "There is no text.", "Give --source and --target, --valid-source and --valid-target."
+        )
+    if translate and not wanted_report:
+        raise ConfigError("--translate needs text.", "Give --valid-source and --valid-target.")
+    folder = find_bundle(model)
+    bundle = load_bundle(folder)
+    values: dict[str, Any] = {"bundle": str(folder)}
+    if source is not None and target is not None:
+        numbers = {
+            "frequent": frequent, "per_piece": per_piece, "min_probability": min_probability
+        }  # fmt: skip
+        bundle, learned = _learned(bundle, source, target, numbers)
+        save_bundle(folder, bundle)
+        values["learned"] = learned
+        if not (quiet or as_json):
+            print(
+                f"Learned from {learned['pairs']:,} pairs in {learned['seconds']:.0f} s: {folder}"
+            )
+    if wanted_report:
+        report = _report(bundle, valid_source, valid_target, translate, tokenize, device)
+        values |= {name: found.as_dict() for name, found in report.items()}
+        if not as_json:
+            print("\n".join(line for found in report.values() for line in found.lines()))
+    if as_json:
+        print_json(values)
+
+
+def _both(one: Path | str | None, other: Path | str | None, *names: str) -> bool:
+    """Tell whether both sides of a text are given; ConfigError when only one is."""
+    from headway.errors import ConfigError
+
+    if bool(one) != bool(other):
+        given, lacking = names if one else reversed(names)
+        raise ConfigError(f"There is {given}, but no {lacking}.", f"Give {lacking}, too.")
+    return bool(one)
+
+
+def _learned(
+    bundle: "Bundle", source: Path, target: Path, numbers: dict[str, Any]
+) -> tuple["Bundle", dict[str, Any]]:
+    """Return the bundle with a shortlist, and how that was learned."""
+    import time
+    from dataclasses import replace
+
+    from headway.data.corpus import iterate_parallel
+    from headway.data.shortlist import learn_shortlist
+
+    started = time.perf_counter()
+    pairs = list(iterate_parallel(source, target))
+    ids = list(
+        zip(
+            bundle.source_tokenizer.encode_batch(pair.source for pair in pairs),
+            bundle.target_tokenizer.encode_batch(pair.target for pair in pairs),
+            strict=True,
+        )
+    )
+    found = learn_shortlist(ids, bundle.source_tokenizer, bundle.target_tokenizer, **numbers)
+    learned = {"pairs": len(pairs)} | numbers
+    record = bundle.record | {"shortlist": learned}
+    seconds = round(time.perf_counter() - started, 1)
+    return replace(bundle, shortlist=found, record=record), learned | {"seconds": seconds}
+
+
+def _report(
+    bundle: "Bundle", source: str, reference: str, translate: bool, tokenize: str, device: str
+) -> dict[str, Any]:
+    """Return what the shortlist leaves out and, where asked, what becomes of translations."""
+    from headway.data.corpus import read_parallel
+    from headway.decoding.translator import Translator, resolve_device
+    from headway.evaluation.shortlists import coverage, effect
+
+    pairs = read_parallel(source, reference)
+    sources, references = [p.source for p in pairs], [p.target for p in pairs]
+    report: dict[str, Any] = {"coverage": coverage(bundle, sources, references)}
+    if translate:
+        bundle.model.to(resolve_device(device))
+        report["effect"] = effect(Translator(bundle), sources, references, tokenize=tokenize)
+    return report

@@ -1,0 +1,60 @@
+"""Word alignment, read off attention: which word of the source a word of the target is about."""
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headway.errors import ConfigError
+
+Alignment = tuple[tuple[int, int], ...]
+"""Pairs of a source word and a target word, both counted from 0, ascending."""
+
+
+def word_alignment(
+    weights: Float[Tensor, "T S"],
+    source_words: Sequence[int | None],
+    target_words: Sequence[int | None],
+) -> Alignment:
+    """Return for each target word the source word with the largest sum of weights.
+
+    weights: a row for each target piece, a column for each source piece; other rows and columns,
+    such as those of end symbols, must be cut off before. source_words, target_words: number of the
+    word of each piece (`headway.data.words`); a piece of no word, None, is left out. The sum goes
+    over all pieces of both words. The first of equal source words is taken; without any source
+    word there is no pair.
+
+    >>> weights = torch.tensor([[0.6, 0.1, 0.3], [0.5, 0.2, 0.3], [0.4, 0.3, 0.3]])
+    >>> word_alignment(weights, source_words=[0, 1, 1], target_words=[0, 0, 1])
+    ((0, 0), (1, 1))
+    """
+    if weights.shape != (len(target_words), len(source_words)):
+        raise ConfigError(
+            f"The weights have shape {tuple(weights.shape)}, but there are {len(target_words)} "
+            f"target and {len(source_words)} source pieces.",
+            "Give a row for each target piece and a column for each source piece.",
+        )
+    sources, to_source = _membership(source_words)  # (S, source words)
+    targets, to_target = _membership(target_words)  # (T, target words)
+    if not sources:
+        return ()
+    sums = to_target.mT @ weights.double() @ to_source
+    best = sums.argmax(dim=1).tolist()
+    return tuple(sorted((sources[place], word) for place, word in zip(best, targets, strict=True)))
+
+
+def pharaoh(alignment: Iterable[tuple[int, int]]) -> str:
+    """Return an alignment as one line, the form of Pharaoh and of fast_align.
+
+    >>> pharaoh([(0, 0), (2, 1)])
+    '0-0 2-1'
+    """
+    return " ".join(f"{source}-{target}" for source, target in alignment)
+
+
+def _membership(words: Sequence[int | None]) -> tuple[list[int], Float[Tensor, "L N"]]:
+    """Return the numbers of the words, ascending, and 1 where a piece belongs to one."""
+    numbers = sorted({word for word in words if word is not None})
+    member = [[float(word == number) for number in numbers] for word in words]
+    return numbers, torch.tensor(member, dtype=torch.float64).reshape(len(words), len(numbers))

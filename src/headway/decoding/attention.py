@@ -1,0 +1,97 @@
+"""Where a translation looks in its source: cross-attention, by one teacher-forced pass.
+
+No engine keeps attention weights. Whoever needs some asks the module itself afterwards, about
+hypotheses that are there; so they do not depend on the engine, nor on what else is in a batch.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headway.data.tokenizer import START_ID
+from headway.errors import ConfigError
+from headway.model.masks import padding_mask
+from headway.model.probe import listen, stop_listening
+from headway.model.transformer import Transformer
+
+
+class Attend(Protocol):
+    """Tell how hypotheses of one sentence attend to it."""
+
+    def __call__(
+        self, source_ids: Sequence[int], targets: Sequence[Sequence[int]], /
+    ) -> list[Float[Tensor, "T S"]]:
+        """Return the weights of each target, rows sum to 1.
+
+        source_ids: S pieces, END included. Row t is the step that chooses piece t of a target; the
+        last of its T rows chooses the end symbol.
+        """
+        ...
+
+
+class AttentionReader:
+    """Read the cross-attention of one decoder layer (section 3.2.3), averaged over its heads.
+
+    With several models it is averaged over these, too, as an ensemble averages probabilities.
+    """
+
+    def __init__(self, models: Sequence[Transformer], layer: int | None = None) -> None:
+        """Read from these models, which must be in eval mode.
+
+        layer: counted from 0, as in `decoder.layers.3`; None is the last one of each model. Raises
+        ConfigError when a model has no such layer.
+        """
+        self.models = list(models)
+        self.layers = [chosen_layer(model, layer) for model in self.models]
+
+    @torch.no_grad()
+    def __call__(
+        self, source_ids: Sequence[int], targets: Sequence[Sequence[int]], /
+    ) -> list[Float[Tensor, "T S"]]:
+        """Return the weights of each target, as `Attend` says, in float32 on the CPU."""
+        pairs = zip(self.models, self.layers, strict=True)
+        each = [_weights(model, layer, source_ids, targets) for model, layer in pairs]
+        mean = torch.stack(each).mean(dim=0)  # (B, T, S)
+        return [rows[: len(ids) + 1].clone() for rows, ids in zip(mean, targets, strict=True)]
+
+
+def chosen_layer(model: Transformer, layer: int | None) -> int:
+    """Return the number of a decoder layer, from 0; None means the last."""
+    count = len(model.decoder.layers)
+    if layer is None:
+        return count - 1
+    if not 0 <= layer < count:
+        raise ConfigError(
+            f"attention_layer is {layer}, but the decoder has layers 0 to {count - 1}.",
+            "Choose one of these; None is the last.",
+        )
+    return layer
+
+
+def _weights(
+    model: Transformer, layer: int, source_ids: Sequence[int], targets: Sequence[Sequence[int]]
+) -> Float[Tensor, "B T S"]:
+    """Return the weights of padded targets: beyond the end of one its rows mean nothing."""
+    device = model.output_projection.weight.device
+    source = torch.tensor([list(source_ids)], device=device)
+    longest = max(map(len, targets))
+    padded = [[START_ID, *ids, *[model.pad_id] * (longest - len(ids))] for ids in targets]
+    mask = padding_mask(source, model.pad_id)
+    attention = model.decoder.layers[layer].cross_attention
+    heard: list[Tensor] = []  # (B, H, T, S)
+
+    def receive(module: torch.nn.Module, name: str, tensor: Tensor) -> Tensor:
+        if module is attention and name == "weights":
+            heard.append(tensor)
+        return tensor
+
+    token = listen(receive)
+    try:
+        memory = model.encode(source, mask).expand(len(targets), -1, -1)
+        model.decode(torch.tensor(padded, device=device), memory, mask)
+    finally:
+        stop_listening(token)
+    return heard[0].float().mean(dim=1).cpu()

@@ -1,0 +1,132 @@
+"""Work in processes that are forked for it, so that they share the weights in memory."""
+
+import contextlib
+import multiprocessing
+import pickle
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar, cast
+
+import torch
+
+from headway.errors import HeadwayError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_TOGETHER = 16  # results that a process sends at once
+
+
+def may_fork() -> bool:
+    """Tell whether processes can be forked here and now.
+
+    Only on Linux: elsewhere system libraries do not survive it. Only while no other thread of
+    Python runs: a lock that it holds would stay locked in the new process. And not in a daemon of
+    `multiprocessing`, which may have no processes of its own.
+    """
+    alone = threading.active_count() == 1
+    return sys.platform == "linux" and alone and not multiprocessing.current_process().daemon
+
+
+def run_in_processes(
+    run: Callable[[Iterable[T]], Iterator[R]], items: Sequence[T], workers: int
+) -> Iterator[R]:
+    """Yield the results of `run`, of several processes that share the items.
+
+    A process has everything from the moment in which it was forked: all that it is told is the
+    number of the next item. An error in one is raised here; so is the end of one by force.
+    """
+    context = multiprocessing.get_context("fork")
+    taken = context.Value("q", 0)
+    processes: dict[Connection, BaseProcess] = {}
+    try:
+        for _ in range(workers):
+            ours, theirs = context.Pipe(duplex=False)
+            process = context.Process(
+                target=_work, args=(run, _Taken(items, taken), theirs), daemon=True
+            )
+            with warnings.catch_warnings():
+                # Python 3.12 counts the threads of libraries; the new process asks for none.
+                warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
+                process.start()
+            theirs.close()
+            processes[ours] = process
+        yield from _results(dict(processes))
+    finally:
+        for connection, process in processes.items():
+            process.terminate()
+            process.join()
+            connection.close()
+
+
+def _results(running: dict[Connection, BaseProcess]) -> Iterator[Any]:
+    """Yield what the processes send until each has said that it is done."""
+    while running:
+        for ready in wait(list(running)):
+            connection = cast("Connection", ready)
+            try:
+                message = connection.recv()
+            except EOFError:
+                running[connection].join()
+                raise HeadwayError(
+                    f"A worker process ended (exit status {running[connection].exitcode}) before "
+                    "its work was done, perhaps because memory did not suffice.",
+                    "Give less work at once (batch_tokens), or fewer threads.",
+                ) from None
+            if message is None:
+                del running[connection]
+            elif isinstance(message, BaseException):
+                raise message
+            else:
+                yield from message
+
+
+def _work(
+    run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], connection: Connection
+) -> None:
+    """Compute with one thread in this process; send results some at a time."""
+    torch.set_num_threads(1)
+    with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
+        try:
+            together: list[R] = []
+            for result in run(items):
+                together.append(result)
+                if len(together) == _TOGETHER:
+                    connection.send(together)
+                    together = []
+            connection.send(together)
+            connection.send(None)
+        except BrokenPipeError:
+            raise
+        except BaseException as error:  # raised where the results are awaited
+            connection.send(_sendable(error))
+
+
+def _sendable(error: BaseException) -> BaseException:
+    """Return the error, or what is to be known of one that cannot leave its process."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever an error of somebody else's does when it is pickled
+        return HeadwayError(f"A worker process failed: {error!r}.", "Translate with one thread.")
+    return error
+
+
+class _Taken(Iterator[T]):
+    """Items of which each is taken by one process."""
+
+    def __init__(self, items: Sequence[T], taken: Any) -> None:
+        """Share the number of those that are taken, a `multiprocessing.Value`."""
+        self.items = items
+        self.taken = taken
+
+    def __next__(self) -> T:
+        with self.taken.get_lock():
+            number = self.taken.value
+            self.taken.value += 1
+        if number >= len(self.items):
+            raise StopIteration
+        return self.items[number]

@@ -1,0 +1,102 @@
+"""From what a search found to texts: parts become one translation, pieces become words."""
+
+from collections.abc import Sequence
+
+from headway.bundle import Bundle
+from headway.data.tokenizer import END_ID
+from headway.data.words import number_words
+from headway.decoding.alignment import Alignment, word_alignment
+from headway.decoding.attention import Attend
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.translation import Attention, ScoredText, Translation
+
+Words = Sequence[int | None]
+
+
+class Joiner:
+    """Make a translation of the hypotheses of each part of a sentence."""
+
+    def __init__(self, bundle: Bundle, n_best: int) -> None:
+        """Write with the target tokenizer of this bundle, the n best of each sentence."""
+        self.source, self.target = bundle.source_tokenizer, bundle.target_tokenizer
+        self.n_best = n_best
+
+    def join(
+        self,
+        parts: Sequence[Sequence[int]],
+        found: Sequence[Sequence[Hypothesis]],
+        attend: Attend | None = None,
+        source_words: Sequence[Words] = (),
+    ) -> Translation:
+        """Join what was found for the parts, best first; of no parts, a blank translation.
+
+        attend: tells the attention that goes with each hypothesis, which also needs source_words,
+        the word of each piece of each part; None leaves it out.
+        """
+        if not parts:
+            blank = ScoredText("", 0.0, 0.0, ())
+            return Translation("", 0.0, (), (blank,) * self.n_best)
+        # A beam may finish fewer than n_best hypotheses of a part: its last one stands in.
+        ranks = range(min(self.n_best, max(map(len, found))))
+        each = [[part[min(rank, len(part) - 1)] for part in found] for rank in ranks]
+        seen = self._seen(parts, each, attend) if attend else [()] * len(each)
+        hypotheses = tuple(
+            self._as_text(chosen, attentions, source_words)
+            for chosen, attentions in zip(each, seen, strict=True)
+        )
+        best = hypotheses[0]
+        return Translation(
+            text=best.text,
+            score=best.score,
+            pieces=best.pieces,
+            hypotheses=hypotheses,
+            num_parts=len(parts),
+            complete=all(part[0].complete for part in found),
+            unknown_pieces=sum(self.source.unknown_count(ids) for ids in parts),
+        )
+
+    def _as_text(
+        self,
+        parts: Sequence[Hypothesis],
+        attentions: Sequence[Attention],
+        source_words: Sequence[Words],
+    ) -> ScoredText:
+        return ScoredText(
+            " ".join(filter(None, (self.target.decode(part.ids) for part in parts))),
+            sum(part.score for part in parts),
+            sum(part.log_prob for part in parts),
+            tuple(piece for part in parts for piece in self.target.pieces(part.ids)),
+            tuple(attentions),
+            self._alignment(parts, attentions, source_words) if attentions else (),
+        )
+
+    def _seen(
+        self, parts: Sequence[Sequence[int]], each: Sequence[Sequence[Hypothesis]], attend: Attend
+    ) -> list[tuple[Attention, ...]]:
+        """Return the attention of the parts of each hypothesis."""
+        by_part = []
+        for ids, chosen in zip(parts, zip(*each, strict=True), strict=True):
+            source = tuple(self.source.pieces([*ids, END_ID]))
+            all_weights = attend([*ids, END_ID], [h.ids for h in chosen])
+            by_part.append(
+                [
+                    Attention(weights, tuple(self.target.pieces([*h.ids, END_ID])), source)
+                    for h, weights in zip(chosen, all_weights, strict=True)
+                ]
+            )
+        return list(zip(*by_part, strict=True))
+
+    def _alignment(
+        self,
+        parts: Sequence[Hypothesis],
+        attentions: Sequence[Attention],
+        source_words: Sequence[Words],
+    ) -> Alignment:
+        """Return the alignment of the whole sentence: target words go on from part to part."""
+        pairs, before = [], 0
+        for part, attention, own in zip(parts, attentions, source_words, strict=True):
+            words = number_words(self.target, part.ids)
+            weights = attention.weights[:-1, :-1]  # without the end symbols
+            pairs += [(s, before + t) for s, t in word_alignment(weights, own, words)]
+            before += 1 + max((word for word in words if word is not None), default=-1)
+        return tuple(sorted(pairs))

@@ -1,0 +1,64 @@
+"""How loops are compiled, and what several of them need."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+# Sums may be reordered, so that they use the machine's vectors. Not nnan or ninf: a model whose
+# numbers are not finite must show it.
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile at the first call; keep the machine code where a folder can be written for it."""
+    try:
+        return numba.njit(function, nogil=True, cache=True, fastmath=_FAST)
+    except RuntimeError:  # neither the package's folder nor the user's: compiled in each process
+        return numba.njit(function, nogil=True, fastmath=_FAST)
+
+
+@compiled
+def exp(x):
+    """Compute e^x for x <= 0 within two units in the last place; the loops around it vectorize.
+
+    2^t is 2^n, put together of bits, times a polynomial for the rest, which lies within a half.
+    """
+    t = max(x, np.float32(-87.0)) * np.float32(1.4426950408889634)
+    n = np.floor(t + np.float32(0.5))
+    rest = t - n
+    power = np.float32(1.535336188319500e-4)
+    power = power * rest + np.float32(1.339887440266574e-3)
+    power = power * rest + np.float32(9.618437357674640e-3)
+    power = power * rest + np.float32(5.550332471162809e-2)
+    power = power * rest + np.float32(2.402264791363012e-1)
+    power = power * rest + np.float32(6.931472028550421e-1)
+    power = power * rest + np.float32(1.0)
+    bits = np.int32((np.int32(n) + np.int32(127)) << np.int32(23))
+    return power * bits.view(np.float32)
+
+
+# The largest of many numbers is found lane by lane, number i in lane i modulo LANES: the lanes fill
+# the machine's vectors, while a single running maximum would be one long chain.
+LANES = 256
+
+
+@compiled
+def fill_lanes(x, lanes):
+    """Write the largest number of each lane, -inf where there is none."""
+    lanes[:] = np.float32(-np.inf)
+    for first in range(0, x.size, lanes.size):
+        part = x[first : first + lanes.size]
+        for j in range(part.size):
+            if part[j] > lanes[j]:
+                lanes[j] = part[j]
+
+
+@compiled
+def largest_of(x):
+    """Return the largest of a few numbers."""
+    top = np.float32(-np.inf)
+    for number in x:
+        top = max(top, number)
+    return top

@@ -1,0 +1,99 @@
+"""The best of many logits."""
+
+import numpy as np
+
+from headway.decoding.loops.compiling import LANES, compiled, exp, fill_lanes, largest_of
+
+# Logits that are computed again, at most, for one row: more than may ever be chosen from.
+_SHARP_PIECES = 64
+
+
+@compiled
+def _above(logits, lanes, limit, found):
+    """Write the ids of the logits above the limit, as far as there is room; return how many."""
+    count = 0
+    for lane in range(lanes.size):
+        if lanes[lane] > limit:
+            for v in range(lane, logits.size, lanes.size):
+                if logits[v] > limit:
+                    if count == found.size:
+                        return count + 1
+                    found[count] = v
+                    count += 1
+    return count
+
+
+@compiled
+def sharpen(x, weight, bias, margin, logits):
+    """Compute those logits again that are within `margin` of the best of their row.
+
+    Where these are more than 64, the margin is halved until they are not. x: (R, d_model). weight:
+    (V, d_model). logits: (R, V), which came of rounded weights.
+    """
+    lanes = np.empty(LANES, np.float32)
+    found = np.empty(_SHARP_PIECES, np.int64)
+    for i in range(logits.shape[0]):
+        fill_lanes(logits[i], lanes)
+        best = largest_of(lanes)
+        near = margin
+        count = _above(logits[i], lanes, best - near, found)
+        while count > found.size:
+            near = near * np.float32(0.5) if near > np.float32(0.01) else np.float32(0.0)
+            count = _above(logits[i], lanes, best - near, found)
+        for k in range(count):
+            v = found[k]
+            total = np.float32(0.0)
+            for c in range(x.shape[1]):
+                total += x[i, c] * weight[v, c]
+            logits[i, v] = total + bias[v]
+
+
+@compiled
+def _insert(value, v, values, ids):
+    """Put a value among the best ones, which descend; of equal ones the lower id comes first."""
+    k = values.size - 1
+    if not (value > values[k] or (value == values[k] and v < ids[k])):
+        return  # also where it is not a number
+    while k > 0 and (value > values[k - 1] or (value == values[k - 1] and v < ids[k - 1])):
+        values[k] = values[k - 1]
+        ids[k] = ids[k - 1]
+        k -= 1
+    values[k] = value
+    ids[k] = v
+
+
+@compiled
+def best_pieces(logits, never, values, ids, totals):
+    """Find log(sum(exp(logits))) of each row and its best logits, best first.
+
+    logits: (R, V); pieces never to be found count in the sum and are then set to -inf. values,
+    ids: (R, K). totals: (R,). Of equal logits the lower id comes first. The K-th best of the lanes'
+    largest is a bound: lanes below it hold nothing of interest.
+    """
+    count = values.shape[1]
+    size = logits.shape[1]
+    lanes = np.empty(LANES, np.float32)
+    for i in range(logits.shape[0]):
+        fill_lanes(logits[i], lanes)
+        top = largest_of(lanes)
+        total = np.float32(0.0)
+        for v in range(size):
+            total += exp(logits[i, v] - top)
+        totals[i] = top + np.log(total)
+        for piece in never:
+            logits[i, piece] = np.float32(-np.inf)
+            lanes[piece % LANES] = largest_of(logits[i, piece % LANES :: LANES])
+        values[i] = np.float32(-np.inf)
+        ids[i] = size
+        for lane in range(LANES):
+            _insert(lanes[lane], lane, values[i], ids[i])
+        bound = values[i, count - 1]
+        values[i] = np.float32(-np.inf)
+        ids[i] = size
+        for lane in range(LANES):
+            if lanes[lane] >= bound:
+                for v in range(lane, size, LANES):
+                    _insert(logits[i, v], v, values[i], ids[i])
+        for k in range(count):
+            if ids[i, k] == size:  # fewer numbers than that
+                ids[i, k] = 0

@@ -1,0 +1,127 @@
+"""Products of a few rows with weights, in float32 and in whole numbers."""
+
+import numpy as np
+
+from headway.decoding.loops.compiling import compiled
+
+
+@compiled
+def multiply_rows(x, weight, bias, relu, y):
+    """Compute y = x weight + bias for a few rows; then max(0, y) where asked.
+
+    x: (R, in). weight: (in, out), float32 or whole numbers in int8. y: (R, out).
+    """
+    for i in range(x.shape[0]):
+        for o in range(y.shape[1]):
+            y[i, o] = bias[o]
+    paired = x.shape[0] - x.shape[0] % 2
+    for i in range(0, paired, 2):
+        _add_products_of_two(x[i], x[i + 1], weight, y[i], y[i + 1])
+    if paired < x.shape[0]:
+        _add_products(x[paired], weight, y[paired])
+    if relu:
+        for i in range(x.shape[0]):
+            for o in range(y.shape[1]):
+                y[i, o] = max(y[i, o], np.float32(0.0))
+
+
+@compiled
+def _add_products(x, weight, y):
+    """Add x weight to y, (in,) (in, out) -> (out,), eight inputs at a time.
+
+    So y is read and written less often, and the outputs, side by side, fill the vectors.
+    """
+    whole = x.size - x.size % 8
+    for c in range(0, whole, 8):
+        x0, x1, x2, x3 = x[c], x[c + 1], x[c + 2], x[c + 3]
+        x4, x5, x6, x7 = x[c + 4], x[c + 5], x[c + 6], x[c + 7]
+        w0, w1, w2, w3 = weight[c], weight[c + 1], weight[c + 2], weight[c + 3]
+        w4, w5, w6, w7 = weight[c + 4], weight[c + 5], weight[c + 6], weight[c + 7]
+        for o in range(y.size):
+            y[o] += (
+                x0 * np.float32(w0[o])
+                + x1 * np.float32(w1[o])
+                + x2 * np.float32(w2[o])
+                + x3 * np.float32(w3[o])
+                + x4 * np.float32(w4[o])
+                + x5 * np.float32(w5[o])
+                + x6 * np.float32(w6[o])
+                + x7 * np.float32(w7[o])
+            )
+    for c in range(whole, x.size):
+        for o in range(y.size):
+            y[o] += x[c] * np.float32(weight[c, o])
+
+
+@compiled
+def _add_products_of_two(x, z, weight, y, u):
+    """Add x weight to y and z weight to u, four inputs at a time: a weight read serves both.
+
+    In parts of 512 outputs, which stay in the nearest cache.
+    """
+    whole = x.size - x.size % 4
+    for first in range(0, y.size, 512):
+        end = min(first + 512, y.size)
+        yy, uu = y[first:end], u[first:end]
+        for c in range(0, whole, 4):
+            x0, x1, x2, x3 = x[c], x[c + 1], x[c + 2], x[c + 3]
+            z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
+            w0, w1 = weight[c, first:end], weight[c + 1, first:end]
+            w2, w3 = weight[c + 2, first:end], weight[c + 3, first:end]
+            for o in range(yy.size):
+                a, b = np.float32(w0[o]), np.float32(w1[o])
+                d, e = np.float32(w2[o]), np.float32(w3[o])
+                yy[o] += x0 * a + x1 * b + x2 * d + x3 * e
+                uu[o] += z0 * a + z1 * b + z2 * d + z3 * e
+        for c in range(whole, x.size):
+            for o in range(yy.size):
+                weight_here = np.float32(weight[c, first + o])
+                yy[o] += x[c] * weight_here
+                uu[o] += z[c] * weight_here
+
+
+@compiled
+def quantize_rows(x, levels, whole, steps):
+    """Write each row in whole numbers from -levels to levels, times steps[i].
+
+    whole: (R, in), float32 or int8.
+    """
+    bits = x.view(np.int32)
+    for i in range(x.shape[0]):
+        # Without their sign bits, numbers are in the order of their bits; and a maximum of integers
+        # fills the vectors. What is not a number is the largest, and shows.
+        largest_bits = np.int32(0)
+        for c in range(x.shape[1]):
+            largest_bits = max(largest_bits, bits[i, c] & np.int32(0x7FFFFFFF))
+        largest = np.float32(np.int32(largest_bits).view(np.float32))
+        step = np.float32(1.0) if largest == 0 else largest / np.float32(levels)
+        steps[i] = step
+        inverse = np.float32(1.0) / step
+        for c in range(x.shape[1]):
+            whole[i, c] = np.rint(x[i, c] * inverse)
+
+
+@compiled
+def scale_rows(y, steps, weight_steps, bias, relu):
+    """Compute y * steps[i] * weight_steps[o] + bias in place; then max(0, y) where asked."""
+    zero = np.float32(0.0)
+    for i in range(y.shape[0]):
+        for o in range(y.shape[1]):
+            result = y[i, o] * (steps[i] * weight_steps[o]) + bias[o]
+            y[i, o] = max(result, zero) if relu else result
+
+
+@compiled
+def project(x, weight, steps, bias, relu, levels, y):
+    """Compute y = x weight + bias, and a ReLU, with weights in float32 or in 8-bit integers.
+
+    Integers have a step for each output, and x is rounded like them; float32 has no steps.
+    """
+    if steps.size == 0:
+        multiply_rows(x, weight, bias, relu, y)
+    else:
+        whole = np.empty(x.shape, np.float32)
+        row_steps = np.empty(x.shape[0], np.float32)
+        quantize_rows(x, levels, whole, row_steps)
+        multiply_rows(whole, weight, np.zeros_like(bias), False, y)
+        scale_rows(y, row_steps, steps, bias, relu)

@@ -1,0 +1,128 @@
+"""Word alignments of translations which are there already, read off attention by teacher forcing.
+
+Which layer aligns best differs from model to model, and so does the step at which it does: while a
+piece is written, as the paper's decoder asks for it, or at the next step, when the decoder has read
+it (Chen et al. 2020). A few sentences with an alignment by hand tell, see
+`headway.evaluation.alignment_error`.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headway.bundle import Bundle
+from headway.data.batching import Batch
+from headway.data.cleaning import EncodedPair
+from headway.data.words import number_words
+from headway.decoding.alignment import Alignment, word_alignment
+from headway.decoding.attention import chosen_layer
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError, suggest
+from headway.evaluation.scoring import encode_pairs, forced_batches
+from headway.model.probe import listen, stop_listening
+from headway.model.transformer import Transformer
+
+Moment = Literal["written", "read"]
+
+
+class Reading(NamedTuple):
+    """Where an alignment is read: in which decoder layer, from 0, and when.
+
+    moment: `written` takes for each target piece the attention of the step that chooses it, as
+    `translate(attention=True)` does; `read` that of the next step, whose input the piece is.
+    """
+
+    layer: int
+    moment: Moment = "written"
+
+
+def all_readings(model: Transformer) -> list[Reading]:
+    """Return every layer at both moments."""
+    layers = range(len(model.decoder.layers))
+    return [Reading(layer, moment) for layer in layers for moment in get_args(Moment)]
+
+
+def align_pairs(
+    model: Bundle | Translator,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    layer: int | None = None,
+    moment: Moment = "written",
+    batch_tokens: int = 4096,
+) -> list[Alignment]:
+    """Return which source word each target word is about, for each pair, in order.
+
+    layer: a decoder layer, from 0; None is the last. moment: see `Reading`. Words are what stands
+    between spaces in the text as the tokenizer normalizes it. The rest as in `score_pairs`.
+    """
+    bundle = _bundle(model)
+    reading = Reading(chosen_layer(bundle.model, layer), moment)
+    return align_by(bundle, sources, targets, [reading], batch_tokens)[reading]
+
+
+def align_by(
+    model: Bundle | Translator,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    readings: Sequence[Reading],
+    batch_tokens: int = 4096,
+) -> dict[Reading, list[Alignment]]:
+    """Return the alignments of each reading, all of one pass; arguments as in `align_pairs`."""
+    bundle = _bundle(model)
+    for reading in readings:
+        chosen_layer(bundle.model, reading.layer)
+        if reading.moment not in get_args(Moment):
+            raise ConfigError(
+                f"There is no moment '{reading.moment}'.",
+                suggest(str(reading.moment), get_args(Moment)),
+            )
+    pairs = encode_pairs(bundle, sources, targets)
+    found: dict[Reading, list[Alignment]] = {reading: [()] * len(pairs) for reading in readings}
+    for row, weights in _attention(bundle.model.eval(), bundle, pairs, batch_tokens):
+        source_words = number_words(bundle.source_tokenizer, sources[row])
+        target_words = number_words(bundle.target_tokenizer, targets[row])
+        for reading in readings:
+            # Of T + 1 rows the last chooses the end symbol; the last column is the source's.
+            own = weights[reading.layer, :, :-1]
+            own = own[1:] if reading.moment == "read" else own[:-1]
+            found[reading][row] = word_alignment(own, source_words, target_words)
+    return found
+
+
+def _bundle(model: Bundle | Translator) -> Bundle:
+    return model.bundle if isinstance(model, Translator) else model
+
+
+def _attention(
+    model: Transformer, bundle: Bundle, pairs: Sequence[EncodedPair], batch_tokens: int
+) -> Iterator[tuple[int, Float[Tensor, "N T S"]]]:
+    """Yield the place of each pair with its attention in every layer, averaged over the heads."""
+    for batch in forced_batches(bundle, pairs, batch_tokens):
+        weights = _weights(model, batch)  # (N, B, T, S)
+        for column, row in enumerate(batch.indices):
+            pair = pairs[row]
+            yield row, weights[:, column, : len(pair.target_ids) + 1, : len(pair.source_ids) + 1]
+
+
+@torch.inference_mode()
+def _weights(model: Transformer, batch: Batch) -> Float[Tensor, "N B T S"]:
+    """Return the cross-attention of every layer, averaged over the heads, on the CPU."""
+    layers = range(len(model.decoder.layers))
+    attentions = [model.decoder.get_submodule(f"layers.{n}.cross_attention") for n in layers]
+    heard: dict[nn.Module, Tensor] = {}
+
+    def receive(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+        if name == "weights" and module in attentions:
+            heard[module] = tensor.float().mean(dim=1).cpu()
+        return tensor
+
+    token = listen(receive)
+    try:
+        model.hidden(batch.source_ids, batch.target_ids)
+    finally:
+        stop_listening(token)
+    return torch.stack([heard[attention] for attention in attentions])

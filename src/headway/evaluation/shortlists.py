@@ -1,0 +1,136 @@
+"""What a shortlist costs in quality: what it leaves out, and what becomes of translations."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from headway.bundle import Bundle
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError, DataError
+from headway.evaluation.metrics import Score, check_metrics, score_texts
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of some references could be written with the shortlist."""
+
+    sentences: int
+    pieces: int
+    """Of all references."""
+    covered_pieces: float
+    """Share of them that are in the list of their sentence."""
+    covered_sentences: float
+    """Share of sentences of which all pieces are."""
+    mean_size: float
+    """Pieces in the list of a sentence, on average."""
+    largest_size: int
+    vocabulary: int
+    """Pieces of the target side in all."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """Return the same for people."""
+        return [
+            f"Covered: {self.covered_pieces:.2%} of {self.pieces:,} pieces of the references; "
+            f"all pieces of {self.covered_sentences:.1%} of {self.sentences:,} sentences",
+            f"List of a sentence: {self.mean_size:,.0f} pieces on average, "
+            f"{self.largest_size:,} at most, of {self.vocabulary:,}",
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a shortlist does to translations."""
+
+    without: list[Score]
+    restricted: list[Score]
+    changed: float
+    """Share of translations that are another text."""
+    seconds_without: float
+    seconds_restricted: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "without": [score.as_dict() for score in self.without],
+            "restricted": [score.as_dict() for score in self.restricted],
+            "changed": self.changed,
+            "seconds_without": round(self.seconds_without, 2),
+            "seconds_restricted": round(self.seconds_restricted, 2),
+        }
+
+    def lines(self) -> list[str]:
+        """Return the same for people."""
+        return [
+            f"Changed: {self.changed:.1%} of the translations; "
+            f"{self.seconds_restricted:.1f} s with the shortlist, {self.seconds_without:.1f} s "
+            "without",
+            *(
+                f"{after.name}: {after.value:.2f} with, {before.value:.2f} without "
+                f"({after.value - before.value:+.2f})  {after.signature}"
+                for before, after in zip(self.without, self.restricted, strict=True)
+            ),
+        ]
+
+
+def coverage(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> Coverage:
+    """Count which pieces of the references are in the lists of their sources.
+
+    Raises ConfigError when the bundle has no shortlist, DataError when nothing can be counted.
+    """
+    if bundle.shortlist is None:
+        raise ConfigError("The model has no shortlist.", "Learn one with `headway shortlist`.")
+    if len(sources) != len(references):
+        raise DataError(
+            f"There are {len(sources)} sources and {len(references)} references.",
+            "Give one reference for each source, in the same order.",
+        )
+    lists = map(bundle.shortlist.pieces_for, bundle.source_tokenizer.encode_batch(sources))
+    targets = bundle.target_tokenizer.encode_batch(references)
+    sizes, covered = [], []
+    for pieces, target in zip(lists, targets, strict=True):
+        sizes.append(len(pieces))
+        covered.append(int(np.isin(target, pieces).sum()))
+    lengths = [len(target) for target in targets]
+    if not sum(lengths):
+        raise DataError("The references have no piece.", "Give sentences with translations.")
+    return Coverage(
+        sentences=len(sizes),
+        pieces=sum(lengths),
+        covered_pieces=sum(covered) / sum(lengths),
+        covered_sentences=float(np.mean(np.equal(covered, lengths))),
+        mean_size=float(np.mean(sizes)),
+        largest_size=max(sizes),
+        vocabulary=len(bundle.target_tokenizer),
+    )
+
+
+def effect(
+    translator: Translator,
+    sources: Sequence[str],
+    references: Sequence[str],
+    *,
+    metrics: Sequence[str] = ("bleu", "chrf"),
+    tokenize: str = "13a",
+) -> Effect:
+    """Translate with the shortlist and without it, and compare.
+
+    metrics, tokenize: see `headway.score_texts`.
+    """
+    check_metrics(metrics, tokenize)  # before the work, not after it
+    texts: list[list[str]] = []
+    seconds = []
+    for shortlist in (False, True):
+        options = replace(translator.options, shortlist=shortlist)
+        started = time.perf_counter()
+        texts.append([t.text for t in translator.translate(list(sources), options=options)])
+        seconds.append(time.perf_counter() - started)
+    without, restricted = (score_texts(text, references, metrics, tokenize) for text in texts)
+    different = sum(one != other for one, other in zip(*texts, strict=True))
+    return Effect(without, restricted, different / len(texts[0]), seconds[0], seconds[1])

@@ -1,0 +1,184 @@
+"""Head importance by ablation: what becomes worse when one head says nothing.
+
+A head is switched off by zeros in place of its output, before W^O (section 3.2.2), as in Michel et
+al. (2019), section 3.2. The loss then rises by what the model has of it alone; where it falls, the
+head was in the way. Heads that do the same replace each other, so these numbers do not add up.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headway.bundle import Bundle
+from headway.data.batching import Batch
+from headway.data.tokenizer import PAD_ID
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError, DataError, TraceError, suggest
+from headway.evaluation.scoring import encode_pairs, forced_batches, summed_log_probs
+from headway.model.attention import MultiHeadAttention
+from headway.model.masks import padding_mask
+from headway.model.probe import listen, stop_listening
+from headway.model.transformer import Transformer
+
+KINDS = ("encoder.self_attention", "decoder.self_attention", "decoder.cross_attention")
+"""The three attentions of the model (section 3.2.3), in the order in which a pass meets them."""
+
+
+class Head(NamedTuple):
+    """A head by the attribute path of its attention and its number, from 0."""
+
+    attention: str
+    """Such as `decoder.layers.3.cross_attention`."""
+    number: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadImportance:
+    """How much the loss rises without each head, in nats per target piece."""
+
+    rises: dict[str, Float[Tensor, "N H"]]
+    """By kind of attention, see KINDS; a row for each layer, a column for each head."""
+    loss: float
+    """With all heads, in nats per target piece."""
+    num_pieces: int
+    """Target pieces that were counted, end symbols among them."""
+
+    def table(self) -> str:
+        """Return all numbers as text: the kinds one below the other, layers down, heads across."""
+        lines = [f"loss {self.loss:.4f} nats a piece, over {self.num_pieces:,} pieces"]
+        for kind, rises in self.rises.items():
+            lines += ["", f"{kind}: rise without the head"]
+            lines.append("  ".join(["layer", *(f"head {n:2}" for n in range(rises.size(1)))]))
+            lines += [
+                "  ".join([f"{layer:5}", *(f"{rise:+.4f}" for rise in row)])
+                for layer, row in enumerate(rises.tolist())
+            ]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        rises = {kind: table.tolist() for kind, table in self.rises.items()}
+        return {"loss": self.loss, "num_pieces": self.num_pieces, "rises": rises}
+
+
+def heads_of(model: Transformer) -> list[Head]:
+    """Return all heads, kind by kind, layer by layer."""
+    found = []
+    for kind in KINDS:
+        side, name = kind.split(".")
+        for layer, part in enumerate(getattr(model, side).layers):
+            path = f"{side}.layers.{layer}.{name}"
+            found += [Head(path, head) for head in range(getattr(part, name).num_heads)]
+    return found
+
+
+@contextmanager
+def without_heads(model: nn.Module, heads: Iterable[Head]) -> Iterator[None]:
+    """Switch these heads off inside the `with` block, in the thread that runs it.
+
+    Raises TraceError where the model has no such head. Nothing of the model is touched: the zeros
+    stand in the passes made inside the block alone, however it ends. There is one listener at a
+    time: a trace around the block does not hear its passes, and one opened inside takes its place.
+    """
+    off: dict[nn.Module, list[int]] = {}
+    for head in heads:
+        off.setdefault(_attention(model, head), []).append(head.number)
+
+    def receive(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+        if name != "heads" or module not in off:
+            return tensor
+        numbers = torch.tensor(off[module], device=tensor.device)
+        return tensor.index_fill(1, numbers, 0.0)  # (B, H, T, d_v)
+
+    token = listen(receive)
+    try:
+        yield
+    finally:
+        stop_listening(token)
+
+
+def head_importance(
+    model: Bundle | Translator,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    place: int | None = None,
+    batch_tokens: int = 4096,
+) -> HeadImportance:
+    """Return how much the loss of given translations rises without each head.
+
+    place: count only this piece of each target, from 0, where the last is the end symbol; None
+    counts all. The rest as in `headway.evaluation.scoring.score_pairs`. It takes a pass for each
+    head; the model is left in eval mode.
+    """
+    bundle = model.bundle if isinstance(model, Translator) else model
+    pairs = encode_pairs(bundle, sources, targets)
+    if not pairs:
+        raise DataError("There is no pair to compute a loss of.", "Give at least one.")
+    shortest = min(len(pair.target_ids) for pair in pairs)
+    if place is not None and not 0 <= place <= shortest:
+        raise ConfigError(
+            f"place is {place}, but the shortest target has places 0 to {shortest}.",
+            "Choose one of these, or leave place out to count all.",
+        )
+    heads = heads_of(bundle.model)
+    losses = torch.zeros(1 + len(heads), dtype=torch.float64)  # the first with all heads
+    for batch in forced_batches(bundle, pairs, batch_tokens):
+        losses += _losses(bundle.model.eval(), _only(batch, place), heads)
+    num_pieces = sum(1 if place is not None else len(pair.target_ids) + 1 for pair in pairs)
+    losses /= num_pieces
+    rises, tables = iter((losses[1:] - losses[0]).tolist()), {}
+    for kind in KINDS:
+        side, name = kind.split(".")
+        counts = [getattr(layer, name).num_heads for layer in getattr(bundle.model, side).layers]
+        rows = [[next(rises) for _ in range(count)] for count in counts]
+        tables[kind] = torch.tensor(rows, dtype=torch.float64)
+    return HeadImportance(tables, float(losses[0]), num_pieces)
+
+
+@torch.inference_mode()
+def _losses(model: Transformer, batch: Batch, heads: Sequence[Head]) -> Float[Tensor, " N"]:
+    """Return the summed loss with all heads, then without each."""
+    mask = padding_mask(batch.source_ids, model.pad_id)
+    losses = []
+    # No head at all also takes the plain form of equation 1, so that nothing else differs.
+    with without_heads(model, []):
+        memory = model.encode(batch.source_ids, mask)
+    for off in ([], *([head] for head in heads)):
+        with without_heads(model, off):
+            encoding = any(head.attention.startswith("encoder") for head in off)
+            own = model.encode(batch.source_ids, mask) if encoding else memory
+            hidden = model.decode(batch.target_ids, own, mask)
+        losses.append(-summed_log_probs(model, hidden, batch.label_ids).sum())
+    return torch.stack(losses)
+
+
+def _only(batch: Batch, place: int | None) -> Batch:
+    """Return a batch whose labels are padding, but for one place."""
+    if place is None:
+        return batch
+    labels = torch.full_like(batch.label_ids, PAD_ID)
+    labels[:, place] = batch.label_ids[:, place]
+    return replace(batch, label_ids=labels)
+
+
+def _attention(model: nn.Module, head: Head) -> MultiHeadAttention:
+    known = {
+        path: part for path, part in model.named_modules() if isinstance(part, MultiHeadAttention)
+    }
+    if head.attention not in known:
+        raise TraceError(
+            f"The model has no attention '{head.attention}'.", suggest(head.attention, known)
+        )
+    attention = known[head.attention]
+    if not 0 <= head.number < attention.num_heads:
+        raise TraceError(
+            f"There is no head {head.number} in {head.attention}.",
+            f"It has heads 0 to {attention.num_heads - 1}.",
+        )
+    return attention

@@ -1,0 +1,230 @@
+"""Attribution: how much each piece that was read has to do with one piece that was written.
+
+What is explained is f, the log-probability of a target piece, given the source and the pieces
+before it; or, with `instead_of`, how much more probable it is than another one. What it is
+explained by are the scaled embeddings x_1 … x_n of the source and of those pieces before
+(section 3.4), START and END included; positions stay as they are. The baseline is 0 for each of
+them: no word, but its place.
+
+    gradient_x_input       x_i · df/dx_i
+    integrated_gradients   x_i · mean of df/dx_i on the straight way from 0 to x
+    occlusion              f(x) - f(x with x_i = 0)
+
+Integrated gradients (Sundararajan et al. 2017) add up to f(x) - f(0), the completeness law of
+their section 3; `Attribution.gap` is what is lacking from that because the way is made in steps.
+The other two obey no such law. No model is changed, and no gradient of a weight is computed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from headway.bundle import Bundle
+from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.requests import RequestMaker
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError, suggest
+from headway.model.probe import listen, stop_listening
+from headway.model.transformer import Transformer
+
+Method = Literal["gradient_x_input", "integrated_gradients", "occlusion"]
+_AT_ONCE = 32  # sentences in one pass
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """What one target piece is due to."""
+
+    method: Method
+    piece: str
+    """What is explained; `</s>` for the end."""
+    instead_of: str | None
+    source_pieces: tuple[str, ...]
+    """S of them, `</s>` included."""
+    source_scores: tuple[float, ...]
+    """One for each source piece, in nats; above 0 it made the piece more probable."""
+    prefix_pieces: tuple[str, ...]
+    """T of them, `<s>` and the target pieces before the one that is explained."""
+    prefix_scores: tuple[float, ...]
+    value: float
+    """f(x)."""
+    baseline: float
+    """f(0), where no word is known."""
+
+    @property
+    def gap(self) -> float:
+        """Return f(x) - f(0) minus the sum of all scores."""
+        return self.value - self.baseline - sum(self.source_scores) - sum(self.prefix_scores)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it in lists, texts and finite numbers, for JSON."""
+        lists = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
+        return lists | {"gap": self.gap}
+
+
+def attribute(
+    model: Bundle | Translator,
+    source: str,
+    target: str | Sequence[str],
+    place: int,
+    *,
+    method: Method = "integrated_gradients",
+    instead_of: str | None = None,
+    steps: int = 64,
+) -> Attribution:
+    """Return what target piece `place`, counted from 0, is due to.
+
+    target: a text, or its pieces, such as `translation.pieces`; the place behind the last is the
+    end symbol. instead_of: a piece that could stand there. steps: of integrated gradients; more
+    make the gap smaller. The model is left in eval mode.
+    """
+    bundle = model.bundle if isinstance(model, Translator) else model
+    if method not in get_args(Method):
+        raise ConfigError(f"There is no method '{method}'.", suggest(method, get_args(Method)))
+    if steps < 1:
+        raise ConfigError(f"steps is {steps}, but must be at least 1.", "64 is usual.")
+    maker, tokenizer = RequestMaker([bundle]), bundle.target_tokenizer
+    ids = tokenizer.encode(target) if isinstance(target, str) else maker.target_ids(target)
+    if not 0 <= place <= len(ids):
+        raise ConfigError(
+            f"place is {place}, but the target has places 0 to {len(ids)}.",
+            "Choose one of these; the last is the end symbol.",
+        )
+    source_ids, prefix_ids = [*bundle.source_tokenizer.encode(source), END_ID], ids[:place]
+    other = None if instead_of is None else maker.target_ids([instead_of])[0]
+    label = [*ids, END_ID][place]
+    # Gradients are wanted, whatever mode the caller is in.
+    with torch.inference_mode(False), torch.enable_grad():
+        question = _Question(bundle.model.eval(), source_ids, [START_ID, *prefix_ids], label, other)
+        source_scores, prefix_scores = _METHODS[method](question, steps)
+        value, baseline = question.values_along([1.0, 0.0])
+    return Attribution(
+        method=method,
+        piece=tokenizer.piece(label),
+        instead_of=instead_of,
+        source_pieces=tuple(bundle.source_tokenizer.pieces(source_ids)),
+        source_scores=tuple(source_scores.tolist()),
+        prefix_pieces=tuple(tokenizer.pieces([START_ID, *prefix_ids])),
+        prefix_scores=tuple(prefix_scores.tolist()),
+        value=value,
+        baseline=baseline,
+    )
+
+
+class _Question:
+    """f for embeddings of one's own, of one sentence and one target piece."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        source_ids: Sequence[int],
+        prefix_ids: Sequence[int],
+        label: int,
+        other: int | None,
+    ) -> None:
+        self.model, self.label, self.other = model, label, other
+        device = model.output_projection.weight.device
+        self.source_ids: Int[Tensor, "1 S"] = torch.tensor([source_ids], device=device)
+        self.prefix_ids: Int[Tensor, "1 T"] = torch.tensor([prefix_ids], device=device)
+        both = (model.source_embedding, self.source_ids), (model.target_embedding, self.prefix_ids)
+        self.source, self.prefix = (
+            (embedding.tokens(ids) * embedding.scale).detach() for embedding, ids in both
+        )  # (1, S, d_model), (1, T, d_model)
+
+    def values(
+        self, source: Float[Tensor, "B S d_model"], prefix: Float[Tensor, "B T d_model"]
+    ) -> Float[Tensor, " B"]:
+        """Compute f where these stand in the place of the scaled embeddings."""
+        count, model = source.size(0), self.model
+        instead: dict[nn.Module, Tensor] = {
+            model.source_embedding: source,
+            model.target_embedding: prefix,
+        }
+
+        def receive(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+            return instead.get(module, tensor) if name == "scaled" else tensor
+
+        token = listen(receive)
+        try:
+            hidden = model.hidden(
+                self.source_ids.expand(count, -1), self.prefix_ids.expand(count, -1)
+            )
+        finally:
+            stop_listening(token)
+        log_probs = model.output_projection(hidden[:, -1]).log_softmax(dim=-1)  # (B, V)
+        value = log_probs[:, self.label]
+        return value if self.other is None else value - log_probs[:, self.other]
+
+    def along(self, share: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the embeddings times each of these numbers, (B, S, d_model), (B, T, d_model)."""
+        share = share.to(self.source)[:, None, None]
+        return share * self.source, share * self.prefix
+
+    @torch.no_grad()
+    def values_along(self, shares: Sequence[float]) -> list[float]:
+        """Compute f at these shares of the way from 0 to the embeddings."""
+        return self.values(*self.along(torch.tensor(shares))).tolist()
+
+    def gradients(self, shares: Tensor) -> tuple[Tensor, Tensor]:
+        """Return df/dx at each of these shares of the way, shapes as in `along`."""
+        points = [point.requires_grad_() for point in self.along(shares)]
+        source, prefix = torch.autograd.grad(self.values(*points).sum(), points)
+        return source, prefix
+
+
+def _gradient_x_input(question: _Question, steps: int) -> tuple[Tensor, Tensor]:
+    source, prefix = question.gradients(torch.ones(1))
+    return _products(question, source[0], prefix[0])
+
+
+def _integrated_gradients(question: _Question, steps: int) -> tuple[Tensor, Tensor]:
+    """Take the mean of the gradients by Gauss and Legendre's rule."""
+    nodes, weights = np.polynomial.legendre.leggauss(steps)  # on [-1, 1], with the sum 2
+    means = [torch.zeros_like(question.source[0]), torch.zeros_like(question.prefix[0])]
+    for part in _parts(steps):
+        shares = torch.from_numpy((nodes[part] + 1) / 2)
+        each = question.gradients(shares)
+        for mean, gradient in zip(means, each, strict=True):
+            own = torch.from_numpy(weights[part] / 2).to(gradient)
+            mean += torch.einsum("b,bld->ld", own, gradient)
+    return _products(question, *means)
+
+
+@torch.no_grad()
+def _occlusion(question: _Question, steps: int) -> tuple[Tensor, Tensor]:
+    length, rest = question.source.size(1), question.prefix.size(1)
+    whole = question.values(question.source, question.prefix)
+    without = []
+    for part in _parts(length + rest):
+        kept = 1 - torch.eye(length + rest)[part].to(question.source)  # (B, S + T)
+        without.append(
+            question.values(
+                question.source * kept[:, :length, None], question.prefix * kept[:, length:, None]
+            )
+        )
+    scores = whole - torch.cat(without)
+    return scores[:length], scores[length:]
+
+
+_METHODS: dict[str, Callable[[_Question, int], tuple[Tensor, Tensor]]] = {
+    "gradient_x_input": _gradient_x_input,
+    "integrated_gradients": _integrated_gradients,
+    "occlusion": _occlusion,
+}
+
+
+def _products(question: _Question, source: Tensor, prefix: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the inner product of each embedding with its gradient, (S,) and (T,)."""
+    return (question.source[0] * source).sum(dim=-1), (question.prefix[0] * prefix).sum(dim=-1)
+
+
+def _parts(count: int) -> Iterator[slice]:
+    return (slice(start, start + _AT_ONCE) for start in range(0, count, _AT_ONCE))

@@ -1,0 +1,234 @@
+"""Catalog: of every name that a trace can have, its shape, its equation and one sentence.
+
+A row's pattern has `*` where a layer's number stands: `decoder.layers.*.cross_attention.weights`.
+The equations are those of one model: `catalog(variant_of(model))`; without a variant, the paper's.
+"""
+
+import fnmatch
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from string import Template
+
+from torch import nn
+
+from headway.inspection import catalog_lines as lines
+from headway.inspection.catalog_lines import Line
+from headway.inspection.named_tensor import Axis
+from headway.inspection.variant import Variant
+from headway.inspection.wiring import (
+    SUBLAYERS,
+    layer_result,
+    memory_or_input,
+    normalized,
+    stream,
+    sublayer_input,
+)
+from headway.model.transformer import Transformer
+
+Fields = dict[str, str]
+
+_SIDES = {"encoder": ("source", "S", "원문"), "decoder": ("target", "T", "번역문")}
+# Names of a part that is traced by itself are those of the whole behind these.
+_PREFIXES = {
+    "Transformer": "",
+    "Encoder": "encoder.",
+    "Decoder": "decoder.",
+    "EncoderLayer": "encoder.layers.0.",
+    "DecoderLayer": "decoder.layers.0.",
+}
+
+_LARGEST = Variant(activation="glu")  # has every name
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is known of one name, or of the same name in every layer."""
+
+    pattern: str
+    axes: tuple[Axis, ...]
+    equation: str
+    """As plain text; names stand for the tensors of the same part unless they are whole."""
+    latex: str
+    english: str
+    korean: str
+    derived: bool = False
+    """Not recorded: computed from what is recorded when it is asked for."""
+
+    @property
+    def shape(self) -> str:
+        """Return the letters of the shape, as `(B, H, T, S)`."""
+        return "(" + ", ".join(axis.letter for axis in self.axes) + ")"
+
+
+@lru_cache
+def catalog(variant: Variant | None = None) -> Mapping[str, Row]:
+    """Return the rows of a whole model by their patterns; without a variant, of the paper's."""
+    variant = variant or Variant()
+    return {row.pattern: row for row in _all_rows(variant)}
+
+
+def pattern_of(name: str) -> str:
+    """Return the pattern of a name: that of its row in the catalog.
+
+    >>> pattern_of("decoder.layers.11.cross_attention.weights")
+    'decoder.layers.*.cross_attention.weights'
+    """
+    return re.sub(r"\blayers\.\d+\.", "layers.*.", name)
+
+
+def find_row(root: nn.Module, part: nn.Module, name: str, path: str) -> Row | None:
+    """Return the row of what `part` names `name` in a trace of `root`, path being its full name.
+
+    Axes and sentences are those of every model; the equations of one model are in its own
+    catalog. None for a module that is not of this package.
+    """
+    for base in type(root).__mro__:
+        if base.__name__ in _PREFIXES:
+            return catalog(_LARGEST).get(pattern_of(_PREFIXES[base.__name__] + path))
+    rows = _lone_rows()
+    keys = ((base.__name__, name) for base in type(part).__mro__)
+    return next((rows[key] for key in keys if key in rows), None)
+
+
+def model_names(model: Transformer, variant: Variant, *, derived: bool = False) -> list[str]:
+    """Return every name that a trace of this model has, or that is derived from it."""
+    layers = {"encoder": len(model.encoder.layers), "decoder": len(model.decoder.layers)}
+    names = []
+    for row in catalog(variant).values():
+        if row.derived is not derived:
+            continue
+        stack = row.pattern.partition(".")[0]
+        many = range(layers[stack]) if "*" in row.pattern else range(1)
+        names += [row.pattern.replace("*", str(number)) for number in many]
+    return names
+
+
+def matching(names: Sequence[str], pattern: str) -> list[str]:
+    """Return the names that a glob matches; `*` stands for any characters."""
+    return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+
+
+def _all_rows(variant: Variant) -> Iterator[Row]:
+    bias = " + b" if variant.output_bias else ""
+    yield from _rows("", lines.TRANSFORMER, {"b": bias})
+    for stack, (side, letter, korean) in _SIDES.items():
+        own = {"side": side, "side_ko": korean, "L": letter}
+        yield from _rows(f"{side}_embedding.", lines.EMBEDDING, own | _embedding_fields(variant))
+        yield from _layer_rows(stack, variant, own)
+        yield from _rows(f"{stack}.", lines.STACK, own | _stack_fields(stack, variant))
+
+
+def _layer_rows(stack: str, variant: Variant, own: Fields) -> Iterator[Row]:
+    layer, norm = f"{stack}.layers.*", variant.norm_position
+    last = layer_result(layer, norm)
+    fields = {"embedding": f"{own['side']}_embedding", "last": last}
+    latex = {"last_latex": last.rpartition(".")[2]}
+    yield from _rows(f"{layer}.", lines.LAYER, own | fields | latex)
+    for sublayer in SUBLAYERS[stack]:
+        reads = {"x": sublayer_input(layer, sublayer, norm)}
+        if sublayer == "feed_forward":
+            part = _feed_forward_lines(variant)
+            fields = own | reads | _feed_forward_fields(variant)
+        else:
+            part = lines.ATTENTION
+            cross = sublayer == "cross_attention"
+            keys = _SIDES["encoder"] if cross else _SIDES[stack]
+            reads["y"] = memory_or_input(layer, sublayer, norm)
+            fields = reads | _attention_fields(_SIDES[stack], keys, variant.attention_bias)
+        yield from _rows(f"{layer}.{sublayer}.", part, fields)
+        around = {
+            "x": stream(layer, sublayer, norm),
+            "sublayer": f"{layer}.{sublayer}.output",
+            "normalized": normalized(layer, sublayer, norm),
+        }
+        yield from _rows(f"{layer}.{sublayer}_residual.", lines.RESIDUAL, own | around)
+
+
+def _feed_forward_lines(variant: Variant) -> tuple[Line, ...]:
+    return tuple(line for line in lines.FEED_FORWARD if variant.gated or line.name != "gate")
+
+
+def _attention_fields(asks: tuple[str, str, str], keys: tuple[str, str, str], bias: bool) -> Fields:
+    fields = {"asks": asks[0], "A": asks[1], "asks_ko": asks[2]}
+    fields |= {"keys": keys[0], "K": keys[1], "keys_ko": keys[2]}
+    return fields | {f"b{x.lower()}": f" + b^{x}" if bias else "" for x in "QKVO"}
+
+
+def _feed_forward_fields(variant: Variant) -> Fields:
+    equation, latex = lines.ACTIVATIONS[variant.activation]
+    b1, b2, bg = (" + b_1", " + b_2", " + b_{gate}") if variant.feed_forward_bias else ("",) * 3
+    return {"activation": equation, "activation_latex": latex, "b1": b1, "b2": b2, "bg": bg}
+
+
+def _embedding_fields(variant: Variant) -> Fields:
+    position, latex = lines.POSITIONS[variant.positions]
+    return {
+        "scaled": "E[id] · √d_model" if variant.scaled else "E[id]",
+        "scaled_latex": r"E_{id} \sqrt{d_{model}}" if variant.scaled else "E_{id}",
+        "position": position,
+        "position_latex": latex,
+    }
+
+
+def _stack_fields(stack: str, variant: Variant) -> Fields:
+    last = f"the output of the last layer of the {stack}"
+    post = variant.norm_position == "post"
+    english, korean = {
+        "encoder": ("The memory: what the decoder looks at, computed once for a sentence.",
+                    "메모리: 디코더가 바라보는 것으로, 문장마다 한 번만 계산합니다."),
+        "decoder": ("What the scores of the next pieces are made from.",
+                    "다음 조각의 점수를 만드는 재료입니다."),
+    }[stack]  # fmt: skip
+    return {
+        "stack": last if post else f"LayerNorm({last})",
+        "stack_latex": r"x^{(N)}" if post else r"\operatorname{LayerNorm}(x^{(N)})",
+        "stack_english": english,
+        "stack_korean": korean,
+    }
+
+
+@lru_cache
+def _lone_rows() -> Mapping[tuple[str, str], Row]:
+    """Return the rows of parts that are traced by themselves, by class and name."""
+    sides = ("asking", "T", "묻는 쪽"), ("answering", "S", "답하는 쪽")
+    own = {"side": "position", "side_ko": "문장", "L": "L"}
+    variant = Variant()
+    gated = Variant(activation="glu")
+    around = {"x": "x", "sublayer": "Sublayer(·)", "normalized": "what is normalized"}
+    layer = {"embedding": "embedding", "last": "the last frame's result", "last_latex": "last"}
+    reads = {"x": "x", "y": "y"}
+    parts = {
+        "MultiHeadAttention": (lines.ATTENTION, reads | _attention_fields(*sides, bias=True)),
+        "PositionwiseFeedForward": (lines.FEED_FORWARD, reads | own | _feed_forward_fields(gated)),
+        "Residual": (lines.RESIDUAL, own | around),
+        "InputEmbedding": (lines.EMBEDDING, own | _embedding_fields(variant)),
+        "EncoderLayer": (lines.LAYER, own | layer),
+        "DecoderLayer": (lines.LAYER, own | layer),
+        "Encoder": (lines.STACK, own | _stack_fields("encoder", variant)),
+        "Decoder": (lines.STACK, own | _stack_fields("decoder", variant)),
+        "Transformer": (lines.TRANSFORMER, {"b": ""}),
+    }
+    return {
+        (kind, line.name): row
+        for kind, (part, fields) in parts.items()
+        for line, row in zip(part, _rows("", part, fields), strict=True)
+    }
+
+
+def _rows(prefix: str, part: Sequence[Line], fields: Fields) -> Iterator[Row]:
+    def fill(text: str) -> str:
+        return Template(text).substitute(fields)
+
+    for line in part:
+        axes = (axis.split(":") for axis in fill(line.axes).split())
+        yield Row(
+            pattern=prefix + line.name,
+            axes=tuple(Axis(name, letter) for name, letter in axes),
+            equation=fill(line.equation),
+            latex=fill(line.latex),
+            english=fill(line.english),
+            korean=fill(line.korean),
+            derived=line.derived,
+        )

@@ -1,0 +1,199 @@
+"""The texts of the catalog: what each intermediate of each part is, before it has a place.
+
+`$asks`, `$keys` and `$side` are the sentences that a part works on, `$x` and the like the names of
+what goes in; `headway.inspection.catalog` fills them in. Axes are written `name:letter`.
+"""
+
+from typing import NamedTuple
+
+
+class Line(NamedTuple):
+    """One intermediate of a part."""
+
+    name: str
+    axes: str
+    equation: str
+    latex: str
+    english: str
+    korean: str
+    derived: bool = False
+    """Not recorded: computed from what is recorded when it is asked for."""
+
+
+ATTENTION = (
+    Line("projected_q", "batch:B query:$A projected:H*d_k", "x W^Q$bq, x = $x", r"x W^Q$bq",
+         "What each $asks position asks for: its queries of all heads, side by side.",
+         "$asks_ko 각 위치가 찾는 것: 모든 헤드의 쿼리를 나란히 놓은 벡터입니다."),
+    Line("q", "batch:B head:H query:$A d_k:d_k",
+         "q[h] = columns h·d_k … (h+1)·d_k − 1 of projected_q",
+         r"Q_h = \left(x W^Q$bq\right)_{h d_k,\dots,(h+1) d_k-1}",
+         "The queries: d_k numbers for each head and $asks position.",
+         "쿼리: 헤드와 $asks_ko 위치마다 d_k개의 수입니다."),
+    Line("projected_k", "batch:B key:$K projected:H*d_k", "y W^K$bk, y = $y", r"y W^K$bk",
+         "What each $keys position can be found by: its keys of all heads, side by side.",
+         "$keys_ko 각 위치를 찾아낼 단서: 모든 헤드의 키를 나란히 놓은 벡터입니다."),
+    Line("k", "batch:B head:H key:$K d_k:d_k",
+         "k[h] = columns h·d_k … (h+1)·d_k − 1 of projected_k",
+         r"K_h = \left(y W^K$bk\right)_{h d_k,\dots,(h+1) d_k-1}",
+         "The keys: d_k numbers for each head and $keys position.",
+         "키: 헤드와 $keys_ko 위치마다 d_k개의 수입니다."),
+    Line("projected_v", "batch:B key:$K projected:H*d_v", "y W^V$bv, y = $y", r"y W^V$bv",
+         "What each $keys position hands on: its values of all heads, side by side.",
+         "$keys_ko 각 위치가 건네주는 내용: 모든 헤드의 값을 나란히 놓은 벡터입니다."),
+    Line("v", "batch:B head:H key:$K d_v:d_v",
+         "v[h] = columns h·d_v … (h+1)·d_v − 1 of projected_v",
+         r"V_h = \left(y W^V$bv\right)_{h d_v,\dots,(h+1) d_v-1}",
+         "The values: d_v numbers for each head and $keys position.",
+         "값: 헤드와 $keys_ko 위치마다 d_v개의 수입니다."),
+    Line("scores", "batch:B head:H query:$A key:$K", "q k^T / √d_k",
+         r"\frac{Q_h K_h^\top}{\sqrt{d_k}}",
+         "How well each query fits each key, before the mask.",
+         "마스크를 적용하기 전에, 각 쿼리가 각 키와 얼마나 잘 맞는지 나타냅니다."),
+    Line("masked_scores", "batch:B head:H query:$A key:$K",
+         "scores where the mask is True, −∞ elsewhere",
+         r"\begin{cases}\text{scores}&\text{mask}\\-\infty&\text{otherwise}\end{cases}",
+         "The scores with minus infinity where the query may not look.",
+         "쿼리가 볼 수 없는 곳을 음의 무한대로 바꾼 점수입니다."),
+    Line("weights", "batch:B head:H query:$A key:$K",
+         "exp(masked_scores) / Σ_key exp(masked_scores)",
+         r"\operatorname{softmax}\left(\text{masked\_scores}\right)",
+         "How much each query takes from each key: a row sums to 1, a forbidden place has 0.",
+         "각 쿼리가 각 키에서 얼마나 가져오는지 나타냅니다. 한 행의 합은 1이고, 가려진 곳은 "
+         "정확히 0입니다."),
+    Line("heads", "batch:B head:H query:$A d_v:d_v", "weights v",
+         r"\mathrm{head}_h = "
+         r"\operatorname{softmax}\left(\frac{Q_h K_h^\top}{\sqrt{d_k}}\right) V_h",
+         "What each head gathers: the values, averaged with the weights.",
+         "각 헤드가 모은 결과: 가중치로 평균한 값입니다."),
+    Line("concat", "batch:B query:$A concat:H*d_v", "heads[0] | … | heads[H − 1]",
+         r"\operatorname{Concat}(\mathrm{head}_0, \dots, \mathrm{head}_{H-1})",
+         "The results of all heads, side by side.",
+         "모든 헤드의 결과를 나란히 이어 붙인 벡터입니다."),
+    Line("output", "batch:B query:$A d_model:d_model", "concat W^O$bo",
+         r"\operatorname{Concat}(\mathrm{head}_0, \dots, \mathrm{head}_{H-1}) W^O$bo",
+         "What attention gives back to each $asks position.",
+         "어텐션이 $asks_ko 각 위치에 돌려주는 벡터입니다."),
+    Line("contributions", "batch:B head:H query:$A d_model:d_model",
+         "heads[h] W^O[rows h·d_v … (h+1)·d_v − 1]",
+         r"\mathrm{head}_h W^O_{h d_v,\dots,(h+1) d_v-1}",
+         "What each head alone adds to the output; all heads and the bias together are the output.",
+         "헤드 하나가 출력에 더하는 몫입니다. 모든 헤드의 몫과 편향을 더하면 출력이 됩니다.",
+         derived=True),
+)  # fmt: skip
+
+FEED_FORWARD = (
+    Line("hidden", "batch:B $side:$L d_ff:d_ff", "x W_1$b1, x = $x", r"x W_1$b1",
+         "The wide inner layer at each $side position, before the activation.",
+         "$side_ko 각 위치의 넓은 안쪽 층으로, 활성화 함수를 적용하기 전입니다."),
+    Line("gate", "batch:B $side:$L d_ff:d_ff", "x W_gate$bg, x = $x", r"x W_{gate}$bg",
+         "What the activation makes a gate of, to multiply the inner layer with.",
+         "활성화 함수를 거쳐 안쪽 층에 곱해질 게이트입니다."),
+    Line("activated", "batch:B $side:$L d_ff:d_ff", "$activation", "$activation_latex",
+         "The inner layer after the activation.",
+         "활성화 함수를 거친 안쪽 층입니다."),
+    Line("output", "batch:B $side:$L d_model:d_model", "activated W_2$b2",
+         r"\text{activated}\, W_2$b2",
+         "What the feed-forward network gives back to each $side position.",
+         "피드포워드 신경망이 $side_ko 각 위치에 돌려주는 벡터입니다."),
+)  # fmt: skip
+
+_NORM = "γ (z − mean) / √(variance + ε) + β, z = $normalized"
+_NORM_LATEX = r"\gamma \frac{z - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
+RESIDUAL = (
+    Line("sum", "batch:B $side:$L d_model:d_model", "x + $sublayer, x = $x",
+         r"x + \operatorname{Sublayer}(\cdot)",
+         "The way around the sub-layer and the sub-layer's output, added.",
+         "서브레이어를 돌아온 길과 서브레이어의 출력을 더한 값입니다."),
+    Line("norm", "batch:B $side:$L d_model:d_model", _NORM, _NORM_LATEX,
+         "Each position on its own brought to mean 0 and variance 1, then scaled and shifted.",
+         "위치마다 따로 평균 0, 분산 1로 맞춘 뒤 배율과 이동을 적용한 벡터입니다."),
+    Line("mean", "batch:B $side:$L", "Σ_i z_i / d_model, z = $normalized",
+         r"\mu = \frac{1}{d_{model}} \sum_i z_i",
+         "The mean over the width, which LayerNorm takes away.",
+         "LayerNorm이 빼는 값, 폭 전체의 평균입니다.", derived=True),
+    Line("variance", "batch:B $side:$L", "Σ_i (z_i − mean)² / d_model, z = $normalized",
+         r"\sigma^2 = \frac{1}{d_{model}} \sum_i (z_i - \mu)^2",
+         "The variance over the width, divided by d_model and not by d_model - 1.",
+         "폭 전체의 분산입니다. d_model - 1이 아니라 d_model로 나눕니다.", derived=True),
+)  # fmt: skip
+
+EMBEDDING = (
+    Line("scaled", "batch:B $side:$L d_model:d_model", "$scaled", "$scaled_latex",
+         "The vector of each $side piece.",
+         "$side_ko 각 조각의 벡터입니다."),
+    Line("position", "$side:$L d_model:d_model", "$position", "$position_latex",
+         "What tells the places in the sentence apart; the same for every sentence.",
+         "문장 안의 자리를 구별하게 해 주는 벡터로, 어느 문장에서나 같습니다."),
+    Line("output", "batch:B $side:$L d_model:d_model", "scaled + position",
+         r"\text{scaled} + PE",
+         "Piece and position together: what the first layer reads.",
+         "조각과 위치를 더한 벡터로, 첫 층이 읽는 입력입니다."),
+)  # fmt: skip
+
+LAYER = (
+    Line("input", "batch:B $side:$L d_model:d_model",
+         "$embedding.output in layer 0, else the output of the layer below",
+         r"x^{(l)} = \text{output}^{(l-1)}",
+         "What the layer reads at each $side position.",
+         "층이 $side_ko 각 위치에서 읽는 입력입니다."),
+    Line("output", "batch:B $side:$L d_model:d_model", "$last", r"\text{$last_latex}",
+         "What the layer hands on at each $side position.",
+         "층이 $side_ko 각 위치에서 넘겨주는 출력입니다."),
+)  # fmt: skip
+
+STACK = (
+    Line("output", "batch:B $side:$L d_model:d_model", "$stack", "$stack_latex",
+         "$stack_english", "$stack_korean"),
+)  # fmt: skip
+
+TRANSFORMER = (
+    Line("source_mask", "batch:B any_head:1 any_query:1 key:S", "source_ids ≠ pad_id",
+         r"\text{source\_ids} \neq \text{pad}",
+         "True where the source has a piece and no padding: there everybody may look.",
+         "원문에서 패딩이 아니라 조각이 있는 곳이 True이며, 누구나 볼 수 있습니다."),
+    Line("target_mask", "batch:B any_head:1 query:T key:T",
+         "key ≤ query and target_ids[key] ≠ pad_id",
+         r"j \leq i \wedge \text{target\_ids}_j \neq \text{pad}",
+         "True where a row of the target may look: at itself and before, never later.",
+         "번역문의 행이 볼 수 있는 곳이 True입니다. 자기 자신과 그 앞만 보고, 뒤는 볼 수 "
+         "없습니다."),
+    Line("logits", "batch:B target:T vocabulary:V", "decoder.output E^T$b", r"z = x E^\top$b",
+         "A score for each piece of the vocabulary, for what comes next after each row.",
+         "각 행 다음에 올 조각으로서 어휘의 모든 조각이 받은 점수입니다."),
+    Line("log_probs", "batch:B target:T vocabulary:V", "logits − log Σ_vocabulary exp(logits)",
+         r"z - \log \sum_v \exp z_v",
+         "The logarithm of the probability of each piece.",
+         "각 조각의 확률에 로그를 취한 값입니다.", derived=True),
+    Line("probabilities", "batch:B target:T vocabulary:V", "exp(logits) / Σ_vocabulary exp(logits)",
+         r"\operatorname{softmax}(z)",
+         "The probability of each piece of the whole vocabulary as the next one.",
+         "어휘의 모든 조각에 대해, 그 조각이 다음에 올 확률입니다.", derived=True),
+)  # fmt: skip
+
+ACTIVATIONS = {
+    "relu": ("max(0, hidden)", r"\max(0, x)"),
+    "gelu": ("hidden · Φ(hidden)", r"x \Phi(x)"),
+    "gelu_tanh": (
+        "½ hidden (1 + tanh(√(2/π) (hidden + 0.044715 hidden³)))",
+        r"\tfrac12 x \left(1 + \tanh\left(\sqrt{2/\pi}\,(x + 0.044715 x^3)\right)\right)",
+    ),
+    "silu": ("hidden / (1 + exp(−hidden))", r"\frac{x}{1 + e^{-x}}"),
+    "glu": ("hidden / (1 + exp(−gate))", r"\sigma(g) \odot x"),
+    "reglu": ("max(0, gate) · hidden", r"\max(0, g) \odot x"),
+    "geglu": ("gate · Φ(gate) · hidden", r"g\,\Phi(g) \odot x"),
+    "swiglu": ("gate · hidden / (1 + exp(−gate))", r"g\,\sigma(g) \odot x"),
+}
+
+POSITIONS = {
+    "interleaved": (
+        "sin(pos / 10000^(i / d_model)) for even i, cos(pos / 10000^((i − 1) / d_model)) for odd i",
+        r"PE_{(pos,2i)} = \sin(pos/10000^{2i/d_{model}}),\ "
+        r"PE_{(pos,2i+1)} = \cos(pos/10000^{2i/d_{model}})",
+    ),
+    "halved": (
+        "sin(pos / 10000^(i / (d_model/2 − 1))) for i < d_model/2, cos of the same for the others",
+        r"PE_{(pos,i)} = \sin(pos/10000^{i/(d_{model}/2-1)}),\ "
+        r"PE_{(pos,d_{model}/2+i)} = \cos(pos/10000^{i/(d_{model}/2-1)})",
+    ),
+    "learned": ("row pos of a trained table", r"P_{pos}"),
+}

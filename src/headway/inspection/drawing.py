@@ -1,0 +1,95 @@
+"""What all figures share: matplotlib where it is installed, fonts, kinds of file, a matrix."""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from headway.errors import ConfigError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS = (".pdf", ".png", ".svg")
+
+
+@contextmanager
+def drawing(path: str | Path, width: float, height: float) -> Iterator["Figure"]:
+    """Give an empty figure, in inches, and write it at the end of the `with` block.
+
+    path: PNG, SVG or PDF by its ending. Text is drawn as outlines in SVG, so that it looks the same
+    where the font is missing. Raises MissingExtraError without matplotlib, or where there is Hangul
+    to draw and no font that has it; ConfigError for another ending. Then nothing is written.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in ENDINGS:
+        raise ConfigError(
+            f"A figure cannot be written as '{path.name}'.",
+            f"Choose a name with one of these endings: {', '.join(ENDINGS)}.",
+        )
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+        from matplotlib.text import Text
+    except ImportError as error:
+        raise MissingExtraError(
+            "Figures need matplotlib.", "Install it with: pip install 'headway[plot]'."
+        ) from error
+    from headway.inspection.fonts import check_hangul, font_families
+
+    # Outlines and embedded fonts: a figure looks the same where the font is missing.
+    with mpl.rc_context(
+        {"font.family": font_families(), "svg.fonttype": "path", "pdf.fonttype": 42}
+    ):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        texts = figure.findobj(Text)
+        check_hangul(text.get_text() for text in texts if isinstance(text, Text))
+        figure.savefig(path, dpi=144)
+
+
+def show_matrix(
+    axes: "Axes",
+    values: Tensor,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    low: float,
+    high: float,
+    colors: str,
+) -> Any:
+    """Draw a matrix with a name for each row and column; return the image, for a color bar."""
+    image = axes.imshow(
+        values.detach().float().cpu().numpy(), vmin=low, vmax=high, cmap=colors, aspect="equal"
+    )
+    axes.set_xticks(range(len(columns)), columns, rotation=60, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(labelsize=9, length=2)
+    return image
+
+
+def label_cells(axes: "Axes", values: Tensor, most: float) -> None:
+    """Write each number into its cell, with its sign and so that `most` has two digits or more.
+
+    White where the cell is dark; a number of which nothing is left is a plain 0.
+    """
+    digits = max(2, 1 - math.floor(math.log10(most)))
+    for row, numbers in enumerate(values.tolist()):
+        for column, number in enumerate(numbers):
+            text = "0" if round(number, digits) == 0 else f"{number:+.{digits}f}"
+            color = "white" if abs(number) > 0.6 * most else "black"
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=color)
+
+
+def check_axes(values: Tensor, rows: Sequence[str], columns: Sequence[str], what: str) -> None:
+    """Refuse names that do not fit the last two axes of a tensor."""
+    if values.dim() < 2 or values.shape[-2:] != (len(rows), len(columns)):
+        raise ConfigError(
+            f"The {what} have shape {tuple(values.shape)}, but there are {len(rows)} rows and "
+            f"{len(columns)} columns.",
+            "Give one name for each row and each column, rows first.",
+        )

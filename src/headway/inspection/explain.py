@@ -1,0 +1,128 @@
+"""Explain: one number of a trace, worked out with the numbers that it was made from."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from headway.errors import ConfigError, TraceError
+from headway.inspection.catalog import Row, catalog, pattern_of
+from headway.inspection.explain_attention import ATTENTION
+from headway.inspection.explain_others import EMBEDDING, FEED_FORWARD, LAYER, RESIDUAL, WHOLE
+from headway.inspection.explanation import Explanation, Step
+from headway.inspection.named_tensor import TracedTensor, check_axes
+from headway.inspection.phrases import Language, check_language, say
+from headway.inspection.working import Explain, Working
+from headway.model.attention import MultiHeadAttention
+
+if TYPE_CHECKING:
+    from headway.inspection.trace import Trace
+
+
+def explain(
+    trace: "Trace",
+    name: str,
+    index: Sequence[int | str],
+    where: Mapping[str, int | str],
+    *,
+    language: Language = "en",
+    terms: int = 8,
+) -> Explanation:
+    """Return how a number of a trace came about; see `Trace.explain`."""
+    check_language(language)
+    if terms < 1:
+        raise ConfigError(f"terms is {terms}, but must be at least 1.", "8 is usual.")
+    tensor = trace[name]
+    place = _place(tensor, index, where)
+    value = float(tensor[tuple(place.values())].item())
+    steps = _find(trace, name)(Working(trace, name, place, language, terms))
+    if not _same(value, steps[-1], tensor):
+        if name not in trace.edits:
+            raise TraceError(
+                f"{name}{list(place.values())} is {value:.6g}, but its equation gives "
+                f"{steps[-1].value:.6g}.",
+                "The pass was in training mode, or the model has changed since; trace again.",
+            )
+        steps = [Step(say("edited", language, edit=trace.edits[name]), "", value)]
+    row = catalog(trace.variant).get(pattern_of(name))
+    sentence = "" if row is None else row.english if language == "en" else row.korean
+    equation = "" if row is None else f"{name.rpartition('.')[2]} = {_of_layer(row, name)}"
+    return Explanation(name, _place_text(tensor, place), value, equation, sentence, tuple(steps))
+
+
+def _of_layer(row: Row, name: str) -> str:
+    """Return the equation with the number of this name's layer in place of the `*`."""
+    layer = re.search(r"\blayers\.\d+\.", name)
+    return row.equation.replace("layers.*.", layer[0]) if layer else row.equation
+
+
+def _find(trace: "Trace", name: str) -> Explain:
+    """Return what can explain this name."""
+    path, _, last = name.rpartition(".")
+    kinds: Mapping[str, Explain]
+    if not path and isinstance(trace.module, MultiHeadAttention):
+        kinds = ATTENTION
+    elif trace.variant is None:
+        kinds = {}
+    elif path.endswith("_attention"):
+        kinds = ATTENTION
+    elif path.endswith("feed_forward"):
+        kinds = FEED_FORWARD
+    elif path.endswith("_residual"):
+        kinds = RESIDUAL
+    elif path.endswith("_embedding"):
+        kinds = EMBEDDING
+    else:
+        kinds = LAYER if ".layers." in path else WHOLE
+        last = last if ".layers." in path else name
+    if last not in kinds:
+        raise TraceError(
+            f"'{name}' cannot be worked out from this trace.",
+            "Trace a whole Transformer, or a MultiHeadAttention.",
+        )
+    return kinds[last]
+
+
+def _place(
+    tensor: TracedTensor, index: Sequence[int | str], where: Mapping[str, int | str]
+) -> dict[str, int]:
+    """Return a number for each axis; an axis of length 1 may be left out."""
+    if not tensor.axes:
+        raise TraceError(
+            f"'{tensor.path}' has axes without names, so no place in it can be told.",
+            "Trace a whole Transformer, or a part in its own shapes.",
+        )
+    check_axes(tensor.path, tensor.axes, dict(where))
+    lengths = dict(zip((axis.name for axis in tensor.axes), tensor.shape, strict=True))
+    open_axes = [name for name in lengths if name not in where]
+    if len(index) not in (0, len(open_axes)):
+        open_axes = [name for name in open_axes if lengths[name] > 1]
+    given = dict(where) | dict(zip(open_axes, index, strict=False))
+    missing = [name for name, length in lengths.items() if name not in given and length > 1]
+    if missing or len(index) > len(open_axes):
+        raise TraceError(
+            f"'{tensor.path}' has the axes {', '.join(lengths)}; "
+            + (f"{', '.join(missing)} is missing." if missing else f"{len(index)} were given."),
+            "Give one place for each, in order or by name.",
+        )
+    return {
+        axis.name: axis.find(given.get(axis.name, 0), lengths[axis.name]) for axis in tensor.axes
+    }
+
+
+def _place_text(tensor: TracedTensor, place: Mapping[str, int]) -> str:
+    texts = []
+    for axis in tensor.axes:
+        piece = f" ({axis.label(place[axis.name])})" if axis.pieces else ""
+        texts.append(f"{axis.name}={place[axis.name]}{piece}")
+    return ", ".join(texts)
+
+
+def _same(value: float, step: Step, tensor: TracedTensor) -> bool:
+    """Tell whether the last step gives the number, as far as its type can hold it."""
+    if not tensor.is_floating_point() or math.isinf(value) or math.isinf(step.value):
+        return value == step.value
+    reach = math.sqrt(torch.finfo(tensor.dtype).eps)
+    return abs(value - step.value) <= reach * max(1.0, abs(value), step.size)

@@ -1,0 +1,146 @@
+"""Arithmetic in words: a step is a line that a reader can work out with a pencil."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headway.inspection.phrases import Language, say
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line: words, the arithmetic with its numbers, and what comes out."""
+
+    words: str
+    expression: str
+    """Such as `(0.5 × 2 + 1 × -3) / √2`; empty where nothing is computed."""
+    value: float
+    size: float = 1.0
+    """Sum of the magnitudes that were added: how far rounding can reach."""
+
+    def __str__(self) -> str:
+        """Return the line."""
+        if not self.expression:
+            return f"{self.words}: {number(self.value)}"
+        return f"{self.words}: {self.expression} = {number(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How one number of a trace came about."""
+
+    name: str
+    place: str
+    """Where it stands, as `head=1, query=0 («<s>» → «▁I»)`."""
+    value: float
+    """The number in the trace; that of the last step is the same but for rounding."""
+    equation: str
+    sentence: str
+    steps: tuple[Step, ...]
+
+    def __str__(self) -> str:
+        """Return all lines: the number, its equation, what it means, and the steps."""
+        head = f"{self.name}[{self.place}] = {number(self.value)}"
+        about = [f"  {self.equation}", f"  {self.sentence}"] if self.equation else []
+        return "\n".join([head, *about, *(f"  {step}" for step in self.steps)])
+
+    __repr__ = __str__
+
+
+def number(value: float) -> str:
+    """Return a number with six digits."""
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:.6g}"
+
+
+def weighted_sum(
+    left: Sequence[float], right: Sequence[float], language: Language, terms: int
+) -> tuple[str, str, float, float]:
+    """Return the sum of products as text, a note on hidden terms, its value and its size."""
+    products = [a * b for a, b in zip(left, right, strict=True)]
+    texts = [f"{number(a)} × {number(b)}" for a, b in zip(left, right, strict=True)]
+    text, note = written_sum(texts, products, language, terms)
+    return text, note, math.fsum(products), math.fsum(map(abs, products))
+
+
+def written_sum(
+    texts: Sequence[str], values: Sequence[float], language: Language, terms: int
+) -> tuple[str, str]:
+    """Return a sum as text, of many terms the largest and the sum of the others; and a note."""
+    if len(texts) <= terms + 1:
+        return join(texts), ""
+    by_size = sorted(range(len(values)), key=lambda place: -abs(values[place]))
+    rest = math.fsum(values[place] for place in by_size[terms:])
+    text = join([*(texts[place] for place in sorted(by_size[:terms])), number(rest)])
+    return text, say("rest", language, shown=terms, count=len(texts))
+
+
+def join(texts: Sequence[str]) -> str:
+    """Join terms with plus, or with the minus that a term begins with."""
+    first, *others = texts
+    signed = (f" - {text[1:]}" if text.startswith("-") else f" + {text}" for text in others)
+    return first + "".join(signed)
+
+
+def softmax_steps(
+    row: Sequence[float], chosen: int, language: Language, terms: int, *, log: bool = False
+) -> list[Step]:
+    """Return the steps from a row of scores, minus infinity among them, to one share of it."""
+    largest = max(row)
+    powers = [math.exp(score - largest) for score in row]
+    seen = [place for place, score in enumerate(row) if score > -math.inf]
+    texts = [f"exp({_less(row[place], largest)})" for place in seen]
+    text, note = written_sum(texts, [powers[place] for place in seen], language, terms)
+    total = math.fsum(powers)
+    steps = [
+        Step(say("largest", language), "", largest),
+        Step(say("denominator", language) + note, text, total, total * (1 + abs(largest))),
+    ]
+    if log:
+        value = row[chosen] - largest - math.log(total)
+        expression = f"{_less(row[chosen], largest)} - log({number(total)})"
+        size = abs(row[chosen]) + abs(largest)
+        return [*steps, Step(say("log_probability", language), expression, value, size)]
+    expression = f"exp({_less(row[chosen], largest)}) / {number(total)}"
+    return [*steps, Step(say("share", language), expression, powers[chosen] / total)]
+
+
+def mean_step(row: Sequence[float], language: Language, terms: int) -> Step:
+    """Return the step to the mean of a row."""
+    text, note = written_sum([number(z) for z in row], row, language, terms)
+    size = math.fsum(map(abs, row)) / len(row)
+    words = say("mean", language, count=len(row)) + note
+    return Step(words, f"({text}) / {len(row)}", math.fsum(row) / len(row), size)
+
+
+def variance_step(row: Sequence[float], mean: float, language: Language, terms: int) -> Step:
+    """Return the step to the variance of a row, divided by how many it has."""
+    squares = [(z - mean) ** 2 for z in row]
+    texts = [f"({_less(z, mean)})^2" for z in row]
+    text, note = written_sum(texts, squares, language, terms)
+    value = math.fsum(squares) / len(row)
+    return Step(say("variance", language) + note, f"({text}) / {len(row)}", value, value)
+
+
+def layer_norm_steps(
+    row: Sequence[float],
+    chosen: int,
+    scale: tuple[float, float, float],
+    language: Language,
+    terms: int,
+) -> list[Step]:
+    """Return the steps of LayerNorm for one number of a row; scale is gamma, beta, epsilon."""
+    gamma, beta, epsilon = scale
+    mean = mean_step(row, language, terms)
+    variance = variance_step(row, mean.value, language, terms)
+    root = math.sqrt(variance.value + epsilon)
+    value = (row[chosen] - mean.value) / root * gamma + beta
+    fraction = f"({_less(row[chosen], mean.value)}) / √({number(variance.value)} + {epsilon:g})"
+    expression = join([f"{fraction} × {number(gamma)}", number(beta)])
+    size = (abs(row[chosen]) + mean.size) / root * abs(gamma) + abs(beta)
+    return [mean, variance, Step(say("normalized", language), expression, value, size)]
+
+
+def _less(a: float, b: float) -> str:
+    return f"{number(a)} - {number(b)}" if b >= 0 else f"{number(a)} + {number(-b)}"

@@ -1,0 +1,141 @@
+"""The trace of one sentence: a clean teacher-forced pass over a hypothesis that is there.
+
+Nothing is recorded while a search runs. Its beams would mix hypotheses that nobody chose; and a
+pass over the finished one computes the same numbers, all positions at once.
+"""
+
+from collections.abc import Sequence
+
+import torch
+
+from headway.bundle import Bundle
+from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.options import SearchOptions
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError, TraceError, suggest
+from headway.inspection.catalog import matching, model_names
+from headway.inspection.edit import Edits, check_edits
+from headway.inspection.sentence import Sentence
+from headway.inspection.sizes import tensor_bytes
+from headway.inspection.trace import PRESETS, Trace, record_patterns, trace
+from headway.inspection.variant import variant_of
+
+MAX_BYTES = 2 * 10**9
+"""What a trace may take unless `max_bytes` says otherwise."""
+
+
+def trace_sentence(
+    translator: Translator,
+    source: str,
+    target: str | Sequence[str] | None = None,
+    *,
+    edit: Edits | None = None,
+    max_bytes: int = MAX_BYTES,
+    options: SearchOptions | None = None,
+    prefix: str | None = None,
+    record: str | Sequence[str] = "all",
+) -> Trace:
+    """Return the trace of one sentence with a translation; see `Translator.trace`."""
+    bundle = _only_bundle(translator)
+    parts = translator.requests.parts(source)
+    if len(parts) != 1:
+        raise ConfigError(
+            f"The sentence has {len(parts)} parts, but a trace is of one.",
+            "Give one sentence that the model can take whole."
+            if parts
+            else "Give a sentence that is not blank.",
+        )
+    variant = variant_of(bundle.model)
+    names = model_names(bundle.model, variant)
+    check_edits(edit or {}, names, model_names(bundle.model, variant, derived=True))
+    target_ids = _target_ids(translator, source, target, options, prefix)
+    sentence = _sentence(bundle, source, parts[0], target_ids)
+    _check_size(bundle, sentence, _recorded(names, record), max_bytes)
+    device = translator.device
+    with torch.no_grad(), trace(bundle.model, record=record, edit=edit, sentence=sentence) as seen:
+        bundle.model(
+            torch.tensor([sentence.source_ids], device=device),
+            torch.tensor([sentence.target_ids], device=device),
+        )
+    return seen
+
+
+def _only_bundle(translator: Translator) -> Bundle:
+    if len(translator.models) > 1:
+        raise ConfigError(
+            f"A trace is of one model, but this translator averages {len(translator.models)}.",
+            "Load the one to look into by itself.",
+        )
+    if translator.bundle.model.training:
+        raise TraceError(
+            "The model is in training mode, where dropout makes every pass another.",
+            "Call its eval() first.",
+        )
+    return translator.bundle
+
+
+def _target_ids(
+    translator: Translator,
+    source: str,
+    target: str | Sequence[str] | None,
+    options: SearchOptions | None,
+    prefix: str | None,
+) -> list[int]:
+    """Return the pieces of the target: those given, or those that the search finds."""
+    if target is None:
+        found = translator.translate(source, options=options, prefix=prefix)
+        return translator.requests.target_ids(found.pieces)
+    if options is not None or prefix is not None:
+        raise ConfigError(
+            "A target is given, so there is nothing to search for.",
+            "Leave out options and prefix, or the target.",
+        )
+    if isinstance(target, str):
+        tokenizer = translator.bundle.target_tokenizer
+        target = tokenizer.pieces(tokenizer.encode(target))
+    return translator.requests.target_ids(target)
+
+
+def _sentence(
+    bundle: Bundle, source: str, source_ids: Sequence[int], target_ids: Sequence[int]
+) -> Sentence:
+    tokenizer = bundle.target_tokenizer
+    reads, writes = (START_ID, *target_ids), (*target_ids, END_ID)
+    # A model may have more rows than its tokenizer has pieces.
+    known = range(tokenizer.vocabulary_size)
+    rest = range(tokenizer.vocabulary_size, bundle.config.target_vocab_size)
+    return Sentence(
+        source=source,
+        target=tokenizer.decode(target_ids),
+        source_ids=(*source_ids, END_ID),
+        target_ids=reads,
+        label_ids=writes,
+        source_pieces=tuple(bundle.source_tokenizer.pieces([*source_ids, END_ID])),
+        reads=tuple(tokenizer.pieces(reads)),
+        writes=tuple(tokenizer.pieces(writes)),
+        vocabulary=(*tokenizer.pieces(known), *(f"<piece {number}>" for number in rest)),
+    )
+
+
+def _recorded(names: Sequence[str], record: str | Sequence[str]) -> list[str]:
+    """Return what will be recorded; TraceError where a glob matches nothing."""
+    chosen: dict[str, None] = {}
+    for pattern in record_patterns(record):
+        found = matching(names, pattern)
+        if not found:
+            raise TraceError(f"No pass has '{pattern}'.", suggest(pattern, [*PRESETS, *names]))
+        chosen.update(dict.fromkeys(found))
+    return list(chosen)
+
+
+def _check_size(bundle: Bundle, sentence: Sentence, names: Sequence[str], max_bytes: int) -> None:
+    """Refuse a trace that would take too much memory, before there is one."""
+    lengths = len(sentence.source_ids), len(sentence.target_ids)
+    sizes = tensor_bytes(bundle.model, *lengths)
+    total = sum(sizes[name] for name in names)
+    if total > max_bytes:
+        raise ConfigError(
+            f"The trace of {lengths[0]} and {lengths[1]} pieces may take {total:,} bytes, but "
+            f"max_bytes is {max_bytes:,}.",
+            "Record less, such as record='attention', or raise max_bytes.",
+        )

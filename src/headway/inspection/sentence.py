@@ -1,0 +1,38 @@
+"""What a trace of one sentence is about: its pieces, and where they stand along the axes."""
+
+from dataclasses import dataclass, field, replace
+
+from headway.inspection.named_tensor import Axis
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One source with one target; a row of the target reads a piece and writes the next one."""
+
+    source: str
+    target: str
+    source_ids: tuple[int, ...]
+    """S of them, the end symbol included."""
+    target_ids: tuple[int, ...]
+    """T of them: the start symbol, then all pieces but the end symbol (shifted right)."""
+    label_ids: tuple[int, ...]
+    """T of them: what each row is to write, the end symbol last."""
+    source_pieces: tuple[str, ...]
+    reads: tuple[str, ...]
+    """The pieces of target_ids."""
+    writes: tuple[str, ...]
+    """The pieces of label_ids."""
+    vocabulary: tuple[str, ...] = field(default=(), repr=False)
+    """The piece of each of the V columns of the logits."""
+
+    def attach(self, axis: Axis) -> Axis:
+        """Return the axis with what stands along it; widths and heads have no pieces."""
+        if axis.name == "vocabulary":
+            return replace(axis, pieces=self.vocabulary)
+        if axis.letter == "S":
+            return replace(axis, pieces=self.source_pieces)
+        if axis.letter != "T":
+            return axis
+        if axis.name == "key":  # who is looked at has read its piece, and not written one yet
+            return replace(axis, pieces=self.reads)
+        return replace(axis, pieces=self.writes, reads=self.reads)

@@ -1,0 +1,47 @@
+"""What a traced model writes row by row, with the probabilities that it gave."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headway.errors import TraceError
+
+if TYPE_CHECKING:
+    from headway.inspection.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRow:
+    """One row of the target: what it has read, and what it gave for the next piece."""
+
+    reads: str
+    writes: str
+    probability: float
+    """Of what it writes, among the whole vocabulary."""
+    best: tuple[tuple[str, float], ...]
+    """The most probable pieces, with their probabilities."""
+    others: float
+    """Probability of all pieces that are not among the best."""
+
+
+def target_rows(trace: "Trace", count: int = 3) -> list[TargetRow]:
+    """Return each row of the target of a trace of one sentence."""
+    sentence = trace.sentence
+    if sentence is None:
+        raise TraceError(
+            "The trace of a module does not know what its rows write.", "Use `translator.trace`."
+        )
+    probabilities = trace["probabilities"].double().cpu()  # (T, V)
+    values, pieces = probabilities.topk(min(count, probabilities.size(-1)), dim=-1)
+    return [
+        TargetRow(
+            reads=sentence.reads[row],
+            writes=sentence.writes[row],
+            probability=float(probabilities[row, label]),
+            best=tuple(
+                (sentence.vocabulary[piece], value)
+                for piece, value in zip(pieces[row].tolist(), values[row].tolist(), strict=True)
+            ),
+            others=max(0.0, 1.0 - float(values[row].sum())),
+        )
+        for row, label in enumerate(sentence.label_ids)
+    ]

@@ -1,0 +1,55 @@
+"""The Translator that can be looked into: what `headway.load` gives.
+
+It is that of `headway.decoding`, which knows nothing of inspection, with one method more.
+"""
+
+from collections.abc import Sequence
+
+from headway.decoding import translator as decoding
+from headway.decoding.options import SearchOptions
+from headway.inspection.edit import Edits
+from headway.inspection.one_sentence import MAX_BYTES, trace_sentence
+from headway.inspection.trace import Trace
+
+
+class Translator(decoding.Translator):
+    """Translate text with a bundle, or with several of one vocabulary, and look inside."""
+
+    def trace(
+        self,
+        source: str,
+        target: str | Sequence[str] | None = None,
+        *,
+        edit: Edits | None = None,
+        max_bytes: int = MAX_BYTES,
+        options: SearchOptions | None = None,
+        prefix: str | None = None,
+        record: str | Sequence[str] = "all",
+    ) -> Trace:
+        """Return every intermediate of one sentence, by name, with its axes and pieces.
+
+        It is one teacher-forced pass of the model itself, in its own precision, over the target:
+        a text, or pieces as `translation.pieces` has them; without one, over the translation that
+        the search finds, which `options` and `prefix` change as in `translate`. The axis of the
+        batch is hidden.
+
+        edit: what to change in this one pass, by name (`headway.inspection.edit`); the target is
+        that of the model without edits, so that two traces can be compared row by row. record:
+        `all`, `attention`, `residual`, or globs of names. max_bytes: more is refused beforehand.
+
+        Raises ConfigError for a blank sentence, one of several parts, and an ensemble; TraceError
+        for names and edits that the model does not have.
+        """
+        return trace_sentence(
+            self,
+            source,
+            target,
+            edit=edit,
+            max_bytes=max_bytes,
+            options=options,
+            prefix=prefix,
+            record=record,
+        )
+
+
+load = Translator.load

@@ -1,0 +1,98 @@
+"""`headway inspect`: what it prints, what it writes, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headway.inspection.trace import Trace
+
+NAME = "decoder.layers.0.cross_attention.weights"
+
+
+def test_it_prints_rows_and_names(run, bundle_path: Path) -> None:
+    status, out, _ = run("inspect", bundle_path, "the cat", "--target", "a dog")
+    assert status == 0
+    rows, names = out.split("\n\n")
+    assert rows.split("\n")[0].split() == ["reads", "writes", "p", "most", "probable"]
+    assert [line.split()[:2] for line in rows.split("\n")[1:3]] == [["<s>", "▁"], ["▁", "a"]]
+    assert len(rows.split("\n")) == 1 + 7
+    assert f"{NAME} " in names
+    assert "(head=2, query=7, key=9)" in names
+
+
+@pytest.mark.parametrize("form", ["safetensors", "json", "npz"])
+def test_it_writes_the_trace(run, bundle_path: Path, tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"trace.{form}"
+    assert run("inspect", bundle_path, "the cat", "--out", path, "--quiet") == (0, "", "")
+    seen = Trace.load(path)
+    assert seen.sentence is not None
+    assert seen.sentence.source == "the cat"
+    assert seen[NAME].shape == (2, len(seen.sentence.writes), 9)
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_it_draws_attention(run, bundle_path: Path, tmp_path: Path, form: str) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"heads.{form}"
+    name = "decoder.layers.0.self_attention.weights"
+    options = ("--name", name) if form == "svg" else ()
+    assert run("inspect", bundle_path, "the cat", *options, "--out", path, "--quiet")[0] == 0
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[form]
+    assert path.read_bytes().startswith(start)
+
+
+def test_json_has_rows_and_axes(run, bundle_path: Path) -> None:
+    status, out, _ = run("inspect", bundle_path, "the cat", "--target", "a dog", "--json")
+    assert status == 0
+    values = json.loads(out)
+    assert (values["source"], values["target"]) == ("the cat", "a dog")
+    assert [row["writes"] for row in values["rows"]][-1] == "</s>"
+    assert values["tensors"][NAME] == {"head": 2, "query": 7, "key": 9}
+
+
+def test_names_can_be_chosen(run, bundle_path: Path) -> None:
+    status, out, _ = run("inspect", bundle_path, "the cat", "--name", "*.weights")
+    assert status == 0
+    assert len(out.strip().split("\n")) == 1 + 3
+    assert NAME in out
+    assert "probabilities" in run("inspect", bundle_path, "the cat", "--name", "probabilities")[1]
+    status, _, err = run("inspect", bundle_path, "the cat", "--name", "logit")
+    assert status == 1
+    assert "Did you mean 'logits'" in err
+
+
+def test_a_number_is_explained_in_both_languages(run, bundle_path: Path) -> None:
+    place = ("--explain", NAME, "--at", "head=1", "--at", "query=0", "--at", "key=t")
+    command = ("inspect", bundle_path, "the cat", "--target", "a dog", *place)
+    status, out, err = run(*command)
+    assert status == 1
+    assert "The piece 't' stands at" in err
+    place = ("--explain", NAME, "--at", "head=1", "--at", "query=0", "--at", "key=c")
+    command = (*command[:5], *place)
+    status, out, _ = run(*command)
+    assert status == 0
+    assert out.startswith(f"{NAME}[head=1, query=0 (<s> → ▁), key=5 (c)] = 0.")
+    assert "행에서 가장 큰 값" in run(*command, "--lang", "ko")[1]
+    values = json.loads(run(*command, "--json")[1])
+    assert values["steps"][-1]["value"] == pytest.approx(values["value"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--out", "page.html"), "Write the tensors (.safetensors, .json, .npz) or a picture"),
+        (("--at", "head=1"), "Add --explain NAME"),
+        (("--explain", NAME, "--at", "head"), "Write it as --at head=0"),
+        (("--explain", NAME, "--lang", "fr", "--at", "head=0"), "Choose en or ko"),
+        (("--prefix", "a", "--target", "a"), "nothing to search for"),
+        (("--out", "x.png", "--name", "logits"), "not the attention of one layer"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence(
+    run, bundle_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    status, out, err = run("inspect", bundle_path, "the cat", *options)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1

@@ -1,0 +1,176 @@
+"""Products in whole numbers are exact sums of rounded numbers; those in bfloat16 are near."""
+
+import pytest
+import torch
+
+from headway.decoding.packed import products
+from headway.decoding.packed.products import (
+    LEVELS,
+    SHARP,
+    Int8Product,
+    SharpProduct,
+    product,
+    quantize_rows,
+    quantize_weight,
+    worth_integers,
+)
+from headway.decoding.packed.weights import Projection
+from headway.errors import ConfigError
+
+CPU = torch.device("cpu")
+
+
+def projection(outputs: int = 37, inputs: int = 130) -> Projection:
+    return Projection(torch.randn(outputs, inputs), torch.randn(outputs))
+
+
+def exactly(x: torch.Tensor, weights: Projection) -> torch.Tensor:
+    """Return what the rounded numbers give, in float64 and so without any further rounding."""
+    whole, steps = quantize_rows(x)
+    weight, weight_steps = quantize_weight(weights.weight)
+    sums = whole.double() @ weight.double().T
+    return sums * (steps[:, None].double() * weight_steps.double()) + weights.bias.double()
+
+
+def compiled(weights: Projection, relu: bool):
+    module = pytest.importorskip("headway.decoding.packed.compiled")
+    multiply = module.Int8LoopProduct(weights, relu)
+    return lambda x: torch.from_numpy(multiply(x.numpy()))
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("rows", [1, 5, 70])
+@pytest.mark.parametrize("way", ["plain", "loop", "library"])
+def test_whole_numbers_are_multiplied_without_rounding(
+    way: str, rows: int, relu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights, x = projection(), torch.randn(rows, 130) * torch.logspace(-2, 2, rows)[:, None]
+    if way == "plain":
+        multiply = Int8Product(weights, relu)
+    else:
+        module = pytest.importorskip("headway.decoding.packed.compiled")
+        multiply = compiled(weights, relu)
+        monkeypatch.setattr(module, "FEW_PRODUCTS", 10**9 if way == "loop" else -1)
+    expected = exactly(x, weights)
+
+    y = multiply(x)
+
+    scale = float(expected.abs().max())
+    expected = expected.relu() if relu else expected
+    torch.testing.assert_close(y.double(), expected, rtol=1e-6, atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 40])
+def test_the_largest_numbers_do_not_run_over(rows: int) -> None:
+    multiply = Int8Product(Projection(torch.full((37, 130), 5.0), torch.zeros(37)), False)
+    whole = torch.full((rows, 130), float(LEVELS)) * torch.tensor([1.0, -1.0]).repeat(65)
+    for given, sums in ((whole.abs(), 130 * LEVELS * 127), (-whole.abs(), -130 * LEVELS * 127)):
+        kinds = [given, given.to(torch.int8)] if products.has_tiles() else [given]
+        for numbers in kinds:
+            assert (multiply.multiply(numbers) == sums).all()
+    assert (multiply.multiply(whole) == 0).all()
+
+
+def test_rounding_is_within_what_is_promised() -> None:
+    weights, x = projection(), torch.randn(9, 130)
+    weight, steps = quantize_weight(weights.weight)
+    whole, row_steps = quantize_rows(x)
+
+    assert weight.abs().max() == 127
+    assert whole.abs().max() == LEVELS
+    assert ((weight * steps[:, None] - weights.weight).abs() <= steps[:, None] * 0.5001).all()
+    assert ((whole * row_steps[:, None] - x).abs() <= row_steps[:, None] * 0.5001).all()
+
+
+def test_a_row_of_zeros_gives_the_bias() -> None:
+    weights = projection()
+
+    for multiply in (Int8Product(weights, False), compiled(weights, False)):
+        torch.testing.assert_close(multiply(torch.zeros(2, 130)), weights.bias.expand(2, -1))
+
+
+@pytest.mark.parametrize("rows", [2, 40])
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_not_finite_shows(rows: int, odd: float) -> None:
+    weights, x = projection(), torch.randn(rows, 130)
+    x[1, 7] = odd
+
+    for multiply in (Int8Product(weights, False), compiled(weights, False)):
+        finite = multiply(x).isfinite().all(dim=1)
+        assert finite[0]
+        assert not finite[1]
+
+
+@pytest.mark.parametrize("way", ["plain", "compiled"])
+def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(way: str) -> None:
+    weights, x = projection(outputs=300), torch.randn(6, 130)
+    exact = x @ weights.weight.T + weights.bias
+    if way == "plain":
+        logits = SharpProduct(weights)(x)
+    else:
+        kernels = pytest.importorskip("headway.decoding.packed.compiled").CompiledKernels("int8")
+        logits = torch.from_numpy(kernels.output(weights)(x.numpy()))
+
+    error = (logits - exact).abs()
+    near = exact > exact.amax(dim=1, keepdim=True) - (SHARP - 1)
+    far = exact < exact.amax(dim=1, keepdim=True) - (SHARP + 1)
+    assert error[near].max() < 1e-4
+    assert 1e-3 < error[far].max() < 1
+    assert (logits.argmax(dim=1) == exact.argmax(dim=1)).all()
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_bfloat16_is_near(relu: bool) -> None:
+    weights, x = projection(), torch.randn(5, 130)
+    exact = x @ weights.weight.T + weights.bias
+
+    y = product(weights, "bfloat16", CPU, relu=relu)(x)
+
+    assert y.dtype == torch.float32
+    # Each factor and the result lose less than 1 part in 256; errors of a sum mostly cancel.
+    bound = (x.abs() @ weights.weight.abs().T + weights.bias.abs()) / 128
+    assert ((y - (exact.relu() if relu else exact)).abs() <= bound).all()
+
+
+def test_small_products_stay_in_float32() -> None:
+    small = projection(5, 6)
+    assert not worth_integers(small)
+    x = torch.randn(3, 6)
+
+    y = product(small, "int8", CPU)(x)
+
+    torch.testing.assert_close(y, x @ small.weight.T + small.bias)
+
+
+def test_where_there_is_no_product_of_integers_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("no engine\nwith a long story")
+
+    monkeypatch.setattr(products.torch, "quantize_per_tensor", refuse)
+
+    with pytest.raises(ConfigError, match=r"cannot multiply 8-bit integers here \(no engine\)"):
+        Int8Product(projection(), False)
+
+
+@pytest.mark.skipif(not products.has_tiles(), reason="this processor has no AMX")
+def test_tiles_give_the_very_same_sums() -> None:
+    multiply = Int8Product(projection(), False)
+    whole = torch.randint(-LEVELS, LEVELS + 1, (40, 130), dtype=torch.int8)
+
+    assert torch.equal(multiply.multiply(whole), multiply.multiply(whole.float()))
+
+
+def test_tiles_are_left_alone_where_they_were_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+
+    assert not products.has_tiles()
+    assert not Int8Product(projection(), False).takes_bytes(10**6)
+
+
+def test_rows_of_whole_tiles_are_few_and_little_more() -> None:
+    for rows in range(12, 5000):
+        assert rows <= products.tile_rows(rows) <= max(rows * 9 / 8, rows + 15)
+        assert products.tile_rows(rows) % 16 == 0
+    assert len({products.tile_rows(rows) for rows in range(12, 5000)}) < 70

@@ -1,0 +1,166 @@
+"""`Translator.search`: a translation with its tree, as text and as JSON."""
+
+import json
+from typing import Any
+
+import pytest
+import torch
+
+from headway.bundle import Bundle
+from headway.config.decoding import DecodingConfig
+from headway.config.model import Architecture
+from headway.data.shortlist import learn_shortlist
+from headway.data.tokenizer import train_tokenizer
+from headway.decoding.beam import BeamSearch
+from headway.decoding.greedy import GreedySearch
+from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.searches import build_search
+from headway.decoding.terms import TermsBeamSearch
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError
+from headway.model.transformer import Transformer
+
+TEXT = ["나는 학생입니다.", "너는 집에 갑니다.", "I am a student.", "You go to school. I go home."]
+SOURCE = "나는 집에 갑니다."
+
+
+@pytest.fixture(scope="module")
+def bundle() -> Bundle:
+    tokenizer = train_tokenizer(TEXT, kind="bpe", vocabulary_size=70)
+    architecture = {
+        "d_model": 12, "d_ff": 17, "num_heads": 2, "num_encoder_layers": 1,
+        "num_decoder_layers": 1,
+    }  # fmt: skip
+    config = Architecture.parse(architecture).with_vocabulary(len(tokenizer))
+    torch.manual_seed(3)
+    model = Transformer.from_config(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    pairs = [(tokenizer.encode(TEXT[0]), tokenizer.encode(TEXT[2]))]
+    shortlist = learn_shortlist(pairs, tokenizer, tokenizer, frequent=4, per_piece=3)
+    decoding = DecodingConfig(beam_size=2, max_extra_pieces=4, max_source_pieces=24)
+    return Bundle(config, model.eval(), tokenizer, tokenizer, decoding, shortlist=shortlist)
+
+
+OPTIONS = [
+    SearchOptions(1),
+    SearchOptions(3, n_best=2),
+    SearchOptions(3, shortlist=True),
+    SearchOptions(2, coverage_penalty=0.3),
+    SearchOptions(2, prefix_bias=0.8),
+    SearchOptions(2, repetition_penalty=1.3, no_repeat_ngram=2, min_length=3),
+]
+
+
+@pytest.mark.parametrize("engine", ["packed", "reference"])
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: f"beam {o.beam_size}")
+@pytest.mark.parametrize(
+    "wishes", [{}, {"prefix": "I am"}, {"terms": ["school"]}, {"banned": ["a"]}], ids=str
+)
+def test_a_recorded_search_is_the_search(
+    bundle: Bundle, engine: Any, options: SearchOptions, wishes: dict[str, Any]
+) -> None:
+    translator = Translator(bundle, engine)
+
+    record = translator.search(SOURCE, options=options, **wishes)
+
+    assert record.translation == translator.translate(SOURCE, options=options, **wishes)
+    best = record.best
+    assert record.pieces(best.number) == record.translation.pieces
+    assert (best.score, best.complete) == (record.translation.score, record.translation.complete)
+    for number, hypothesis in zip(record.ranking, record.translation.hypotheses, strict=False):
+        assert record.pieces(number) == hypothesis.pieces
+        assert record.nodes[number].total == hypothesis.log_prob
+    assert record.options == options
+    assert record.source_pieces[-1] == "</s>"
+
+
+def test_the_tree_can_be_walked(bundle: Bundle) -> None:
+    record = Translator(bundle).search(SOURCE, options=SearchOptions(3, n_best=3))
+
+    walked = list(record.walk())
+    assert sorted(node.number for node in walked) == list(range(len(record.nodes)))
+    seen = {0}
+    for node in walked[1:]:
+        assert node.parent in seen
+        seen.add(node.number)
+        assert node in record.children(node.parent or 0)
+        path = record.path(node.number)
+        assert [n.step for n in path] == list(range(1, node.step + 1))
+        assert path[-1] == node
+        assert sum(n.log_prob for n in path) == pytest.approx(node.total, abs=1e-12)
+    assert record.path(0) == []
+    assert record.pieces(0) == ()
+    for node in record.nodes:
+        totals = [child.total for child in record.children(node.number)]
+        assert totals == sorted(totals, reverse=True)
+
+
+def test_the_outline_has_a_line_for_each_node(bundle: Bundle) -> None:
+    record = Translator(bundle).search(SOURCE, options=SearchOptions(2, n_best=2))
+
+    first, *lines = record.outline().split("\n")
+    assert first == " ".join(record.source_pieces)
+    nodes = list(record.walk())[1:]
+    assert len(lines) == len(nodes)
+    for line, node in zip(lines, nodes, strict=True):
+        assert line.startswith("  " * node.step + f"{node.piece}  {node.log_prob:.3f}  sum")
+        ended = (
+            f"#{record.ranking.index(node.number) + 1}, score {node.score:.3f}"
+            if (node.score is not None)
+            else ""
+        )
+        assert line.endswith(ended)
+
+
+def test_json_has_every_number_and_only_finite_ones(bundle: Bundle) -> None:
+    record = Translator(bundle).search(SOURCE, candidates=3, prefix="I")
+
+    values = json.loads(json.dumps(record.as_dict(), allow_nan=False))
+
+    assert [node["total"] for node in values["nodes"]] == [node.total for node in record.nodes]
+    assert values["steps"][0][0]["candidates"][0]["probability"] == (
+        record.steps[0][0].candidates[0].probability
+    )
+    assert [len(step) for step in values["steps"]] == [len(step) for step in record.steps]
+    assert values["ranking"] == list(record.ranking)
+    assert values["translation"]["text"] == record.translation.text
+    assert values["options"]["beam_size"] == 2
+    fates = {c["fate"] for step in values["steps"] for e in step for c in e["candidates"]}
+    assert fates == {"kept", "finished", "pruned", "forbidden"}
+
+
+def test_a_shortlist_is_a_vocabulary_of_its_own(bundle: Bundle) -> None:
+    translator = Translator(bundle)
+    whole = translator.search(SOURCE)
+    short = translator.search(SOURCE, options=SearchOptions(2, shortlist=True))
+
+    assert whole.vocabulary_size == len(bundle.target_tokenizer)
+    assert short.vocabulary_size < whole.vocabulary_size
+    for record in (whole, short):
+        for candidate in record.steps[0][0].candidates:
+            assert candidate.piece == bundle.target_tokenizer.piece(candidate.piece_id)
+
+
+def test_a_search_that_nobody_records_is_the_plain_one() -> None:
+    assert type(build_search(SearchOptions(1))) is GreedySearch
+    assert type(build_search(SearchOptions(3))) is BeamSearch
+    assert type(build_search(SearchOptions(3), terms=True)) is TermsBeamSearch
+
+
+@pytest.mark.parametrize(
+    ("text", "wishes", "message"),
+    [
+        (SOURCE, {"options": SearchOptions(sampling=Sampling())}, "Pieces are drawn or the beam"),
+        (SOURCE, {"options": SearchOptions(4, groups=2)}, "Leave out sampling and groups"),
+        (SOURCE, {"candidates": 0}, "candidates is 0, but must be at least 1"),
+        ("", {}, "has 0 parts, but a record is of the search for one"),
+        ("나는 집에 갑니다. " * 9, {}, r"has \d parts, but a record is of the search for one"),
+    ],
+)
+def test_what_cannot_be_recorded_is_said(
+    bundle: Bundle, text: str, wishes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Translator(bundle).search(text, **wishes)

@@ -1,0 +1,141 @@
+"""Workers, threads or forked processes, give what one gives; what goes wrong in one is told."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+
+import pytest
+import torch
+
+from headway.decoding import forking, workers
+from headway.decoding.engines import build_engine
+from headway.decoding.options import SearchOptions
+from headway.decoding.search import Request
+from headway.decoding.searches import build_search
+from headway.decoding.workers import search_with_workers, side_by_side
+from headway.errors import DataError, HeadwayError
+from headway.model.transformer import Transformer
+
+KINDS = ["threads", pytest.param("processes", marks=pytest.mark.skipif(
+    sys.platform != "linux", reason="processes are forked on Linux only"
+))]  # fmt: skip
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    # Tests may run beside a thread of the test runner, which does nothing meanwhile.
+    monkeypatch.setattr(workers, "may_fork", lambda: request.param == "processes")
+    return request.param
+
+
+def doubled(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    for number in numbers:
+        yield number, 2 * number
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 100])
+def test_each_item_is_worked_on_once(kind: str, count: int) -> None:
+    found = list(side_by_side(doubled, range(count), 3))
+
+    assert sorted(found) == [(number, 2 * number) for number in range(count)]
+
+
+def test_workers_are_what_they_are_said_to_be(kind: str) -> None:
+    def where(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+        for _ in numbers:
+            yield os.getpid(), torch.get_num_threads()
+
+    found = set(side_by_side(where, range(40), 2))
+
+    assert ({pid for pid, _ in found} == {os.getpid()}) == (kind == "threads")
+    assert {threads for _, threads in found} == {1}
+
+
+@torch.inference_mode()
+def test_two_workers_find_what_one_finds(kind: str, tiny: Transformer) -> None:
+    engine = build_engine(tiny)
+    requests = [
+        Request([4 + (i * j) % 17 for j in range(1, 3 + i % 7)] + [3], 9) for i in range(40)
+    ]
+
+    def found(count: int) -> dict[int, object]:
+        options = SearchOptions(2, n_best=2)
+        return dict(
+            search_with_workers(
+                engine, lambda: build_search(options), enumerate(requests), workers=count, slots=5
+            )
+        )
+
+    one, two = found(1), found(2)
+
+    assert one.keys() == two.keys()
+    for number, hypotheses in one.items():
+        for mine, other in zip(hypotheses, two[number], strict=True):  # type: ignore[call-overload]
+            assert mine.ids == other.ids
+            assert mine.score == pytest.approx(other.score, abs=1e-5)
+
+
+def test_an_error_in_a_worker_is_raised(kind: str) -> None:
+    def fails(numbers: Iterable[int]) -> Iterator[int]:
+        for number in numbers:
+            if number == 7:
+                raise DataError("Line 7 is odd.", "Mend it.")
+            yield number
+
+    with pytest.raises(DataError, match=r"Line 7 is odd\. Mend it\.") as caught:
+        list(side_by_side(fails, range(20), 2))
+    assert caught.value.remedy == "Mend it."
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+def test_an_error_that_cannot_be_sent_is_told_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OddError(Exception):  # of a function, and so cannot be pickled
+        pass
+
+    def fails(numbers: Iterable[int]) -> Iterator[int]:
+        for number in numbers:
+            raise OddError("odd")
+            yield number
+
+    monkeypatch.setattr(workers, "may_fork", lambda: True)
+    with pytest.raises(HeadwayError, match=r"A worker process failed: .*OddError\('odd'\)"):
+        list(side_by_side(fails, range(4), 2))
+
+
+def test_whoever_stops_early_leaves_nothing_behind(kind: str) -> None:
+    threads, running = torch.get_num_threads(), threading.active_count()
+    results = side_by_side(doubled, iter(range(10_000)), 2)
+    next(results)
+    assert (multiprocessing.active_children() != []) == (kind == "processes")
+    results.close()
+
+    assert torch.get_num_threads() == threads
+    assert threading.active_count() == running
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+def test_a_worker_that_is_killed_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(numbers: Iterable[int]) -> Iterator[int]:
+        for number in numbers:
+            if number == 5:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield number
+
+    monkeypatch.setattr(workers, "may_fork", lambda: True)
+    with pytest.raises(HeadwayError, match=r"worker process ended \(exit status -9\)"):
+        list(side_by_side(dies, range(50), 2))
+
+
+def test_nothing_is_forked_beside_another_thread() -> None:
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    try:
+        assert not forking.may_fork()
+    finally:
+        stop.set()
+        thread.join()
