@@ -110,9 +110,9 @@ def test_a_mask_has_one_polarity_everywhere_and_true_is_attend() -> None:
     with_mask = attended(x, x, padding_mask(ids))
     with_look_ahead = attended(x, x, look_ahead_mask(ids))
 
-    np.testing.assert_allclose(with_mask, attended(x, x[:, :3]), atol=1e-6)
-    np.testing.assert_allclose(with_look_ahead[:, :1], attended(x[:, :1], x[:, :1]), atol=1e-6)
-    np.testing.assert_allclose(with_look_ahead[:, 3], with_mask[:, 3], atol=1e-6)
+    np.testing.assert_allclose(with_mask, attended(x, x[:, :3]), atol=5e-6)
+    np.testing.assert_allclose(with_look_ahead[:, :1], attended(x[:, :1], x[:, :1]), atol=5e-6)
+    np.testing.assert_allclose(with_look_ahead[:, 3], with_mask[:, 3], atol=5e-6)
     for additive in (np.zeros((1, 1, 1, 4), np.float32), np.array([[[[0, 0, 0, 1]]]], np.int32)):
         with pytest.raises(ConfigError, match="must be boolean"):
             attended(x, x, ops.convert_to_tensor(additive))
