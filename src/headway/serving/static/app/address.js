@@ -1,0 +1,83 @@
+// @ts-check
+/**
+ * The state as an address: `#/attention?src=나는 학생입니다&view=cross&l=1&h=3&t=1&lang=ko`.
+ *
+ * A link is what its reader sees, so all that can be chosen is here, under short names. A value that
+ * is the default is left away.
+ */
+
+/**
+ * @typedef {object} State
+ * @property {string} screen
+ * @property {string} model    name of the model; "" is the first one
+ * @property {string} src      the source sentence
+ * @property {string} target   a translation to look at instead of the model's own
+ * @property {string} prefix   how the translation must begin
+ * @property {number} beam     hypotheses kept
+ * @property {number} lp       length penalty, alpha; -1 is the model's own
+ * @property {number} max      longest output in pieces; 0 is the model's own limit
+ * @property {number} temp     sampling temperature; 0 is no sampling
+ * @property {number} topk     0 is all
+ * @property {number} topp     1 is all
+ * @property {number} seed
+ * @property {string} view     which attention: encoder, decoder or cross
+ * @property {number} l        layer, zero-based; -1 is the last
+ * @property {number} h        head, zero-based; -1 is the mean of all
+ * @property {number} t        row of the target
+ * @property {number} q        row of the matrix that asks
+ * @property {number} k        column that is looked at
+ * @property {string} name     a tensor
+ * @property {string} at       places along its axes, `head:0,query:2`
+ * @property {string} edits    a list of edits, JSON
+ * @property {string} tab      a part of a screen
+ * @property {string} show     what else a screen shows
+ * @property {number} node     a node of the search
+ * @property {string} method   of attribution or alignment
+ * @property {number} pos      a position
+ * @property {number} dim      a dimension
+ * @property {number} lesson   0 is the list
+ * @property {string} lang     en or ko
+ * @property {string} theme    light, dark, or "" as the system has it
+ */
+
+/** @type {State} */
+export const DEFAULTS = {
+  screen: "translate", model: "", src: "", target: "", prefix: "", beam: 4, lp: -1, max: 0,
+  temp: 0, topk: 0, topp: 1, seed: 0, view: "cross", l: -1, h: -1, t: 0, q: 0, k: 0, name: "",
+  at: "", edits: "", tab: "", show: "", node: -1, method: "", pos: 1, dim: 0, lesson: 0,
+  lang: "", theme: "",
+};
+
+/**
+ * Read an address; what it does not say, or says wrongly, has its default.
+ * @param {string} hash
+ * @returns {State}
+ */
+export function read(hash) {
+  const [path, query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  /** @type {any} */
+  const state = { ...DEFAULTS, screen: path || DEFAULTS.screen };
+  for (const [key, text] of new URLSearchParams(query)) {
+    if (!(key in DEFAULTS) || key === "screen") continue;
+    const number = Number(text);
+    const isNumber = typeof (/** @type {any} */ (DEFAULTS)[key]) === "number";
+    if (!isNumber) state[key] = text;
+    else if (text.trim() !== "" && Number.isFinite(number)) state[key] = number;
+  }
+  return state;
+}
+
+/**
+ * Write a state as an address.
+ * @param {Partial<State>} state
+ * @returns {string}
+ */
+export function write(state) {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(state)) {
+    const before = /** @type {any} */ (DEFAULTS)[key];
+    if (key !== "screen" && value !== before) query.set(key, String(value));
+  }
+  const text = query.toString();
+  return `#/${state.screen ?? DEFAULTS.screen}${text ? `?${text}` : ""}`;
+}

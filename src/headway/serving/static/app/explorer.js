@@ -1,0 +1,166 @@
+// @ts-check
+/** The explorer: the state, what the program answered to it, and the screen that shows both. */
+
+import { read, write } from "app/address.js";
+import { preferred, text } from "app/i18n.js";
+import { Store } from "app/store.js";
+import { Trace } from "app/trace.js";
+
+/**
+ * @typedef {import("app/address.js").State} State
+ *
+ * @typedef {object} Screen
+ * @property {string} id
+ * @property {(explorer: Explorer) => Promise<any>} load   gets what the screen shows; all is cached
+ * @property {(explorer: Explorer, data: any) => Node} render
+ * @property {(explorer: Explorer, data: any) => string} [python]  code for what is seen
+ * @property {(explorer: Explorer, data: any) => string | null} [figure]  the weights that are seen
+ * @property {(explorer: Explorer) => boolean} [needsSource]   false for a screen without a sentence
+ */
+
+export class Explorer {
+  /**
+   * @param {any} backend
+   * @param {{models: {name: string, default: boolean}[]}} models
+   */
+  constructor(backend, models) {
+    this.backend = backend;
+    this.models = models.models;
+    /** @type {Store<State>} */
+    this.store = new Store(read(location.hash));
+    /** @type {any} */
+    this.model = null;
+    /** @type {Map<string, Promise<any>>} */
+    this.answers = new Map();
+    /** Fill the column "What is this?". @type {(subject: import("app/about.js").Subject | null) => void} */
+    this.about = () => {};
+    addEventListener("hashchange", () => this.store.set(read(location.hash)));
+  }
+
+  get state() {
+    return this.store.value;
+  }
+
+  get language() {
+    const { lang } = this.state;
+    return lang === "ko" || lang === "en" ? lang : preferred();
+  }
+
+  /** Return a text in the language of the page. @param {string} key @param {Record<string, string | number>} [values] */
+  t(key, values) {
+    return text(this.language, key, values);
+  }
+
+  /**
+   * Change the state, and the address with it. A step that a reader may want to take back is one of
+   * the browser's history; a mere selection is not.
+   * @param {Partial<State>} patch
+   * @param {{remember?: boolean}} [options]
+   */
+  go(patch, { remember = false } = {}) {
+    const state = { ...this.state, ...patch };
+    const address = write(state);
+    if (address === location.hash) return;
+    if (remember) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+    this.store.set(patch);
+  }
+
+  /** Return the address of another state, for links. @param {Partial<State>} patch */
+  address(patch) {
+    return write({ ...this.state, ...patch });
+  }
+
+  /** Get the model that the state names. */
+  async loadModel() {
+    this.model = await this.ask("model", this.state.model, () => this.backend.model(this.state.model));
+    return this.model;
+  }
+
+  /** Return the search that the state asks for, as a body for the program. */
+  request() {
+    const { model, src, prefix, beam, lp, max, temp, topk, topp, seed } = this.state;
+    /** @type {Record<string, any>} */
+    const body = { source: src, beam: temp > 0 ? 1 : beam };
+    if (model) body.model = model;
+    if (prefix) body.prefix = prefix;
+    if (lp >= 0) body.length_penalty = lp;
+    if (max > 0) body.max_length = max;
+    if (temp > 0) {
+      body.sampling = { temperature: temp, top_k: topk || null, top_p: topp < 1 ? topp : null, seed };
+    }
+    return body;
+  }
+
+  /**
+   * Return the trace of the sentence, with edits if some are given.
+   * @param {import("app/network.js").Edit[] | null} [edits]
+   * @returns {Promise<Trace>}
+   */
+  trace(edits = null) {
+    const body = this.request();
+    delete body.sampling;
+    delete body.max_length;
+    if (this.state.target) body.target = this.state.target;
+    if (edits?.length) body.edits = edits;
+    return this.traceOf(body);
+  }
+
+  /** @param {object} body @returns {Promise<Trace>} */
+  traceOf(body) {
+    const again = () => this.backend.trace(body);
+    return this.ask("trace", body, async () => new Trace(await again(), this.backend, again));
+  }
+
+  /**
+   * Return the record of the search: its tree, step by step.
+   * @param {object} [change]  what else than the state asks for
+   * @returns {Promise<{record: any, prefix_pieces?: string[]}>}
+   */
+  search(change = {}) {
+    const body = { ...this.request(), ...change };
+    return this.ask("search", body, () => this.backend.search(body));
+  }
+
+  /**
+   * Return an answer, asked for once.
+   * @template T
+   * @param {string} kind
+   * @param {any} question
+   * @param {() => Promise<T>} get
+   * @returns {Promise<T>}
+   */
+  ask(kind, question, get) {
+    const key = `${kind}:${JSON.stringify(question)}`;
+    const held = this.answers.get(key);
+    if (held !== undefined) {
+      this.answers.delete(key); // to the end: what was used last stays longest
+      this.answers.set(key, held);
+      return held;
+    }
+    const found = get();
+    found.catch(() => this.answers.delete(key));
+    this.answers.set(key, found);
+    if (this.answers.size > MOST_ANSWERS) this.answers.delete(this.answers.keys().next().value ?? "");
+    return found;
+  }
+
+  /** Return the layer that the state means, of so many. @param {number} layers */
+  layer(layers) {
+    const { l } = this.state;
+    return l < 0 || l >= layers ? layers - 1 : l;
+  }
+
+  /** Return the head that the state means, of so many; -1 is the mean. @param {number} heads */
+  head(heads) {
+    const { h } = this.state;
+    return h >= heads ? -1 : h;
+  }
+
+  /** Return the row of the target that the state means, of so many. @param {number} rows */
+  row(rows) {
+    return Math.max(0, Math.min(rows - 1, this.state.t));
+  }
+}
+
+const MOST_ANSWERS = 60;

@@ -1,0 +1,129 @@
+// @ts-check
+/** The beginning: ask for the model, then draw the page again after every change of the state. */
+
+import { About } from "app/about.js";
+import { h } from "app/dom.js";
+import { Explorer } from "app/explorer.js";
+import { header, question, strips, tabs, takeAway } from "app/frame.js";
+import { Network, Refusal } from "app/network.js";
+import { heading } from "app/parts.js";
+import { SCREENS } from "app/screens.js";
+import * as tooltip from "app/tooltip.js";
+
+/** @typedef {import("app/trace.js").Trace} Trace */
+
+const PATIENCE = 150; // milliseconds before the page says that it waits
+
+/** The page around the explorer: it draws, and keeps the focus where the reader had it. */
+class Page {
+  /** @param {Explorer} explorer @param {HTMLElement} place */
+  constructor(explorer, place) {
+    this.explorer = explorer;
+    this.place = place;
+    this.about = new About(explorer);
+    this.drawing = 0;
+    this.screen = h("main", { id: "screen", tabindex: "-1" });
+    explorer.about = (subject) => this.about.show(subject);
+    explorer.store.listen((state, before) => {
+      if (state.lang !== before.lang) this.about.translate();
+      this.draw(state.screen !== before.screen);
+    });
+  }
+
+  /** @param {boolean} [isNew]  whether another screen begins */
+  async draw(isNew = false) {
+    const { explorer } = this;
+    this.drawing += 1;
+    const mine = this.drawing;
+    const { theme, src, screen: id } = explorer.state;
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+    document.documentElement.lang = explorer.language;
+    const screen = SCREENS.find((own) => own.id === id) ?? SCREENS[0];
+    const waiting = setTimeout(() => this.screen.setAttribute("aria-busy", "true"), PATIENCE);
+    try {
+      await explorer.loadModel();
+      const needs = screen.needsSource?.(explorer) ?? true;
+      const isAsked = src !== "" || !explorer.backend.interactive;
+      const trace = isAsked ? await explorer.trace().catch((error) => {
+        if (needs) throw error;
+        return null;
+      }) : null;
+      const isReady = trace !== null || !needs;
+      const data = isReady ? await screen.load(explorer) : null;
+      if (mine !== this.drawing) return;
+      const shown = isReady
+        ? screen.render(explorer, data)
+        : heading(explorer.t(`screen.${screen.id}`), explorer.t("frame.empty"));
+      this.show(screen, [shown, isReady && takeAway(explorer, screen, data, trace)], trace, isNew);
+    } catch (error) {
+      if (mine === this.drawing) this.complain(screen, error, isNew);
+    } finally {
+      clearTimeout(waiting);
+      if (mine === this.drawing) {
+        this.screen.removeAttribute("aria-busy");
+        document.documentElement.dataset.drawn = location.hash; // the tests wait for it
+      }
+    }
+  }
+
+  /**
+   * @param {import("app/explorer.js").Screen} screen
+   * @param {import("app/dom.js").Child[]} content
+   * @param {Trace | null} trace
+   * @param {boolean} isNew
+   */
+  show(screen, content, trace, isNew) {
+    const { explorer } = this;
+    const focus = keyOf(document.activeElement);
+    const typed = /** @type {HTMLInputElement | null} */ (this.place.querySelector("input.source"))?.value;
+    const [x, y] = [scrollX, scrollY];
+    const opened = isNew ? [] : [...this.place.querySelectorAll("details[open] > summary")].map(keyOf);
+    tooltip.hide();
+    document.title = `${explorer.t(`screen.${screen.id}`)} · Headway`;
+    this.screen.className = `screen screen-${screen.id}`;
+    this.screen.replaceChildren(h("div", null, content));
+    if (isNew) this.about.show(null);
+    this.place.replaceChildren(
+      h("a", { class: "skip", href: "#screen", onclick: (/** @type {Event} */ event) => { event.preventDefault(); this.screen.focus(); } }, explorer.t("frame.skip")),
+      header(explorer), tabs(explorer), question(explorer),
+      ...(trace ? [strips(explorer, trace)] : []),
+      h("div", { class: "desk" }, this.screen, this.about.element));
+    for (const summary of this.place.querySelectorAll("details > summary")) {
+      const key = keyOf(summary);
+      if (key && opened.includes(key)) /** @type {HTMLDetailsElement} */ (summary.parentElement).open = true;
+    }
+    const field = /** @type {HTMLInputElement | null} */ (this.place.querySelector("input.source"));
+    if (field && focus === "source" && typed !== undefined) field.value = typed;
+    if (focus) /** @type {HTMLElement | null} */ (this.place.querySelector(`[data-key="${CSS.escape(focus)}"]`))?.focus({ preventScroll: true });
+    scrollTo(x, y);
+  }
+
+  /** @param {import("app/explorer.js").Screen} screen @param {unknown} error @param {boolean} isNew */
+  complain(screen, error, isNew) {
+    const { explorer } = this;
+    if (!(error instanceof Refusal)) console.error(error);
+    const message = error instanceof Error ? error.message : String(error);
+    const remedy = error instanceof Refusal ? error.remedy : "";
+    const box = h("div", { class: "refusal", role: "alert" }, h("p", null, message), remedy ? h("p", null, remedy) : null,
+      h("button", { type: "button", onclick: () => this.draw() }, explorer.t("frame.again")));
+    if (explorer.model) this.show(screen, [box], null, isNew);
+    else this.place.replaceChildren(box);
+  }
+}
+
+/** @param {Element | null} element */
+function keyOf(element) {
+  return element instanceof HTMLElement ? element.dataset.key ?? "" : "";
+}
+
+/** @param {any} backend */
+export async function start(backend) {
+  const place = /** @type {HTMLElement} */ (document.getElementById("app"));
+  const explorer = new Explorer(backend, await backend.models());
+  const page = new Page(explorer, place);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.draw());
+  await page.draw(true);
+}
+
+if (!document.getElementById("answers")) start(new Network());
