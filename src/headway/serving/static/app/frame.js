@@ -39,7 +39,10 @@ export function tabs(explorer) {
 export function question(explorer) {
   const { state, model } = explorer;
   if (!explorer.backend.interactive) {
-    return h("section", { class: "question" }, h("p", { class: "quiet" }, explorer.t("frame.static")));
+    const { leftOut } = explorer.backend;
+    return h("section", { class: "question" }, h("p", { class: "quiet" }, explorer.t("frame.static")),
+      leftOut.length ? h("details", null, h("summary", { "data-key": "left-out" }, explorer.t("frame.left-out-count", { count: leftOut.length })),
+        h("p", null, h("code", null, leftOut.join(", ")))) : null);
   }
   const field = /** @type {HTMLInputElement} */ (h("input", {
     type: "text", class: "source", value: state.src, "data-key": "source", autocomplete: "off",

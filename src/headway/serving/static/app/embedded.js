@@ -1,0 +1,219 @@
+// @ts-check
+/**
+ * The answers in a page that is one file: the same questions as `app/network.js`, no program behind.
+ *
+ * Whoever wrote the file asked the questions beforehand. What it has not asked is refused with one
+ * sentence; what numbers can answer, slices and statistics, is worked out here.
+ */
+
+import { text } from "app/i18n.js";
+import { Refusal } from "app/network.js";
+import { cut, matching, stack, summarise } from "app/slices.js";
+
+/**
+ * @typedef {{shape: number[], axes: string[], type: "float32" | "bool", data: string}} Packed
+ * @typedef {object} Answers
+ * @property {string} address          the state to open at
+ * @property {any} model               of `GET /api/model`
+ * @property {{body: any, manifest: any}[]} traces   the one without edits first
+ * @property {{body: any, answer: any}[]} searches
+ * @property {Record<string, Record<string, Packed>>} tensors   by trace and name
+ * @property {Record<string, any>} others   by question, as `key` writes it
+ * @property {Packed | null} position
+ * @property {string[]} left_out       tensors that would have made the file too large
+ * @property {number} limit            bytes of numbers that a file may hold
+ */
+
+export class Embedded {
+  /** New questions cannot be asked. */
+  interactive = false;
+
+  /** @param {Answers} answers */
+  constructor(answers) {
+    this.answers = answers;
+    this.leftOut = answers.left_out;
+    /** @type {Map<string, import("app/slices.js").Numbers>} */
+    this.unpacked = new Map();
+  }
+
+  async models() {
+    return { models: [{ name: this.answers.model.name, default: true }] };
+  }
+
+  async model() {
+    return this.answers.model;
+  }
+
+  /** @param {any} body */
+  async trace(body) {
+    const { traces } = this.answers;
+    const found = body.edits?.length
+      ? traces.find((own) => same(own.body.edits, body.edits))
+      : traces.find((own) => !own.body.edits && agrees(own.body, body, ["source", "target", "prefix"]));
+    return found?.manifest ?? refuse();
+  }
+
+  /** @param {any} body */
+  async search(body) {
+    const asked = ["source", "beam", "length_penalty", "prefix", "max_length", "edits", "sampling"];
+    return this.answers.searches.find((own) => agrees(own.body, body, asked))?.answer ?? refuse();
+  }
+
+  /** Say the events of the search that is known. @param {any} body @param {(event: string, data: any) => void} hear */
+  async translate(body, hear) {
+    const { record, prefix_pieces: prefix } = await this.search(body);
+    hear("encoded", { source_pieces: this.answers.traces[0].manifest.sentence.source_pieces, seconds: 0 });
+    hear("done", { record, prefix_pieces: prefix ?? [] });
+  }
+
+  /** @param {string} id @param {string} name @param {Record<string, number | string>} [where] */
+  async tensor(id, name, where = {}) {
+    const entries = /** @type {any[]} */ (this.manifest(id).tensors);
+    const names = matching(entries, name);
+    const parts = names.map((own) => this.numbers(id, own));
+    const whole = name.includes("*") ? stack(parts) : parts[0] ?? refuse();
+    const { shape, axes, data } = cut(whole, where, (axis, piece) => this.place(id, names[0], axis, piece));
+    return { shape, axes, data };
+  }
+
+  /** @param {string} id @param {string} name */
+  async statistics(id, name) {
+    return summarise(this.numbers(id, name));
+  }
+
+  /** @param {string} id @param {string} name @param {string} language @param {Record<string, any>} where */
+  async explain(id, name, language, where) {
+    return this.other("explain", [id, name, language, where]);
+  }
+
+  /** @param {string} id */
+  async lens(id) {
+    return this.other("lens", [id]);
+  }
+
+  /** @param {string} id @param {string} other */
+  async compare(id, other) {
+    return this.other("compare", [id, other]);
+  }
+
+  /** @param {string} id @param {number} row */
+  async ablate(id, row) {
+    return this.other("ablate", [id, row]);
+  }
+
+  /** @param {string} id @param {string} method */
+  async attribute(id, method) {
+    return this.other("attribute", [id, method]);
+  }
+
+  /** @param {string} id @param {Record<string, any>} options */
+  async align(id, options) {
+    return this.other("align", [id, options]);
+  }
+
+  /** @returns {Promise<any>} */
+  async alignError() {
+    return refuse();
+  }
+
+  /** @param {number} length */
+  async position(length) {
+    const { position } = this.answers;
+    if (position === null || length > position.shape[0]) return refuse();
+    const { data } = this.unpack("position", position);
+    return data.subarray(0, length * position.shape[1]);
+  }
+
+  exportAddress() {
+    return "";
+  }
+
+  downloadAddress() {
+    return "";
+  }
+
+  /** @param {string} id */
+  manifest(id) {
+    return this.answers.traces.find(({ manifest }) => manifest.id === id)?.manifest ?? refuse();
+  }
+
+  /** @param {string} id @param {string} name */
+  numbers(id, name) {
+    const packed = this.answers.tensors[id]?.[name];
+    if (packed === undefined) {
+      const megabytes = Math.round(this.answers.limit / 1e6);
+      throw new Refusal(words("frame.left-out", { name, megabytes }), words("frame.static"), 404);
+    }
+    return this.unpack(`${id} ${name}`, packed);
+  }
+
+  /** @param {string} label @param {Packed} packed */
+  unpack(label, { shape, axes, type, data }) {
+    let found = this.unpacked.get(label);
+    if (found === undefined) {
+      const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+      found = { shape, axes, data: type === "bool" ? bytes : new Float32Array(bytes.buffer) };
+      this.unpacked.set(label, found);
+    }
+    return found;
+  }
+
+  /** Return the place of a piece along an axis. @param {string} id @param {string} name @param {string} axis @param {string} piece */
+  place(id, name, axis, piece) {
+    const { sentence, tensors } = this.manifest(id);
+    const { axes } = tensors.find((/** @type {any} */ entry) => entry.name === name);
+    const kind = axes.find((/** @type {any} */ own) => own.name === axis)?.pieces;
+    const along = { source: sentence.source_pieces, target: sentence.writes, reads: sentence.reads };
+    const found = (/** @type {any} */ (along)[kind] ?? []).indexOf(piece);
+    return found < 0 ? refuse() : found;
+  }
+
+  /** @param {string} kind @param {any[]} question */
+  other(kind, question) {
+    return this.answers.others[key(kind, question)] ?? refuse();
+  }
+}
+
+/**
+ * Return a question as the file writes it: JSON with sorted names, without what is left open.
+ * @param {string} kind
+ * @param {any[]} question
+ */
+function key(kind, question) {
+  return JSON.stringify([kind, ...question], (_, value) => {
+    if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+    const pairs = Object.entries(value).filter(([, own]) => own !== "" && own !== null && own !== undefined);
+    return Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+/** @param {any} one @param {any} other */
+function same(one, other) {
+  return key("", [one ?? null]) === key("", [other ?? null]);
+}
+
+/**
+ * Tell whether a question is the one that was asked; what it leaves open is as it was.
+ * @param {any} known
+ * @param {any} asked
+ * @param {string[]} names
+ */
+function agrees(known, asked, names) {
+  return names.every((name) => isOpen(asked[name]) || same(known[name], asked[name])
+    || (isOpen(known[name]) && isOpen(asked[name])));
+}
+
+/** @param {any} value */
+function isOpen(value) {
+  return value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
+}
+
+/** @param {string} name @param {Record<string, string | number>} [values] */
+function words(name, values) {
+  return text(document.documentElement.lang === "ko" ? "ko" : "en", name, values);
+}
+
+/** @returns {never} */
+function refuse() {
+  throw new Refusal(words("frame.not-in-file"), words("frame.static"), 501);
+}
