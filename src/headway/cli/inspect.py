@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _TRACES = (".safetensors", ".json", ".npz")
 _FIGURES = (".png", ".svg", ".pdf")
+_PAGE = ".html"
 
 
 def inspect(
@@ -30,8 +31,8 @@ def inspect(
         Path | None,
         typer.Option(
             "--out",
-            help="The trace (.safetensors, .json, .npz), or a picture of attention (.png, .svg, "
-            ".pdf).",
+            help="The trace (.safetensors, .json, .npz), a picture of attention (.png, .svg, "
+            ".pdf), or the explorer with this sentence in one file (.html).",
         ),
     ] = None,
     name: Annotated[
@@ -64,8 +65,13 @@ def inspect(
     from headway.inspection.translator import load
 
     _check(out, explain, at)
-    trace = load(model, device).trace(sentence, target, prefix=prefix)
-    if out is not None:
+    translator = load(model, device)
+    trace = translator.trace(sentence, target, prefix=prefix)
+    if out is not None and out.suffix == _PAGE:
+        from headway.serving.export import write_page
+
+        write_page(translator, trace, out)
+    elif out is not None:
         _write(trace, out, name)
     if explain is not None:
         place = {axis: _number(text) for axis, text in (_pair(pair) for pair in at or [])}
@@ -86,11 +92,11 @@ def _check(out: Path | None, explain: str | None, at: list[str] | None) -> None:
     """Refuse, before the work, what cannot be written or explained."""
     from headway.errors import ConfigError
 
-    if out is not None and out.suffix not in _TRACES + _FIGURES:
+    if out is not None and out.suffix not in (*_TRACES, *_FIGURES, _PAGE):
         raise ConfigError(
             f"A trace cannot be written as '{out.suffix or out.name}'.",
-            f"Write the tensors ({', '.join(_TRACES)}) or a picture of attention "
-            f"({', '.join(_FIGURES)}).",
+            f"Write the tensors ({', '.join(_TRACES)}), a picture of attention "
+            f"({', '.join(_FIGURES)}), or a page ({_PAGE}).",
         )
     if at and explain is None:
         raise ConfigError("--at is a place, but of no tensor.", "Add --explain NAME.")

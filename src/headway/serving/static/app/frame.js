@@ -19,7 +19,7 @@ export function header(explorer) {
       ? select(explorer.t("frame.model"), explorer.models.map(({ name }) => [name, name]), model.name, (name) => explorer.go({ model: name }, { remember: true }))
       : h("span", { class: "model-name" }, model.name),
     h("span", { class: "quiet model-facts" },
-      `${explorer.t("frame.parameters", { count: count(model.parameters) })} · ${model.checksum.slice(0, 8)}`),
+      [explorer.t("frame.parameters", { count: count(model.parameters) }), model.checksum.slice(0, 8)].filter(Boolean).join(" · ")),
     h("span", { class: "grow" }),
     select(explorer.t("frame.language"), [["en", "English"], ["ko", "한국어"]], explorer.language, (lang) => explorer.go({ lang })),
     select(explorer.t("frame.theme"), themes, state.theme, (theme) => explorer.go({ theme })));

@@ -1,0 +1,217 @@
+"""The answers that a page in one file takes along, asked as a browser asks them.
+
+The questions are those of `static/app/network.js` about one sentence; what only some readers would
+ask, and what takes long, stays out, and the page says so when it is asked for.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+import torch
+from fastapi import APIRouter, Response
+from pydantic import ValidationError
+
+from headway.errors import HeadwayError
+from headway.serving import files, questions, searches
+from headway.serving import models as model_routes
+from headway.serving.addresses import read_address, search_body, write_address
+from headway.serving.export import MAX_BYTES
+from headway.serving.failures import Json
+from headway.serving.models import Explorer, Here, Served
+from headway.serving.page_file import page_html
+from headway.serving.schemas import AttributeBody, CompareBody, SearchBody, TraceBody
+from headway.serving.sentences import manifest, tensor_bytes, traced
+from headway.serving.traces import Kept
+
+POSITIONS = 128
+_QUICK = 400_000  # source pieces x target pieces x parameters / 1000, below which to attribute
+
+# What the screens cannot do without goes first; each line is weighed before the next.
+_ORDER = (
+    ("*.weights", "source_mask", "target_mask"),
+    ("*.scores", "*.masked_scores", "*.q", "*.k", "*.v", "*.heads"),
+    ("*_embedding.*", "*.input", "*.output", "*.sum", "*.norm"),
+    ("*.concat", "*.projected_*", "*.mean", "*.variance"),
+    ("*.contributions",),
+    ("*",),
+)
+
+Answers = dict[str, Any]
+
+router = APIRouter()
+
+
+@router.get("/api/traces/{trace}/export.html")
+def export_page(here: Here, trace: str, state: str = "") -> Response:
+    """Return the page with what it says of one trace, as a file that opens by itself."""
+    html = page_html(collect(here, here.traces.get(trace), read_address(state)))
+    headers = {"Content-Disposition": 'attachment; filename="headway.html"'}
+    return Response(html, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def collect(
+    here: Explorer, kept: Kept[Served], state: Mapping[str, str], max_bytes: int = MAX_BYTES
+) -> Answers:
+    """Return the answers about a trace, as `static/app/embedded.js` reads them.
+
+    state: what the page shows first, by the names of `static/app/address.js`. max_bytes: tensors
+    beyond it are left out, the least asked for first, and named in `left_out`.
+    """
+    seen = kept.trace
+    assert seen.sentence is not None
+    state = {**state, "src": seen.sentence.source}
+    body = search_body(state)
+    chosen = {key: value for key, value in body.items() if key in ("source", "prefix")}
+    traces = [({**chosen, "target": state.get("target") or None}, kept)]
+    traces += _edited(here, kept.owner.name, body, state)
+    tensors, left_out = _tensors([trace for _, trace in traces], max_bytes)
+    return {
+        "address": write_address(state),
+        "model": _json(model_routes.model(here, kept.owner.name)),
+        "traces": [{"body": own, "manifest": manifest(trace)} for own, trace in traces],
+        "searches": list(_searches(here, kept, body)),
+        "tensors": tensors,
+        "others": dict(_others(here, [trace for _, trace in traces])),
+        "position": _position(here, kept),
+        "left_out": left_out,
+        "limit": max_bytes,
+    }
+
+
+def _edited(
+    here: Explorer, model: str, body: Mapping[str, Any], state: Mapping[str, str]
+) -> list[tuple[dict[str, Any], Kept[Served]]]:
+    """Return the trace with the state's edits, where there are some and the model takes them."""
+    try:
+        edits = json.loads(state.get("edits") or "[]")
+        if not edits:
+            return []
+        asked = {key: body[key] for key in body.keys() - {"max_length", "sampling"}}
+        asked["model"] = model
+        if state.get("target"):
+            asked["target"] = state["target"]
+        return [({**asked, "edits": edits}, traced(here, TraceBody(**asked, edits=edits)))]
+    except (HeadwayError, ValidationError, ValueError, TypeError):
+        return []  # an address may hold anything
+
+
+def _searches(
+    here: Explorer, kept: Kept[Served], body: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    asked = {**body, "model": kept.owner.name}
+    try:
+        answer = _json(searches.search(here, SearchBody(**asked)))
+    except (HeadwayError, ValidationError):
+        return
+    bundle = kept.owner.translator.bundle
+    prefix = body.get("prefix")
+    pieces = bundle.target_tokenizer.pieces(bundle.target_tokenizer.encode(prefix or ""))
+    yield {"body": dict(body), "answer": {**answer, "prefix_pieces": pieces}}
+
+
+def _others(here: Explorer, traces: list[Kept[Served]]) -> Iterator[tuple[str, Any]]:
+    """Return what else is asked about a trace, by question."""
+    kept = traces[0]
+    asked: list[tuple[tuple[Any, ...], Callable[[], Json]]] = [
+        (("lens", own.id), lambda own=own: questions.lens(here, own.id)) for own in traces
+    ]
+    for other in traces[1:]:
+        body = CompareBody(other=other.id)
+        asked.append(
+            (
+                ("compare", kept.id, other.id),
+                lambda body=body: questions.compare(here, kept.id, body),
+            )
+        )
+    asked += [
+        (("align", kept.id, options), lambda own=options: questions.align(here, kept.id, **own))
+        for options in _alignments(kept)
+    ]
+    if _is_quick(kept):
+        for method in ("gradient_x_input", "integrated_gradients", "occlusion"):
+            attributed = AttributeBody(method=method)
+            asked.append(
+                (
+                    ("attribute", kept.id, method),
+                    lambda own=attributed: questions.attribute(here, kept.id, own),
+                )
+            )
+    for question, answer in asked:
+        try:
+            yield _key(question), _json(answer())
+        except HeadwayError:
+            continue  # such as a lens where not all layers were recorded
+
+
+def _alignments(kept: Kept[Served]) -> Iterator[dict[str, Any]]:
+    """Return all ways to read an alignment off a trace; what is left open is the model's way."""
+    layers = range(len(kept.owner.translator.bundle.model.decoder.layers))
+    heads = range(kept.owner.translator.bundle.config.num_heads)
+    for layer in (None, *layers):
+        for head in (None, *heads):
+            for reads in (None, False, True):
+                options = {"layer": layer, "head": head, "reads": reads}
+                yield {name: value for name, value in options.items() if value is not None}
+
+
+def _is_quick(kept: Kept[Served]) -> bool:
+    sentence = kept.trace.sentence
+    assert sentence is not None
+    parameters = sum(own.numel() for own in kept.owner.translator.bundle.model.parameters())
+    work = len(sentence.source_ids) * len(sentence.target_ids) * parameters / 1000
+    return work < _QUICK
+
+
+def _tensors(
+    traces: list[Kept[Served]], max_bytes: int
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return the tensors that fit, by trace and name, and the names of the others."""
+    found: dict[str, dict[str, Any]] = {own.id: {} for own in traces}
+    left_out: dict[str, None] = {}
+    room = max_bytes
+    for patterns in _ORDER:
+        for own in traces:
+            for entry in manifest(own)["tensors"]:
+                name = entry["name"]
+                if name in found[own.id] or not any(fnmatchcase(name, p) for p in patterns):
+                    continue
+                size = torch.Size(entry["shape"]).numel() * (1 if entry["type"] == "bool" else 4)
+                if size > room:
+                    left_out[name] = None
+                    continue
+                room -= size
+                axes = [axis["name"] for axis in entry["axes"]]
+                found[own.id][name] = _packed(own.trace[name], axes)
+    return found, list(left_out)
+
+
+def _packed(tensor: torch.Tensor, axes: list[str]) -> dict[str, Any]:
+    kind, data = tensor_bytes(tensor)
+    return {
+        "shape": list(tensor.shape),
+        "axes": axes,
+        "type": kind,
+        "data": base64.b64encode(data).decode(),
+    }
+
+
+def _position(here: Explorer, kept: Kept[Served]) -> dict[str, Any] | None:
+    try:
+        answer = files.position(here, POSITIONS, kept.owner.name)
+    except HeadwayError:  # a learned table may be shorter
+        return None
+    shape = [int(length) for length in answer.headers["X-Shape"].split(",")]
+    data = base64.b64encode(bytes(answer.body)).decode()
+    return {"shape": shape, "axes": ["pos", "d_model"], "type": "float32", "data": data}
+
+
+def _key(question: tuple[Any, ...]) -> str:
+    """Return a question as `static/app/embedded.js` writes it."""
+    return json.dumps(question, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _json(answer: Json) -> Any:
+    return json.loads(bytes(answer.body))

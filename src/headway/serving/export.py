@@ -1,0 +1,124 @@
+"""One HTML file of a traced sentence: from a trace in Python, or from what the page shows."""
+
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from headway.bundle import write_atomically
+from headway.errors import ConfigError, MissingExtraError, ServingError
+from headway.inspection.trace import Trace
+from headway.inspection.translator import Translator
+
+MAX_BYTES = 20_000_000
+"""What the numbers of one file may take; in base64 they take a third more."""
+
+_NOTEBOOK_BYTES = 4_000_000  # a notebook is kept with all its outputs
+_HEIGHT = 900
+
+
+def write_page(
+    translator: Translator,
+    trace: Trace,
+    path: str | Path,
+    *,
+    state: str = "#/attention",
+    max_bytes: int = MAX_BYTES,
+) -> None:
+    """Write the explorer with this sentence as one HTML file, which opens from a disk.
+
+    translator: the one that the trace is of. state: the address to open at, as in the browser's
+    address bar behind `#`. max_bytes: tensors beyond it are left out, those that the screens ask
+    for least first; the page says which. Raises MissingExtraError without the extra `serve`,
+    ConfigError for a trace of no sentence.
+    """
+    html = _html(translator, trace, state, max_bytes, in_frame=False)
+    try:
+        write_atomically(Path(path), html.encode())
+    except OSError as error:
+        raise ServingError(
+            f"The page {path} cannot be written ({error.strerror or error}).",
+            "Choose another place, or free some space.",
+        ) from error
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Shown:
+    """What a notebook shows of a trace: the explorer, and a picture where no script may run."""
+
+    trace: Trace
+    html: str
+    height: int
+
+    def __repr__(self) -> str:
+        """Show the trace as text does."""
+        return repr(self.trace)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Return text, picture and page; a notebook shows the last that it can."""
+        frame = (
+            f'<iframe srcdoc="{escape(self.html)}" style="width: 100%; height: {self.height}px; '
+            f'border: 0" title="Headway"></iframe>'
+        )
+        bundle = {"text/plain": repr(self), "text/html": frame}
+        picture = _picture(self.trace)
+        return bundle if picture is None else {**bundle, "image/svg+xml": picture}
+
+
+def show(
+    translator: Translator,
+    trace: Trace,
+    *,
+    state: str = "#/attention",
+    height: int = _HEIGHT,
+    max_bytes: int = _NOTEBOOK_BYTES,
+) -> Shown:
+    """Return the explorer with this sentence, for the last line of a notebook's cell.
+
+    The page is in the notebook itself, isolated in an <iframe>: it works offline and for whoever
+    opens the notebook later; where no script may run there is a picture of cross-attention.
+    """
+    return Shown(trace, _html(translator, trace, state, max_bytes, in_frame=True), height)
+
+
+def _html(
+    translator: Translator, trace: Trace, state: str, max_bytes: int, *, in_frame: bool
+) -> str:
+    if trace.sentence is None:
+        raise ConfigError(
+            "The trace is of a module, and not of a sentence.", "Make it with `translator.trace`."
+        )
+    try:
+        import fastapi  # noqa: F401
+        import latex2mathml  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f"The page needs {error.name}.", "Install it with: pip install 'headway[serve]'."
+        ) from error
+    from headway.serving.addresses import read_address
+    from headway.serving.collecting import collect
+    from headway.serving.models import Explorer, Served
+    from headway.serving.page_file import page_html
+    from headway.serving.traces import Kept
+
+    bundle = translator.bundle
+    name = str(bundle.record.get("name") or f"{bundle.source_language} → {bundle.target_language}")
+    served = Served(name, translator, checksum="")
+    here = Explorer([served])
+    kept = Kept("0", served, trace)
+    here.traces.put(kept)
+    answers = collect(here, kept, read_address(state), max_bytes)
+    return page_html(answers, in_frame=in_frame)
+
+
+def _picture(trace: Trace) -> str | None:
+    from headway.inspection.figures import trace_attention
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "attention.svg"
+        try:
+            trace_attention(trace, path)
+        except MissingExtraError:
+            return None
+        return path.read_text("utf-8")
