@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 KERAS_VENV := .venv-keras
 
-.PHONY: help install demo test test-keras lint types check format clean
+.PHONY: help install demo test test-keras test-browser screenshots lint types check format clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -38,6 +38,31 @@ $(KERAS_VENV)/.installed: pyproject.toml constraints.txt
 		--editable '.[keras]' tensorflow-cpu jax hypothesis pytest pytest-xdist
 	touch $@
 
+test-browser: $(VENV)/.browser runs/demo  ## Run the explorer's tests in Chromium.
+	$(BROWSE) tests/browser -o python_files='check_*.py'
+
+screenshots: $(VENV)/.browser runs/demo  ## Take the pictures of the documents anew.
+	$(BROWSE) tests/browser/take_screenshots.py
+
+# One window at a time: the tests look at the page as one reader does.
+BROWSE := $(BIN)/python -m pytest -p no:xdist -p no:playwright
+
+$(VENV)/.browser: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[browser]'
+	if ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } \
+			>/dev/null || ! fc-list :lang=ko 2>/dev/null | grep -q .; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq chromium fontconfig fonts-noto-cjk; \
+		else \
+			echo "The browser tests need Chromium and a Korean font: apt-get install chromium fonts-noto-cjk"; \
+			exit 1; \
+		fi; \
+	fi
+	touch $@
+
+runs/demo:
+	$(MAKE) demo
+
 lint: install  ## Check style and the directions of imports.
 	$(BIN)/ruff check src tests
 	$(BIN)/ruff format --check src tests
@@ -46,7 +71,7 @@ lint: install  ## Check style and the directions of imports.
 types: install  ## Check types.
 	$(BIN)/pyright
 
-check: lint types test  ## Style, imports, types and tests; CI also runs test-keras.
+check: lint types test  ## Style, imports, types and tests; CI also runs test-keras and test-browser.
 
 format: install  ## Format the code.
 	$(BIN)/ruff format src tests

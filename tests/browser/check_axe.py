@@ -1,0 +1,46 @@
+"""axe finds nothing serious: each screen, both languages, both colour schemes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+SCREENS = [
+    "translate", "attention", "hand", "tree", "what-if", "tensors", "position", "alignment",
+    "lessons",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("screen", SCREENS)
+def test_nothing_serious(
+    see: Callable[..., Any], screen: str, language: str, scheme: str
+) -> None:
+    seen = see(color_scheme=scheme, reduced_motion="reduce")
+    page = seen.open(screen, lang=language)
+    assert _grave(page) == []
+
+
+def test_headings_come_in_order(seen: Any) -> None:
+    for screen in SCREENS:
+        page = seen.open(screen)
+        levels = page.evaluate(
+            "[...document.querySelectorAll('main :is(h1, h2, h3, h4)')]"
+            ".filter((own) => own.checkVisibility()).map((own) => Number(own.tagName[1]))"
+        )
+        assert levels[0] == 1, screen
+        assert levels.count(1) == 1, screen
+        steps = [(a, b) for a, b in zip(levels, levels[1:], strict=False) if b > a + 1]
+        assert steps == [], screen
+
+
+def _grave(page: Any) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:160]} {node['any'][0]['message'] if node['any'] else ''}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]

@@ -1,0 +1,64 @@
+"""Both languages: every text is there, the page says which it is, and Hangul is drawn."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+SCREENS = [
+    "translate", "attention", "hand", "tree", "what-if", "tensors", "position", "alignment",
+    "lessons",
+]  # fmt: skip
+# How many pixels two syllables differ in, and each of them from the box of a missing one.
+_DRAWN = """() => {
+  const ink = (text) => {
+    const canvas = new OffscreenCanvas(60, 60);
+    const context = canvas.getContext("2d");
+    context.font = `40px ${getComputedStyle(document.documentElement).fontFamily}`;
+    context.fillText(text, 5, 45);
+    return context.getImageData(0, 0, 60, 60).data;
+  };
+  const apart = (a, b) => ink(a).filter((value, place) => value !== ink(b)[place]).length;
+  return [apart("가", "힣"), apart("가", "\\u{10FFFD}"), apart("힣", "\\u{10FFFD}")];
+}"""
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_every_text_is_there(seen: Any, screen: str, language: str) -> None:
+    page = seen.open(screen, lang=language)
+    assert page.locator("html").get_attribute("lang") == language
+    everything = page.evaluate(
+        "[document.title, document.body.innerText, ...[...document.querySelectorAll('*')].flatMap("
+        "(e) => ['aria-label', 'title', 'placeholder'].map((name) => e.getAttribute(name) ?? ''))"
+        "].join('\\n')"
+    )
+    assert "⟦" not in everything
+    assert "undefined" not in everything
+    assert "[object" not in everything
+
+
+def test_choosing_a_language_keeps_the_place(seen: Any) -> None:
+    page = seen.open("attention", view="decoder", l=0, h=2, t=3)
+    page.get_by_label("Language").select_option("ko")
+    seen.until("document.documentElement.lang === 'ko'")
+    seen.wait()
+    kept = {key: seen.state()[key] for key in ("view", "l", "h", "t", "lang")}
+    assert kept == {"view": "decoder", "l": "0", "h": "2", "t": "3", "lang": "ko"}
+    page.get_by_label("언어").select_option("en")
+    seen.until("document.documentElement.lang === 'en'")
+
+
+def test_a_browser_of_korean_begins_in_korean(see: Callable[..., Any], browser: Any) -> None:
+    seen = see(extra_http_headers={"Accept-Language": "ko-KR"})
+    seen.page.add_init_script(
+        "Object.defineProperty(navigator, 'language', {get: () => 'ko-KR'})"
+    )
+    seen.page.goto(f"{seen.address}#/attention")
+    seen.wait()
+    assert seen.page.locator("html").get_attribute("lang") == "ko"
+
+
+def test_hangul_is_drawn_and_no_boxes(seen: Any) -> None:
+    page = seen.open("translate", lang="ko")
+    assert min(page.evaluate(_DRAWN)) > 100
