@@ -1,6 +1,7 @@
 """axe finds nothing serious: each screen, both languages, both colour schemes."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,9 +16,7 @@ SCREENS = [
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize("screen", SCREENS)
-def test_nothing_serious(
-    see: Callable[..., Any], screen: str, language: str, scheme: str
-) -> None:
+def test_nothing_serious(see: Callable[..., Any], screen: str, language: str, scheme: str) -> None:
     seen = see(color_scheme=scheme, reduced_motion="reduce")
     page = seen.open(screen, lang=language)
     assert _grave(page) == []
@@ -32,7 +31,7 @@ def test_headings_come_in_order(seen: Any) -> None:
         )
         assert levels[0] == 1, screen
         assert levels.count(1) == 1, screen
-        steps = [(a, b) for a, b in zip(levels, levels[1:], strict=False) if b > a + 1]
+        steps = [(a, b) for a, b in pairwise(levels) if b > a + 1]
         assert steps == [], screen
 
 

@@ -31,9 +31,7 @@ def test_the_menu_has_all_forms(links: dict[str, str]) -> None:
     assert set(links) == {"html", "json", "safetensors", "svg", "png"}
 
 
-def test_json_is_the_trace(
-    links: dict[str, str], translator: Translator, tmp_path: Path
-) -> None:
+def test_json_is_the_trace(links: dict[str, str], translator: Translator, tmp_path: Path) -> None:
     for form in ("json", "safetensors"):
         path = tmp_path / f"trace.{form}"
         path.write_bytes(_get(links[form]))

@@ -10,7 +10,7 @@ SCREENS = [
 ]  # fmt: skip
 _REACHABLE = (
     "[...document.querySelectorAll('a[href], button, input, select, textarea, summary, "
-    "[tabindex=\"0\"]')].filter((own) => own.checkVisibility({visibilityProperty: true}) "
+    '[tabindex="0"]\')].filter((own) => own.checkVisibility({visibilityProperty: true}) '
     "&& !own.disabled && own.tabIndex >= 0)"
 )
 _MOST = 400

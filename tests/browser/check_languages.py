@@ -51,9 +51,7 @@ def test_choosing_a_language_keeps_the_place(seen: Any) -> None:
 
 def test_a_browser_of_korean_begins_in_korean(see: Callable[..., Any], browser: Any) -> None:
     seen = see(extra_http_headers={"Accept-Language": "ko-KR"})
-    seen.page.add_init_script(
-        "Object.defineProperty(navigator, 'language', {get: () => 'ko-KR'})"
-    )
+    seen.page.add_init_script("Object.defineProperty(navigator, 'language', {get: () => 'ko-KR'})")
     seen.page.goto(f"{seen.address}#/attention")
     seen.wait()
     assert seen.page.locator("html").get_attribute("lang") == "ko"
