@@ -45,6 +45,8 @@ class Page {
       await explorer.loadModel();
       const needs = screen.needsSource?.(explorer) ?? true;
       const isAsked = src !== "" || !explorer.backend.interactive;
+      const early = isAsked ? screen.begin?.(explorer) : null;
+      if (early) this.show(screen, [early], null, isNew);
       const trace = isAsked ? await explorer.trace().catch((error) => {
         if (needs) throw error;
         return null;
