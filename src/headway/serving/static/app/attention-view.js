@@ -174,3 +174,23 @@ export function placeOf(view, row, column, head) {
   const parts = [`query=${index(view.rows[row])}`, `key=${index(view.columns[column])}`];
   return (head >= 0 ? [`head=${head}`, ...parts] : parts).join(", ");
 }
+
+/** @type {WeakSet<import("app/explorer.js").Explorer>} */
+const FOLLOWED = new WeakSet();
+
+/**
+ * Let the row of the matrix follow the step that is chosen in the strip of the translation: in both
+ * attentions of the decoder they are the same.
+ * @param {import("app/explorer.js").Explorer} explorer
+ */
+export function followRow(explorer) {
+  if (FOLLOWED.has(explorer)) return;
+  FOLLOWED.add(explorer);
+  const own = ["attention", "hand"];
+  explorer.store.listen((state, before) => {
+    if (!own.includes(state.screen) || state.tab !== "" || kindOf(state.view) === "encoder" || state.t === state.q) return;
+    if (state.q !== before.q) return;
+    const isNew = !own.includes(before.screen) || before.view !== state.view;
+    if (state.t !== before.t || isNew) explorer.go({ q: state.t });
+  });
+}
