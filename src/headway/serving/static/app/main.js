@@ -45,7 +45,7 @@ class Page {
       await explorer.loadModel();
       const needs = screen.needsSource?.(explorer) ?? true;
       const isAsked = src !== "" || !explorer.backend.interactive;
-      const trace = isAsked ? await explorer.trace().catch((error) => {
+      const trace = isAsked ? await (screen.trace?.(explorer) ?? explorer.trace()).catch((error) => {
         if (needs) throw error;
         return null;
       }) : null;
