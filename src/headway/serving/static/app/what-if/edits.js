@@ -94,11 +94,11 @@ export function wordsOf(explorer, edit, pieces) {
   return `${edit.name}: ${pythonOf(edit)}`;
 }
 
-/** Return an edit as Python writes it. @param {OwnEdit} edit */
-export function pythonOf(edit) {
+/** Return an edit as Python writes it. @param {OwnEdit} edit @param {string} [other]   the name of another run */
+export function pythonOf(edit, other = "other") {
   const places = Object.entries(edit.where ?? {}).map(([axis, place]) => `${axis}=${JSON.stringify(place)}`);
   const value = edit.kind !== "replace" ? []
-    : [edit.src || edit.trace ? `other[${JSON.stringify(edit.name)}]` : String(edit.value ?? 0)];
+    : [edit.src || edit.trace ? `${other}[${JSON.stringify(edit.name)}]` : String(edit.value ?? 0)];
   return `${edit.kind}(${[...value, ...places].join(", ")})`;
 }
 
@@ -127,28 +127,30 @@ export function resolved(explorer, edits, body) {
 export function pythonCode(explorer, { prefix, src2, edits }, target) {
   const { src, beam } = explorer.state;
   const others = [...new Set(edits.flatMap((edit) => (edit.src ? [edit.src] : [])))];
+  const nameOf = (/** @type {string | undefined} */ other) => `other${others.indexOf(other ?? "") > 0 ? others.indexOf(other ?? "") + 1 : ""}`;
   /** @type {Map<string, string[]>} */
   const byName = new Map();
-  for (const edit of edits) byName.set(edit.name, [...(byName.get(edit.name) ?? []), pythonOf(edit)]);
+  for (const edit of edits) byName.set(edit.name, [...(byName.get(edit.name) ?? []), pythonOf(edit, nameOf(edit.src))]);
   const several = [...byName.values()].some((own) => own.length > 1);
   const kinds = [...new Set(edits.map((edit) => edit.kind)), ...(several ? ["then"] : [])].sort();
   const entries = [...byName].map(([name, own]) => `    ${JSON.stringify(name)}: ${own.length > 1 ? `then(${own.join(", ")})` : own[0]},`);
-  const source = src2 || src;
   return [
     "import headway",
     "from headway.decoding.options import SearchOptions",
-    "from headway.inspection.comparing import compare",
-    ...(kinds.length ? [`from headway.inspection.edit import ${kinds.join(", ")}`] : []),
+    src2 ? null : "from headway.inspection.comparing import compare",
+    kinds.length ? `from headway.inspection.edit import ${kinds.join(", ")}` : null,
     "from headway.inspection.edited_search import search_edited",
+    src2 ? "from headway.inspection.steps import target_rows" : null,
     "",
     `translator = headway.load(${JSON.stringify(explorer.model.name)})`,
-    `source, target = ${JSON.stringify(source)}, ${JSON.stringify(target)}`,
-    ...others.map((other) => `other = translator.trace(${JSON.stringify(other)})`),
+    `source, target = ${JSON.stringify(src2 || src)}, ${JSON.stringify(target)}`,
+    ...others.map((other) => `${nameOf(other)} = translator.trace(${JSON.stringify(other)})`),
     ...(entries.length ? ["edits = {", ...entries, "}"] : ["edits = {}"]),
-    `a = translator.trace(${JSON.stringify(src)}, target)`,
     "b = translator.trace(source, target, edit=edits)",
-    src2 ? "print([(row.writes, row.probability) for row in target_rows(b)])" : `print(compare(a, b).sentence(${JSON.stringify(explorer.language)}))`,
-    `record = search_edited(translator, source, edits, options=SearchOptions(${beam})${prefix ? `, prefix=${JSON.stringify(prefix)}` : ""})`,
+    ...(src2 ? ["print([(row.writes, row.probability) for row in target_rows(b)])"]
+      : ["a = translator.trace(source, target)", `print(compare(a, b).sentence(${JSON.stringify(explorer.language)}))`]),
+    `options = SearchOptions(${beam})`,
+    `record = search_edited(translator, source, edits, options=options${prefix ? `, prefix=${JSON.stringify(prefix)}` : ""})`,
     "print(record.translation.text)",
-  ].join("\n").replace("import compare\n", src2 ? "import compare\nfrom headway.inspection.steps import target_rows\n" : "import compare\n");
+  ].filter((line) => line !== null).join("\n");
 }
