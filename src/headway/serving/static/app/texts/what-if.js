@@ -30,7 +30,7 @@ export default {
     "what-if.chip.attention": "Attention off: {attention}",
     "what-if.chip.target_mask": "No mask: every piece sees the future",
     "what-if.chip.source_mask": "No padding mask",
-    "what-if.chip.hidden": "Source piece {place} hidden: {piece}",
+    "what-if.chip.hidden": "Source piece hidden: {piece}",
     "what-if.chip.prefix": "Begins with “{prefix}”",
     "what-if.chip.source": "Source: {source}",
     "what-if.chip.replaced": "{name} taken from “{source}”",
@@ -83,7 +83,9 @@ export default {
     "what-if.sweep.worst": "It loses most without head {head} of {kind}, {layer}: Δ log p = {change}.",
     "what-if.sweep.click": "A click on a cell, or Enter, switches that head off in B.",
     "what-if.caution": "Attention is not explanation.",
-    "what-if.caution.words": "A weight says where a head looked, not what the model needed. Changing one thing and computing again says what it caused; yet heads that do the same stand in for each other, so one alone may seem worth nothing."
+    "what-if.caution.words": "A weight says where a head looked, not what the model needed. Changing one thing and computing again says what it caused; yet heads that do the same stand in for each other, so one alone may seem worth nothing.",
+    "what-if.sweep.less": "without it the piece is less probable",
+    "what-if.sweep.more": "more probable"
   },
   "ko": {
     "what-if.sentence": "A는 모델 그대로이고, B는 무언가를 바꾼 같은 모델입니다. 하나를 바꾸고 번역이 어떻게 되는지 살펴보십시오.",
@@ -116,7 +118,7 @@ export default {
     "what-if.chip.attention": "어텐션 끔: {attention}",
     "what-if.chip.target_mask": "마스크 없음: 뒤에 올 조각까지 봅니다",
     "what-if.chip.source_mask": "패딩 마스크 없음",
-    "what-if.chip.hidden": "원문 조각 {place} 숨김: {piece}",
+    "what-if.chip.hidden": "원문 조각 숨김: {piece}",
     "what-if.chip.prefix": "시작: “{prefix}”",
     "what-if.chip.source": "원문: {source}",
     "what-if.chip.replaced": "{name}: “{source}”에서 가져옴",
@@ -169,6 +171,8 @@ export default {
     "what-if.sweep.worst": "{kind} {layer}의 헤드 {head}가 없을 때 가장 많이 떨어집니다: Δ log p = {change}.",
     "what-if.sweep.click": "칸을 누르거나 Enter를 치면 B에서 그 헤드를 끕니다.",
     "what-if.caution": "어텐션은 설명이 아닙니다.",
-    "what-if.caution.words": "가중치는 헤드가 어디를 보았는지를 말할 뿐, 모델에 무엇이 필요했는지는 말하지 않습니다. 하나를 바꾸고 다시 계산하면 그것이 무엇을 일으켰는지 알 수 있습니다. 다만 같은 일을 하는 헤드는 서로를 대신하므로, 하나만 보면 아무 쓸모가 없어 보일 수도 있습니다."
+    "what-if.caution.words": "가중치는 헤드가 어디를 보았는지를 말할 뿐, 모델에 무엇이 필요했는지는 말하지 않습니다. 하나를 바꾸고 다시 계산하면 그것이 무엇을 일으켰는지 알 수 있습니다. 다만 같은 일을 하는 헤드는 서로를 대신하므로, 하나만 보면 아무 쓸모가 없어 보일 수도 있습니다.",
+    "what-if.sweep.less": "헤드가 없으면 확률이 낮아짐",
+    "what-if.sweep.more": "높아짐"
   }
 };

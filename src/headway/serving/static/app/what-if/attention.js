@@ -5,6 +5,7 @@ import { h } from "app/dom.js";
 import { largest, matrix } from "app/matrix.js";
 import { fixed } from "app/numbers.js";
 import { choice, select } from "app/parts.js";
+import { scaleBar } from "app/scale.js";
 import { difference } from "app/what-if/answers.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -54,14 +55,6 @@ function three(explorer, data, { name, a: before, masked, maskedAfter, head }, a
     limit === 0 ? h("p", { role: "status" }, explorer.t("what-if.no-difference")) : null,
     h("div", { class: "what-if-matrices" },
       one("A", before, { limit: 1, masked, start }), one("B", after, { limit: 1, masked: maskedAfter, start }),
-      h("div", null, one("D", gap, { scale: "signed", limit, masked: both, start }), limit > 0 ? scaleBar(explorer, limit) : null)),
+      h("div", null, one("D", gap, { scale: "signed", limit, masked: both, start }), limit > 0 ? scaleBar(limit, 3, explorer.t("what-if.scale.less"), explorer.t("what-if.scale.more")) : null)),
   ];
-}
-
-/** Say what the colours from −limit to +limit mean. @param {Explorer} explorer @param {number} limit @param {number} [places] */
-export function scaleBar(explorer, limit, places = 3) {
-  return h("p", { class: "what-if-scale" },
-    h("span", { class: "number" }, `−${fixed(limit, places)} ${explorer.t("what-if.scale.less")}`),
-    h("span", { class: "what-if-scale-bar", "aria-hidden": "true" }),
-    h("span", { class: "number" }, `+${fixed(limit, places)} ${explorer.t("what-if.scale.more")}`));
 }

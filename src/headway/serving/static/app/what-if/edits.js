@@ -88,7 +88,7 @@ export function wordsOf(explorer, edit, pieces) {
   if (edit.kind === "zero" && isBare && /attention\.output$/.test(edit.name)) return explorer.t("what-if.chip.attention", { attention });
   if (edit.kind === "allow" && isBare && /^(source|target)_mask$/.test(edit.name)) return explorer.t(`what-if.chip.${edit.name}`);
   if (edit.kind === "forbid" && edit.name === "source_mask" && typeof key === "number") {
-    return explorer.t("what-if.chip.hidden", { piece: pieces[key] ?? String(key), place: key });
+    return explorer.t("what-if.chip.hidden", { piece: pieces[key] ?? String(key) });
   }
   if (edit.kind === "replace" && edit.src) return explorer.t("what-if.chip.replaced", { name: edit.name, source: edit.src });
   return `${edit.name}: ${pythonOf(edit)}`;

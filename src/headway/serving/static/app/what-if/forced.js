@@ -9,7 +9,8 @@ import { refusal } from "app/what-if/columns.js";
 /** @typedef {import("app/what-if/answers.js").Answers} Answers */
 /** @typedef {{reads: string, writes: string, before: number, after: number}} Row */
 
-const STEP = 74; // pixels from one step to the next
+const STEP = 74; // pixels from one step to the next, at least
+const [WIDE, WIDEST] = [1000, 130]; // a short sentence takes as much of the window as this
 const HEIGHT = 190;
 const [LEFT, TOP, BOTTOM] = [46, 14, 44];
 
@@ -52,8 +53,10 @@ function mark(letter, x, y) {
 
 /** @param {Explorer} explorer @param {Row[]} rows */
 function chart(explorer, rows) {
-  const width = LEFT + rows.length * STEP + 8;
-  const x = (/** @type {number} */ row) => LEFT + (row + 0.5) * STEP;
+  const room = Math.min(WIDE, innerWidth - 120) - LEFT;
+  const step = Math.max(STEP, Math.min(WIDEST, room / rows.length));
+  const width = LEFT + rows.length * step + 8;
+  const x = (/** @type {number} */ row) => LEFT + (row + 0.5) * step;
   const y = (/** @type {number} */ share) => TOP + (1 - share) * HEIGHT;
   const chosen = explorer.row(rows.length);
   /** @param {string} letter @param {(row: Row) => number} share */
@@ -62,7 +65,7 @@ function chart(explorer, rows) {
     rows.map((row, place) => mark(letter, x(place), y(share(row)))),
   ];
   return s("svg", { width, height: TOP + HEIGHT + BOTTOM, role: "img", "aria-label": explorer.t("what-if.chart.label") },
-    s("rect", { x: LEFT + chosen * STEP, y: TOP - 8, width: STEP, height: HEIGHT + 16, rx: 6, class: "what-if-chosen" }),
+    s("rect", { x: LEFT + chosen * step, y: TOP - 8, width: step, height: HEIGHT + 16, rx: 6, class: "what-if-chosen" }),
     [0, 0.25, 0.5, 0.75, 1].map((share) => [
       s("line", { x1: LEFT, x2: width - 8, y1: y(share), y2: y(share), class: "what-if-grid" }),
       s("text", { x: LEFT - 8, y: y(share) + 4, "text-anchor": "end", class: "what-if-tick" }, `${100 * share} %`)]),
@@ -70,7 +73,7 @@ function chart(explorer, rows) {
     rows.map((row, place) => s("g", { class: place === chosen ? "what-if-step chosen" : "what-if-step" },
       s("text", { x: x(place), y: TOP + HEIGHT + 22, "text-anchor": "middle" }, short(row.writes)),
       s("text", { x: x(place), y: TOP + HEIGHT + 38, "text-anchor": "middle", class: "what-if-tick" }, String(place + 1)),
-      s("rect", { x: LEFT + place * STEP, y: 0, width: STEP, height: TOP + HEIGHT + BOTTOM, class: "what-if-target", onclick: () => explorer.go({ t: place }) },
+      s("rect", { x: LEFT + place * step, y: 0, width: step, height: TOP + HEIGHT + BOTTOM, class: "what-if-target", onclick: () => explorer.go({ t: place }) },
         s("title", null, `${row.reads} → ${row.writes}\nA ${percent(row.before)}\nB ${percent(row.after)}`)))));
 }
 

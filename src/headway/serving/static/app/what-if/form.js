@@ -29,9 +29,10 @@ export function changesPanel(explorer, changes, a) {
 function chipsOf(explorer, { prefix, src2, edits }, a) {
   /** @param {string} key @param {string} words @param {string | null} code @param {Partial<import("app/address.js").State>} without */
   const chip = (key, words, code, without) => h("button", {
-    type: "button", class: "chip", "data-key": `chip:${key}`, title: code, disabled: !explorer.backend.interactive,
+    type: "button", class: "chip what-if-chip", "data-key": `chip:${key}`, disabled: !explorer.backend.interactive,
     "aria-label": explorer.t("what-if.remove", { change: words }), onclick: () => explorer.go(without, { remember: true }),
-  }, h("span", null, words), h("span", { class: "chip-cross", "aria-hidden": "true" }, "×"));
+  }, h("span", { class: "what-if-chip-words" }, h("span", null, words), code ? h("code", null, code) : null),
+  h("span", { class: "chip-cross", "aria-hidden": "true" }, "×"));
   return [
     prefix ? chip("prefix", explorer.t("what-if.chip.prefix", { prefix }), null, { prefix: "" }) : null,
     src2 ? chip("source", explorer.t("what-if.chip.source", { source: src2 }), null, { src2: "" }) : null,

@@ -4,8 +4,8 @@
 import { h } from "app/dom.js";
 import { largest, matrix } from "app/matrix.js";
 import { percent } from "app/numbers.js";
+import { scaleBar } from "app/scale.js";
 import { Tensor } from "app/trace.js";
-import { scaleBar } from "app/what-if/attention.js";
 import { add, headOff } from "app/what-if/edits.js";
 import { signed } from "app/what-if/forced.js";
 
@@ -39,7 +39,7 @@ function grids(explorer, found, words) {
   return h("div", { class: "panel" },
     h("p", { role: "status" }, explorer.t("what-if.sweep.found", { row: words, p: percent(found.probability) }), " ", worst(explorer, found)),
     h("div", { class: "what-if-matrices" }, KINDS.map((kind) => grid(explorer, kind, found[kind], limit))),
-    limit > 0 ? scaleBar(explorer, limit, 2) : null,
+    limit > 0 ? scaleBar(limit, 2, explorer.t("what-if.sweep.less"), explorer.t("what-if.sweep.more")) : null,
     h("p", { class: "quiet" }, explorer.t("what-if.sweep.click")));
 }
 
