@@ -5,11 +5,6 @@ from typing import Any
 
 import pytest
 import torch
-
-pytest.importorskip("fastapi")
-pytest.importorskip("httpx")
-pytest.importorskip("latex2mathml")
-
 from fastapi.testclient import TestClient
 
 from headway.bundle import Bundle
