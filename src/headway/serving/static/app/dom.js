@@ -10,7 +10,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * @typedef {Node | string | number | false | null | undefined} Leaf
- * @typedef {Leaf | Child[]} Child
+ * @typedef {Leaf | any[]} Child
  * @typedef {Record<string, any>} Attributes
  */
 

@@ -16,6 +16,7 @@ import { Trace } from "app/trace.js";
  * @property {(explorer: Explorer, data: any) => Node} render
  * @property {(explorer: Explorer, data: any) => string} [python]  code for what is seen
  * @property {(explorer: Explorer, data: any) => string | null} [figure]  the weights that are seen
+ * @property {(explorer: Explorer) => Promise<Trace>} [trace]   whose pieces stand above the screen
  * @property {(explorer: Explorer) => boolean} [needsSource]   false for a screen without a sentence
  * @property {(explorer: Explorer) => Node | null} [begin]   what it shows while the program computes
  */

@@ -47,7 +47,7 @@ class Page {
       const isAsked = src !== "" || !explorer.backend.interactive;
       const early = isAsked ? screen.begin?.(explorer) : null;
       if (early) this.show(screen, [early], null, isNew);
-      const trace = isAsked ? await explorer.trace().catch((error) => {
+      const trace = isAsked ? await (screen.trace?.(explorer) ?? explorer.trace()).catch((error) => {
         if (needs) throw error;
         return null;
       }) : null;

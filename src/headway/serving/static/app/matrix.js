@@ -26,6 +26,8 @@ import * as tooltip from "app/tooltip.js";
  * @property {number} [cell]       pixels a side
  * @property {number} [places]     decimal places
  * @property {[number, number] | null} [chosen]
+ * @property {[number, number][]} [marked]   cells with an outline, such as links
+ * @property {[number, number]} [start]      where the keyboard begins; the chosen cell by default
  * @property {(row: number, column: number) => string[]} [describe]  more lines for the tooltip
  * @property {(row: number, column: number) => void} [hover]
  * @property {(row: number, column: number) => void} [choose]
@@ -125,6 +127,7 @@ function paint(canvas, options, cell) {
       }
     }
   }
+  for (const place of options.marked ?? []) outline(context, place, cell);
   if (chosen) outline(context, chosen, cell);
 }
 
@@ -154,7 +157,7 @@ function outline(context, [row, column], cell) {
 
 /** @param {HTMLCanvasElement} canvas @param {Options} options @param {number} cell @param {number} height @param {number} width */
 function listen(canvas, options, cell, height, width) {
-  let [row, column] = options.chosen ?? [0, 0];
+  let [row, column] = options.start ?? options.chosen ?? [0, 0];
   /** @param {number} x @param {number} y */
   const tell = (x, y) => {
     tooltip.show(lines(options, row, column), x, y);
