@@ -152,8 +152,8 @@ def test_a_search_that_nobody_records_is_the_plain_one() -> None:
 @pytest.mark.parametrize(
     ("text", "wishes", "message"),
     [
-        (SOURCE, {"options": SearchOptions(sampling=Sampling())}, "Pieces are drawn or the beam"),
-        (SOURCE, {"options": SearchOptions(4, groups=2)}, "Leave out sampling and groups"),
+        (SOURCE, {"options": SearchOptions(n_best=2, sampling=Sampling())}, "several samples are drawn"),
+        (SOURCE, {"options": SearchOptions(4, groups=2)}, "Leave out groups and terms"),
         (SOURCE, {"candidates": 0}, "candidates is 0, but must be at least 1"),
         ("", {}, "has 0 parts, but a record is of the search for one"),
         ("나는 집에 갑니다. " * 9, {}, r"has \d parts, but a record is of the search for one"),
