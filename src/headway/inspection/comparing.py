@@ -52,9 +52,7 @@ def compare(before: Trace, after: Trace, count: int = 5) -> Comparison:
             "Trace the same source with the same target twice.",
         )
     moved = sorted(_moved(before, after), key=lambda pair: -pair[1])
-    return Comparison(
-        tuple(target_rows(before)), tuple(target_rows(after)), tuple(moved[:count])
-    )
+    return Comparison(tuple(target_rows(before)), tuple(target_rows(after)), tuple(moved[:count]))
 
 
 def _pieces(trace: Trace) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -63,8 +63,10 @@ def check_search_edits(model: Transformer, edit: Edits) -> None:
     check_edits(edit, names, model_names(model, variant, derived=True))
     for pattern, own in edit.items():
         for name in matching(names, pattern):
-            _check(name, own, {a.name for a in catalog(variant)[pattern_of(name)].axes
-                               if a.letter == "T"})  # fmt: skip
+            axes = catalog(variant)[pattern_of(name)].axes
+            rows = {axis.name for axis in axes if axis.letter == "T"}
+            for single in own.each():
+                _check(name, single, rows)
 
 
 def _check(name: str, edit: Edit, rows: set[str]) -> None:
