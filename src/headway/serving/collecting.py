@@ -65,12 +65,13 @@ def collect(
     state = {**state, "src": seen.sentence.source}
     body = search_body(state)
     chosen = {key: value for key, value in body.items() if key in ("source", "prefix")}
-    traces = [({**chosen, "target": state.get("target") or None}, kept)]
+    traces = [(chosen, kept)]
     traces += _edited(here, kept.owner.name, body, state)
     tensors, left_out = _tensors([trace for _, trace in traces], max_bytes)
     return {
         "address": write_address(state),
         "model": _json(model_routes.model(here, kept.owner.name)),
+        "vocabulary": list(seen.sentence.vocabulary),
         "traces": [{"body": own, "manifest": manifest(trace)} for own, trace in traces],
         "searches": list(_searches(here, kept, body)),
         "tensors": tensors,

@@ -15,6 +15,7 @@ import { cut, matching, stack, summarise } from "app/slices.js";
  * @typedef {object} Answers
  * @property {string} address          the state to open at
  * @property {any} model               of `GET /api/model`
+ * @property {string[]} vocabulary     of the target
  * @property {{body: any, manifest: any}[]} traces   the one without edits first
  * @property {{body: any, answer: any}[]} searches
  * @property {Record<string, Record<string, Packed>>} tensors   by trace and name
@@ -44,12 +45,17 @@ export class Embedded {
     return this.answers.model;
   }
 
+  async vocabulary() {
+    return { target: this.answers.vocabulary };
+  }
+
   /** @param {any} body */
   async trace(body) {
     const { traces } = this.answers;
     const found = body.edits?.length
       ? traces.find((own) => same(own.body.edits, body.edits))
-      : traces.find((own) => !own.body.edits && agrees(own.body, body, ["source", "target", "prefix"]));
+      : traces.find((own) => !own.body.edits && agrees(own.body, body, ["source", "prefix"])
+        && writes(own.manifest.sentence, body.target));
     return found?.manifest ?? refuse();
   }
 
@@ -201,6 +207,15 @@ function same(one, other) {
 function agrees(known, asked, names) {
   return names.every((name) => isOpen(asked[name]) || same(known[name], asked[name])
     || (isOpen(known[name]) && isOpen(asked[name])));
+}
+
+/**
+ * Tell whether a translation, a text or pieces, is that of a sentence; one that is left open is.
+ * @param {any} sentence
+ * @param {any} target
+ */
+function writes(sentence, target) {
+  return isOpen(target) || target === sentence.target || same(target, sentence.writes.slice(0, -1));
 }
 
 /** @param {any} value */
