@@ -113,10 +113,10 @@ export function farthest(a, b) {
  * @param {number[][]} rows
  * @param {{rows: string[], columns?: string[], chosen?: [number, number] | null, marked?: (row: number, column: number) => boolean, sums?: string, places?: number}} options
  */
-export function grid(title, rows, { rows: labels, columns, chosen = null, marked, sums, places = 4 }) {
+export function grid(title, rows, { rows: labels, columns, chosen = null, marked, sums, places = rows.every((row) => row.every(Number.isInteger)) ? 0 : 4 }) {
   const cell = (/** @type {number} */ value, /** @type {number} */ row, /** @type {number} */ column) => h("td", {
     class: [chosen?.[0] === row && chosen[1] === column ? "chosen" : "", marked?.(row, column) ? "marked" : "", value === -Infinity ? "hatched" : ""].filter(Boolean).join(" ") || null,
-  }, Number.isInteger(value) && places === 0 ? fixed(value, 0) : fixed(value, places));
+  }, fixed(value, places));
   return h("div", { class: "scroll small-table" }, h("table", null, h("caption", null, title),
     columns ? h("thead", null, h("tr", null, h("td", null, ""), columns.map((label) => h("th", { scope: "col" }, label)), sums ? h("th", { scope: "col" }, sums) : null)) : null,
     h("tbody", null, rows.map((values, row) => h("tr", null, h("th", { scope: "row" }, labels[row]),

@@ -50,7 +50,7 @@ export function tables(explorer, found, { rows, columns, size, chosen, masked })
 
 /** Return Q, K and V. @param {{q: Grid, k: Grid, v: Grid}} given @param {string[]} rows @param {string[]} columns */
 function inputs({ q, k, v }, rows, columns) {
-  return h("div", { class: "tables" }, grid("Q", q, { rows, places: 0 }), grid("K", k, { rows: columns, places: 0 }), grid("V", v, { rows: columns, places: 0 }));
+  return h("div", { class: "tables" }, grid("Q", q, { rows }), grid("K", k, { rows: columns }), grid("V", v, { rows: columns }));
 }
 
 /** Return what the address says of this tab. @param {Explorer} explorer */

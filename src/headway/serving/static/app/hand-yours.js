@@ -85,13 +85,12 @@ export function yoursTab(explorer) {
 /** @param {Explorer} explorer @param {Letter} letter @param {Matrices} matrices @param {(changed: Matrices) => void} keep */
 function editor(explorer, letter, matrices, keep) {
   const own = matrices[letter];
-  const name = letter === "q" ? "q" : "k";
   const change = (/** @type {number} */ i, /** @type {number} */ j, /** @type {string} */ text) => {
     const typed = text.replace(/[,;|]/g, " ").trim(); // these part the numbers in the address
     keep({ ...matrices, [letter]: own.map((row, place) => row.map((value, column) => (place === i && column === j ? typed : value))) });
   };
   return h("div", { class: "scroll small-table" }, h("table", { class: "editor" }, h("caption", null, letter.toUpperCase()),
-    h("tbody", null, own.map((row, i) => h("tr", null, h("th", { scope: "row" }, `${name}${i}`), row.map((value, j) => h("td", null, h("input", {
+    h("tbody", null, own.map((row, i) => h("tr", null, h("th", { scope: "row" }, `${letter}${i}`), row.map((value, j) => h("td", null, h("input", {
       type: "text", inputmode: "decimal", value, "data-key": `cell:${letter}:${i}:${j}`, "aria-invalid": parse(value) === null ? "true" : null,
       "aria-label": explorer.t("hand.cell", { letter: letter.toUpperCase(), row: i, column: j }), autocomplete: "off",
       onchange: (/** @type {Event} */ event) => change(i, j, /** @type {HTMLInputElement} */ (event.target).value),
