@@ -90,11 +90,11 @@ export default {
     "attention.signed": "주황은 앞 헤드가 더 큰 곳, 파랑은 뒤 헤드가 더 큰 곳입니다. 두 색 모두 두 헤드의 가장 큰 가중치를 한계로 합니다.",
     "attention.work-out": "이 칸을 손으로 계산하기",
     "attention.work-out-first": "이 칸을 손으로 계산하기 (헤드 0)",
-    "attention.head-off": "헤드 {head}을(를) 끈다면?",
-    "attention.flow.title": "{piece}이(가) 층마다 가져오는 곳",
+    "attention.head-off": "만약 {head}번 헤드를 끈다면?",
+    "attention.flow.title": "{piece} 행이 층마다 가져오는 곳",
     "attention.flow.words": "디코더의 층마다 이 행이 가장 많이 보는 원문 조각입니다. 마지막 층이 고른 조각부터는 인코더를 같은 방식으로 따라갑니다. 헤드 평균을 쓰며, 읽는 방법일 뿐 무엇이 결정했는지의 증명은 아닙니다.",
     "attention.flow.cross": "디코더 {layer}/{of}층",
     "attention.flow.encoder": "인코더 {layer}/{of}층",
-    "attention.flow.step": "{layer}: {asks}이(가) {piece}을(를) 가장 많이 봅니다: {weight}."
+    "attention.flow.step": "{layer}: {asks} 행이 가장 많이 보는 조각은 {piece}, 가중치는 {weight}입니다."
   }
 };
