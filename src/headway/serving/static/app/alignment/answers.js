@@ -9,7 +9,7 @@ import { Refusal } from "app/network.js";
 
 /** @typedef {{matrix: number[][], source_words: string[], target_words: string[], pharaoh: string, name: string}} Aligned */
 /** @typedef {{layer: number, head: number | null, reads: boolean, error_rate: number, precision: number, recall: number}} Score */
-/** @typedef {{method: string, rows: string[], columns: string[], values: (number | null)[][], gaps?: number[]}} Attributed */
+/** @typedef {{method: string, rows: string[], columns: string[], values: (number | null)[][], baselines: number[], gaps: number[]}} Attributed */
 
 /**
  * @typedef {object} Answers

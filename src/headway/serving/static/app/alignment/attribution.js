@@ -20,7 +20,7 @@ export function attribution(explorer, data) {
   const limit = largest(tensor.data);
   const unread = (/** @type {number} */ row, /** @type {number} */ column) => values[row][column] === null;
   const chosen = explorer.row(rows.length);
-  return [
+  return h("div", { class: "attribution-desk" },
     h("section", { class: "panel", "aria-labelledby": "attribution-matrix" },
       h("h2", { id: "attribution-matrix" }, explorer.t(`alignment.method.${method}`)),
       h("p", null, explorer.t(`alignment.formula.${method}`)),
@@ -39,8 +39,7 @@ export function attribution(explorer, data) {
       }),
       scaleBar(limit, 2, explorer.t("alignment.scale.less"), explorer.t("alignment.scale.more")),
       h("p", { class: "quiet" }, explorer.t("alignment.outlined"))),
-    one(explorer, data, found, chosen, sources),
-  ];
+    one(explorer, data, found, chosen, sources));
 }
 
 /** @param {(number | null)[]} row */
@@ -62,12 +61,11 @@ function signed(value) {
  * @param {number} row
  * @param {number} sources
  */
-function one(explorer, { trace }, { rows, columns, values, method, ...more }, row, sources) {
+function one(explorer, { trace }, { rows, columns, values, method, baselines, gaps }, row, sources) {
   const own = columns.flatMap((piece, column) => (values[row][column] === null ? [] : [{ piece, column, value: /** @type {number} */ (values[row][column]) }]));
   const limit = Math.max(...own.map(({ value }) => Math.abs(value)), 1e-9);
   const sum = own.reduce((total, { value }) => total + value, 0);
   const log = Math.log(trace.rows[row].probability);
-  const gap = more.gaps?.[row];
   const list = rows.map((words, place) => /** @type {[number, string]} */ ([place, `${place + 1}: ${words}`]));
   return h("section", { class: "panel", "aria-labelledby": "attribution-row" },
     h("h2", { id: "attribution-row" }, explorer.t("alignment.row", { row: rows[row] })),
@@ -83,6 +81,6 @@ function one(explorer, { trace }, { rows, columns, values, method, ...more }, ro
         h("span", { class: "bar-share" }, signed(value))),
     ])),
     h("p", { class: "number attribution-sum" }, explorer.t("alignment.sum", { sum: signed(sum), log: fixed(log, 3) }), " ",
-      method === "integrated_gradients" ? explorer.t("alignment.complete", { baseline: fixed(log - sum, 3) }) : explorer.t("alignment.incomplete"),
-      gap === undefined ? "" : ` ${explorer.t("alignment.gap", { gap: fixed(gap, 4) })}`));
+      method === "integrated_gradients"
+        ? explorer.t("alignment.complete", { baseline: fixed(baselines[row], 3), gap: fixed(gaps[row], 4) }) : explorer.t("alignment.incomplete")));
 }

@@ -24,12 +24,12 @@ export function where(explorer, aligned) {
   const layerList = /** @type {[number, string][]} */ ([[-1, explorer.t("alignment.layer.default")],
     ...Array.from({ length: layers }, (_, own) => [own, explorer.t("layer.one", { layer: own + 1, of: layers })])]);
   const headList = /** @type {[number, string][]} */ ([[-1, explorer.t("head.mean")],
-    ...Array.from({ length: heads }, (_, own) => [own, explorer.t("head.one", { head: own + 1 })])]);
+    ...Array.from({ length: heads }, (_, own) => [own, explorer.t("head.one", { head: own })])]);
   const moments = /** @type {[string, string][]} */ ([["", explorer.t("alignment.moment.written")], ["reads", explorer.t("alignment.moment.read")]]);
   const isDefault = layer === null && head === null && !reads;
   const words = explorer.t("alignment.which", {
     layer: explorer.t("layer.one", { layer: (layer ?? layers - 1) + 1, of: layers }),
-    head: head === null ? explorer.t("head.mean") : explorer.t("head.one", { head: head + 1 }),
+    head: head === null ? explorer.t("head.mean") : explorer.t("head.one", { head }),
     moment: explorer.t(reads ? "alignment.moment.read" : "alignment.moment.written"),
   });
   return h("div", null,
@@ -57,7 +57,7 @@ export function wordAlignment(explorer, data) {
       h("div", { class: "panel" },
         h("h2", null, explorer.t("alignment.links")),
         h("p", { class: "quiet" }, explorer.t(data.areOwn ? "alignment.links.own" : "alignment.links.largest")),
-        data.links.length || sources.length ? linkPicture(explorer.t("alignment.links"), sources, targets, data.links, { gold }) : null,
+        data.links.length || sources.length ? linkPicture(explorer.t("alignment.links"), sources, targets, data.links, gold) : null,
         gold ? h("p", { class: "quiet alignment-legend" }, h("span", { class: "alignment-dash", "aria-hidden": "true" }), explorer.t("alignment.links.gold")) : null,
         data.areOwn ? h("button", { type: "button", "data-key": "alignment:undo", onclick: () => explorer.go({ links: "" }) }, explorer.t("alignment.undo")) : null,
         files(explorer, data, aligned))),

@@ -33,7 +33,7 @@ export const alignment = {
 /** @param {import("app/explorer.js").Explorer} explorer @param {Answers} data */
 function pythonCode(explorer, { trace, attributed }) {
   const { source, target, writes } = trace.sentence;
-  const start = [`translator = headway.load(${JSON.stringify(explorer.model.name)})`, `source, target = ${JSON.stringify(source)}, ${JSON.stringify(target)}`];
+  const start = [`translator = headway.load(${JSON.stringify(explorer.model.name)})  # the path of the model`, `source, target = ${JSON.stringify(source)}, ${JSON.stringify(target)}`];
   if (attributed) {
     const place = explorer.row(writes.length);
     return [

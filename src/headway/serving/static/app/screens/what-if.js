@@ -6,7 +6,7 @@ import { heading } from "app/parts.js";
 import { answers, original } from "app/what-if/answers.js";
 import { attentionDifference } from "app/what-if/attention.js";
 import { columns } from "app/what-if/columns.js";
-import { isChanged, pythonCode } from "app/what-if/edits.js";
+import { isChanged, isOnlyPrefix, pythonCode } from "app/what-if/edits.js";
 import { forced } from "app/what-if/forced.js";
 import { changesPanel, examples } from "app/what-if/form.js";
 import { sweep } from "app/what-if/sweep.js";
@@ -25,7 +25,7 @@ export const whatIf = {
       explorer.backend.interactive ? null : h("p", null, explorer.t("what-if.static")),
       changesPanel(explorer, data.changes, data.a),
       isCompared
-        ? [columns(explorer, data), forced(explorer, data), attentionDifference(explorer, data)]
+        ? [columns(explorer, data), forced(explorer, data), isOnlyPrefix(data.changes) ? null : attentionDifference(explorer, data)]
         : explorer.backend.interactive ? examples(explorer, data.a) : null,
       sweep(explorer, data),
       h("p", { class: "what-if-caution" }, h("strong", null, explorer.t("what-if.caution")), " ", explorer.t("what-if.caution.words")));

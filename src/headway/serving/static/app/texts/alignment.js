@@ -12,7 +12,7 @@ export default {
     "alignment.moment": "At the step that",
     "alignment.moment.written": "writes the word",
     "alignment.moment.read": "reads it next",
-    "alignment.which": "{layer}, {head}, at the step that {moment}.",
+    "alignment.which": "Seen here: {layer}, {head}, at the step that {moment}.",
     "alignment.why.default": "Nothing was chosen, so this is what headway align takes: the last layer and the mean of its heads. Another layer often aligns better; an alignment by hand, below, tells which.",
     "alignment.why.chosen": "You chose this.",
     "alignment.of-pieces": "In this file, pieces stand for words.",
@@ -66,9 +66,8 @@ export default {
     "alignment.row": "One row: {row}",
     "alignment.row.choose": "Row",
     "alignment.sum": "Sum of all scores {sum}; log p = {log}.",
-    "alignment.complete": "The sum is what the sentence adds to an empty one; so without any word log p would be about {baseline}.",
-    "alignment.incomplete": "This method has no law that its scores add up to anything.",
-    "alignment.gap": "What is lacking from the exact difference: {gap}."
+    "alignment.complete": "Without any word log p would be {baseline}; the sum makes up the difference, but for {gap} (the way is made in steps).",
+    "alignment.incomplete": "This method has no law that its scores add up to anything."
   },
   "ko": {
     "alignment.sentence": "번역의 낱말은 원문의 어느 낱말에서 왔을까요? 어텐션과 기여도가 서로 다른 답을 내놓으며, 어느 쪽도 정답은 아닙니다.",
@@ -83,7 +82,7 @@ export default {
     "alignment.moment": "단계",
     "alignment.moment.written": "낱말을 쓸 때",
     "alignment.moment.read": "다음에 낱말을 읽을 때",
-    "alignment.which": "{layer}, {head}, {moment}.",
+    "alignment.which": "지금 보는 것: {layer}, {head}, {moment}.",
     "alignment.why.default": "고른 것이 없으므로 headway align과 같이 마지막 층의 헤드 평균을 씁니다. 다른 층이 더 잘 맞을 때가 많습니다. 아래에 손으로 만든 정렬을 넣으면 어느 층인지 알 수 있습니다.",
     "alignment.why.chosen": "직접 고른 것입니다.",
     "alignment.of-pieces": "이 파일에서는 낱말 대신 조각을 보여 줍니다.",
@@ -137,8 +136,7 @@ export default {
     "alignment.row": "한 행: {row}",
     "alignment.row.choose": "행",
     "alignment.sum": "점수의 합 {sum}, log p = {log}.",
-    "alignment.complete": "합은 빈 입력에 문장이 더한 만큼입니다. 그러므로 낱말이 하나도 없다면 log p는 약 {baseline}입니다.",
-    "alignment.incomplete": "이 방법에서는 점수의 합이 무엇이 되어야 한다는 법칙이 없습니다.",
-    "alignment.gap": "정확한 차이에서 모자라는 값: {gap}."
+    "alignment.complete": "낱말이 하나도 없다면 log p는 {baseline}입니다. 합이 그 차이를 채우며, 길을 단계로 나누어 가므로 {gap}만큼 남습니다.",
+    "alignment.incomplete": "이 방법에서는 점수의 합이 무엇이 되어야 한다는 법칙이 없습니다."
   }
 };

@@ -47,7 +47,7 @@ export default {
     "what-if.gone": "only in A",
     "what-if.come": "only in B",
     "what-if.same": "Both translate the same.",
-    "what-if.differs": "{gone} pieces of A are gone (−), {come} are new in B (+).",
+    "what-if.differs": "Gone from A (−): {gone}. New in B (+): {come}.",
     "what-if.forced": "Over the same translation (teacher-forced)",
     "what-if.forced.words": "Both read A's translation, piece by piece. So every step can be compared: how probable is A's piece for B?",
     "what-if.only-prefix": "A forced beginning changes no number of the model. Over A's translation both are the same; only the search above takes another way.",
@@ -85,7 +85,11 @@ export default {
     "what-if.caution": "Attention is not explanation.",
     "what-if.caution.words": "A weight says where a head looked, not what the model needed. Changing one thing and computing again says what it caused; yet heads that do the same stand in for each other, so one alone may seem worth nothing.",
     "what-if.sweep.less": "without it the piece is less probable",
-    "what-if.sweep.more": "more probable"
+    "what-if.sweep.more": "more probable",
+    "what-if.field.off": "Head to switch off",
+    "what-if.no-search": "A search writes one piece after the other: there is no future yet that a mask could hide, so this change means nothing here. What it does when a whole translation is read at once is shown below.",
+    "what-if.other-pieces": "B has read other pieces, so its tensors cannot be compared with A's place by place.",
+    "what-if.most": "Most changes at step {step}, which writes {piece}: its probability goes from {before} to {after}."
   },
   "ko": {
     "what-if.sentence": "A는 모델 그대로이고, B는 무언가를 바꾼 같은 모델입니다. 하나를 바꾸고 번역이 어떻게 되는지 살펴보십시오.",
@@ -135,7 +139,7 @@ export default {
     "what-if.gone": "A에만 있음",
     "what-if.come": "B에만 있음",
     "what-if.same": "둘의 번역이 같습니다.",
-    "what-if.differs": "A의 조각 {gone}개가 사라지고(−) B에 조각 {come}개가 새로 생겼습니다(+).",
+    "what-if.differs": "A에서 사라진 조각(−): {gone}개. B에 새로 생긴 조각(+): {come}개.",
     "what-if.forced": "같은 번역을 두고 비교 (teacher forcing)",
     "what-if.forced.words": "둘 다 A의 번역을 한 조각씩 읽습니다. 그래서 단계마다 비교할 수 있습니다. A의 조각을 B는 얼마나 그럴듯하게 볼까요?",
     "what-if.only-prefix": "시작을 정해도 모델의 숫자는 하나도 바뀌지 않습니다. A의 번역을 두고는 둘이 같고, 위의 탐색만 다른 길로 갑니다.",
@@ -173,6 +177,10 @@ export default {
     "what-if.caution": "어텐션은 설명이 아닙니다.",
     "what-if.caution.words": "가중치는 헤드가 어디를 보았는지를 말할 뿐, 모델에 무엇이 필요했는지는 말하지 않습니다. 하나를 바꾸고 다시 계산하면 그것이 무엇을 일으켰는지 알 수 있습니다. 다만 같은 일을 하는 헤드는 서로를 대신하므로, 하나만 보면 아무 쓸모가 없어 보일 수도 있습니다.",
     "what-if.sweep.less": "헤드가 없으면 확률이 낮아짐",
-    "what-if.sweep.more": "높아짐"
+    "what-if.sweep.more": "높아짐",
+    "what-if.field.off": "끌 헤드",
+    "what-if.no-search": "번역을 찾을 때는 한 조각씩 씁니다. 마스크로 가릴 뒷부분이 아직 없으므로 이 변경은 여기서 아무 뜻이 없습니다. 번역 전체를 한꺼번에 읽을 때 어떻게 되는지는 아래에 있습니다.",
+    "what-if.other-pieces": "B는 다른 조각을 읽었으므로 텐서를 A와 자리마다 비교할 수 없습니다.",
+    "what-if.most": "가장 많이 바뀌는 곳은 {piece}을(를) 쓰는 {step}단계입니다. 확률이 {before}에서 {after}로 바뀝니다."
   }
 };

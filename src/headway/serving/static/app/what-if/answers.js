@@ -51,6 +51,11 @@ export async function answers(explorer) {
   return found;
 }
 
+/** Tell whether a search can have these changes: it writes piece by piece, and has no future to hide. @param {import("app/what-if/edits.js").Changes} changes */
+export function canSearch({ edits }) {
+  return edits.every(({ name }) => name !== "target_mask");
+}
+
 /** Fill in B and its comparison with A. @param {Explorer} explorer @param {Answers} found */
 async function compared(explorer, found) {
   const { a, changes } = found;
@@ -64,15 +69,20 @@ async function compared(explorer, found) {
   [found.before, found.b, found.after] = await Promise.all([
     explorer.search(plain).then((answer) => answer.record),
     edits.error ? refused : attempt(() => explorer.traceOf({ ...body, source, ...target, ...others })),
-    edits.error ? refused : attempt(() => explorer.search({ ...plain, source, ...others, ...(changes.prefix ? { prefix: changes.prefix } : {}) }).then((answer) => answer.record)),
+    edits.error ? refused : canSearch(changes) ? attempt(() => explorer.search({ ...plain, source, ...others, ...(changes.prefix ? { prefix: changes.prefix } : {}) }).then((answer) => answer.record)) : { value: null },
   ]);
   const b = found.b.value;
   if (!b) return;
-  if (b.id !== a.id) {
+  if (b.id !== a.id && isSameSource(a, b)) {
     found.comparison = await attempt(() => explorer.ask("compare", [a.id, b.id],
       () => a.again(() => b.again(() => explorer.backend.compare(a.id, b.id)))));
   }
   found.attention = await attentionOf(explorer, a, b);
+}
+
+/** Tell whether both have read the same pieces, so that each place of one is a place of the other. @param {Trace} a @param {Trace} b */
+export function isSameSource(a, b) {
+  return JSON.stringify(a.sentence.source_pieces) === JSON.stringify(b.sentence.source_pieces);
 }
 
 /**

@@ -47,6 +47,11 @@ export function isChanged({ prefix, src2, edits }) {
   return prefix !== "" || src2 !== "" || edits.length > 0;
 }
 
+/** Tell whether B is the same model, and only its search begins otherwise. @param {Changes} changes */
+export function isOnlyPrefix({ prefix, src2, edits }) {
+  return prefix !== "" && src2 === "" && edits.length === 0;
+}
+
 /** Change B by one more edit; one that is there already is not there twice. @param {Explorer} explorer @param {OwnEdit} edit */
 export function add(explorer, edit) {
   const { edits } = changesOf(explorer.state);
@@ -83,7 +88,7 @@ export function wordsOf(explorer, edit, pieces) {
   const { head, key } = edit.where ?? {};
   const isBare = Object.keys(edit.where ?? {}).length === 0;
   if (edit.kind === "zero" && edit.name.endsWith(".heads") && typeof head === "number") {
-    return explorer.t("what-if.chip.head", { head: head + 1, attention });
+    return explorer.t("what-if.chip.head", { head, attention });
   }
   if (edit.kind === "zero" && isBare && /attention\.output$/.test(edit.name)) return explorer.t("what-if.chip.attention", { attention });
   if (edit.kind === "allow" && isBare && /^(source|target)_mask$/.test(edit.name)) return explorer.t(`what-if.chip.${edit.name}`);
@@ -134,23 +139,25 @@ export function pythonCode(explorer, { prefix, src2, edits }, target) {
   const several = [...byName.values()].some((own) => own.length > 1);
   const kinds = [...new Set(edits.map((edit) => edit.kind)), ...(several ? ["then"] : [])].sort();
   const entries = [...byName].map(([name, own]) => `    ${JSON.stringify(name)}: ${own.length > 1 ? `then(${own.join(", ")})` : own[0]},`);
+  const searched = edits.every(({ name }) => name !== "target_mask"); // no search has that
   return [
     "import headway",
-    "from headway.decoding.options import SearchOptions",
+    searched ? "from headway.decoding.options import SearchOptions" : null,
     src2 ? null : "from headway.inspection.comparing import compare",
     kinds.length ? `from headway.inspection.edit import ${kinds.join(", ")}` : null,
-    "from headway.inspection.edited_search import search_edited",
+    searched ? "from headway.inspection.edited_search import search_edited" : null,
     src2 ? "from headway.inspection.steps import target_rows" : null,
     "",
-    `translator = headway.load(${JSON.stringify(explorer.model.name)})`,
+    `translator = headway.load(${JSON.stringify(explorer.model.name)})  # the path of the model`,
     `source, target = ${JSON.stringify(src2 || src)}, ${JSON.stringify(target)}`,
     ...others.map((other) => `${nameOf(other)} = translator.trace(${JSON.stringify(other)})`),
     ...(entries.length ? ["edits = {", ...entries, "}"] : ["edits = {}"]),
     "b = translator.trace(source, target, edit=edits)",
     ...(src2 ? ["print([(row.writes, row.probability) for row in target_rows(b)])"]
       : ["a = translator.trace(source, target)", `print(compare(a, b).sentence(${JSON.stringify(explorer.language)}))`]),
-    `options = SearchOptions(${beam})`,
-    `record = search_edited(translator, source, edits, options=options${prefix ? `, prefix=${JSON.stringify(prefix)}` : ""})`,
-    "print(record.translation.text)",
+    ...(searched ? [
+      `options = SearchOptions(${beam})`,
+      `record = search_edited(translator, source, edits, options=options${prefix ? `, prefix=${JSON.stringify(prefix)}` : ""})`,
+      "print(record.translation.text)"] : []),
   ].filter((line) => line !== null).join("\n");
 }

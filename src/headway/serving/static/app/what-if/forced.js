@@ -3,6 +3,8 @@
 
 import { h, s } from "app/dom.js";
 import { fixed, percent } from "app/numbers.js";
+import { isSameSource } from "app/what-if/answers.js";
+import { isOnlyPrefix } from "app/what-if/edits.js";
 import { refusal } from "app/what-if/columns.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -17,24 +19,30 @@ const [LEFT, TOP, BOTTOM] = [46, 14, 44];
 /** @param {Explorer} explorer @param {Answers} data */
 export function forced(explorer, data) {
   const { a, b, comparison, changes } = data;
-  const isOnlyPrefix = changes.prefix !== "" && !changes.src2 && changes.edits.length === 0;
   const heading = [
     h("h2", { id: "what-if-forced" }, explorer.t("what-if.forced")),
     h("p", { class: "quiet" }, explorer.t("what-if.forced.words")),
   ];
   const after = b.value;
-  if (isOnlyPrefix || !after) {
+  if (isOnlyPrefix(changes) || !after) {
     return h("section", { "aria-labelledby": "what-if-forced" }, heading, after ? h("p", null, explorer.t("what-if.only-prefix")) : refusal(b.error));
   }
   const rows = a.rows.map((row, place) => ({ reads: row.reads, writes: row.writes, before: row.probability, after: after.rows[place].probability }));
   return h("section", { "aria-labelledby": "what-if-forced" }, heading,
-    comparison?.value ? h("p", { class: "what-if-verdict", role: "status" }, comparison.value.sentence[explorer.language]) : null,
+    h("p", { class: "what-if-verdict", role: "status" }, comparison?.value ? comparison.value.sentence[explorer.language] : most(explorer, rows)),
     h("div", { class: "panel" },
       h("h3", null, explorer.t("what-if.chart")), legend(explorer),
       h("div", { class: "scroll what-if-chart", tabindex: "0", role: "group", "aria-label": explorer.t("what-if.chart") }, chart(explorer, rows))),
     h("div", { class: "what-if-tables" },
       h("div", { class: "panel" }, h("h3", null, explorer.t("what-if.table")), table(explorer, rows)),
-      h("div", { class: "panel" }, h("h3", null, explorer.t("what-if.moved")), moved(explorer, comparison))));
+      h("div", { class: "panel" }, h("h3", null, explorer.t("what-if.moved")), isSameSource(a, after) ? moved(explorer, comparison) : h("p", null, explorer.t("what-if.other-pieces")))));
+}
+
+/** Say what changes most. @param {Explorer} explorer @param {Row[]} rows */
+function most(explorer, rows) {
+  const change = (/** @type {Row} */ { before, after }) => Math.abs(after - before);
+  const row = rows.reduce((one, other) => (change(other) > change(one) ? other : one));
+  return explorer.t("what-if.most", { step: rows.indexOf(row) + 1, piece: row.writes, before: fixed(row.before), after: fixed(row.after) });
 }
 
 /** @param {Explorer} explorer */

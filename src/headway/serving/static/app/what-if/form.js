@@ -74,8 +74,8 @@ function fieldsOf(explorer, a, again) {
   switch (draft.kind) {
     case "head": {
       draft.head = Math.min(draft.head, chosen.heads - 1);
-      const heads = Array.from({ length: chosen.heads }, (_, head) => /** @type {[number, string]} */ ([head, explorer.t("head.one", { head: head + 1 })]));
-      return [which, select(explorer.t("what-if.field.head"), heads, draft.head, (head) => { draft.head = Number(head); })];
+      const heads = Array.from({ length: chosen.heads }, (_, head) => /** @type {[number, string]} */ ([head, explorer.t("head.one", { head })]));
+      return [which, select(explorer.t("what-if.field.off"), heads, draft.head, (head) => { draft.head = Number(head); })];
     }
     case "attention": return [which];
     case "mask": {
