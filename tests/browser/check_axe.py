@@ -15,11 +15,10 @@ SCREENS = [
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("language", ["en", "ko"])
-@pytest.mark.parametrize("screen", SCREENS)
-def test_nothing_serious(see: Callable[..., Any], screen: str, language: str, scheme: str) -> None:
+def test_nothing_serious(see: Callable[..., Any], language: str, scheme: str) -> None:
     seen = see(color_scheme=scheme, reduced_motion="reduce")
-    page = seen.open(screen, lang=language)
-    assert _grave(page) == []
+    found = {screen: _grave(seen.open(screen, lang=language)) for screen in SCREENS}
+    assert {screen: grave for screen, grave in found.items() if grave} == {}
 
 
 def test_headings_come_in_order(seen: Any) -> None:
