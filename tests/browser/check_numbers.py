@@ -1,0 +1,90 @@
+"""What the page says under the pointer is what Python says, to four places."""
+
+import random
+from typing import Any
+
+import pytest
+
+from headway.inspection.translator import Translator
+
+SENTENCE = "저는 학생입니다."
+KINDS = {
+    "encoder": "encoder.layers.{}.self_attention",
+    "decoder": "decoder.layers.{}.self_attention",
+    "cross": "decoder.layers.{}.cross_attention",
+}
+
+
+def point(page: Any, key: str, shape: tuple[int, int], row: int, column: int) -> list[str]:
+    """Return the lines that stand beside the pointer over a cell of a matrix."""
+    canvas = page.locator(f'canvas[data-key="{key}"]')
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    canvas.hover(
+        position={
+            "x": (column + 0.5) * box["width"] / shape[1],
+            "y": (row + 0.5) * box["height"] / shape[0],
+        }
+    )
+    return page.locator(".tooltip > div").all_inner_texts()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cell_says_its_number_its_labels_and_its_name(
+    seen: Any, translator: Translator, kind: str
+) -> None:
+    trace = translator.trace(SENTENCE)
+    draw = random.Random(kind)
+    for _ in range(4):
+        layer, head = draw.randrange(2), draw.randrange(4)
+        name = KINDS[kind].format(layer) + ".weights"
+        weights = trace[name]
+        _, rows, columns = weights.shape
+        row, column = draw.randrange(rows), draw.randrange(columns)
+        page = seen.open("attention", view=kind, l=layer, h=head)
+        lines = point(page, "big-matrix", (rows, columns), row, column)
+        _, query, key = weights.axes
+        assert lines[0].split(" ")[0] == f"{weights[head, row, column].item():.4f}"
+        assert lines[1] == f"{query.label(row)}  ·  {key.pieces[column]}"
+        place = f"head={head}, query={row}, key={column}"
+        assert page.locator(".about-name").inner_text() == f"{name}  [{place}]"
+        score = trace[name.replace("weights", "scores")][head, row, column].item()
+        assert f"{score:.4f}".replace("-", "−") in " ".join(lines)
+
+
+def test_the_mean_of_the_heads_is_the_mean(seen: Any, translator: Translator) -> None:
+    weights = translator.trace(SENTENCE)["decoder.layers.1.cross_attention.weights"].mean(0)
+    page = seen.open("attention", view="cross", l=1)
+    lines = point(page, "big-matrix", tuple(weights.shape), 3, 1)  # type: ignore[arg-type]
+    assert abs(float(lines[0].split(" ")[0]) - weights[3, 1].item()) < 6e-5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_worked_out_by_hand_is_what_the_model_has(
+    seen: Any, translator: Translator, kind: str
+) -> None:
+    trace = translator.trace(SENTENCE)
+    page = seen.open("hand", view=kind, l=1, h=2, q=3, k=1, show="all")
+    heads = trace[KINDS[kind].format(1) + ".heads"].at(head=2, query=3)
+    texts = page.locator('.strip[aria-label="head3"] .strip-digits').all_inner_texts()
+    own = [float(text.replace("−", "-")) for text in texts]
+    assert len(own) == len(heads)
+    assert max(abs(a - b) for a, b in zip(own, heads.tolist(), strict=True)) < 1e-4
+    assert page.locator(".compared.differs").count() == 0
+    assert page.locator(".compared.agrees").count() >= 4
+
+
+def test_probabilities_are_of_the_whole_vocabulary(seen: Any, translator: Translator) -> None:
+    trace = translator.trace(SENTENCE)
+    page = seen.open("translate", t=2)
+    best = trace["probabilities"][2].topk(10)
+    rows = page.locator(".candidate[data-piece]").evaluate_all(
+        "(all) => all.map((own) => [own.dataset.piece, Number(own.dataset.p)])"
+    )
+    assert trace.sentence is not None
+    pieces = [trace.sentence.vocabulary[number] for number in best.indices.tolist()]
+    assert [piece for piece, _ in rows] == pieces
+    assert [p for _, p in rows] == pytest.approx(best.values.tolist(), rel=1e-6)
+    others = 1 - best.values.double().sum().item()
+    said = page.locator(".candidate.is-other .bar-share").inner_text()
+    assert float(said.removesuffix(" %")) == pytest.approx(100 * others, abs=0.06)
