@@ -109,17 +109,23 @@ async function listen(explorer, body, heard) {
 export function strip(explorer, record) {
   const heard = HEARD.get(keyOf(explorer)) ?? answered(record);
   const part = (/** @type {string} */ name) => h("span", { class: `live-${name}` });
-  const [encoder, decoder, text] = ["encoder", "decoder", "text"].map(part);
-  const element = h("p", { class: "live", role: "status" }, encoder, " ", decoder, " ", text);
+  const [encoder, decoder, text, more] = ["encoder", "decoder", "text", "more"].map(part);
+  const element = h("p", { class: "live", role: "status" }, encoder, " ", decoder, " ", text, " ", more);
   heard.tell = () => {
     Object.assign(element.dataset, { encoded: heard.encoded, steps: heard.steps, done: heard.done });
     element.classList.toggle("is-running", !heard.done);
     encoder.textContent = encoderWords(explorer, heard);
     decoder.textContent = explorer.t(heard.done ? "translate.live.done" : "translate.live.step", { steps: heard.steps });
     text.textContent = heard.best;
+    more.textContent = heard.done && record && isLonger(record) ? explorer.t("translate.live.longer") : "";
   };
   heard.tell();
   return element;
+}
+
+/** Tell whether the search went on after the translation had ended. @param {import("app/record.js").SearchRecord} record */
+function isLonger({ nodes, ranking, steps }) {
+  return steps.length > nodes[ranking[0]].step;
 }
 
 /** @param {Explorer} explorer @param {Heard} heard */

@@ -116,7 +116,7 @@ class Page {
 
 /** @param {Element | null} element */
 function keyOf(element) {
-  return element instanceof HTMLElement ? element.dataset.key ?? "" : "";
+  return element instanceof HTMLElement || element instanceof SVGElement ? element.dataset.key ?? "" : "";
 }
 
 /** @param {any} backend */
