@@ -19,6 +19,9 @@ class Heard {
     this.seconds = 0;
     this.steps = 0;
     this.best = "";
+    this.worth = -Infinity; // of the best: its score where it has ended, else its sum
+    this.step = 0;
+    this.isOver = false;
     this.done = false;
     /** @type {Map<number, {parent: number | null, piece: string | null}>} */
     this.nodes = new Map();
@@ -34,13 +37,27 @@ class Heard {
     } else if (event === "step") {
       this.steps += 1;
       for (const node of data.nodes) this.nodes.set(node.number, node);
-      const newest = data.nodes.filter((/** @type {any} */ node) => node.parent !== null);
-      if (newest.length) this.best = this.text(newest.reduce((/** @type {any} */ a, /** @type {any} */ b) => (b.total > a.total ? b : a)).number);
+      this.follow(data.nodes);
     } else if (event === "done") {
       this.done = true;
       this.best = data.record.translation.text;
     }
     this.tell?.();
+  }
+
+  /**
+   * Follow the best hypothesis: of those that live until one has ended, then of those that ended.
+   * @param {import("app/record.js").RecordNode[]} nodes   new ones
+   */
+  follow(nodes) {
+    for (const { number, parent, step, fate, score, total } of nodes) {
+      const isOver = fate === "finished";
+      const worth = (isOver ? score : total) ?? total;
+      if (parent === null || this.isOver && (!isOver || worth <= this.worth)) continue;
+      if (isOver !== this.isOver || isOver || step > this.step || worth > this.worth) {
+        Object.assign(this, { isOver, worth, step, best: this.text(number) });
+      }
+    }
   }
 
   /** @param {number} leaf */
