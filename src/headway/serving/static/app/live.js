@@ -25,8 +25,8 @@ class Heard {
     this.done = false;
     /** @type {Map<number, {parent: number | null, piece: string | null}>} */
     this.nodes = new Map();
-    /** @type {(() => void) | null} */
-    this.tell = null;
+    /** Those who show it. @type {(() => void)[]} */
+    this.tell = [];
   }
 
   /** @param {string} event @param {any} data */
@@ -42,7 +42,7 @@ class Heard {
       this.done = true;
       this.best = data.record.translation.text;
     }
-    this.tell?.();
+    for (const tell of this.tell) tell();
   }
 
   /**
@@ -100,7 +100,7 @@ export function begin(explorer) {
   if (HEARD.size > MOST) HEARD.delete(HEARD.keys().next().value ?? "");
   const isNew = sentence !== `${body.model}:${body.source}`;
   sentence = `${body.model}:${body.source}`;
-  return isNew ? h("section", null, heading(explorer.t("screen.translate"), explorer.t("translate.about")), strip(explorer)) : null;
+  return isNew ? h("section", null, heading(explorer.t("screen.translate"), explorer.t("translate.about")), strip(explorer), blocks(explorer, heard)) : null;
 }
 
 /** The sentence that was heard last. */
@@ -128,7 +128,7 @@ export function strip(explorer, record) {
   const part = (/** @type {string} */ name) => h("span", { class: `live-${name}` });
   const [encoder, decoder, text, more] = ["encoder", "decoder", "text", "more"].map(part);
   const element = h("p", { class: "live", role: "status" }, encoder, " ", decoder, " ", text, " ", more);
-  heard.tell = () => {
+  const tell = () => {
     Object.assign(element.dataset, { encoded: heard.encoded, steps: heard.steps, done: heard.done });
     element.classList.toggle("is-running", !heard.done);
     encoder.textContent = encoderWords(explorer, heard);
@@ -136,8 +136,33 @@ export function strip(explorer, record) {
     text.textContent = heard.best;
     more.textContent = heard.done && record && isLonger(record) ? explorer.t("translate.live.longer") : "";
   };
-  heard.tell();
+  heard.tell = [tell];
+  tell();
   return element;
+}
+
+/**
+ * Return encoder and decoder as they run: a lamp for each run.
+ * @param {Explorer} explorer
+ * @param {Heard} heard
+ */
+function blocks(explorer, heard) {
+  const block = (/** @type {string} */ name) => {
+    const [lamps, title] = [h("span", { class: "lamps", "aria-hidden": "true" }), h("h2", null, explorer.t(`translate.${name}`))];
+    return { lamps, element: h("div", { class: `stage-part block block-${name}` }, title, h("p", { class: "runs" }, lamps)) };
+  };
+  const [encoder, decoder] = [block("encoder"), block("decoder")];
+  const text = h("p", { class: "live-written" });
+  heard.tell.push(() => {
+    encoder.element.classList.toggle("is-lit", heard.steps === 0);
+    decoder.element.classList.toggle("is-lit", heard.steps > 0);
+    for (const [{ lamps }, runs] of /** @type {[typeof encoder, number][]} */ ([[encoder, heard.encoded], [decoder, heard.steps]])) {
+      lamps.replaceChildren(...Array.from({ length: runs }, (_, run) => h("span", { class: `lamp on${run === runs - 1 ? " newest" : ""}` })));
+    }
+    text.textContent = heard.best;
+  });
+  heard.tell[heard.tell.length - 1]();
+  return h("div", { class: "live-blocks" }, encoder.element, decoder.element, text);
 }
 
 /** Tell whether the search went on after the translation had ended. @param {import("app/record.js").SearchRecord} record */
