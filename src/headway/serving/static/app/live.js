@@ -19,11 +19,14 @@ class Heard {
     this.seconds = 0;
     this.steps = 0;
     this.best = "";
+    this.worth = -Infinity; // of the best: its score where it has ended, else its sum
+    this.step = 0;
+    this.isOver = false;
     this.done = false;
     /** @type {Map<number, {parent: number | null, piece: string | null}>} */
     this.nodes = new Map();
-    /** @type {(() => void) | null} */
-    this.tell = null;
+    /** Those who show it. @type {(() => void)[]} */
+    this.tell = [];
   }
 
   /** @param {string} event @param {any} data */
@@ -34,13 +37,27 @@ class Heard {
     } else if (event === "step") {
       this.steps += 1;
       for (const node of data.nodes) this.nodes.set(node.number, node);
-      const newest = data.nodes.filter((/** @type {any} */ node) => node.parent !== null);
-      if (newest.length) this.best = this.text(newest.reduce((/** @type {any} */ a, /** @type {any} */ b) => (b.total > a.total ? b : a)).number);
+      this.follow(data.nodes);
     } else if (event === "done") {
       this.done = true;
       this.best = data.record.translation.text;
     }
-    this.tell?.();
+    for (const tell of this.tell) tell();
+  }
+
+  /**
+   * Follow the best hypothesis: of those that live until one has ended, then of those that ended.
+   * @param {import("app/record.js").RecordNode[]} nodes   new ones
+   */
+  follow(nodes) {
+    for (const { number, parent, step, fate, score, total } of nodes) {
+      const isOver = fate === "finished";
+      const worth = (isOver ? score : total) ?? total;
+      if (parent === null || this.isOver && (!isOver || worth <= this.worth)) continue;
+      if (isOver !== this.isOver || isOver || step > this.step || worth > this.worth) {
+        Object.assign(this, { isOver, worth, step, best: this.text(number) });
+      }
+    }
   }
 
   /** @param {number} leaf */
@@ -83,7 +100,7 @@ export function begin(explorer) {
   if (HEARD.size > MOST) HEARD.delete(HEARD.keys().next().value ?? "");
   const isNew = sentence !== `${body.model}:${body.source}`;
   sentence = `${body.model}:${body.source}`;
-  return isNew ? h("section", null, heading(explorer.t("screen.translate"), explorer.t("translate.about")), strip(explorer)) : null;
+  return isNew ? h("section", null, heading(explorer.t("screen.translate"), explorer.t("translate.about")), strip(explorer), blocks(explorer, heard)) : null;
 }
 
 /** The sentence that was heard last. */
@@ -109,17 +126,48 @@ async function listen(explorer, body, heard) {
 export function strip(explorer, record) {
   const heard = HEARD.get(keyOf(explorer)) ?? answered(record);
   const part = (/** @type {string} */ name) => h("span", { class: `live-${name}` });
-  const [encoder, decoder, text] = ["encoder", "decoder", "text"].map(part);
-  const element = h("p", { class: "live", role: "status" }, encoder, " ", decoder, " ", text);
-  heard.tell = () => {
+  const [encoder, decoder, text, more] = ["encoder", "decoder", "text", "more"].map(part);
+  const element = h("p", { class: "live", role: "status" }, encoder, " ", decoder, " ", text, " ", more);
+  const tell = () => {
     Object.assign(element.dataset, { encoded: heard.encoded, steps: heard.steps, done: heard.done });
     element.classList.toggle("is-running", !heard.done);
     encoder.textContent = encoderWords(explorer, heard);
     decoder.textContent = explorer.t(heard.done ? "translate.live.done" : "translate.live.step", { steps: heard.steps });
     text.textContent = heard.best;
+    more.textContent = heard.done && record && isLonger(record) ? explorer.t("translate.live.longer") : "";
   };
-  heard.tell();
+  heard.tell = [tell];
+  tell();
   return element;
+}
+
+/**
+ * Return encoder and decoder as they run: a lamp for each run.
+ * @param {Explorer} explorer
+ * @param {Heard} heard
+ */
+function blocks(explorer, heard) {
+  const block = (/** @type {string} */ name) => {
+    const [lamps, title] = [h("span", { class: "lamps", "aria-hidden": "true" }), h("h2", null, explorer.t(`translate.${name}`))];
+    return { lamps, element: h("div", { class: `stage-part block block-${name}` }, title, h("p", { class: "runs" }, lamps)) };
+  };
+  const [encoder, decoder] = [block("encoder"), block("decoder")];
+  const text = h("p", { class: "live-written" });
+  heard.tell.push(() => {
+    encoder.element.classList.toggle("is-lit", heard.steps === 0);
+    decoder.element.classList.toggle("is-lit", heard.steps > 0);
+    for (const [{ lamps }, runs] of /** @type {[typeof encoder, number][]} */ ([[encoder, heard.encoded], [decoder, heard.steps]])) {
+      lamps.replaceChildren(...Array.from({ length: runs }, (_, run) => h("span", { class: `lamp on${run === runs - 1 ? " newest" : ""}` })));
+    }
+    text.textContent = heard.best;
+  });
+  heard.tell[heard.tell.length - 1]();
+  return h("div", { class: "live-blocks" }, encoder.element, decoder.element, text);
+}
+
+/** Tell whether the search went on after the translation had ended. @param {import("app/record.js").SearchRecord} record */
+function isLonger({ nodes, ranking, steps }) {
+  return steps.length > nodes[ranking[0]].step;
 }
 
 /** @param {Explorer} explorer @param {Heard} heard */

@@ -18,12 +18,26 @@ import { isEncoding, stop } from "app/player.js";
  * @property {number} heads
  */
 
+/**
+ * Bring one item of a long list into view, within the list.
+ * @param {HTMLElement} list
+ * @param {number} place
+ */
+function reveal(list, place) {
+  queueMicrotask(() => { // by then it is in the page
+    const item = /** @type {HTMLElement | undefined} */ (list.children[place]);
+    if (item && list.scrollHeight > list.clientHeight) list.scrollTop = item.offsetTop - list.offsetTop - list.clientHeight / 2;
+  });
+}
+
 /** Return the stage at the row that is chosen. @param {Explorer} explorer @param {Seen} seen */
 export function stage(explorer, seen) {
   const t = explorer.row(seen.trace.rows.length);
   return h("div", { class: "stage", "data-step": t },
     source(explorer, seen, t), arrow(), encoder(explorer, seen, t), arrow(), decoder(explorer, seen, t), arrow(), target(explorer, seen, t));
 }
+
+const LONG = 8; // pieces, beyond which a list may have to scroll
 
 function arrow() {
   return s("svg", { class: "stage-arrow", viewBox: "0 0 28 16", width: 28, height: 16, "aria-hidden": "true" },
@@ -33,10 +47,9 @@ function arrow() {
 /** @param {Explorer} explorer @param {Seen} seen @param {number} t */
 function source(explorer, { trace, weights, name, heads }, t) {
   const head = explorer.head(heads);
-  return h("section", { class: "stage-part stage-source" },
-    h("h3", null, explorer.t("translate.source")),
-    h("ol", { class: "stage-pieces" }, trace.sentence.source_pieces.map((piece, place) => {
-      const weight = weights.value(t, place);
+  const own = Array.from(trace.sentence.source_pieces, (_, place) => weights.value(t, place));
+  const list = h("ol", { class: "stage-pieces", tabindex: own.length > LONG ? "0" : null, "aria-label": explorer.t("translate.source"), "data-key": "stage-source" }, trace.sentence.source_pieces.map((piece, place) => {
+      const weight = own[place];
       const color = colorOf(weight, 1, "share");
       const where = `${head < 0 ? "" : `head=${head}, `}query=${t}, key=${place}`;
       return h("li", {
@@ -45,7 +58,10 @@ function source(explorer, { trace, weights, name, heads }, t) {
       },
       h("span", { class: "piece", style: `background: ${css(color)}; color: ${inkOn(color)}` }, piece),
       h("span", { class: "stage-weight number" }, fixed(weight, 2)));
-    })),
+    }));
+  reveal(list, own.indexOf(Math.max(...own)));
+  return h("section", { class: "stage-part stage-source" },
+    h("h2", null, explorer.t("translate.source")), list,
     h("p", { class: "stage-note" }, explorer.t("translate.tint")));
 }
 
@@ -67,7 +83,7 @@ function encoder(explorer, { trace }, t) {
   const isRunning = t === 0 || isEncoding();
   const { sizes } = explorer.model;
   return h("section", { class: `stage-part block block-encoder${isRunning ? " is-lit" : ""}`, "data-lit": String(isRunning) },
-    h("h3", null, explorer.t("translate.encoder")),
+    h("h2", null, explorer.t("translate.encoder")),
     stack(explorer, "encoder", sizes.num_encoder_layers),
     h("p", { class: "runs" }, lamps(1, 1), explorer.t(isRunning ? "translate.encoder.runs" : "translate.encoder.rests")),
     h("p", { class: "stage-note" },
@@ -81,7 +97,7 @@ function decoder(explorer, { trace, layers }, t) {
   const rows = trace.rows.length;
   const read = trace.sentence.reads.slice(0, t + 1);
   return h("section", { class: `stage-part block block-decoder${isRunning ? " is-lit" : ""}`, "data-lit": String(isRunning) },
-    h("h3", null, explorer.t("translate.decoder")),
+    h("h2", null, explorer.t("translate.decoder")),
     stack(explorer, "decoder", layers),
     h("p", { class: "runs" }, lamps(isRunning ? t + 1 : 0, rows),
       explorer.t(isRunning ? "translate.decoder.runs" : "translate.decoder.waits", { step: t + 1, of: rows })),
@@ -113,6 +129,7 @@ function target(explorer, { trace }, t) {
       }, writes),
       h("span", { class: "stage-weight number" }, percent(probability))));
   });
+  reveal(list, t);
   return h("section", { class: "stage-part stage-target" },
-    h("h3", null, explorer.t("translate.target")), list, h("p", { class: "stage-note" }, explorer.t("translate.target.note")));
+    h("h2", null, explorer.t("translate.target")), list, h("p", { class: "stage-note" }, explorer.t("translate.target.note")));
 }

@@ -30,7 +30,7 @@ function finalOf({ record }, leaf) {
 export function finals(explorer, view, compare) {
   const { record } = view;
   const { length_penalty: alpha, length_form: form } = record.options;
-  const head = ["place", "text", "length", "sum", "formula", "compare"].map((name) => h("th", { scope: "col" }, explorer.t(`tree.finals.${name}`)));
+  const head = ["place", "text", "length", "sum", "formula", ...(record.ranking.length > 1 ? ["compare"] : [])].map((name) => h("th", { scope: "col" }, explorer.t(`tree.finals.${name}`)));
   return h("section", { class: "panel", "aria-labelledby": "finals-title" },
     h("h2", { id: "finals-title" }, explorer.t("tree.finals")),
     h("p", null, explorer.t("tree.finals.note"), " ", h("code", null, form === "plain" ? `|Y|^${alpha}` : `((5 + |Y|) / 6)^${alpha}`)),
@@ -46,7 +46,7 @@ function finalRow(explorer, { pair, record }, final, compare) {
     h("th", { scope: "row" }, `★ #${place}`),
     h("td", { class: "words" }, text || "∅", complete ? null : h("span", { class: "quiet" }, ` (${explorer.t("tree.incomplete")})`)),
     h("td", null, length), h("td", null, fixed(total, 3)), h("td", { class: "formula" }, formulaOf(record.options, final)),
-    h("td", null, h("button", {
+    record.ranking.length > 1 && h("td", null, h("button", {
       type: "button", "data-key": `compare:${leaf}`, "aria-pressed": String(pair.includes(leaf)), class: pair.includes(leaf) ? "is-pressed" : "",
       "aria-label": explorer.t("tree.finals.compare.label", { place, text }), onclick: () => compare(leaf),
     }, pair.includes(leaf) ? "✓" : "+")));

@@ -22,14 +22,14 @@ export function nodePanel(explorer, view, choose) {
   const { chosen, all } = view;
   const parent = chosen.parent === null ? null : all[chosen.parent];
   const prefix = textTo(view, chosen);
-  const force = () => explorer.go({ screen: "what-if", prefix, node: -1 }, { remember: true });
+  const force = () => explorer.go({ screen: "what-if", prefix, node: -1, show: "" }, { remember: true });
   return h("section", { class: "panel tree-panel", "aria-labelledby": "node-title" },
     h("div", { class: "row" },
       h("h2", { id: "node-title" }, parent === null ? explorer.t("tree.root") : explorer.t("tree.node.title", { step: chosen.step })),
       chosen.piece ? h("span", { class: "piece chosen" }, chosen.piece) : null,
       h("span", { class: "grow" }),
       prefix && explorer.backend.interactive ? h("button", { type: "button", class: "primary", "data-key": "force", onclick: force }, explorer.t("tree.force", { prefix: clip(prefix) })) : null),
-    parent === null ? h("p", { class: "quiet" }, explorer.t("tree.root.note")) : h("dl", { class: "node-facts", role: "status" }, facts(explorer, view, parent, choose)));
+    parent === null ? h("p", { class: "quiet" }, explorer.t("tree.root.note")) : h("div", { role: "status" }, h("dl", { class: "node-facts" }, facts(explorer, view, parent, choose))));
 }
 
 /** @param {string} text */

@@ -59,7 +59,8 @@ function render(explorer, record) {
     h("div", { class: "row tree-controls" },
       choice(explorer.t("tree.numbers"), [[false, explorer.t("tree.numbers.raw")], [true, explorer.t("tree.numbers.normal")]], view.isNormal,
         (isNormal) => explorer.go({ show: writeShow({ ...shown, isNormal }) })),
-      toggle(explorer.t("tree.all"), shown.isAll, (isAll) => explorer.go({ show: writeShow({ ...shown, isAll }) })),
+      // A greedy search looks at one piece: nothing was dropped.
+      view.all.length > record.nodes.length ? toggle(explorer.t("tree.all"), shown.isAll, (isAll) => explorer.go({ show: writeShow({ ...shown, isAll }) })) : null,
       h("span", { class: "quiet small" }, explorer.t("tree.count", { shown: view.shown.length - 1, all: view.all.length - 1 }))),
     nodePanel(explorer, view, choose),
     h("div", { class: "tree-views" },
