@@ -28,6 +28,12 @@ import { Tensor } from "app/trace.js";
 
 /** Return the side of a cell in pixels, so that so many can be read. @param {number} most */
 export function cellSize(most) {
+  const narrow = innerWidth < 700 ? Math.max(16, Math.floor((innerWidth - 190) / most)) : Infinity;
+  return Math.min(narrow, sizeFor(most));
+}
+
+/** @param {number} most */
+function sizeFor(most) {
   if (most <= 8) return 44;
   if (most <= 12) return 36;
   if (most <= 20) return 28;

@@ -134,7 +134,13 @@ export function viewOf(trace, kind, weights, hidden, { merge = false, ends = tru
   const keys = keysOf(trace, kind);
   const each = (/** @type {string[]} */ pieces) => (merge ? wordsOf(pieces) : pieces.map((_, place) => [place]));
   const isShown = (/** @type {string[]} */ pieces) => (/** @type {number[]} */ word) => ends || !isEnd(pieces[word[0]]);
-  const rows = each(named).filter(isShown(named));
+  const words = each(named);
+  // A merged row reads the whole word before it: its last piece alone would tell nobody much.
+  const before = (/** @type {number[]} */ word) => {
+    const place = words.indexOf(word);
+    return merge && place > 0 ? join(named, words[place - 1]) : reads[word[0]];
+  };
+  const rows = words.filter(isShown(named));
   const columns = each(keys).filter(isShown(keys));
   const data = new Float32Array(rows.length * columns.length);
   rows.forEach((queries, row) => columns.forEach((group, column) => {
@@ -146,7 +152,7 @@ export function viewOf(trace, kind, weights, hidden, { merge = false, ends = tru
     tensor: new Tensor(weights.name, [rows.length, columns.length], ["query", "key"], data),
     rows,
     columns,
-    rowLabels: rows.map((word) => (writes ? `${reads[word[0]]} → ${join(writes, word)}` : join(reads, word))),
+    rowLabels: rows.map((word) => (writes ? `${before(word)} → ${join(writes, word)}` : join(reads, word))),
     columnLabels: columns.map((word) => join(keys, word)),
     masked: (row, column) => rows[row].every((query) => columns[column].every((key) => hidden(query, key))),
   };
