@@ -8,6 +8,7 @@
     ├── RunError             a run folder or checkpoint that cannot be written, read or continued
     ├── TrainingError        training that cannot go on, such as memory that does not suffice
     │   └── NotFiniteError   an update whose loss or gradient is not finite
+    ├── ServingError         a server that cannot listen where it is to
     ├── TraceError           a name or edit that a trace does not know (also a KeyError)
     └── MissingExtraError    an optional dependency that is not installed (also an ImportError)
 
@@ -64,6 +65,10 @@ class TrainingError(HeadwayError):
 
 class NotFiniteError(TrainingError):
     """The loss of an update, or its gradient, is not finite; no weight was changed."""
+
+
+class ServingError(HeadwayError):
+    """A server cannot listen where it is to."""
 
 
 class TraceError(HeadwayError, KeyError):

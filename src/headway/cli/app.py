@@ -14,6 +14,7 @@ from headway.cli import (
     info,
     inspect,
     score,
+    serve,
     shortlist,
     train,
     translate,
@@ -34,6 +35,7 @@ app.command("check")(check.check)
 app.command("train")(train.train)
 app.command("translate")(translate.translate)
 app.command("inspect")(inspect.inspect)
+app.command("serve")(serve.serve)
 app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
 app.command("align")(align.align)

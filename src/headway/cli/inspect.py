@@ -71,7 +71,7 @@ def inspect(
         place = {axis: _number(text) for axis, text in (_pair(pair) for pair in at or [])}
         explanation = work_out(trace, explain, (), place, language=cast("Language", lang))
         if as_json:
-            print_json(_explanation_values(explanation))
+            print_json(explanation.as_dict())
         else:
             print(explanation)
         return
@@ -114,27 +114,9 @@ def _write(trace: "Trace", out: Path, name: str | None) -> None:
     if out.suffix in _TRACES:
         trace.save(out)
         return
-    from headway.errors import ConfigError
-    from headway.inspection.figures import attention_grid
+    from headway.inspection.figures import trace_attention
 
-    assert trace.sentence is not None
-    chosen = name or trace.names("decoder.layers.*.cross_attention.weights")[-1]
-    weights = trace[chosen]
-    if not chosen.endswith(".weights") or "*" in chosen:
-        raise ConfigError(
-            f"'{chosen}' is not the attention of one layer.",
-            "Give --name the name of weights, such as 'encoder.layers.0.self_attention.weights'.",
-        )
-    _, rows, columns = weights.axes
-    attention_grid(
-        weights,
-        rows.labels(),
-        columns.labels(),
-        out,
-        title=f"{trace.sentence.source}\n{trace.sentence.target}\n{chosen}",
-        row_axis="asks (of the target: reads → writes)" if rows.reads else "asks",
-        column_axis="is looked at",
-    )
+    trace_attention(trace, out, name)
 
 
 def _print(trace: "Trace", rows: "list[TargetRow]", name: str | None) -> None:
@@ -182,22 +164,3 @@ def _values(trace: "Trace", rows: "list[TargetRow]", name: str | None) -> dict[s
 
 def _axes(trace: "Trace", name: str) -> list[tuple[Any, int]]:
     return list(zip(trace[name].axes, trace[name].shape, strict=True))
-
-
-def _explanation_values(explanation: Any) -> dict[str, Any]:
-    import math
-
-    def finite(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    return {
-        "name": explanation.name,
-        "place": explanation.place,
-        "value": finite(explanation.value),
-        "equation": explanation.equation,
-        "sentence": explanation.sentence,
-        "steps": [
-            {"words": step.words, "expression": step.expression, "value": finite(step.value)}
-            for step in explanation.steps
-        ],
-    }

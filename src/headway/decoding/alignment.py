@@ -29,6 +29,22 @@ def word_alignment(
     >>> word_alignment(weights, source_words=[0, 1, 1], target_words=[0, 0, 1])
     ((0, 0), (1, 1))
     """
+    sources, targets, sums = word_sums(weights, source_words, target_words)
+    if not sources:
+        return ()
+    best = sums.argmax(dim=1).tolist()
+    return tuple(sorted((sources[place], word) for place, word in zip(best, targets, strict=True)))
+
+
+def word_sums(
+    weights: Float[Tensor, "T S"],
+    source_words: Sequence[int | None],
+    target_words: Sequence[int | None],
+) -> tuple[list[int], list[int], Float[Tensor, "targets sources"]]:
+    """Return the words of both sides and the sum of weights of each pair of them.
+
+    Arguments as in `word_alignment`. The sums have a row for each target word.
+    """
     if weights.shape != (len(target_words), len(source_words)):
         raise ConfigError(
             f"The weights have shape {tuple(weights.shape)}, but there are {len(target_words)} "
@@ -37,11 +53,7 @@ def word_alignment(
         )
     sources, to_source = _membership(source_words)  # (S, source words)
     targets, to_target = _membership(target_words)  # (T, target words)
-    if not sources:
-        return ()
-    sums = to_target.mT @ weights.double() @ to_source
-    best = sums.argmax(dim=1).tolist()
-    return tuple(sorted((sources[place], word) for place, word in zip(best, targets, strict=True)))
+    return sources, targets, to_target.mT @ weights.double() @ to_source
 
 
 def pharaoh(alignment: Iterable[tuple[int, int]]) -> str:

@@ -6,189 +6,25 @@ and one that is recorded decides the same.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
 from torch import Tensor
 
-from headway.data.tokenizer import END_ID, Tokenizer
+from headway.data.tokenizer import END_ID
 from headway.decoding.attention import Attend
 from headway.decoding.beam import BeamSearch
 from headway.decoding.engine import Engine, Ints
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.options import SearchOptions
-from headway.decoding.record import Candidate, Expansion, Fate, Node
+from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.recorder import Recorder
 from headway.decoding.rules import Past, Rule, Rules, rules_of
-from headway.decoding.search import (
-    NEVER_CHOSEN,
-    NO_RULES,
-    Advance,
-    Floats,
-    Request,
-    Search,
-    candidates,
-    run_search,
-)
+from headway.decoding.sampling import SamplingSearch
+from headway.decoding.search import NO_RULES, Advance, Floats, Request, Search, run_search
 from headway.decoding.terms import TermsBeamSearch
 from headway.errors import ConfigError
-
-Extension = tuple[int, int]
-"""A live hypothesis, by its copy, and a piece, by its place among those that are allowed."""
-
-
-@dataclass(slots=True)
-class _Look:
-    """What may follow one live hypothesis."""
-
-    model: NDArray[np.float64]
-    """The model's log-probabilities, (V,)."""
-    likely: list[int]
-    """The most probable pieces, best first."""
-    counted: dict[int, float]
-    """What the search counts for a piece; not there are those that it may not take."""
-
-
-@dataclass(slots=True)
-class _Step:
-    """What is known of the step at work."""
-
-    looks: dict[int, _Look] = field(default_factory=dict)  # by copy
-    ranks: dict[Extension, tuple[int, float]] = field(default_factory=dict)  # place, total
-    ended: list[int] = field(default_factory=list)  # copies that took the end symbol
-    stopped: list[int] = field(default_factory=list)  # copies that nothing could follow
-    living: dict[int, tuple[Extension, float]] = field(default_factory=dict)  # by new copy
-
-
-class Recorder:
-    """Collect the nodes and steps of the search for one sentence."""
-
-    def __init__(self, request: Request, target: Tokenizer, count: int) -> None:
-        """Record this request; count: how many pieces to list after each hypothesis."""
-        self.request, self.target, self.count = request, target, count
-        self.vocabulary = len(target) if request.allowed is None else len(request.allowed)
-        self.nodes = [Node(0, None, 0, None, None, 0.0, 0.0, "kept")]
-        self.live = {0: 0}  # node of each copy
-        self.steps: list[tuple[Expansion, ...]] = []
-        self.finished: list[int] = []  # nodes, in the order in which they did
-        self.ranking: list[int] = []
-        self.now = _Step()
-
-    def look(
-        self,
-        copies: Sequence[int],
-        logits: Float[Tensor, "R V"],
-        only: Sequence[int | None],
-        rules: Rules,
-        pasts: Sequence[Past],
-    ) -> None:
-        """See the logits of live hypotheses before the search does, which changes them."""
-        shares = logits.double().log_softmax(dim=1)
-        likely = shares.topk(min(self.count, shares.size(1)), dim=1).indices.tolist()
-        model = shares.cpu().numpy()
-        likely = [
-            [piece for piece in pieces if model[row, piece] > -math.inf]
-            for row, pieces in enumerate(likely)
-        ]
-        # Where there is one choice, no other piece counts.
-        also = [
-            [piece for piece in pieces if piece not in NEVER_CHOSEN] if choice is None else []
-            for pieces, choice in zip(likely, only, strict=True)
-        ]
-        log_probs, pieces = candidates(logits.clone(), 1, only, rules, pasts, also)
-        self.now = _Step()
-        for row, copy in enumerate(copies):
-            counted = _finite(pieces[row], log_probs[row])
-            self.now.looks[copy] = _Look(model[row], likely[row], counted)
-
-    def count_for(self, copy: int, pieces: Ints, log_probs: Floats) -> None:
-        """Learn what the search itself counts; where it can take no piece, none counts."""
-        own = _finite(pieces, log_probs)
-        look = self.now.looks[copy]
-        look.counted = look.counted | own if own else {}
-
-    def close_step(self) -> None:
-        """Make nodes and expansions of what was seen, when all is decided."""
-        now = self.now
-        made: dict[Extension, tuple[Fate, int]] = {}
-        for copy in now.ended:
-            total = now.ranks[copy, END_ID][1]
-            made[copy, END_ID] = ("finished", self._finish(copy, END_ID, total))
-        for copy in now.stopped:
-            self._finish(copy, None, self.nodes[self.live[copy]].total)
-        living = {}
-        for copy, ((parent, place), total) in now.living.items():
-            living[copy] = self._add(parent, place, total, "kept")
-            made[parent, place] = ("kept", living[copy])
-        self.steps.append(tuple(self._expansion(copy, made) for copy in sorted(now.looks)))
-        self.live = living
-
-    def close(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Take the scores of those that finished, in the order in which they did."""
-        for node, hypothesis in zip(self.finished, hypotheses, strict=True):
-            self.nodes[node] = replace(
-                self.nodes[node], score=hypothesis.score, complete=hypothesis.complete
-            )
-        order = sorted(range(len(hypotheses)), key=lambda place: -hypotheses[place].score)
-        self.ranking = [self.finished[place] for place in order]
-
-    def _finish(self, copy: int, place: int | None, total: float) -> int:
-        self.finished.append(self._add(copy, place, total, "finished"))
-        return self.finished[-1]
-
-    def _add(
-        self, parent: int, place: int | None, total: float, fate: Literal["kept", "finished"]
-    ) -> int:
-        """Add a node and return its number; place: None where rules left nothing."""
-        above, number = self.nodes[self.live[parent]], len(self.nodes)
-        piece, log_prob = None, 0.0
-        if place is not None:
-            piece, log_prob = self._piece(place), self.now.looks[parent].counted[place]
-        text = None if piece is None else self.target.piece(piece)
-        self.nodes.append(
-            Node(number, above.number, above.step + 1, text, piece, log_prob, total, fate)
-        )
-        return number
-
-    def _piece(self, place: int) -> int:
-        return self.request.pieces([place])[0]
-
-    def _expansion(self, copy: int, made: dict[Extension, tuple[Fate, int]]) -> Expansion:
-        look, node = self.now.looks[copy], self.nodes[self.live[copy]]
-        ranked = [place for own, place in self.now.ranks if own == copy]
-        shown = list(dict.fromkeys([*look.likely, *ranked]))
-        shown.sort(key=lambda place: (-look.model[place], place))
-        rest = np.exp(np.delete(look.model, shown))
-        return Expansion(
-            node.number,
-            tuple(
-                self._candidate(copy, place, look, node.total, made.get((copy, place)))
-                for place in shown
-            ),
-            self.vocabulary - len(shown),
-            float(rest.sum()),
-        )
-
-    def _candidate(
-        self, copy: int, place: int, look: _Look, so_far: float, made: tuple[Fate, int] | None
-    ) -> Candidate:
-        piece, log_prob = self._piece(place), look.counted.get(place)
-        default: Fate = "forbidden" if log_prob is None else "pruned"
-        fate, node = (default, None) if made is None else made
-        return Candidate(
-            piece=self.target.piece(piece),
-            piece_id=piece,
-            probability=math.exp(look.model[place]),
-            fate=fate,
-            log_prob=log_prob,
-            total=None if log_prob is None else so_far + log_prob,
-            rank=self.now.ranks[copy, place][0] if (copy, place) in self.now.ranks else None,
-            node=node,
-        )
 
 
 class RecordedGreedySearch(GreedySearch):
@@ -205,27 +41,51 @@ class RecordedGreedySearch(GreedySearch):
         super().__init__(options, rules, attend)
         self.recorder = recorder
 
+    def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
+        """Start the sentence."""
+        super().begin(slots, requests)
+        self.recorder.begin()
+
     def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
         """Take the best piece."""
         ((_, running),) = self.running.items()
         pasts = [Past(running.request, running.ids)] if self.rules else ()
         self.recorder.look([0], logits, [running.only_choice()], self.rules, pasts)
-        now, before = self.recorder.now, running.log_prob
+        before = running.log_prob
         advance = super().advance(logits)
-        counted = now.looks[0].counted
-        if not counted:
-            now.stopped.append(0)
-        else:
-            piece = END_ID if advance.finished else running.ids[-1]
-            total = before + counted[piece]
-            now.ranks[0, piece] = (1, total)
-            if advance.finished:
-                now.ended.append(0)
-            else:
-                now.living[0] = ((0, piece), total)
-        self.recorder.close_step()
-        for _, hypotheses in advance.finished:
-            self.recorder.close(hypotheses)
+        _decided(self.recorder, advance, running.ids, before, running.log_prob)
+        return advance
+
+
+class RecordedSamplingSearch(SamplingSearch):
+    """One sample of one sentence, recorded: the piece that was drawn has the rank 1."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        options: SearchOptions,
+        sampling: Sampling,
+        rules: Rules = NO_RULES,
+        attend: Attend | None = None,
+    ) -> None:
+        """Tell this recorder; the rest as in `SamplingSearch`."""
+        super().__init__(options, sampling, rules, attend)
+        self.recorder = recorder
+
+    def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
+        """Start the sentence."""
+        super().begin(slots, requests)
+        self.recorder.begin()
+
+    def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
+        """Draw the next piece."""
+        (sample,) = self._active()
+        pasts = [Past(sample.request, sample.ids)] if self.rules else ()
+        only = [sample.request.only_choice(len(sample.ids))]
+        self.recorder.look([0], logits, only, self.rules, pasts)
+        before = sample.log_prob
+        advance = super().advance(logits)
+        _decided(self.recorder, advance, sample.ids, before, sample.log_prob)
         return advance
 
 
@@ -242,6 +102,11 @@ class RecordedBeamSearch(BeamSearch):
         """Tell this recorder; the rest as in `BeamSearch`."""
         super().__init__(options, rules, attend)
         self.recorder = recorder
+
+    def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
+        """Start the sentence."""
+        super().begin(slots, requests)
+        self.recorder.begin()
 
     def _candidates(
         self, logits: Float[Tensor, "R V"], sentence: Ints, copy: Ints
@@ -300,7 +165,8 @@ def record_search(
 ) -> list[Hypothesis]:
     """Search for the recorder's sentence; return what any search returns, best first.
 
-    Raises ConfigError where pieces are drawn or the beam has groups: of these there is no record.
+    Raises ConfigError where several samples are drawn or the beam has groups: of these there is no
+    record.
     """
     search = _build(recorder, options, attend, banned)
     with torch.inference_mode():
@@ -311,14 +177,17 @@ def record_search(
 def _build(
     recorder: Recorder, options: SearchOptions, attend: Attend | None, banned: Rule | None
 ) -> Search:
-    if options.sampling or options.groups > 1:
+    if options.groups > 1 or (options.sampling and (options.n_best > 1 or recorder.request.terms)):
         raise ConfigError(
-            "Pieces are drawn or the beam has groups, and a record is of greedy or beam search.",
-            "Leave out sampling and groups.",
+            "The beam has groups, or several samples are drawn, or one with terms; of these there "
+            "is no record.",
+            "Leave out groups and terms, and draw one sample.",
         )
     rules = rules_of(options)
     if banned is not None:
         rules = rules.and_forbid(banned)
+    if options.sampling:
+        return RecordedSamplingSearch(recorder, options, options.sampling, rules, attend)
     kind = RecordedBeamSearch
     if recorder.request.terms:
         kind = RecordedTermsBeamSearch
@@ -327,7 +196,22 @@ def _build(
     return kind(recorder, options, rules, attend)
 
 
-def _finite(pieces: Ints, log_probs: Floats) -> dict[int, float]:
-    """Return the pieces that are possible, with their log-probabilities."""
-    pairs = zip(pieces.tolist(), log_probs.tolist(), strict=True)
-    return {piece: log_prob for piece, log_prob in pairs if log_prob > -math.inf}
+def _decided(
+    recorder: Recorder, advance: Advance, ids: Sequence[int], before: float, after: float
+) -> None:
+    """Record what the only hypothesis took; before, after: its log-probability."""
+    now = recorder.now
+    if not now.looks[0].counted:
+        now.stopped.append(0)
+    else:
+        piece = END_ID if advance.finished else ids[-1]
+        # What was drawn need not be among the pieces that were looked at.
+        total = before + now.looks[0].counted.setdefault(piece, after - before)
+        now.ranks[0, piece] = (1, total)
+        if advance.finished:
+            now.ended.append(0)
+        else:
+            now.living[0] = ((0, piece), total)
+    recorder.close_step()
+    for _, hypotheses in advance.finished:
+        recorder.close(hypotheses)

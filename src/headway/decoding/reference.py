@@ -12,6 +12,7 @@ from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
 from headway.model.cache import DecoderCache
 from headway.model.masks import padding_mask
+from headway.model.probe import probe
 from headway.model.transformer import Transformer
 
 
@@ -73,7 +74,7 @@ class ReferenceEngine:
             [[*ids] + [padding] * (longest - len(ids)) for ids in sources],
             device=self.model.output_projection.weight.device,
         )
-        mask = padding_mask(source_ids, padding)
+        mask = probe(self.model, "source_mask", padding_mask(source_ids, padding))
         rows = np.asarray(slots, dtype=np.int64) * state.copies
         _forget(state, slots)
         state.allowed.begin(slots, allowed)
@@ -100,7 +101,8 @@ class ReferenceEngine:
                 hidden = new.new_empty(len(rows), new.size(1))
             hidden[index] = new
         assert hidden is not None, "none of these rows was ever encoded"
-        logits = self.model.output_projection(hidden)
+        logits = self.model.output_projection(hidden)[:, None]  # (R, 1, V), as a trace has it
+        logits = probe(self.model, "logits", logits)[:, 0]
         return state.allowed.of_all(logits, slots) if state.allowed else logits
 
     def reorder(self, state: ReferenceState, rows: Ints, parents: Ints) -> None:

@@ -17,7 +17,8 @@ from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.joining import Joiner
 from headway.decoding.options import SearchOptions
 from headway.decoding.record import SearchRecord
-from headway.decoding.recording import Recorder, record_search
+from headway.decoding.recorder import Recorder, Watcher
+from headway.decoding.recording import record_search
 from headway.decoding.requests import RequestMaker
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
@@ -258,12 +259,14 @@ class Translator:
         options: SearchOptions | None = None,
         prefix: str | None = None,
         terms: Sequence[str] = (),
+        watcher: Watcher | None = None,
     ) -> SearchRecord:
         """Translate one sentence and return all that the search considered, step by step.
 
-        candidates: how many pieces to list after each hypothesis, with their probabilities. The
-        other arguments are those of `translate`, and so is the result. Raises ConfigError for a
-        sentence in several parts, and where pieces are drawn or the beam has groups.
+        candidates: how many pieces to list after each hypothesis, with their probabilities.
+        watcher: hears of each step when it is done. The other arguments are those of `translate`,
+        and so is the result. Raises ConfigError for a sentence in several parts, and where several
+        samples are drawn or the beam has groups.
         """
         _check_request([text], None, None, 1)
         if candidates < 1:
@@ -275,7 +278,7 @@ class Translator:
                 "Give one sentence that the model can take whole.",
             )
         (request,) = self.requests.make([parts], options, prefix=prefix, terms=terms)
-        recorder = Recorder(request, self.bundle.target_tokenizer, candidates)
+        recorder = Recorder(request, self.bundle.target_tokenizer, candidates, watcher)
         rule = self._banned(banned)
         found = record_search(
             self.engine, recorder, options, attend=self._attend(options), banned=rule

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from headway.bundle import Bundle
 from headway.data.batching import Batch
+from headway.data.cleaning import EncodedPair
 from headway.data.tokenizer import PAD_ID
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError, TraceError, suggest
@@ -117,7 +118,13 @@ def head_importance(
     head; the model is left in eval mode.
     """
     bundle = model.bundle if isinstance(model, Translator) else model
-    pairs = encode_pairs(bundle, sources, targets)
+    return pairs_importance(bundle, encode_pairs(bundle, sources, targets), place, batch_tokens)
+
+
+def pairs_importance(
+    bundle: Bundle, pairs: Sequence[EncodedPair], place: int | None = None, batch_tokens: int = 4096
+) -> HeadImportance:
+    """Return the same of pairs that are in pieces already; arguments as in `head_importance`."""
     if not pairs:
         raise DataError("There is no pair to compute a loss of.", "Give at least one.")
     shortest = min(len(pair.target_ids) for pair in pairs)

@@ -38,6 +38,10 @@ class Edit:
         value = self._value(name, tensor)
         return torch.where(self._region(name, tensor, axes), value, tensor)
 
+    def each(self) -> "tuple[Edit, ...]":
+        """Return the edits that this one is made of, in order: itself alone."""
+        return (self,)
+
     def describe(self) -> str:
         """Return the edit as it is written in Python, without its numbers."""
         value = ["…"] if self.kind == "replace" else []
@@ -88,6 +92,27 @@ class Edit:
         return region
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Several(Edit):
+    """Edits of one tensor, one after another."""
+
+    edits: tuple[Edit, ...] = ()
+
+    def apply(self, name: str, tensor: Tensor, axes: Sequence[Axis]) -> Tensor:
+        """Return the tensor as the last edit leaves it."""
+        for edit in self.edits:
+            tensor = edit.apply(name, tensor, axes)
+        return tensor
+
+    def each(self) -> tuple[Edit, ...]:
+        """Return the edits, in order."""
+        return self.edits
+
+    def describe(self) -> str:
+        """Return the edits as they are written in Python, in order."""
+        return ", then ".join(edit.describe() for edit in self.edits)
+
+
 Edits = Mapping[str, Edit]
 """Edits by name; `*` in a name stands for any characters."""
 
@@ -110,6 +135,11 @@ def allow(**where: Place) -> Edit:
 def forbid(**where: Place) -> Edit:
     """Let nobody look at these places of a mask; without places, nowhere."""
     return Edit("forbid", where)
+
+
+def then(first: Edit, *others: Edit) -> Edit:
+    """Edit one tensor several times, in this order: `then(zero(head=0), zero(head=3))`."""
+    return _Several(first.kind, edits=(first, *others)) if others else first
 
 
 def check_edits(edits: Edits, names: Sequence[str], derived: Sequence[str] = ()) -> None:

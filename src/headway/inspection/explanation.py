@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from headway.inspection.phrases import Language, say
 
@@ -37,6 +38,21 @@ class Explanation:
     equation: str
     sentence: str
     steps: tuple[Step, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON; a number that is not finite is None."""
+        steps = [
+            {"words": step.words, "expression": step.expression, "value": _finite(step.value)}
+            for step in self.steps
+        ]
+        return {
+            "name": self.name,
+            "place": self.place,
+            "value": _finite(self.value),
+            "equation": self.equation,
+            "sentence": self.sentence,
+            "steps": steps,
+        }
 
     def __str__(self) -> str:
         """Return all lines: the number, its equation, what it means, and the steps."""
@@ -144,3 +160,7 @@ def layer_norm_steps(
 
 def _less(a: float, b: float) -> str:
     return f"{number(a)} - {number(b)}" if b >= 0 else f"{number(a)} + {number(-b)}"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

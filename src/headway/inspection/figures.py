@@ -21,6 +21,8 @@ from headway.inspection.drawing import check_axes, drawing, label_cells, show_ma
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from headway.inspection.trace import Trace
+
 _GOOD, _BAD = "#1f5fa8", "#c8571b"  # blue and orange, which the color-blind tell apart
 
 
@@ -80,6 +82,30 @@ def attention_grid(
         figure.suptitle(title, fontsize=12)
         if image is not None:
             figure.colorbar(image, ax=grid.ravel().tolist(), label="weight", shrink=0.8)
+
+
+def trace_attention(trace: "Trace", path: str | Path, name: str | None = None) -> None:
+    """Draw the attention of one layer of a traced sentence.
+
+    name: that of its weights; None is the cross-attention of the last decoder layer.
+    """
+    chosen = name or trace.names("decoder.layers.*.cross_attention.weights")[-1]
+    weights = trace[chosen]
+    if not chosen.endswith(".weights") or "*" in chosen or trace.sentence is None:
+        raise ConfigError(
+            f"'{chosen}' is not the attention of one layer.",
+            "Name weights, such as 'encoder.layers.0.self_attention.weights'.",
+        )
+    _, rows, columns = weights.axes
+    attention_grid(
+        weights,
+        rows.labels(),
+        columns.labels(),
+        path,
+        title=f"{trace.sentence.source}\n{trace.sentence.target}\n{chosen}",
+        row_axis="asks (of the target: reads → writes)" if rows.reads else "asks",
+        column_axis="is looked at",
+    )
 
 
 def alignment_grid(

@@ -11,6 +11,16 @@ PHRASES: dict[str, tuple[str, str]] = {
         "the activation {kind} of the inner layer",
         "안쪽 층에 활성화 함수 {kind}를 적용한 값",
     ),
+    "changed": (
+        "Most changes for «{piece}», which the row {row} is to write: its probability goes from "
+        "{before} to {after}.",
+        "가장 많이 달라진 것은 {row}번 행이 쓸 «{piece}»로, 확률이 {before}에서 {after}(으)로 "
+        "바뀌었습니다.",
+    ),
+    "changed_best": (
+        " Most probable there is now «{best}», with {share}.",
+        " 이제 그 자리에서 가장 확률이 높은 조각은 «{best}»({share})입니다.",
+    ),
     "column_of_concat": (
         "number {column} of concat is number {number} of head {head}",
         "concat의 {column}번 수는 {head}번 헤드의 {number}번 수",
@@ -111,6 +121,10 @@ PHRASES: dict[str, tuple[str, str]] = {
     "share": (
         "the own exponential, divided by the sum",
         "자신의 지수 함수 값을 합으로 나눈 값",
+    ),
+    "unchanged": (
+        "Every row gives what it writes the very same probability as before.",
+        "모든 행에서 쓸 조각의 확률이 전과 똑같습니다.",
     ),
     "variance": (
         "the mean of the squared distances from the mean",

@@ -139,7 +139,7 @@ def _from_safetensors(data: bytes) -> tuple[Tensors, dict[str, Any]]:
 
 
 def _to_json(tensors: Tensors, description: Mapping[str, Any]) -> bytes:
-    values = {name: _json_tensor(tensor) for name, tensor in tensors.items()}
+    values = {name: json_tensor(tensor) for name, tensor in tensors.items()}
     return _json({**description, "tensors": values}).encode()
 
 
@@ -149,7 +149,7 @@ def _from_json(data: bytes) -> tuple[Tensors, dict[str, Any]]:
     return {name: _tensor_of(value) for name, value in values.items()}, description
 
 
-def _json_tensor(tensor: Tensor) -> dict[str, Any]:
+def json_tensor(tensor: Tensor) -> dict[str, Any]:
     """Return a tensor as JSON values; what is not finite is null, and listed beside."""
     flat = tensor.flatten()
     result: dict[str, Any] = {

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import torch
+
 from headway.errors import TraceError
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ class TargetRow:
     """The most probable pieces, with their probabilities."""
     others: float
     """Probability of all pieces that are not among the best."""
+    other_pieces: int
+    """How many these are."""
+    entropy: float
+    """Of the whole row, in nats: 0 where one piece is certain."""
 
 
 def target_rows(trace: "Trace", count: int = 3) -> list[TargetRow]:
@@ -42,6 +48,8 @@ def target_rows(trace: "Trace", count: int = 3) -> list[TargetRow]:
                 for piece, value in zip(pieces[row].tolist(), values[row].tolist(), strict=True)
             ),
             others=max(0.0, 1.0 - float(values[row].sum())),
+            other_pieces=probabilities.size(-1) - values.size(-1),
+            entropy=float(torch.special.entr(probabilities[row]).sum()),
         )
         for row, label in enumerate(sentence.label_ids)
     ]

@@ -300,13 +300,28 @@ def trace(
     >>> [axis.name for axis in seen["weights"].axes]
     ['batch', 'head', 'query', 'key']
     """
-    edits = dict(edit or {})
+    with _heard(module, record_patterns(record), edit or {}, sentence) as recorded:
+        yield recorded
+
+
+@contextmanager
+def edited(module: nn.Module, edit: Edits, *, sentence: Sentence | None = None) -> Iterator[None]:
+    """Let edits work on what is computed inside the `with` block, and record nothing."""
+    with _heard(module, (), edit, sentence):
+        yield
+
+
+@contextmanager
+def _heard(
+    module: nn.Module, patterns: Sequence[str], edit: Edits, sentence: Sentence | None
+) -> Iterator[Trace]:
+    edits = dict(edit)
     check_kinds(edits)
     recorded = Trace(module, sentence)
     if recorded.variant is not None and isinstance(module, Transformer):
         names = model_names(module, recorded.variant)
         check_edits(edits, names, model_names(module, recorded.variant, derived=True))
-    recorder = Recorder(recorded, module, record_patterns(record), edits)
+    recorder = Recorder(recorded, module, patterns, edits)
     token = listen(recorder)
     try:
         yield recorded

@@ -1,0 +1,77 @@
+"""Two traces of one sentence beside each other: what an edit, or another model, has changed."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from headway.errors import TraceError
+from headway.inspection.phrases import Language, say
+from headway.inspection.steps import TargetRow, target_rows
+from headway.inspection.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is different after an edit."""
+
+    before: tuple[TargetRow, ...]
+    after: tuple[TargetRow, ...]
+    moved: tuple[tuple[str, float], ...]
+    """Tensors with the norm of their difference by their own norm, the largest first."""
+
+    def sentence(self, language: Language = "en") -> str:
+        """Say in one or two sentences what changed most."""
+        pairs = list(zip(self.before, self.after, strict=True))
+        changes = [abs(new.probability - old.probability) for old, new in pairs]
+        place = max(range(len(changes)), key=changes.__getitem__)
+        if changes[place] == 0:
+            return say("unchanged", language)
+        old, new = pairs[place]
+        text = say(
+            "changed", language, row=place, piece=old.writes,
+            before=f"{old.probability:.4f}", after=f"{new.probability:.4f}",
+        )  # fmt: skip
+        best, share = new.best[0]
+        if best == old.best[0][0]:
+            return text
+        return text + say("changed_best", language, best=best, share=f"{share:.4f}")
+
+
+def compare(before: Trace, after: Trace, count: int = 5) -> Comparison:
+    """Compare two traces of the same source and target pieces; count: of tensors that moved.
+
+    Raises TraceError where the pieces differ, for then a row of one is no row of the other.
+    """
+    one, other = before.sentence, after.sentence
+    if one is None or other is None or _pieces(before) != _pieces(after):
+        raise TraceError(
+            "The two traces are of other pieces, so their rows cannot be compared.",
+            "Trace the same source with the same target twice.",
+        )
+    moved = sorted(_moved(before, after), key=lambda pair: -pair[1])
+    return Comparison(tuple(target_rows(before)), tuple(target_rows(after)), tuple(moved[:count]))
+
+
+def _pieces(trace: Trace) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    assert trace.sentence is not None
+    return trace.sentence.source_pieces, trace.sentence.writes
+
+
+def _moved(before: Trace, after: Trace) -> Iterator[tuple[str, float]]:
+    for name, tensor in before.items():
+        if name not in after or not tensor.is_floating_point():
+            continue
+        old, new = _numbers(tensor), _numbers(after[name])
+        if old.shape != new.shape or torch.equal(old, new):
+            continue
+        # Where both are minus infinity, as behind a mask, nothing has moved.
+        gap = (new - old).where(old != new, 0.0).norm()
+        own = old[old.isfinite()].norm()
+        yield name, float(gap / own) if own > 0 else math.inf
+
+
+def _numbers(tensor: Tensor) -> Tensor:
+    return tensor.detach().as_subclass(Tensor).double()

@@ -1,0 +1,1 @@
+"""The explorer: an HTTP server that lets a browser look inside models."""

@@ -1,0 +1,28 @@
+"""The application: all routes over some models."""
+
+from collections.abc import Sequence
+
+from fastapi import FastAPI
+
+from headway.serving import files, models, pages, questions, searches, sentences
+from headway.serving.failures import answer_failures
+from headway.serving.limits import CACHE_BYTES, Gate
+from headway.serving.models import Explorer, Served
+
+
+def create_app(
+    served: Sequence[Served], *, host: str = "127.0.0.1", cache_bytes: int = CACHE_BYTES
+) -> FastAPI:
+    """Make the application that serves these models.
+
+    host: where it will listen; requests that name another host are refused. cache_bytes: what
+    traces may take together.
+    """
+    # Documentation that FastAPI makes would load scripts from elsewhere.
+    app = FastAPI(title="Headway", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.explorer = Explorer(served, cache_bytes)
+    for room in (models, searches, sentences, questions, files, pages):
+        app.include_router(room.router)
+    answer_failures(app)
+    app.add_middleware(Gate, host=host)
+    return app

@@ -1,0 +1,149 @@
+"""What goes wrong, as an answer: always JSON with one sentence and what to do."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from headway.errors import HeadwayError
+
+_SHOWN = 60  # characters of what was given
+_NO_JSON = ("json_invalid", "model_attributes_type", "model_type")
+# What is allowed, by pydantic's name for what is wrong.
+_ALLOWED = {
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "dict_type": "an object",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "greater_than": "above {gt}",
+    "greater_than_equal": "at least {ge}",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "less_than": "below {lt}",
+    "less_than_equal": "at most {le}",
+    "list_type": "a list",
+    "literal_error": "{expected}",
+    "string_too_long": "at most {max_length} characters long",
+    "string_too_short": "at least {min_length} characters long",
+    "string_type": "text",
+}
+_FAULT = "Try again; if it stays, the terminal of `headway serve` says where it came from."
+
+
+class RefusedError(HeadwayError):
+    """A request that cannot be answered, with the status of its answer."""
+
+    def __init__(self, status: int, message: str, remedy: str = "") -> None:
+        """Keep the status beside the sentence."""
+        super().__init__(message, remedy)
+        self.status = status
+
+
+class Json(JSONResponse):
+    """JSON without NaN and infinity, which it does not know: they are null."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the bytes."""
+        return json_bytes(content)
+
+
+def json_bytes(content: Any) -> bytes:
+    """Write JSON; a number that is not finite is null, half a character a question mark."""
+    try:
+        text = _dump(content)
+    except ValueError:
+        text = _dump(_finite(content))
+    return text.encode(errors="replace")
+
+
+def error_body(error: HeadwayError) -> dict[str, dict[str, str]]:
+    """Return an error as every answer has it."""
+    return {"error": {"message": _line(error.message), "remedy": _line(error.remedy)}}
+
+
+def failure(status: int, message: str, remedy: str = "") -> Json:
+    """Return an answer that says what is wrong."""
+    return Json({"error": {"message": _line(message), "remedy": _line(remedy)}}, status)
+
+
+def answer_failures(app: FastAPI) -> None:
+    """Have the application answer all errors in this way."""
+    app.add_exception_handler(HeadwayError, _of_headway)
+    app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(Exception, _of_anything)
+
+
+def _of_headway(request: Request, error: Exception) -> Json:
+    assert isinstance(error, HeadwayError)
+    return Json(error_body(error), error.status if isinstance(error, RefusedError) else 400)
+
+
+def _of_validation(request: Request, error: Exception) -> Json:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    # The first part says where the value stood: body, query or path. Of a value that may be of
+    # several types pydantic adds each type; a person knows the field.
+    parts = [str(part) for part in first["loc"][1:]]
+    field = ".".join(part for part in parts if part not in ("str", "int") and "[" not in part)
+    if first["type"] in _NO_JSON and (first["type"] == "json_invalid" or not field):
+        return failure(
+            422, "The body is no JSON object.", "Send one, in UTF-8, as Content-Type json."
+        )
+    if first["type"] == "missing":
+        return failure(422, f"{_quoted(field)} is missing.", "docs/serving.md lists all fields.")
+    if first["type"] == "extra_forbidden":
+        return failure(422, f"There is no field '{field}'.", "docs/serving.md lists all fields.")
+    allowed = _ALLOWED.get(first["type"])
+    if allowed is None:
+        rest = f": {first['msg'][:1].lower()}{first['msg'][1:].rstrip('.')}."
+    else:
+        rest = f", but must be {allowed.format(**first.get('ctx', {}))}."
+    return failure(422, f"{_quoted(field)} is {_shown(first['input'])}{rest}", "Change it.")
+
+
+def _quoted(field: str) -> str:
+    return f"'{field}'" if field else "The body"
+
+
+def _shown(given: Any) -> str:
+    text = repr(given)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _of_http(request: Request, error: Exception) -> Json:
+    assert isinstance(error, HTTPException)
+    path = request.url.path[:200]
+    if error.status_code == 404:
+        return failure(404, f"There is no {path}.", "docs/serving.md lists what there is.")
+    if error.status_code == 405:
+        return failure(405, f"{path} does not take {request.method}.", "Use GET, or POST.")
+    return failure(error.status_code, f"{error.detail}.", "Send one JSON object, in UTF-8.")
+
+
+def _of_anything(request: Request, error: Exception) -> Json:
+    return failure(500, f"{type(error).__name__}: {error}. This is a fault of Headway.", _FAULT)
+
+
+def _dump(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(own) for own in value]
+    return value
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

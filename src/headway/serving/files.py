@@ -1,0 +1,119 @@
+"""What can be taken along: tensors and whole traces as files, figures, positional encodings."""
+
+import csv
+import io
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+from fastapi import APIRouter, Query, Request, Response
+
+from headway.inspection.figures import trace_attention
+from headway.inspection.named_tensor import TracedTensor
+from headway.inspection.saving import json_tensor
+from headway.inspection.trace import Trace
+from headway.serving.failures import RefusedError, json_bytes
+from headway.serving.limits import POSITIONS
+from headway.serving.models import Here
+from headway.serving.sentences import octets, slice_of, tensor_bytes
+
+router = APIRouter()
+
+_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "npy": "application/octet-stream",
+    "npz": "application/zip",
+    "png": "image/png",
+    "safetensors": "application/octet-stream",
+    "svg": "image/svg+xml",
+}
+_TRACES, _FIGURES = ("json", "safetensors", "npz"), ("svg", "png")
+_drawing = threading.Lock()  # matplotlib's settings are of the whole process
+
+
+@router.get("/api/position")
+def position(
+    here: Here,
+    length: Annotated[int, Query(ge=1, le=POSITIONS)] = 64,
+    model: str | None = None,
+) -> Response:
+    """Return the encodings of the first positions, as the decoder has them."""
+    served = here.model(model)
+    with served.lock, torch.no_grad():
+        table = served.translator.bundle.model.target_embedding.positions(length)
+    kind, data = tensor_bytes(table)
+    return octets(data, shape=f"{length},{table.size(1)}", axes="pos,d_model", kind=kind)
+
+
+@router.get("/api/traces/{trace}/download/{file}")
+def download(here: Here, request: Request, trace: str, file: str) -> Response:
+    """Return one tensor, or its part at the places in the query, as a file."""
+    name, _, form = file.rpartition(".")
+    writers = {"npy": _npy, "csv": _csv, "json": _json}
+    if form not in writers:
+        raise RefusedError(
+            404, f"There is no download '{file[:200]}'.", "End the name with .npy, .csv or .json."
+        )
+    part = slice_of(here.traces.get(trace).trace, name, request.query_params)
+    return _file(writers[form](part), f"{name.replace('*', 'all')}.{form}")
+
+
+@router.get("/api/traces/{trace}/export.{form}")
+def export(here: Here, trace: str, form: str, name: str | None = None) -> Response:
+    """Return the whole trace as one file, or a figure of one attention."""
+    seen = here.traces.get(trace).trace
+    if form in _TRACES:
+        return _file(_written(seen, form), f"trace.{form}")
+    if form in _FIGURES:
+        with _drawing:
+            return _file(_written(seen, form, name), f"{name or 'attention'}.{form}")
+    known = ", ".join((*_TRACES, *_FIGURES))
+    raise RefusedError(404, f"There is no export '{form[:20]}'.", f"Choose one of {known}.")
+
+
+def _written(seen: Trace, form: str, name: str | None = None) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"trace.{form}"
+        if form in _TRACES:
+            seen.save(path)
+        else:
+            trace_attention(seen, path, name)
+        return path.read_bytes()
+
+
+def _npy(tensor: TracedTensor) -> bytes:
+    file = io.BytesIO()
+    plain = tensor.detach().as_subclass(torch.Tensor).cpu()
+    np.save(file, (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy())
+    return file.getvalue()
+
+
+def _csv(tensor: TracedTensor) -> bytes:
+    """Write a line for each number: its places, then the number as Python writes it."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*(axis.name for axis in tensor.axes), "value"])
+    places = np.ndindex(*tensor.shape)
+    values = tensor.detach().flatten().tolist()
+    writer.writerows([*place, value] for place, value in zip(places, values, strict=True))
+    return text.getvalue().encode()
+
+
+def _json(tensor: TracedTensor) -> bytes:
+    """Write a tensor as in a trace's JSON, with its axes and what stands along them."""
+    axes = [
+        {"name": axis.name, "letter": axis.letter, "labels": axis.labels()} for axis in tensor.axes
+    ]
+    plain = tensor.detach().as_subclass(torch.Tensor).cpu()
+    return json_bytes({"name": tensor.path, "axes": axes, **json_tensor(plain)})
+
+
+def _file(data: bytes, name: str) -> Response:
+    form = name.rpartition(".")[2]
+    headers: Mapping[str, str] = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type=_TYPES[form], headers=headers)

@@ -1,0 +1,141 @@
+"""What a request may be: from whom, how large; checked before anything else sees it."""
+
+import ipaddress
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headway.serving.failures import RefusedError, failure
+
+BODY_BYTES = 64 * 1024
+CHARACTERS = 2000
+BEAM = 8
+CACHE_BYTES = 256 * 2**20
+POSITIONS = 4096
+_DRAINED = 2**20  # bytes of a body too large that are read, so that its sender reads the answer
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_ANY_ADDRESS = frozenset({"0.0.0.0", "::"})
+
+_HEADERS = (
+    (b"cache-control", b"no-cache"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+
+class Gate:
+    """Answer requests that come from another site or are too large; pass on the others.
+
+    A page of another site could have a browser ask this server. Its requests either have a foreign
+    Host (where the site has bound its own name to this address) or a foreign Origin.
+    """
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        """Stand before this application; host: where the server was told to listen."""
+        self.app, self.host = app, host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                names = {name for name, _ in message["headers"]}
+                own = [pair for pair in _HEADERS if pair[0] not in names]
+                message = {**message, "headers": [*message["headers"], *own]}
+            await send(message)
+
+        try:
+            self._check_sender(scope)
+            receive = await _whole_body(receive) if scope["method"] == "POST" else receive
+        except RefusedError as error:
+            answer = failure(error.status, error.message, error.remedy)
+            await answer(scope, receive, send_with_headers)
+            return
+        await self.app(scope, receive, send_with_headers)
+
+    def _check_sender(self, scope: Scope) -> None:
+        headers = [(name.lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+        hosts = [value for name, value in headers if name == b"host"]
+        if len(hosts) != 1 or not self._is_own(hosts[0]):
+            raise RefusedError(
+                421,
+                f"The Host '{', '.join(hosts)[:100]}' is not this server.",
+                "Ask for 127.0.0.1 or localhost, or for the address given with --host.",
+            )
+        for origin in (value for name, value in headers if name == b"origin"):
+            if origin.lower() not in (f"{kind}://{hosts[0].lower()}" for kind in ("http", "https")):
+                raise RefusedError(
+                    403,
+                    f"The Origin '{origin[:100]}' is another site.",
+                    "Open the page of this server itself.",
+                )
+
+    def _is_own(self, host: str) -> bool:
+        name = _host_name(host)
+        if name is None:
+            return False
+        if name in _LOOPBACK or name == self.host.strip("[]").lower():
+            return True
+        # Who listens everywhere is asked for by address; no site can bind a name to an address.
+        return self.host.strip("[]") in _ANY_ADDRESS and _is_address(name)
+
+
+def check_characters(texts: Iterable[str | None]) -> None:
+    """Refuse text that is longer than any sentence."""
+    for text in texts:
+        if text is not None and len(text) > CHARACTERS:
+            raise RefusedError(
+                413,
+                f"The text has {len(text):,} characters, but at most {CHARACTERS:,} are taken.",
+                "Give one sentence; `headway translate` takes long text.",
+            )
+
+
+async def _whole_body(receive: Receive) -> Receive:
+    """Read the body; return what hands it on. RefusedError where it is too large."""
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more and size <= _DRAINED:
+        message = await receive()
+        if message["type"] != "http.request":
+            break
+        part = message.get("body", b"")
+        size += len(part)
+        if size <= BODY_BYTES:
+            parts.append(part)
+        more = message.get("more_body", False)
+    if size > BODY_BYTES:
+        raise RefusedError(
+            413,
+            f"The request has more than {BODY_BYTES:,} bytes.",
+            f"Give one sentence, of at most {CHARACTERS:,} characters.",
+        )
+    waiting = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
+
+    async def hand_on() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return hand_on
+
+
+def _host_name(host: str) -> str | None:
+    """Return the name in a Host header, without its port; None where it is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port  # raises where it is no number
+    except ValueError:
+        return None
+    if parts.netloc != host or "@" in host or parts.path:
+        return None
+    return parts.hostname
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

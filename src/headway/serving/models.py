@@ -1,0 +1,197 @@
+"""The models that are served, and what is told about each."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from latex2mathml.converter import convert
+
+from headway.bundle import bundle_checksum, find_bundle
+from headway.data.sample import build_sample_corpus
+from headway.errors import suggest
+from headway.inspection.ablation import KINDS
+from headway.inspection.catalog import catalog
+from headway.inspection.sizes import letter_sizes
+from headway.inspection.translator import Translator, load
+from headway.inspection.variant import variant_of
+from headway.model.accounting import count_parameters
+from headway.serving.failures import Json, RefusedError
+from headway.serving.limits import BEAM, CACHE_BYTES, CHARACTERS
+from headway.serving.traces import TraceStore
+
+_DEMO = "Headway demo: Korean to English"  # the name of the demonstration's recipe
+_EXAMPLES = 8
+
+router = APIRouter()
+
+
+@dataclass(eq=False)
+class Served:
+    """One model, which one request at a time computes with."""
+
+    name: str
+    translator: Translator
+    checksum: str
+    path: Path | None = None
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def longest(self) -> int:
+        """Return how many source pieces a sentence may have."""
+        limit = self.translator.requests.position_limit
+        return min(self.translator.bundle.decoding.max_source_pieces, limit)
+
+    @cached_property
+    def examples(self) -> list[str]:
+        """Return a few sentences that the model can translate, none where none are known."""
+        record = self.translator.bundle.record
+        if self._is_demo():
+            held_out = build_sample_corpus().test_unseen
+            return [pair.korean for pair in held_out[:_EXAMPLES]]
+        samples = record.get("samples")
+        if not isinstance(samples, list):
+            return []
+        sources = (sample.get("source") for sample in samples if isinstance(sample, dict))
+        return [source for source in sources if isinstance(source, str)][:_EXAMPLES]
+
+    def _is_demo(self) -> bool:
+        recipe = self.translator.bundle.record.get("config", {}).get("recipe", {})
+        if recipe.get("name") == _DEMO:
+            return True
+        # The best weights of a run know nothing of its recipe, but lie beside it.
+        config = None if self.path is None else self.path.parent / "config.toml"
+        return config is not None and config.is_file() and _DEMO in config.read_text("utf-8")
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """Return all that a page needs to know, but the examples."""
+        bundle = self.translator.bundle
+        config, sizes = bundle.config, letter_sizes(bundle.model, 1, 1)
+        return {
+            "name": self.name,
+            "checksum": self.checksum,
+            "parameters": count_parameters(bundle.model),
+            "config": config.model_dump(),
+            "languages": {"source": bundle.source_language, "target": bundle.target_language},
+            "sizes": {
+                **{name: sizes[name] for name in ("d_model", "d_ff", "d_k", "d_v")},
+                "num_heads": config.num_heads,
+                "num_encoder_layers": config.num_encoder_layers,
+                "num_decoder_layers": config.num_decoder_layers,
+                "source_vocab_size": config.source_vocab_size,
+                "target_vocab_size": config.target_vocab_size,
+            },
+            "norm_position": config.norm_position,
+            "positional_encoding": variant_of(bundle.model).positions,
+            "decoding": bundle.decoding.model_dump(),
+            "max_beam": BEAM,
+            "limits": {"characters": CHARACTERS, "pieces": self.longest, "beam": BEAM},
+            "catalog": _catalog_rows(self.translator),
+            "attention": _attentions(self.translator),
+        }
+
+
+class Explorer:
+    """Everything that requests share: models by name, and the traces that were made."""
+
+    def __init__(self, models: Sequence[Served], cache_bytes: int = CACHE_BYTES) -> None:
+        """Serve these; the first is meant where a request names none."""
+        self.models = {served.name: served for served in models}
+        self.traces: TraceStore[Served] = TraceStore(cache_bytes)
+
+    def model(self, name: str | None) -> Served:
+        """Return the model of this name; RefusedError where there is none."""
+        if name is None:
+            return next(iter(self.models.values()))
+        if name not in self.models:
+            raise RefusedError(
+                404, f"There is no model '{name[:100]}'.", suggest(name, self.models)
+            )
+        return self.models[name]
+
+
+def explorer_of(request: Request) -> Explorer:
+    """Return what the application serves."""
+    return request.app.state.explorer
+
+
+Here = Annotated[Explorer, Depends(explorer_of)]
+
+
+def load_models(
+    paths: Sequence[Path], device: str, say: Callable[[str], None] = lambda _: None
+) -> list[Served]:
+    """Load bundles; each has the name of its folder, of a run that of the run."""
+    models: list[Served] = []
+    for path in paths:
+        folder = find_bundle(path)
+        name = _free_name(_name(folder), [served.name for served in models])
+        say(f"Loading {name}")
+        models.append(Served(name, load(path, device), bundle_checksum(folder), folder))
+    return models
+
+
+@router.get("/api/models")
+def models(here: Here) -> Json:
+    """Return the names of the models; the first is the default."""
+    names = list(here.models)
+    return Json({"models": [{"name": name, "default": name == names[0]} for name in names]})
+
+
+@router.get("/api/model")
+def model(here: Here, model: str | None = None) -> Json:
+    """Return sizes, limits, examples and catalog of one model."""
+    served = here.model(model)
+    return Json(served.description | {"examples": served.examples})
+
+
+def _name(folder: Path) -> str:
+    folder = folder.resolve()
+    return folder.parent.name if folder.name in ("averaged", "best") else folder.name
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free
+
+
+def _catalog_rows(translator: Translator) -> list[dict[str, Any]]:
+    return [
+        {
+            "pattern": row.pattern,
+            "shape": row.shape,
+            "axes": [axis.name for axis in row.axes],
+            "equation": row.equation,
+            "latex": row.latex,
+            "mathml": convert(row.latex, display="block"),
+            "english": row.english,
+            "korean": row.korean,
+            "derived": row.derived,
+        }
+        for row in catalog(variant_of(translator.bundle.model)).values()
+    ]
+
+
+def _attentions(translator: Translator) -> list[dict[str, Any]]:
+    found = []
+    names = dict(zip(KINDS, ("encoder", "decoder", "cross"), strict=True))
+    for kind, short in names.items():
+        side, part = kind.split(".")
+        layers = getattr(translator.bundle.model, side).layers
+        for number, layer in enumerate(layers):
+            found.append(
+                {
+                    "name": f"{side}.layers.{number}.{part}",
+                    "kind": short,
+                    "layer": number,
+                    "of": len(layers),
+                    "heads": getattr(layer, part).num_heads,
+                }
+            )
+    return found

@@ -1,0 +1,75 @@
+"""Running the server: from bundles to an address that answers."""
+
+import contextlib
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from headway.errors import MissingExtraError, ServingError
+
+
+def serve(
+    paths: Sequence[Path],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    device: str = "auto",
+    ready: Callable[[str], None] = print,
+) -> None:
+    """Serve these bundles until Ctrl-C; `ready` hears the address once it answers.
+
+    port: 0 takes a free one. Raises MissingExtraError without FastAPI, ServingError where nobody
+    can listen at that address.
+    """
+    try:
+        import fastapi  # noqa: F401
+        import latex2mathml  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtraError(
+            f"The explorer needs {error.name}.", "Install it with: pip install 'headway[serve]'."
+        ) from error
+    from headway.serving.app import create_app
+    from headway.serving.models import load_models
+
+    with _listen(host, port) as listener:
+        app = create_app(load_models(paths, device), host=host)
+
+        class Server(uvicorn.Server):
+            async def startup(self, sockets: list[Any] | None = None) -> None:
+                await super().startup(sockets)
+                ready(_address(host, listener.getsockname()[1]))
+
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, ws="none", lifespan="off",
+            timeout_graceful_shutdown=1, server_header=False,
+        )  # fmt: skip
+        # uvicorn ends in order at Ctrl-C, and then passes it on.
+        with contextlib.suppress(KeyboardInterrupt):
+            Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that holds the address, before time is spent on models."""
+    bare = host.strip("[]")
+    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
+    # By this protocol asyncio knows that small answers are not to wait for larger ones.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((bare, port))
+        listener.listen(128)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or error
+        raise ServingError(
+            f"Nobody can listen at {_address(host, port)} ({reason}).",
+            "Choose another --port, 0 for any free one, or another --host.",
+        ) from error
+    return listener
+
+
+def _address(host: str, port: int) -> str:
+    bare = host.strip("[]")
+    return f"http://[{bare}]:{port}/" if ":" in bare else f"http://{bare}:{port}/"

@@ -1,0 +1,86 @@
+"""What a request's body may hold: names, types and ranges, each checked before any work."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from headway.inspection.attribution import Method
+from headway.serving.limits import BEAM
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Strict(BaseModel):
+    """A body without unknown fields, whose types are exactly those asked for."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class EditBody(Strict):
+    """One edit, as `headway.inspection.edit` has them."""
+
+    name: Name
+    kind: Literal["zero", "replace", "allow", "forbid"]
+    where: dict[str, int | str | list[int | str]] = Field(default_factory=dict, max_length=8)
+    value: float | None = None
+    trace: Name | None = None
+
+
+class SamplingBody(Strict):
+    """How to draw pieces."""
+
+    temperature: float = Field(default=1.0, gt=0, le=100)
+    top_k: int | None = Field(default=None, ge=0)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+
+
+class SentenceBody(Strict):
+    """A sentence, and how to search for its translation."""
+
+    source: str
+    prefix: str | None = None
+    beam: int | None = Field(default=None, ge=1, le=BEAM)
+    length_penalty: float | None = Field(default=None, ge=0, le=10)
+    max_length: int | None = Field(default=None, ge=1, le=10_000)
+    edits: list[EditBody] | None = Field(default=None, max_length=64)
+    model: str | None = None
+
+
+class SearchBody(SentenceBody):
+    """A search to record."""
+
+    sampling: SamplingBody | None = None
+
+
+class TraceBody(SentenceBody):
+    """A pass to trace: over a target of one's own, or the one that the search finds."""
+
+    target: str | list[Annotated[str, Field(max_length=200)]] | None = None
+
+
+class CompareBody(Strict):
+    """The trace to compare with."""
+
+    other: Name
+
+
+class AblateBody(Strict):
+    """The row of the target whose probability is asked for."""
+
+    row: int = Field(ge=0)
+
+
+class AttributeBody(Strict):
+    """How to attribute."""
+
+    method: Method = "integrated_gradients"
+
+
+class GoldBody(Strict):
+    """An alignment by hand, and what to score: all layers, heads and moments unless given."""
+
+    gold: str = Field(max_length=10_000)
+    layer: int | None = None
+    head: int | None = None
+    reads: bool | None = None

@@ -1,0 +1,224 @@
+"""Searches, and the sentences that they are about: step by step as they run, or as one record."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextvars import copy_context
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+
+from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.record import Expansion, Node, SearchRecord
+from headway.decoding.search import Request
+from headway.errors import HeadwayError, TrainingError
+from headway.inspection import edit
+from headway.inspection.edit import Edit, Edits
+from headway.inspection.edited_search import check_search_edits, search_edited
+from headway.serving.failures import Json, RefusedError, error_body, json_bytes
+from headway.serving.limits import BEAM, check_characters
+from headway.serving.models import Explorer, Here, Served
+from headway.serving.schemas import EditBody, SamplingBody, SearchBody, SentenceBody
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A sentence that was checked, with all that is left open filled in."""
+
+    served: Served
+    source: str
+    prefix: str | None
+    options: SearchOptions
+    edits: Edits
+
+    def search(self, watcher: "Events | None" = None) -> SearchRecord:
+        """Search, under edits where there are some; one at a time for each model."""
+        translator = self.served.translator
+        with self.served.lock:
+            if self.edits:
+                return search_edited(
+                    translator, self.source, self.edits, options=self.options,
+                    prefix=self.prefix, watcher=watcher,
+                )  # fmt: skip
+            return translator.search(
+                self.source, options=self.options, prefix=self.prefix, watcher=watcher
+            )
+
+
+def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = None) -> Wish:
+    """Check a sentence; RefusedError where it is blank, too long, or cannot begin as it must."""
+    served = here.model(body.model)
+    check_characters([body.source, body.prefix])
+    requests = served.translator.requests
+    parts = requests.parts(body.source)
+    if not parts:
+        raise RefusedError(400, "The sentence is blank.", "Give a sentence to translate.")
+    if len(parts) > 1:
+        count = sum(map(len, parts))
+        raise RefusedError(
+            400,
+            f"The sentence has {count} pieces, but at most {served.longest} are looked at at once.",
+            "Give a shorter sentence; `headway translate` takes long ones in parts.",
+        )
+    prefix = body.prefix if body.prefix and body.prefix.strip() else None
+    options = _options(served, body, sampling)
+    requests.make([parts], options, prefix=prefix)  # refuses what no translation can begin with
+    return Wish(served, body.source, prefix, options, edits_of(here, body.edits))
+
+
+def edits_of(here: Explorer, bodies: Sequence[EditBody] | None) -> dict[str, Edit]:
+    """Return edits by name; several of one name follow each other."""
+    found: dict[str, list[Edit]] = {}
+    for body in bodies or ():
+        found.setdefault(body.name, []).append(_edit(here, body))
+    return {name: edit.then(*edits) for name, edits in found.items()}
+
+
+def _edit(here: Explorer, body: EditBody) -> Edit:
+    if body.kind != "replace":
+        if body.value is not None or body.trace is not None:
+            raise RefusedError(
+                400,
+                f"The edit '{body.kind}' of '{body.name}' has a value or a trace.",
+                "Leave them out, or use the kind 'replace'.",
+            )
+        return Edit(body.kind, body.where)
+    if (body.value is None) == (body.trace is None):
+        raise RefusedError(
+            400,
+            f"The edit 'replace' of '{body.name}' needs either a value or a trace.",
+            "Give one number as 'value', or the id of a trace as 'trace'.",
+        )
+    if body.trace is None:
+        return Edit("replace", body.where, body.value)
+    return Edit("replace", body.where, here.traces.get(body.trace).trace[body.name])
+
+
+def _options(
+    served: Served, body: SentenceBody, sampling: SamplingBody | None = None
+) -> SearchOptions:
+    """Return how to search; what is left open is the model's own way."""
+    own = served.translator.options
+    if sampling is not None and body.beam not in (None, 1):
+        raise RefusedError(
+            400, f"Pieces are drawn, but the beam is {body.beam}.", "Give the beam 1, or none."
+        )
+    beam = min(own.beam_size, BEAM) if body.beam is None else body.beam
+    penalty = own.length_penalty if body.length_penalty is None else body.length_penalty
+    return SearchOptions(
+        1 if sampling else beam,
+        penalty,
+        max_length=body.max_length,
+        sampling=None
+        if sampling is None
+        else Sampling(
+            temperature=sampling.temperature,
+            top_k=sampling.top_k or 0,
+            top_p=1.0 if sampling.top_p is None else sampling.top_p,
+            seed=sampling.seed,
+        ),
+    )
+
+
+@router.post("/api/search")
+def search(here: Here, body: SearchBody) -> Json:
+    """Return the record of a search."""
+    wish = _checked(here, body)
+    return Json({"record": wish.search().as_dict()})
+
+
+@router.post("/api/translate")
+def translate(here: Here, body: SearchBody) -> StreamingResponse:
+    """Return the events of a search while it runs."""
+    wish = _checked(here, body)
+    return StreamingResponse(_events(wish), media_type="text/event-stream")
+
+
+def _checked(here: Explorer, body: SearchBody) -> Wish:
+    wish = wish_of(here, body, body.sampling)
+    check_search_edits(wish.served.translator.bundle.model, wish.edits)
+    return wish
+
+
+class _GoneError(Exception):
+    """Nobody listens any more."""
+
+
+class Events:
+    """Hear of a search in its thread, and put its events where the server's loop waits."""
+
+    def __init__(self, wish: Wish) -> None:
+        """Make events of this search; to be made in the loop."""
+        self.wish = wish
+        self.loop = asyncio.get_running_loop()
+        self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.gone = threading.Event()
+        self.started = 0.0
+        self.steps = 0
+        self.prefix: list[str] = []
+
+    def run(self) -> None:
+        """Search to the end, or until nobody listens."""
+        try:
+            with self.wish.served.lock:
+                self.started = time.perf_counter()
+                record = self.wish.search(self)
+            self.put("done", {"record": record.as_dict(), "prefix_pieces": self.prefix})
+        except _GoneError:
+            pass
+        except HeadwayError as error:
+            self.put("error", error_body(error))
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}. This is a fault of Headway."
+            self.put("error", error_body(TrainingError(message, "Try again.")))
+            raise
+        finally:
+            self._hand_over(None)
+
+    def read(self, request: Request, /) -> None:
+        """Tell the pieces of the source, which the encoder has just read."""
+        bundle = self.wish.served.translator.bundle
+        self.prefix = bundle.target_tokenizer.pieces(request.prefix)
+        pieces = bundle.source_tokenizer.pieces(request.source_ids)
+        seconds = time.perf_counter() - self.started
+        self.put("encoded", {"source_pieces": pieces, "seconds": seconds})
+
+    def step(self, expansions: Sequence[Expansion], nodes: Sequence[Node], /) -> None:
+        """Tell what the step considered and which hypotheses it made."""
+        self.put(
+            "step",
+            {
+                "step": self.steps,
+                "expansions": [asdict(expansion) for expansion in expansions],
+                "nodes": [asdict(node) for node in nodes],
+            },
+        )
+        self.steps += 1
+
+    def put(self, name: str, value: dict[str, Any]) -> None:
+        """Send one event; ends the search where nobody listens."""
+        if self.gone.is_set():
+            raise _GoneError
+        self._hand_over(b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n")
+
+    def _hand_over(self, event: bytes | None) -> None:
+        try:
+            self.loop.call_soon_threadsafe(self.queue.put_nowait, event)
+        except RuntimeError:  # the loop has ended, and the server with it
+            self.gone.set()
+
+
+async def _events(wish: Wish) -> AsyncIterator[bytes]:
+    events = Events(wish)
+    # A daemon: Ctrl-C does not wait for a search.
+    threading.Thread(target=copy_context().run, args=(events.run,), daemon=True).start()
+    try:
+        while (event := await events.queue.get()) is not None:
+            yield event
+    finally:
+        events.gone.set()

@@ -1,0 +1,206 @@
+"""Traced sentences: the manifest of a trace, and its tensors as bytes, in short, or worked out."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+import torch
+from fastapi import APIRouter, Request, Response
+from torch import Tensor
+
+from headway.inspection.catalog import catalog, model_names, pattern_of
+from headway.inspection.explain import explain as work_out
+from headway.inspection.named_tensor import Axis, TracedTensor, check_axes
+from headway.inspection.phrases import Language
+from headway.inspection.sizes import letter_sizes
+from headway.inspection.statistics import statistics_of
+from headway.inspection.steps import target_rows
+from headway.inspection.trace import Trace
+from headway.model.transformer import Transformer
+from headway.serving.failures import Json
+from headway.serving.limits import check_characters
+from headway.serving.models import Explorer, Here, Served
+from headway.serving.schemas import TraceBody
+from headway.serving.searches import Wish, wish_of
+from headway.serving.traces import Kept, trace_id
+
+router = APIRouter()
+
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
+_BEST = 10
+_OTHER_QUERIES = ("model", "language", "name")  # never the name of an axis
+
+
+@router.post("/api/trace")
+def trace(here: Here, body: TraceBody) -> Json:
+    """Trace a sentence, or find the trace that is there already; return its manifest."""
+    return Json(manifest(traced(here, body)))
+
+
+def traced(here: Explorer, body: TraceBody) -> Kept[Served]:
+    """Return the trace of this request; nothing is computed twice."""
+    target = body.target
+    check_characters([target] if isinstance(target, str) else ["".join(target or ())])
+    wish = wish_of(here, body)
+    asked: dict[str, Any] = {
+        "source": wish.source,
+        "edits": [edit.model_dump() for edit in body.edits or ()],
+    }
+    if target is None:
+        options = wish.options
+        asked |= {
+            "prefix": wish.prefix,
+            "search": [options.beam_size, options.length_penalty, options.max_length],
+        }
+    else:
+        asked["target"] = target
+    identity = trace_id(wish.served.checksum, asked)
+    with wish.served.lock:
+        kept = here.traces.find(identity)
+        if kept is None:
+            kept = Kept(identity, wish.served, _compute(here, wish, target))
+            here.traces.put(kept)
+    return kept
+
+
+def _compute(here: Explorer, wish: Wish, target: str | list[str] | None) -> Trace:
+    searched = target is None
+    return wish.served.translator.trace(
+        wish.source,
+        target,
+        edit=wish.edits,
+        max_bytes=here.traces.max_bytes,
+        options=wish.options if searched else None,
+        prefix=wish.prefix if searched else None,
+    )
+
+
+def manifest(kept: Kept[Served]) -> dict[str, Any]:
+    """Return what a page needs to know of a trace before it asks for numbers."""
+    seen = kept.trace
+    sentence, model = seen.sentence, seen.module
+    assert sentence is not None
+    assert isinstance(model, Transformer)
+    assert seen.variant is not None
+    rows = catalog(seen.variant)
+    sizes = letter_sizes(model, len(sentence.source_ids), len(sentence.target_ids))
+    derived = model_names(model, seen.variant, derived=True)
+    return {
+        "id": kept.id,
+        "model": kept.owner.name,
+        "sentence": {
+            "source": sentence.source,
+            "target": sentence.target,
+            "source_pieces": sentence.source_pieces,
+            "reads": sentence.reads,
+            "writes": sentence.writes,
+            "source_ids": sentence.source_ids,
+            "target_ids": sentence.target_ids,
+        },
+        "rows": [
+            {
+                "reads": row.reads,
+                "writes": row.writes,
+                "probability": row.probability,
+                "best": row.best,
+                "others": row.others,
+                "other_pieces": row.other_pieces,
+                "entropy": row.entropy,
+            }
+            for row in target_rows(seen, _BEST)
+        ],
+        "tensors": [
+            _recorded(name, tensor) for name, tensor in seen.items()
+        ] + [
+            _described(name, axes, [sizes[axis.letter] for axis in axes])
+            for name in derived
+            for axes in [[a for a in rows[pattern_of(name)].axes if a.name != "batch"]]
+        ],
+        "edits": seen.edits,
+        "nbytes": seen.nbytes,
+    }  # fmt: skip
+
+
+def _recorded(name: str, tensor: TracedTensor) -> dict[str, Any]:
+    kind = "bool" if tensor.dtype == torch.bool else "float32"
+    described = _described(name, tensor.axes, list(tensor.shape))
+    return described | {"type": kind, "derived": False}
+
+
+def _described(name: str, axes: Any, shape: list[int]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "pattern": pattern_of(name),
+        "shape": shape,
+        "axes": [
+            {"name": axis.name, "letter": axis.letter, "pieces": _pieces(axis)} for axis in axes
+        ],
+        "type": "float32",
+        "derived": True,
+    }
+
+
+def _pieces(axis: Axis) -> str | None:
+    if axis.name == "vocabulary":
+        return "vocabulary"
+    if axis.letter == "S":
+        return "source"
+    if axis.letter != "T":
+        return None
+    return "reads" if axis.name == "key" else "target"
+
+
+@router.get("/api/traces/{trace}/tensors/{name}")
+def tensor(here: Here, request: Request, trace: str, name: str) -> Response:
+    """Return the bytes of a tensor, or of what stands at the places in the query."""
+    part = slice_of(here.traces.get(trace).trace, name, request.query_params)
+    kind, data = tensor_bytes(part)
+    shape = ",".join(map(str, part.shape))
+    axes = ",".join(axis.name for axis in part.axes)
+    return octets(data, shape=shape, axes=axes, kind=kind)
+
+
+@router.get("/api/traces/{trace}/statistics/{name}")
+def statistics(here: Here, trace: str, name: str) -> Json:
+    """Return a tensor in a nutshell."""
+    return Json(statistics_of(here.traces.get(trace).trace[name]).as_dict())
+
+
+@router.get("/api/traces/{trace}/explain/{name}")
+def explain(here: Here, request: Request, trace: str, name: str, language: str = "en") -> Json:
+    """Return how one number came about."""
+    seen = here.traces.get(trace).trace
+    where = places(request.query_params)
+    # `explain` refuses a language that has no words.
+    explanation = work_out(seen, name, (), where, language=cast(Language, language))
+    return Json(explanation.as_dict() | {"text": str(explanation)})
+
+
+def slice_of(trace: Trace, name: str, query: Mapping[str, str]) -> TracedTensor:
+    """Return a tensor at the places that a query names."""
+    found, where = trace[name], places(query)
+    check_axes(name, found.axes, where)
+    return found.at(**where) if where else found
+
+
+def places(query: Mapping[str, str]) -> dict[str, int | str]:
+    """Return the places of a query: numbers, or pieces."""
+    return {
+        axis: int(place) if _NUMBER.fullmatch(place) else place
+        for axis, place in query.items()
+        if axis not in _OTHER_QUERIES
+    }
+
+
+def tensor_bytes(tensor: Tensor) -> tuple[str, bytes]:
+    """Return the type and the bytes as they are sent: little-endian float32, or one byte each."""
+    plain = tensor.detach().as_subclass(Tensor).cpu()
+    if plain.dtype == torch.bool:
+        return "bool", plain.to(torch.uint8).numpy().tobytes()
+    return "float32", plain.to(torch.float32).numpy().astype("<f4").tobytes()
+
+
+def octets(data: bytes, *, shape: str, axes: str, kind: str) -> Response:
+    """Return an answer of numbers."""
+    headers = {"X-Shape": shape, "X-Axes": axes, "X-Type": kind}
+    return Response(data, media_type="application/octet-stream", headers=headers)
