@@ -69,6 +69,8 @@ def _moved(before: Trace, after: Trace) -> Iterator[tuple[str, float]]:
             continue
         # Where both are minus infinity, as behind a mask, nothing has moved.
         gap = (new - old).where(old != new, 0.0).norm()
+        if not gap.isfinite():
+            continue  # masked scores under another mask: the scores and the mask say what moved
         own = old[old.isfinite()].norm()
         yield name, float(gap / own) if own > 0 else math.inf
 
