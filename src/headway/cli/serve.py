@@ -29,7 +29,13 @@ def serve(
     """Look inside models in a browser; Ctrl-C ends it."""
     from headway.serving.running import serve as run
 
-    run(models or [_demo()], host=host, port=port, device=device, ready=_keep_quiet if quiet else _say)
+    run(
+        models or [_demo()],
+        host=host,
+        port=port,
+        device=device,
+        ready=_keep_quiet if quiet else _say,
+    )
 
 
 def _demo() -> Path:
