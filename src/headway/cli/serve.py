@@ -5,27 +5,54 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.options import Debug, Device
+from headway.cli.options import Debug, Device, Quiet
 
 
 def serve(
     models: Annotated[
-        list[Path], typer.Argument(metavar="MODEL...", help="Bundles, or runs that hold one.")
-    ],
+        list[Path] | None,
+        typer.Argument(
+            metavar="[MODEL...]",
+            help="Bundles, or runs that hold one; without any, runs/demo of `headway demo`.",
+        ),
+    ] = None,
     host: Annotated[
         str, typer.Option("--host", help="Address to listen at; 127.0.0.1 is this machine alone.")
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")
     ] = 8080,
+    quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
 ) -> None:
     """Look inside models in a browser; Ctrl-C ends it."""
     from headway.serving.running import serve as run
 
-    run(models, host=host, port=port, device=device, ready=_say)
+    run(
+        models or [_demo()],
+        host=host,
+        port=port,
+        device=device,
+        ready=_keep_quiet if quiet else _say,
+    )
+
+
+def _demo() -> Path:
+    from headway.errors import ConfigError
+
+    path = Path("runs/demo")
+    if not path.exists():
+        raise ConfigError(
+            "No model is named, and there is no runs/demo.",
+            "Name one, or train the demonstration's with `headway demo`.",
+        )
+    return path
 
 
 def _say(address: str) -> None:
     print(address, flush=True)
+
+
+def _keep_quiet(address: str) -> None:
+    """Say nothing: whoever starts it so knows the address."""
