@@ -10,8 +10,12 @@ from headway.cli.options import Debug, Device, Quiet
 
 def serve(
     models: Annotated[
-        list[Path], typer.Argument(metavar="MODEL...", help="Bundles, or runs that hold one.")
-    ],
+        list[Path] | None,
+        typer.Argument(
+            metavar="[MODEL...]",
+            help="Bundles, or runs that hold one; without any, runs/demo of `headway demo`.",
+        ),
+    ] = None,
     host: Annotated[
         str, typer.Option("--host", help="Address to listen at; 127.0.0.1 is this machine alone.")
     ] = "127.0.0.1",
@@ -25,7 +29,25 @@ def serve(
     """Look inside models in a browser; Ctrl-C ends it."""
     from headway.serving.running import serve as run
 
-    run(models, host=host, port=port, device=device, ready=_keep_quiet if quiet else _say)
+    run(
+        models or [_demo()],
+        host=host,
+        port=port,
+        device=device,
+        ready=_keep_quiet if quiet else _say,
+    )
+
+
+def _demo() -> Path:
+    from headway.errors import ConfigError
+
+    path = Path("runs/demo")
+    if not path.exists():
+        raise ConfigError(
+            "No model is named, and there is no runs/demo.",
+            "Name one, or train the demonstration's with `headway demo`.",
+        )
+    return path
 
 
 def _say(address: str) -> None:

@@ -67,9 +67,10 @@ def _moved(before: Trace, after: Trace) -> Iterator[tuple[str, float]]:
         old, new = _numbers(tensor), _numbers(after[name])
         if old.shape != new.shape or torch.equal(old, new):
             continue
-        # Of scores behind a mask that only one of them has, no distance can be told.
-        both = old.isfinite() & new.isfinite()
-        gap = (new - old).where(both, 0.0).norm()
+        # Where both are minus infinity, as behind a mask, nothing has moved.
+        gap = (new - old).where(old != new, 0.0).norm()
+        if not gap.isfinite():
+            continue  # masked scores under another mask: the scores and the mask say what moved
         own = old[old.isfinite()].norm()
         yield name, float(gap / own) if own > 0 else math.inf
 

@@ -12,13 +12,12 @@ PHRASES: dict[str, tuple[str, str]] = {
         "안쪽 층에 활성화 함수 {kind}를 적용한 값",
     ),
     "changed": (
-        "Most changes for «{piece}», which the row {row} is to write: its probability goes from "
-        "{before} to {after}.",
-        "가장 많이 달라진 것은 {row}번 행이 쓸 «{piece}»로, 확률이 {before}에서 {after}(으)로 "
-        "바뀌었습니다.",
+        "The piece «{piece}» of row {row} changes most: its probability goes from {before} to "
+        "{after}.",
+        "가장 많이 달라진 것은 {row}번 행의 조각 «{piece}»입니다. 확률 {before} → {after}.",
     ),
     "changed_best": (
-        " Most probable there is now «{best}», with {share}.",
+        " The most probable piece there is now «{best}», with {share}.",
         " 이제 그 자리에서 가장 확률이 높은 조각은 «{best}»({share})입니다.",
     ),
     "column_of_concat": (

@@ -177,13 +177,18 @@ def _catalog_rows(translator: Translator) -> list[dict[str, Any]]:
             "axes": [axis.name for axis in row.axes],
             "equation": row.equation,
             "latex": row.latex,
-            "mathml": convert(row.latex, display="block"),
+            "mathml": _mathml(row.latex),
             "english": row.english,
             "korean": row.korean,
             "derived": row.derived,
         }
         for row in catalog(variant_of(translator.bundle.model)).values()
     ]
+
+
+def _mathml(latex: str) -> str:
+    # Inside \text the converter takes an escaped underscore as it stands, backslash and all.
+    return convert(latex.replace(r"\_", "_"), display="block")
 
 
 def _attentions(translator: Translator) -> list[dict[str, Any]]:

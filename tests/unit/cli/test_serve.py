@@ -56,6 +56,13 @@ def test_a_missing_bundle_is_said(run, tmp_path: Path) -> None:
     assert (status, "no bundle" in err) == (1, True)
 
 
+def test_without_a_model_and_without_the_demo_it_says_so(run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run("serve", "--port", "0")
+    assert (status, out) == (2, "")
+    assert "headway demo" in err
+
+
 @pytest.mark.parametrize("missing", ["fastapi", "uvicorn", "latex2mathml"])
 def test_without_the_extra_it_says_what_to_install(
     run, bundle_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str

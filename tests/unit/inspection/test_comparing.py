@@ -7,7 +7,7 @@ import torch
 
 from headway.errors import TraceError
 from headway.inspection.comparing import compare
-from headway.inspection.edit import replace, zero
+from headway.inspection.edit import forbid, replace, zero
 
 SOURCE, TARGET = "나는 너를 본다 .", "I see you ."
 HEADS = "decoder.layers.1.cross_attention.heads"
@@ -36,7 +36,7 @@ def test_what_moved_most_comes_first(translator) -> None:
     places = [abs(b.probability - a.probability) for a, b in
               zip(found.before, found.after, strict=True)]  # fmt: skip
     row = places.index(max(places))
-    assert f"the row {row} " in found.sentence()
+    assert f"of row {row} " in found.sentence()
     assert f"{found.after[row].probability:.4f}" in found.sentence("ko")
 
 
@@ -46,9 +46,10 @@ def test_a_tensor_of_zeros_moves_without_bound(translator) -> None:
     assert dict(compare(before, after).moved)[HEADS] == math.inf
 
 
-def test_masks_are_no_movement(translator) -> None:
+@pytest.mark.parametrize("edit", [{HEADS: zero()}, {"source_mask": forbid(key=0)}])
+def test_masks_are_no_movement(translator, edit) -> None:
     before = translator.trace(SOURCE, TARGET)
-    after = translator.trace(SOURCE, TARGET, edit={HEADS: zero()})
+    after = translator.trace(SOURCE, TARGET, edit=edit)
     assert all(math.isfinite(value) for _, value in compare(before, after, 999).moved)
 
 

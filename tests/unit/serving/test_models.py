@@ -71,3 +71,9 @@ def test_the_best_weights_of_a_demonstration_have_examples(tmp_path: Path, serve
     held_out = {pair.korean for pair in build_sample_corpus().test_unseen}
     assert len(demo.examples) == 8
     assert held_out.issuperset(demo.examples)
+
+
+def test_formulas_have_no_backslash(client) -> None:
+    catalog = client.get("/api/model").json()["catalog"]
+    assert any("masked_scores" in row["mathml"] for row in catalog)
+    assert not any("\\" in row["mathml"] for row in catalog)

@@ -80,6 +80,12 @@ export class Explorer {
     return this.model;
   }
 
+  /** Begin with an example where no sentence is given: a page should show something. */
+  ensureSource() {
+    const [example] = this.model.examples;
+    if (!this.state.src && example && this.backend.interactive) this.go({ src: example });
+  }
+
   /** Return the search that the state asks for, as a body for the program. */
   request() {
     const { model, src, prefix, beam, lp, max, temp, topk, topp, seed } = this.state;

@@ -63,7 +63,7 @@ export function question(explorer) {
   h("div", { class: "question-line" },
     model.examples.length ? select(explorer.t("frame.examples"), /** @type {any} */ (examples), state.src, (src) => src && ask(src)) : null,
     number(explorer.t("frame.beam"), state.beam, { min: 1, max: model.max_beam }, (beam) => explorer.go({ beam, node: -1 })),
-    number(explorer.t("frame.alpha"), state.lp < 0 ? model.length_penalty ?? 0.6 : state.lp, { min: 0, max: 5, step: 0.1 }, (lp) => explorer.go({ lp, node: -1 })),
+    number(explorer.t("frame.alpha"), state.lp < 0 ? model.decoding.length_penalty : state.lp, { min: 0, max: 5, step: 0.1 }, (lp) => explorer.go({ lp, node: -1 })),
     state.prefix
       ? h("button", { type: "button", class: "chip", "data-key": "drop-prefix", onclick: () => explorer.go({ prefix: "", node: -1 }, { remember: true }) },
         `${explorer.t("frame.drop-prefix", { prefix: state.prefix })} ×`)

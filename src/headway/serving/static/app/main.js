@@ -35,7 +35,7 @@ class Page {
     const { explorer } = this;
     this.drawing += 1;
     const mine = this.drawing;
-    const { theme, src, screen: id } = explorer.state;
+    const { theme, screen: id } = explorer.state;
     if (theme) document.documentElement.dataset.theme = theme;
     else delete document.documentElement.dataset.theme;
     document.documentElement.lang = explorer.language;
@@ -43,8 +43,9 @@ class Page {
     const waiting = setTimeout(() => this.screen.setAttribute("aria-busy", "true"), PATIENCE);
     try {
       await explorer.loadModel();
+      explorer.ensureSource();
       const needs = screen.needsSource?.(explorer) ?? true;
-      const isAsked = src !== "" || !explorer.backend.interactive;
+      const isAsked = explorer.state.src !== "" || !explorer.backend.interactive;
       const early = isAsked ? screen.begin?.(explorer) : null;
       if (early) this.show(screen, [early], null, isNew);
       const trace = isAsked ? await (screen.trace?.(explorer) ?? explorer.trace()).catch((error) => {

@@ -6,7 +6,7 @@
  * numbers opens beneath it for whoever reads rather than looks.
  */
 
-import { colorOf, css, isDark, pixels } from "app/colors.js";
+import { colorOf, css, inkOn, isDark, pixels } from "app/colors.js";
 import { h } from "app/dom.js";
 import { fixed, range } from "app/numbers.js";
 import * as tooltip from "app/tooltip.js";
@@ -25,6 +25,7 @@ import * as tooltip from "app/tooltip.js";
  * @property {string} [maskWord]   what is said of these
  * @property {number} [cell]       pixels a side
  * @property {number} [places]     decimal places
+ * @property {(value: number) => string} [write]   what stands in a cell; nothing by default
  * @property {[number, number] | null} [chosen]
  * @property {[number, number][]} [marked]   cells with an outline, such as links
  * @property {[number, number]} [start]      where the keyboard begins; the chosen cell by default
@@ -124,6 +125,7 @@ function paint(canvas, options, cell) {
       else {
         context.fillStyle = css(colorOf(value, limit, scale, dark));
         context.fillRect(column * cell, row * cell, cell - gap, cell - gap);
+        if (options.write) inscribe(context, options.write(value), inkOn(colorOf(value, limit, scale, dark)), (column + 0.5) * cell, (row + 0.5) * cell);
       }
     }
   }
@@ -146,6 +148,15 @@ function hatch(context, x, y, size) {
   }
   context.stroke();
   context.restore();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {string} text @param {string} ink @param {number} x @param {number} y */
+function inscribe(context, text, ink, x, y) {
+  context.fillStyle = ink;
+  context.font = "11px ui-sans-serif, system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(text, x, y);
 }
 
 /** @param {CanvasRenderingContext2D} context @param {[number, number]} place @param {number} cell */

@@ -26,7 +26,7 @@ export function attribution(explorer, data) {
       h("p", null, explorer.t(`alignment.formula.${method}`)),
       h("p", { class: "quiet" }, explorer.t("alignment.attribution.words", { count: sources })),
       matrix({
-        tensor, label: explorer.t(`alignment.method.${method}`), key: "alignment:attribution", scale: "signed", limit, cell: 34, places: 3,
+        tensor, label: explorer.t(`alignment.method.${method}`), key: "alignment:attribution", scale: "signed", limit, cell: 38, places: 3, write: (value) => fixed(value, 1),
         rows, columns: columns.map((piece, column) => `${piece}${column < sources ? "" : ` ${explorer.t("alignment.read-mark")}`}`),
         rowAxis: explorer.t("alignment.explained"), columnAxis: explorer.t("alignment.because"),
         masked: unread, maskWord: explorer.t("alignment.not-read"), tableWord: explorer.t("matrix.table"),

@@ -80,7 +80,7 @@ function cells(explorer, { links }, aligned, gold) {
     ...(gold && has(gold.possible, [column, row]) ? [explorer.t("alignment.possible")] : []),
   ];
   return matrix({
-    tensor, label: explorer.t("alignment.matrix"), key: "alignment:matrix", limit: 1, cell: 36,
+    tensor, label: explorer.t("alignment.matrix"), key: "alignment:matrix", limit: 1, cell: 40, write: (value) => fixed(value, 2),
     rows: targets, columns: sources, rowAxis: explorer.t("alignment.target"), columnAxis: explorer.t("alignment.source"),
     marked: links.map(([source, target]) => /** @type {[number, number]} */ ([target, source])), start: walked,
     describe: say, tableWord: explorer.t("matrix.table"),

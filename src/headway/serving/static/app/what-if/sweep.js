@@ -67,7 +67,7 @@ function grid(explorer, kind, values, limit) {
     rows: attention.map((/** @type {any} */ own) => explorer.t("layer.one", { layer: own.layer + 1, of: own.of })),
     columns: Array.from({ length: heads }, (_, head) => explorer.t("head.one", { head })),
     rowAxis: explorer.t("what-if.field.layer"), columnAxis: explorer.t("what-if.field.head"),
-    scale: "signed", limit, cell: 40, places: 3, masked: (layer, head) => !isThere(layer, head), tableWord: explorer.t("matrix.table"),
+    scale: "signed", limit, cell: 46, places: 3, write: (value) => signed(value, 2), masked: (layer, head) => !isThere(layer, head), tableWord: explorer.t("matrix.table"),
     describe: (layer, head) => [`${attention[layer].name}.heads [head=${head}]`],
     hover: (layer, head) => explorer.about({
       name: `${attention[layer].name}.heads`, place: `head=${head}`, value: `Δ log p = ${signed(values[layer][head], 4)}`,
