@@ -5,12 +5,12 @@ import { s } from "app/dom.js";
 
 /** @typedef {import("app/blocks.js").Block} Block */
 
-const WIDE = 168; // of a block
-const HIGH = 30;
+const WIDE = 176; // of a block
+const HIGH = 32;
 const GAP = 13;
-const THIN = 22; // of a wire's label
+const THIN = 24; // of a wire's label
 const LEFT = 46; // of the encoder's blocks
-const APART = 250; // from the encoder's blocks to the decoder's
+const APART = 246; // from the encoder's blocks to the decoder's
 const WIDTH = LEFT + APART + WIDE + 40;
 
 /**
