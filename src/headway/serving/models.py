@@ -177,7 +177,7 @@ def _catalog_rows(translator: Translator) -> list[dict[str, Any]]:
             "axes": [axis.name for axis in row.axes],
             "equation": row.equation,
             "latex": row.latex,
-            "mathml": convert(row.latex, display="block"),
+            "mathml": convert(row.latex, display="block").replace("\\_", "_"),
             "english": row.english,
             "korean": row.korean,
             "derived": row.derived,

@@ -210,7 +210,7 @@ async function memory(explorer) {
     value, facts: { layers, heads: many, length, keys, values, rows: trace.rows.length },
     state: { screen: "translate" },
     work: [["decoder.layers.*.cross_attention.k", `${layers} × ${many} × ${length} × ${keys}`], ["decoder.layers.*.cross_attention.v", `${layers} × ${many} × ${length} × ${values}`], ["", `${layers} × ${many} × ${length} × (${keys} + ${values}) = ${value}`]],
-    mistakes: [{ value: value * trace.rows.length, key: "lessons.7.mistake" }, { value: value / layers, key: "lessons.7.mistake-layers" }, { value: value / 2, key: "lessons.7.mistake-half" }],
+    mistakes: [{ value: value * trace.rows.length, key: "lessons.7.mistake" }, { value: value / 2, key: "lessons.7.mistake-half" }, { value: value / layers, key: "lessons.7.mistake-layers" }],
   };
 }
 

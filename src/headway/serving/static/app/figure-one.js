@@ -11,7 +11,7 @@ const GAP = 13;
 const THIN = 24; // of a wire's label
 const LEFT = 46; // of the encoder's blocks
 const APART = 246; // from the encoder's blocks to the decoder's
-const WIDTH = LEFT + APART + WIDE + 40;
+const WIDTH = LEFT + APART + WIDE + 48;
 
 /**
  * @typedef {object} Figure
@@ -121,7 +121,7 @@ function drawn({ block, x, top, bottom }, figure) {
   const isChosen = block.id === figure.chosen;
   return s("a", {
     href: figure.address(block), class: `figure-block figure-${block.kind}${isChosen ? " chosen" : ""}`,
-    "data-key": `block:${block.id}`, "aria-current": isChosen ? "true" : null,
+    "data-key": `block:${block.id}`, "aria-label": `${figure.words(block)} (${block.id})`, "aria-current": isChosen ? "true" : null,
   },
   s("rect", { x, y: top, width: WIDE, height: bottom - top, rx: block.kind === "wire" ? 11 : 6 }),
   s("text", { x: x + WIDE / 2, y: (top + bottom) / 2, "text-anchor": "middle", "dominant-baseline": "central" }, figure.words(block)));

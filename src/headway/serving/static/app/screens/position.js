@@ -99,10 +99,10 @@ function worked(explorer, { encoding }, { pos, dim }, layout) {
   const wave = waveOf(layout, dim, encoding.shape[1]);
   const title = h("h2", null, explorer.t("position.worked", { pos, dim }));
   const name = h("code", null, `${NAME}[${pos}, ${dim}]`);
-  if (wave === null) return h("section", { class: "panel" }, title, h("p", null, name, " = ", h("strong", { class: "number" }, fixed(value, 6))), h("p", { class: "quiet" }, explorer.t("position.learned")));
+  if (wave === null) return h("section", { class: "panel position-worked" }, title, h("p", null, name, " = ", h("strong", { class: "number" }, fixed(value, 6))), h("p", { class: "quiet" }, explorer.t("position.learned")));
   const worth = valueOf(wave, pos);
   const line = (/** @type {string} */ text) => h("li", { class: "number" }, text);
-  return h("section", { class: "panel" }, title,
+  return h("section", { class: "panel position-worked" }, title,
     h("ol", { class: "position-steps" },
       line(`PE(${pos}, ${dim}) = ${wave.form}(${pos} / 10000^(${wave.written}))`),
       line(`10000^(${wave.written}) = ${fixed(wave.divisor, 4)}`),
