@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.options import Debug, Device
+from headway.cli.options import Debug, Device, Quiet
 
 
 def serve(
@@ -18,14 +18,19 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")
     ] = 8080,
+    quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
 ) -> None:
     """Look inside models in a browser; Ctrl-C ends it."""
     from headway.serving.running import serve as run
 
-    run(models, host=host, port=port, device=device, ready=_say)
+    run(models, host=host, port=port, device=device, ready=_keep_quiet if quiet else _say)
 
 
 def _say(address: str) -> None:
     print(address, flush=True)
+
+
+def _keep_quiet(address: str) -> None:
+    """Say nothing: whoever starts it so knows the address."""

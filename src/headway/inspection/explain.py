@@ -34,6 +34,11 @@ def explain(
     check_language(language)
     if terms < 1:
         raise ConfigError(f"terms is {terms}, but must be at least 1.", "8 is usual.")
+    if "*" in name:
+        raise TraceError(
+            f"'{name}' stands for several tensors, but one number is worked out.",
+            "Give the name of one layer's.",
+        )
     tensor = trace[name]
     place = _place(tensor, index, where)
     value = float(tensor[tuple(place.values())].item())

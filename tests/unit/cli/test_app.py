@@ -13,6 +13,7 @@ COMMANDS = [
     "train",
     "translate",
     "inspect",
+    "serve",
     "evaluate",
     "score",
     "align",

@@ -14,6 +14,7 @@ from headway.data.tokenizer import train_tokenizer
 from headway.decoding.beam import BeamSearch
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.search import Request
 from headway.decoding.searches import build_search
 from headway.decoding.terms import TermsBeamSearch
 from headway.decoding.translator import Translator
@@ -152,7 +153,11 @@ def test_a_search_that_nobody_records_is_the_plain_one() -> None:
 @pytest.mark.parametrize(
     ("text", "wishes", "message"),
     [
-        (SOURCE, {"options": SearchOptions(n_best=2, sampling=Sampling())}, "several samples are drawn"),
+        (
+            SOURCE,
+            {"options": SearchOptions(n_best=2, sampling=Sampling())},
+            "several samples are drawn",
+        ),
         (SOURCE, {"options": SearchOptions(4, groups=2)}, "Leave out groups and terms"),
         (SOURCE, {"candidates": 0}, "candidates is 0, but must be at least 1"),
         ("", {}, "has 0 parts, but a record is of the search for one"),
@@ -164,3 +169,49 @@ def test_what_cannot_be_recorded_is_said(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         Translator(bundle).search(text, **wishes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("prefix", [None, "I am"])
+def test_a_sample_is_recorded(bundle: Bundle, seed: int, prefix: str | None) -> None:
+    translator = Translator(bundle, engine="reference")
+    sampling = Sampling(temperature=3.0, seed=seed)
+    options = SearchOptions(1, sampling=sampling, no_repeat_ngram=2)
+    record = translator.search(SOURCE, options=options, prefix=prefix, candidates=3)
+    assert record.translation == translator.translate(SOURCE, options=options, prefix=prefix)
+    path = record.path(record.ranking[0])
+    assert len(path) == len(record.steps) == len(record.nodes) - 1
+    for node, (expansion,) in zip(path, record.steps, strict=True):
+        (taken,) = [c for c in expansion.candidates if c.node == node.number]
+        assert (taken.rank, taken.fate, taken.piece) == (1, node.fate, node.piece)
+        assert taken.log_prob == node.log_prob
+        shares = [candidate.probability for candidate in expansion.candidates]
+        assert sum(shares) + expansion.other_probability == pytest.approx(1)
+    assert record.best.total == pytest.approx(sum(node.log_prob for node in path))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [SearchOptions(1), SearchOptions(3), SearchOptions(1, sampling=Sampling(seed=1))],
+    ids=["greedy", "beam", "sampling"],
+)
+def test_a_watcher_hears_all_of_the_record_in_order(bundle: Bundle, options: SearchOptions) -> None:
+    heard: list[Any] = []
+
+    class Ear:
+        def read(self, request: Request, /) -> None:
+            heard.append(request.source_ids)
+
+        def step(self, expansions: Any, nodes: Any, /) -> None:
+            heard.append((expansions, nodes))
+
+    translator = Translator(bundle, engine="reference")
+    record = translator.search(SOURCE, options=options, watcher=Ear())
+    assert record == translator.search(SOURCE, options=options)
+    source_ids, *steps = heard
+    assert tuple(bundle.source_tokenizer.pieces(source_ids)) == record.source_pieces
+    assert tuple(expansions for expansions, _ in steps) == record.steps
+    nodes = [node for _, made in steps for node in made]
+    assert [(n.number, n.parent, n.piece) for n in nodes] == [
+        (n.number, n.parent, n.piece) for n in record.nodes[1:]
+    ]

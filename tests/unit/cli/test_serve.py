@@ -1,0 +1,66 @@
+"""`headway serve`: an address that answers, and an end that is quiet."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+
+def test_it_prints_its_address_and_answers_there(bundle_path: Path) -> None:
+    command = [sys.executable, "-m", "headway", "serve", str(bundle_path), "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--device", "cpu"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    ) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            assert address.startswith("http://127.0.0.1:")
+            with urllib.request.urlopen(f"{address}api/model", timeout=60) as answer:
+                assert json.load(answer)["sizes"]["d_model"] == 8
+            server.send_signal(signal.SIGINT)
+            rest = server.communicate(timeout=60)
+        finally:
+            server.kill()
+    assert (server.returncode, *rest) == (0, "", "")
+
+
+def test_a_port_that_is_taken_is_said(run, bundle_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        status, out, err = run("serve", bundle_path, "--port", port)
+    assert (status, out) == (1, "")
+    assert err.startswith(f"Error: Nobody can listen at http://127.0.0.1:{port}/")
+    assert err.count("\n") == 1
+
+
+def test_a_host_that_is_not_here_is_said(run, bundle_path: Path) -> None:
+    status, _, err = run("serve", bundle_path, "--host", "203.0.113.1", "--port", "0")
+    assert status == 1
+    assert "203.0.113.1" in err
+
+
+def test_a_missing_bundle_is_said(run, tmp_path: Path) -> None:
+    status, _, err = run("serve", tmp_path / "nothing", "--port", "0")
+    assert (status, "no bundle" in err) == (1, True)
+
+
+@pytest.mark.parametrize("missing", ["fastapi", "uvicorn", "latex2mathml"])
+def test_without_the_extra_it_says_what_to_install(
+    run, bundle_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    status, _, err = run("serve", bundle_path, "--port", "0")
+    assert status == 1
+    assert "pip install 'headway[serve]'" in err

@@ -1,0 +1,73 @@
+"""What the server tells about its models."""
+
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+
+from headway.bundle import save_bundle
+from headway.data.sample import build_sample_corpus
+from headway.inspection.catalog import catalog
+from headway.inspection.variant import variant_of
+from headway.model.accounting import count_parameters
+from headway.serving.models import Served, load_models
+
+
+def test_the_first_model_is_the_default(client: TestClient) -> None:
+    assert client.get("/api/models").json() == {
+        "models": [{"name": "small", "default": True}, {"name": "pre", "default": False}]
+    }
+    assert client.get("/api/model").json()["name"] == "small"
+
+
+def test_a_model_is_described(client: TestClient, pre_norm: Served) -> None:
+    told = client.get("/api/model", params={"model": "pre"}).json()
+    bundle = pre_norm.translator.bundle
+    assert told["checksum"] == "b" * 64
+    assert told["parameters"] == count_parameters(bundle.model)
+    assert told["config"] == bundle.config.model_dump()
+    assert told["sizes"] == {
+        "d_model": 14, "d_ff": 19, "d_k": 5, "d_v": 4, "num_heads": 3, "num_encoder_layers": 1,
+        "num_decoder_layers": 2, "source_vocab_size": bundle.config.source_vocab_size,
+        "target_vocab_size": bundle.config.target_vocab_size,
+    }  # fmt: skip
+    assert (told["norm_position"], told["positional_encoding"]) == ("pre", "interleaved")
+    assert told["limits"] == {"characters": 2000, "pieces": 24, "beam": 8}
+    assert told["examples"] == ["나는 너를 본다 ."]
+    assert [row["name"] for row in told["attention"] if row["kind"] == "cross"] == [
+        "decoder.layers.0.cross_attention", "decoder.layers.1.cross_attention",
+    ]  # fmt: skip
+    assert {(row["of"], row["heads"]) for row in told["attention"] if row["kind"] == "encoder"} == {
+        (1, 3)
+    }
+
+
+def test_the_catalog_is_that_of_the_model(client: TestClient, pre_norm: Served) -> None:
+    rows = client.get("/api/model", params={"model": "pre"}).json()["catalog"]
+    known = catalog(variant_of(pre_norm.translator.bundle.model))
+    assert [row["pattern"] for row in rows] == list(known)
+    for row in rows:
+        own = known[row["pattern"]]
+        assert row["axes"] == [axis.name for axis in own.axes]
+        assert (row["shape"], row["equation"], row["latex"]) == (own.shape, own.equation, own.latex)
+        assert (row["english"], row["korean"], row["derived"]) == (
+            own.english, own.korean, own.derived,
+        )  # fmt: skip
+        assert row["mathml"].startswith("<math")
+
+
+def test_bundles_have_the_names_of_their_folders(tmp_path: Path, served: Served) -> None:
+    bundle = served.translator.bundle
+    for folder in ("one", "run/best", "other/one"):
+        save_bundle(tmp_path / folder, bundle)
+    paths = [tmp_path / "one", tmp_path / "run", tmp_path / "other" / "one"]
+    found = load_models(paths, "cpu")
+    assert [one.name for one in found] == ["one", "run", "one-2"]
+    assert len({one.checksum for one in found}) == 1
+
+
+def test_the_best_weights_of_a_demonstration_have_examples(tmp_path: Path, served: Served) -> None:
+    (tmp_path / "config.toml").write_text("name = 'Headway demo: Korean to English'")
+    demo = Served("demo", served.translator, "c" * 64, tmp_path / "best")
+    held_out = {pair.korean for pair in build_sample_corpus().test_unseen}
+    assert len(demo.examples) == 8
+    assert held_out.issuperset(demo.examples)
