@@ -47,7 +47,7 @@ def test_a_cell_says_its_number_its_labels_and_its_name(
         assert lines[0].split(" ")[0] == f"{weights[head, row, column].item():.4f}"
         assert lines[1] == f"{query.label(row)}  ·  {key.pieces[column]}"
         place = f"head={head}, query={row}, key={column}"
-        assert page.locator(".about-name").inner_text() == f"{name}  [{place}]"
+        assert page.locator(".about-name").text_content() == f"{name}  [{place}]"
         score = trace[name.replace("weights", "scores")][head, row, column].item()
         assert f"{score:.4f}".replace("-", "−") in " ".join(lines)
 

@@ -23,7 +23,7 @@ from headway.serving.addresses import write_address
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "저는 학생입니다."
-PATIENCE = 20  # seconds; two cores may be shared with other work
+PATIENCE = 60  # seconds; two cores may be shared with other work
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _OWN = ("127.0.0.1", "localhost", "::1")
 

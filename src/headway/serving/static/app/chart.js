@@ -26,7 +26,7 @@ const LEFT = 46;
 const RIGHT = 12;
 const TOP = 12;
 const BOTTOM = 34;
-const WIDTH = 520;
+const WIDTH = 480;
 
 /** @param {Chart} options @returns {HTMLElement} */
 export function chart(options) {

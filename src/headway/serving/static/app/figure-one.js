@@ -5,13 +5,13 @@ import { s } from "app/dom.js";
 
 /** @typedef {import("app/blocks.js").Block} Block */
 
-const WIDE = 168; // of a block
-const HIGH = 30;
+const WIDE = 176; // of a block
+const HIGH = 32;
 const GAP = 13;
-const THIN = 22; // of a wire's label
+const THIN = 24; // of a wire's label
 const LEFT = 46; // of the encoder's blocks
-const APART = 250; // from the encoder's blocks to the decoder's
-const WIDTH = LEFT + APART + WIDE + 40;
+const APART = 246; // from the encoder's blocks to the decoder's
+const WIDTH = LEFT + APART + WIDE + 48;
 
 /**
  * @typedef {object} Figure
@@ -121,7 +121,7 @@ function drawn({ block, x, top, bottom }, figure) {
   const isChosen = block.id === figure.chosen;
   return s("a", {
     href: figure.address(block), class: `figure-block figure-${block.kind}${isChosen ? " chosen" : ""}`,
-    "data-key": `block:${block.id}`, "aria-current": isChosen ? "true" : null,
+    "data-key": `block:${block.id}`, "aria-label": `${figure.words(block)} (${block.id})`, "aria-current": isChosen ? "true" : null,
   },
   s("rect", { x, y: top, width: WIDE, height: bottom - top, rx: block.kind === "wire" ? 11 : 6 }),
   s("text", { x: x + WIDE / 2, y: (top + bottom) / 2, "text-anchor": "middle", "dominant-baseline": "central" }, figure.words(block)));

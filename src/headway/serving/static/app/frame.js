@@ -55,7 +55,8 @@ export function question(explorer) {
     class: "question",
     onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();
-      ask(field.value.trim());
+      // Enter in another field sends the form, too: the place that was chosen stays.
+      if (field.value.trim() !== state.src) ask(field.value.trim());
     },
   },
   h("div", { class: "question-line" }, field,

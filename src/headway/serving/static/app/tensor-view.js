@@ -55,7 +55,9 @@ export function shapeOf(entry) {
 
 /** @param {Explorer} explorer @param {any} found */
 function statistics(explorer, found) {
-  const pairs = ["min", "max", "mean", "std", "norm"].map((key) => [key, fixed(found[key], 4)]);
+  // Four places say nothing of a small probability.
+  const short = (/** @type {number | null} */ value) => (value !== null && value !== 0 && Math.abs(value) < 0.001 ? value.toExponential(2).replace(/-/g, "−") : fixed(value, 4));
+  const pairs = ["min", "max", "mean", "std", "norm"].map((key) => [key, short(found[key])]);
   pairs.push(["zeros", percent(found.zeros)]);
   const strange = Object.entries(found.not_finite);
   pairs.push(["not-finite", strange.length ? strange.map(([kind, many]) => `${kind.replace("-inf", "−∞").replace("inf", "∞")}: ${count(Number(many))}`).join(", ") : "0"]);

@@ -102,14 +102,14 @@ function map(explorer, { block, layer, encoder, decoder, entry }) {
       const name = entry ? inLayer(entry.name, Math.min(chosen, stackSize(explorer, entry.name) - 1)) : "";
       explorer.go({ l: chosen, name });
     }),
-    figureOne({
+    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": explorer.t("tensors.map"), "data-key": "tensors-map" }, figureOne({
       encoder, decoder, chosen: block.id, words,
       address: (own) => explorer.address({ show: own.id, name: "", at: "", l: layer }),
       texts: {
         label: explorer.t("tensors.map"), inputs: explorer.t("tensors.inputs"), outputs: explorer.t("tensors.outputs"),
         probabilities: explorer.t("tensors.output-probabilities"), encoder: times("encoder"), decoder: times("decoder"),
       },
-    }));
+    })));
 }
 
 /** @param {Explorer} explorer @param {string} name */
