@@ -183,9 +183,12 @@ def _tensors(
                 if size > room:
                     left_out[name] = None
                     continue
+                try:
+                    tensor = own.trace[name]
+                except HeadwayError:  # derived from what was not recorded
+                    continue
                 room -= size
-                axes = [axis["name"] for axis in entry["axes"]]
-                found[own.id][name] = _packed(own.trace[name], axes)
+                found[own.id][name] = _packed(tensor, [axis["name"] for axis in entry["axes"]])
     return found, list(left_out)
 
 
