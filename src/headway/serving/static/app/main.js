@@ -44,8 +44,11 @@ class Page {
     try {
       await explorer.loadModel();
       explorer.ensureSource();
+      if (mine !== this.drawing) return; // the sentence has just been chosen, which draws anew
       const needs = screen.needsSource?.(explorer) ?? true;
       const isAsked = explorer.state.src !== "" || !explorer.backend.interactive;
+      const early = isAsked ? screen.begin?.(explorer) : null;
+      if (early) this.show(screen, [early], null, isNew);
       const trace = isAsked ? await explorer.trace().catch((error) => {
         if (needs) throw error;
         return null;
@@ -115,7 +118,7 @@ class Page {
 
 /** @param {Element | null} element */
 function keyOf(element) {
-  return element instanceof HTMLElement ? element.dataset.key ?? "" : "";
+  return element instanceof HTMLElement || element instanceof SVGElement ? element.dataset.key ?? "" : "";
 }
 
 /** @param {any} backend */
