@@ -149,6 +149,14 @@ def model(here: Here, model: str | None = None) -> Json:
     return Json(served.description | {"examples": served.examples})
 
 
+@router.get("/api/vocabulary")
+def vocabulary(here: Here, model: str | None = None) -> Json:
+    """Return the pieces that can be written, in the order of the vocabulary axis."""
+    bundle = here.model(model).translator.bundle
+    size = bundle.config.target_vocab_size
+    return Json({"target": bundle.target_tokenizer.pieces(range(size))})
+
+
 def _name(folder: Path) -> str:
     folder = folder.resolve()
     return folder.parent.name if folder.name in ("averaged", "best") else folder.name

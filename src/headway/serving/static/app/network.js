@@ -32,6 +32,15 @@ export class Network {
     return ask(`/api/model${query({ model })}`);
   }
 
+  /**
+   * Return the pieces along the axis of the vocabulary.
+   * @param {string} model
+   * @returns {Promise<{target: string[]}>}
+   */
+  vocabulary(model) {
+    return ask(`/api/vocabulary${query({ model })}`);
+  }
+
   /** @param {object} body */
   trace(body) {
     return ask("/api/trace", body);

@@ -1,10 +1,156 @@
 // @ts-check
+/** Ten lessons: a short text, a state of the explorer to look at, and a question that can be checked. */
+
+import { judge, LESSONS, readNumber, sentenceOf } from "app/answers.js";
 import { h } from "app/dom.js";
 import { heading } from "app/parts.js";
 
+/** @typedef {import("app/explorer.js").Explorer} Explorer */
+/** @typedef {import("app/answers.js").Answer} Answer */
+/** @typedef {{number: number, answer: Answer | null, sentence: string}} Data */
+
+const KEY = "headway.lessons";
+
+/** Return the ids of the lessons that were solved; storage may be closed. @returns {string[]} */
+function solved() {
+  try {
+    const found = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(found) ? found : [];
+  } catch {
+    return [];
+  }
+}
+
+/** @param {string} id */
+function remember(id) {
+  try {
+    localStorage.setItem(KEY, JSON.stringify([...new Set([...solved(), id])]));
+  } catch {
+    // Without storage the page merely forgets.
+  }
+}
+
+/** @param {Explorer} explorer @returns {Promise<Data>} */
+async function load(explorer) {
+  const number = Math.max(0, Math.min(LESSONS.length, Math.round(explorer.state.lesson)));
+  const { interactive } = explorer.backend;
+  const sentence = interactive ? sentenceOf(explorer) : (await explorer.trace()).sentence.source;
+  if (number === 0 || sentence === "") return { number, answer: null, sentence };
+  const answer = explorer.ask("answer", [explorer.state.model, number, sentence], () => LESSONS[number - 1].answer(explorer));
+  // A page in one file may not hold what a lesson looks at.
+  return { number, answer: interactive ? await answer : await answer.catch(() => null), sentence };
+}
+
+/** @param {Explorer} explorer @param {Data} data */
+function render(explorer, { number, answer, sentence }) {
+  if (number === 0) return contents(explorer);
+  const title = explorer.t("lessons.heading", { number, title: explorer.t(`lessons.${number}.title`) });
+  return h("div", { class: "lesson" },
+    steps(explorer, number),
+    heading(title, explorer.t(`lessons.${number}.sentence`)),
+    h("div", { class: "lesson-text" }, explorer.t(`lessons.${number}.text`).split("\n\n").map((part) => h("p", null, part))),
+    answer ? [show(explorer, number, answer), question(explorer, number, answer, sentence)]
+      : h("p", { class: "panel" }, explorer.t(explorer.backend.interactive ? "lessons.no-sentence" : "lessons.needs-program")),
+    h("nav", { class: "row lesson-ways", "aria-label": explorer.t("lessons.ways") },
+      number > 1 ? link(explorer, number - 1, `← ${explorer.t("lessons.before")}`, "before") : null,
+      link(explorer, 0, explorer.t("lessons.all"), "all"),
+      number < LESSONS.length ? link(explorer, number + 1, `${explorer.t("lessons.next")} →`, "next") : null));
+}
+
+/** @param {Explorer} explorer @param {number} lesson @param {string} words @param {string} key */
+function link(explorer, lesson, words, key) {
+  return h("a", { href: explorer.address({ lesson }), "data-key": `lesson-${key}` }, words);
+}
+
+/** The list of lessons. @param {Explorer} explorer */
+function contents(explorer) {
+  const done = solved();
+  const many = LESSONS.filter(({ id }) => done.includes(id)).length;
+  return h("div", { class: "lessons" },
+    heading(explorer.t("screen.lessons"), explorer.t("lessons.sentence")),
+    h("p", { class: "quiet" }, explorer.t("lessons.progress", { done: many, of: LESSONS.length })),
+    h("ol", { class: "lesson-list" }, LESSONS.map(({ id }, place) => h("li", null, h("a", {
+      class: "lesson-card", href: explorer.address({ lesson: place + 1 }), "data-key": `lesson:${place + 1}`,
+    }, h("span", { class: "lesson-number", "aria-hidden": "true" }, place + 1),
+    h("span", { class: "lesson-words" }, h("strong", null, explorer.t(`lessons.${place + 1}.title`)), h("span", { class: "quiet" }, explorer.t(`lessons.${place + 1}.sentence`))),
+    done.includes(id) ? h("span", { class: "lesson-done" }, `✓ ${explorer.t("lessons.solved")}`) : null)))));
+}
+
+/** @param {Explorer} explorer @param {number} number */
+function steps(explorer, number) {
+  const done = solved();
+  return h("nav", { class: "lesson-steps", "aria-label": explorer.t("screen.lessons") }, LESSONS.map(({ id }, place) => {
+    const isDone = done.includes(id);
+    const title = `${place + 1}. ${explorer.t(`lessons.${place + 1}.title`)}${isDone ? ` (${explorer.t("lessons.solved")})` : ""}`;
+    return h("a", {
+      href: explorer.address({ lesson: place + 1 }), "aria-current": place + 1 === number ? "step" : null, "aria-label": title, title,
+      class: isDone ? "done" : null, "data-key": `step:${place + 1}`,
+    }, isDone ? `✓${place + 1}` : place + 1);
+  }));
+}
+
+/** The saved state. @param {Explorer} explorer @param {number} number @param {Answer} answer */
+function show(explorer, number, answer) {
+  const sentence = sentenceOf(explorer);
+  const chosen = { beam: 4, lp: -1, max: 0, temp: 0, target: "", prefix: "", edits: "", show: "", tab: "", at: "", name: "", q: 0, k: 0, t: 0, node: -1, h: -1, l: -1 };
+  const asked = explorer.backend.interactive ? { ...chosen, src: sentence } : {};
+  const address = explorer.address({ ...asked, lesson: number, ...answer.state });
+  return h("p", { class: "lesson-show" },
+    h("a", { class: "lesson-button", href: address, "data-key": "show-me" }, `${explorer.t("lessons.show", { screen: explorer.t(`screen.${answer.state.screen}`) })} →`),
+    h("span", { class: "quiet" }, explorer.t(`lessons.${number}.look`), " ", explorer.t("lessons.back")));
+}
+
+/** The numbers that a question gives. @param {Explorer} explorer @param {number} number @param {Answer} answer */
+function given(explorer, number, { table }) {
+  if (!table) return null;
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": explorer.t("lessons.given") }, h("table", { class: "lesson-given" },
+    h("thead", null, h("tr", null, h("td"), table.head.map((piece) => h("th", { scope: "col" }, piece)))),
+    h("tbody", null, table.rows.map((row, place) => h("tr", null, h("th", { scope: "row" }, explorer.t(`lessons.${number}.row${place + 1}`)), row.map((value) => h("td", null, value)))))));
+}
+
+/** @param {Explorer} explorer @param {number} number @param {Answer} answer @param {string} sentence */
+function question(explorer, number, answer, sentence) {
+  const said = h("p", { role: "status", class: "lesson-said" });
+  const field = /** @type {HTMLInputElement} */ (h("input", { type: "text", inputmode: "text", id: "lesson-answer", autocomplete: "off", "data-key": "lesson-answer", "aria-describedby": "lesson-question" }));
+  const say = (/** @type {string} */ kind, /** @type {string} */ words) => {
+    said.className = `lesson-said ${kind}`;
+    said.textContent = words;
+  };
+  const check = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const typed = readNumber(field.value);
+    if (!Number.isFinite(typed)) return say("wrong", explorer.t("lessons.not-a-number"));
+    const { right, key } = judge(answer, typed);
+    if (!right) return say("wrong", `${explorer.t("lessons.wrong")} ${explorer.t(key ?? `lessons.${number}.hint`, answer.facts)}`);
+    remember(LESSONS[number - 1].id);
+    say("right", `✓ ${explorer.t("lessons.right")}`);
+  };
+  return h("section", { class: "panel lesson-question", "aria-labelledby": "lesson-title" },
+    h("h2", { id: "lesson-title" }, explorer.t("lessons.question")),
+    h("p", { class: "quiet" }, explorer.t("lessons.of-sentence", { sentence })),
+    h("p", { id: "lesson-question" }, explorer.t(`lessons.${number}.question`, answer.facts)),
+    given(explorer, number, answer),
+    h("form", { class: "row", onsubmit: check },
+      h("label", { class: "field", for: "lesson-answer" }, h("span", null, explorer.t("lessons.answer"))), field,
+      h("button", { type: "submit", class: "primary", "data-key": "lesson-check" }, explorer.t("lessons.check"))),
+    said,
+    worked(explorer, number, answer));
+}
+
+/** @param {Explorer} explorer @param {number} number @param {Answer} answer */
+function worked(explorer, number, { work }) {
+  return h("details", { class: "lesson-work" }, h("summary", { "data-key": `lesson-work:${number}` }, explorer.t("lessons.work")),
+    h("ol", null, work.map(([name, line]) => h("li", null, name ? h("code", { class: "quiet" }, name) : null, h("div", { class: "number" }, line)))));
+}
+
+/** @param {Explorer} explorer @param {Data} data */
+function python(explorer, { number, sentence }) {
+  const lines = ["import headway", "from headway.decoding.options import SearchOptions", "", `translator = headway.load(${JSON.stringify(explorer.model.name)})`];
+  const source = JSON.stringify(sentence);
+  const options = `SearchOptions(beam_size=4, length_penalty=translator.options.length_penalty)`;
+  if (number === LESSONS.length) return [...lines, `record = translator.search(${source}, options=${options})`, `for number in record.ranking:`, `    print(record.pieces(number), record.nodes[number])`].join("\n");
+  return [...lines, `trace = translator.trace(${source}, options=${options})`, `print(trace)`].join("\n");
+}
+
 /** @type {import("app/explorer.js").Screen} */
-export const lessons = {
-  id: "lessons",
-  load: async () => null,
-  render: (explorer) => h("section", null, heading(explorer.t("screen.lessons"), "")),
-};
+export const lessons = { id: "lessons", load, render, python, needsSource: () => false };
