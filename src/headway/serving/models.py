@@ -169,7 +169,8 @@ def _catalog_rows(translator: Translator) -> list[dict[str, Any]]:
             "axes": [axis.name for axis in row.axes],
             "equation": row.equation,
             "latex": row.latex,
-            "mathml": convert(row.latex, display="block"),
+            # Within \text the converter keeps the backslash of `\_`.
+            "mathml": convert(row.latex, display="block").replace(r"\_", "_"),
             "english": row.english,
             "korean": row.korean,
             "derived": row.derived,

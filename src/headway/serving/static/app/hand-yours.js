@@ -88,7 +88,8 @@ function editor(explorer, letter, matrices, keep) {
   const own = matrices[letter];
   const change = (/** @type {number} */ i, /** @type {number} */ j, /** @type {string} */ text) => {
     const typed = text.replace(/[,;|]/g, " ").trim(); // these part the numbers in the address
-    keep({ ...matrices, [letter]: own.map((row, place) => row.map((value, column) => (place === i && column === j ? typed : value))) });
+    const changed = own.map((row, place) => row.map((value, column) => (place === i && column === j ? typed : value)));
+    setTimeout(() => keep({ ...matrices, [letter]: changed })); // the focus has moved on by then, and stays there
   };
   return reachable(h("div", { class: "scroll small-table" }, h("table", { class: "editor" }, h("caption", null, letter.toUpperCase()),
     h("tbody", null, own.map((row, i) => h("tr", null, h("th", { scope: "row" }, `${letter}${i}`), row.map((value, j) => h("td", null, h("input", {
