@@ -4,12 +4,12 @@
 import { formula, h } from "app/dom.js";
 
 /**
- * Return the catalog's row of a tensor's name.
+ * Return the catalog's row of a tensor's name, also of its mean or sum, `….weights.mean(0)`.
  * @param {any} model
  * @param {string} name
  */
 export function rowOf(model, name) {
-  const pattern = name.replace(/\.\d+(?=\.|$)/g, ".*");
+  const pattern = name.replace(/(\[.*\])?(\.(mean|sum)\(.*)?$/, "").replace(/\.\d+(?=\.|$)/g, ".*");
   return model.catalog.find((/** @type {any} */ row) => row.pattern === pattern);
 }
 

@@ -44,6 +44,26 @@ export function colorOf(value, limit, scale, dark = isDark()) {
 }
 
 /**
+ * Return what gives the colour of a number as the four bytes of a pixel: of a hundred thousand
+ * numbers, each would otherwise ask the page whether it is dark.
+ * @param {number} limit
+ * @param {Scale} scale
+ * @returns {(value: number) => number}
+ */
+export function pixels(limit, scale) {
+  const dark = isDark();
+  const shades = new Uint32Array(2 * SHADES + 1);
+  const bytes = new Uint8Array(shades.buffer);
+  for (let shade = -SHADES; shade <= SHADES; shade += 1) {
+    bytes.set([...colorOf(shade / SHADES, 1, scale, dark), 255], (shade + SHADES) * 4);
+  }
+  const most = limit > 0 ? SHADES / limit : 0;
+  return (value) => shades[Math.round(Math.max(-SHADES, Math.min(SHADES, value * most))) + SHADES];
+}
+
+const SHADES = 255;
+
+/**
  * Return a colour as CSS writes it.
  * @param {Rgb} color
  * @returns {string}

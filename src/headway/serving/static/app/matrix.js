@@ -6,7 +6,7 @@
  * numbers opens beneath it for whoever reads rather than looks.
  */
 
-import { colorOf, css } from "app/colors.js";
+import { colorOf, css, isDark, pixels } from "app/colors.js";
 import { h } from "app/dom.js";
 import { fixed, range } from "app/numbers.js";
 import * as tooltip from "app/tooltip.js";
@@ -85,9 +85,11 @@ export function thumbnail(tensor, { size = 64, limit, scale = "share" } = {}) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const image = context.createImageData(width, height);
   const strongest = limit ?? largest(tensor.data);
+  const colors = pixels(strongest, scale);
+  const words = new Uint32Array(image.data.buffer);
   for (let place = 0; place < tensor.data.length; place += 1) {
     const value = tensor.data[place];
-    image.data.set([...colorOf(Number.isFinite(value) ? value : 0, strongest, scale), 255], place * 4);
+    words[place] = colors(Number.isFinite(value) ? value : 0);
   }
   context.putImageData(image, 0, 0);
   return canvas;
@@ -111,13 +113,14 @@ function paint(canvas, options, cell) {
   context.scale(density, density);
   const limit = options.limit ?? largest(tensor.data);
   const gap = cell >= 8 ? 1 : 0;
+  const dark = isDark();
   for (let row = 0; row < height; row += 1) {
     for (let column = 0; column < width; column += 1) {
       const value = tensor.value(row, column);
       const hidden = masked?.(row, column) ?? false;
       if (hidden || !Number.isFinite(value)) hatch(context, column * cell, row * cell, cell - gap);
       else {
-        context.fillStyle = css(colorOf(value, limit, scale));
+        context.fillStyle = css(colorOf(value, limit, scale, dark));
         context.fillRect(column * cell, row * cell, cell - gap, cell - gap);
       }
     }
