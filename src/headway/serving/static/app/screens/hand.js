@@ -1,7 +1,7 @@
 // @ts-check
 /** By hand: one weight and what its head gathers, worked out and compared with the model. */
 
-import { quoted, traceLines } from "app/attention-code.js";
+import { quoted, traceLines } from "app/python.js";
 import { KINDS, askerLabels, attentionName, followRow, keysOf, kindOf, layersOf, maskOf } from "app/attention-view.js";
 import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";

@@ -4,6 +4,7 @@
 import { judge, LESSONS, readNumber, sentenceOf } from "app/answers.js";
 import { h } from "app/dom.js";
 import { heading } from "app/parts.js";
+import { loadLine } from "app/python.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
 /** @typedef {import("app/answers.js").Answer} Answer */
@@ -145,7 +146,7 @@ function worked(explorer, number, { work }) {
 
 /** @param {Explorer} explorer @param {Data} data */
 function python(explorer, { number, sentence }) {
-  const lines = ["import headway", "from headway.decoding.options import SearchOptions", "", `translator = headway.load(${JSON.stringify(explorer.model.name)})`];
+  const lines = ["import headway", "from headway.decoding.options import SearchOptions", "", loadLine(explorer)];
   const source = JSON.stringify(sentence);
   const options = `SearchOptions(beam_size=4, length_penalty=translator.options.length_penalty)`;
   if (number === LESSONS.length) return [...lines, `record = translator.search(${source}, options=${options})`, `for number in record.ranking:`, `    print(record.pieces(number), record.nodes[number])`].join("\n");
