@@ -37,6 +37,8 @@ class Served:
     translator: Translator
     checksum: str
     path: Path | None = None
+    given: str | None = None
+    """What `headway.load` takes, for the page's Python; the name where only this machine knows it."""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -73,6 +75,7 @@ class Served:
         config, sizes = bundle.config, letter_sizes(bundle.model, 1, 1)
         return {
             "name": self.name,
+            "given": self.given or self.name,
             "checksum": self.checksum,
             "parameters": count_parameters(bundle.model),
             "config": config.model_dump(),
@@ -131,7 +134,8 @@ def load_models(
         folder = find_bundle(path)
         name = _free_name(_name(folder), [served.name for served in models])
         say(f"Loading {name}")
-        models.append(Served(name, load(path, device), bundle_checksum(folder), folder))
+        given = None if path.is_absolute() else path.as_posix()
+        models.append(Served(name, load(path, device), bundle_checksum(folder), folder, given))
     return models
 
 

@@ -4,6 +4,7 @@
 import { total } from "app/arithmetic.js";
 import { askerLabels, isEnd, keysOf, placeOf } from "app/attention-view.js";
 import { lineView } from "app/attention-lines.js";
+import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { matrix } from "app/matrix.js";
 import { fixed, percent } from "app/numbers.js";
@@ -75,7 +76,7 @@ export function cellFacts(explorer, { view, weights, scores, name, head }, row, 
  */
 export function headMatrix(explorer, subject, { label, key, cell, hover, table = false }) {
   const { view, chosen, choose } = subject;
-  return matrix({
+  const figure = matrix({
     tensor: view.tensor, label, rows: view.rowLabels, columns: view.columnLabels, cell, key, chosen, choose,
     rowAxis: explorer.t("matrix.asks"), columnAxis: explorer.t("matrix.looked"),
     masked: view.masked, maskWord: explorer.t("matrix.mask"),
@@ -90,6 +91,8 @@ export function headMatrix(explorer, subject, { label, key, cell, hover, table =
     },
     tableWord: table ? explorer.t("matrix.table") : undefined,
   });
+  keepScroll(figure.querySelector(".matrix-scroll"), `${key}:${subject.name}:${subject.trace.id}`, [chosen[1] * cell, chosen[0] * cell]);
+  return figure;
 }
 
 /**

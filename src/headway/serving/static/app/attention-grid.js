@@ -2,6 +2,7 @@
 /** All heads of one kind of attention as small pictures: a row for each layer, the mean beside them. */
 
 import { entropy } from "app/arithmetic.js";
+import { reachable } from "app/attention-scroll.js";
 import { isDark } from "app/colors.js";
 import { h } from "app/dom.js";
 import { thumbnail } from "app/matrix.js";
@@ -98,7 +99,7 @@ export function panel(explorer, kind, stacked, { chosen, sorted, choose }) {
   grid.appendChild(h("tbody", null, pictures.map(row)));
   return h("section", { class: `panel attention-panel kind-${kind}`, "aria-label": explorer.t(`kind.${kind}`) },
     h("h2", null, explorer.t(`kind.${kind}`)), h("p", { class: "quiet" }, explorer.t(`attention.kind.${kind}`)),
-    h("div", { class: "scroll" }, grid));
+    reachable(h("div", { class: "scroll" }, grid), explorer.t(`kind.${kind}`)));
 }
 
 /** @param {KeyboardEvent} event @param {HTMLElement} grid */

@@ -1,6 +1,7 @@
 // @ts-check
 /** The line view: who is looked at above, who asks below, lines as strong as the weights. */
 
+import { keepScroll } from "app/attention-scroll.js";
 import { h, s } from "app/dom.js";
 import { fixed } from "app/numbers.js";
 
@@ -55,10 +56,12 @@ export function lineView(explorer, view, { row: chosen, column, all, isTarget, c
   draw(all ? null : chosen);
   const picture = s("svg", { class: "line-view", width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": explorer.t("attention.lines") },
     paths, keyLabels, queryLabels);
+  const frame = h("div", { class: "scroll" }, picture);
+  keepScroll(frame, `lines:${view.tensor.name}:${view.rowLabels.join(" ")}`, [below.centres[chosen] + shiftBelow, 0]);
   return {
     element: h("div", { class: "line-panel" },
       h("div", { class: "line-axis quiet" }, explorer.t("attention.above")),
-      h("div", { class: "scroll" }, picture),
+      frame,
       h("div", { class: "line-axis quiet" }, explorer.t(isTarget ? "attention.below" : "attention.below-source")), said),
     show: (row) => draw(all ? null : row),
   };

@@ -25,12 +25,12 @@ import { fixed } from "app/numbers.js";
 const LEFT = 46;
 const RIGHT = 12;
 const TOP = 12;
-const BOTTOM = 34;
+const BOTTOM = 42;
 const WIDTH = 480;
 
 /** @param {Chart} options @returns {HTMLElement} */
 export function chart(options) {
-  const { series, mark, height = 190, xText = String } = options;
+  const { series, mark, height = 200, xText = String } = options;
   const points = series.flatMap((own) => own.points);
   const [left, right] = bounds(points.map(([x]) => x));
   const [low, high] = options.y ?? bounds([0, ...points.map(([, y]) => y)]);
@@ -43,8 +43,8 @@ export function chart(options) {
       s("text", { class: "chart-tick", x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, fixed(value, places(high - low))),
     ]),
     steps(left, right, 8).map((value) => s("text", { class: "chart-tick", x: x(value), y: height - BOTTOM + 16, "text-anchor": "middle" }, xText(value))),
-    s("text", { class: "chart-axis", x: WIDTH - RIGHT, y: height - 3, "text-anchor": "end" }, `${options.xAxis} →`),
-    s("text", { class: "chart-axis", x: 2, y: height - 3 }, `↑ ${options.yAxis}`),
+    s("text", { class: "chart-axis", x: WIDTH - RIGHT, y: height - 5, "text-anchor": "end" }, `${options.xAxis} →`),
+    s("text", { class: "chart-axis", x: 2, y: height - 5 }, `↑ ${options.yAxis}`),
     series.map((own) => drawn(own, x, y)),
     mark ? s("circle", { class: "chart-mark", cx: x(mark[0]), cy: y(mark[1]), r: 6 }) : null));
 }

@@ -40,7 +40,7 @@ export function question(explorer) {
   const { state, model } = explorer;
   if (!explorer.backend.interactive) {
     const { leftOut } = explorer.backend;
-    return h("section", { class: "question" }, h("p", { class: "quiet" }, explorer.t("frame.static")),
+    return h("section", { class: "question", "aria-label": explorer.t("frame.source") }, h("p", { class: "quiet" }, explorer.t("frame.static")),
       leftOut.length ? h("details", null, h("summary", { "data-key": "left-out" }, explorer.t("frame.left-out-count", { count: leftOut.length })),
         h("p", null, h("code", null, leftOut.join(", ")))) : null);
   }
@@ -52,7 +52,7 @@ export function question(explorer) {
   const ask = (/** @type {string} */ src) => explorer.go({ src, target: "", prefix: "", t: 0, q: 0, k: 0, node: -1, edits: "", src2: "", links: "", gold: "" }, { remember: true });
   const examples = [["", explorer.t("frame.example")], ...model.examples.map((/** @type {string} */ text) => [text, text])];
   return h("form", {
-    class: "question",
+    class: "question", "aria-label": explorer.t("frame.source"),
     onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();
       // Enter in another field sends the form, too: the place that was chosen stays.
@@ -79,7 +79,7 @@ export function question(explorer) {
 export function strips(explorer, trace) {
   const { rows, sentence } = trace;
   const row = explorer.row(rows.length);
-  return h("section", { class: "strips" },
+  return h("section", { class: "strips", "aria-label": explorer.t("frame.translation") },
     pieces(explorer.t("frame.source-strip"), sentence.source_pieces, { key: "source-piece" }),
     h("span", { class: "arrow", "aria-hidden": "true" }, "→"),
     pieces(explorer.t("frame.target-strip"), sentence.writes, {

@@ -2,6 +2,7 @@
 /** What is around a head: all heads joined, W^O, the way around, LayerNorm — of this model. */
 
 import { allowance, layerNorm, total } from "app/arithmetic.js";
+import { reachable } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { FIRST, compared, farthest, nameOf, strip } from "app/hand-parts.js";
 import { fixed } from "app/numbers.js";
@@ -127,11 +128,20 @@ function add(explorer, { name, stream, vectors }, query, dim) {
   const shown = dims(dim, x.length);
   return line(explorer, "residual", {}, nameOf(explorer, `${name}_residual.sum`, `${side}=${query}`),
     h("p", null, h("span", { class: "quiet" }, "x = "), nameOf(explorer, stream, `${side}=${query}`)),
-    h("div", { class: "scroll small-table" }, h("table", null,
-      h("thead", null, h("tr", null, h("td", null, "d_model"), shown.map((place) => h("th", { scope: "col", class: place === dim ? "chosen" : null }, place)))),
-      h("tbody", null, /** @type {[string, ArrayLike<number>][]} */ ([["x", x], ["+ output", output], ["= sum", here]]).map(([label, values]) =>
-        h("tr", null, h("th", { scope: "row" }, label), shown.map((place) => h("td", null, fixed(values[place])))))))),
+    componentTable([["x", x], ["+ output", output], ["= sum", here]], shown, dim),
     compared(explorer, here[far], sum[far], allowance([x[far], output[far]]), explorer.t("hand.worst", { dim: far, size: here.length })));
+}
+
+/**
+ * Return some components of vectors, below each other.
+ * @param {[string, ArrayLike<number>][]} rows
+ * @param {number[]} shown
+ * @param {number} dim   the chosen one
+ */
+function componentTable(rows, shown, dim) {
+  return reachable(h("div", { class: "scroll small-table" }, h("table", null,
+    h("thead", null, h("tr", null, h("td", null, "d_model"), shown.map((place) => h("th", { scope: "col", class: place === dim ? "chosen" : null }, place)))),
+    h("tbody", null, rows.map(([label, values]) => h("tr", null, h("th", { scope: "row" }, label), shown.map((place) => h("td", null, fixed(values[place])))))))), "d_model");
 }
 
 /** Return the first components and the chosen one. @param {number} dim @param {number} size */
@@ -157,9 +167,7 @@ function normal(explorer, around, query, dim) {
     compared(explorer, found.mean, moments.mean, allowance(z) / z.length, "mean"),
     compared(explorer, found.variance, moments.variance, allowance(Array.from(z, (value) => (value - found.mean) ** 2)) / z.length + 1e-6 * found.variance, "variance"),
     h("p", { class: "sum number" }, `√(${fixed(found.variance, 6)} + ${epsilon}) = `, h("strong", null, fixed(found.divisor, 6))),
-    h("div", { class: "scroll small-table" }, h("table", null,
-      h("thead", null, h("tr", null, h("td", null, "d_model"), shown.map((place) => h("th", { scope: "col", class: place === dim ? "chosen" : null }, place)))),
-      h("tbody", null, rows.map(([label, values]) => h("tr", null, h("th", { scope: "row" }, label), shown.map((place) => h("td", null, fixed(values[place])))))))),
+    componentTable(rows, shown, dim),
     worked.length ? h("div", null, h("h4", null, explorer.t("hand.component", { dim })), h("p", { class: "sum number worked" }, `${worked[worked.length - 1].expression.replace(/-/g, "−")} = ${fixed(worked[worked.length - 1].value)}`),
       h("p", { class: "quiet" }, explorer.t("hand.norm.gamma"))) : null);
 }

@@ -2,6 +2,7 @@
 /** What a calculation on the page is made of: numbers as bars, sums written out, results compared. */
 
 import { total } from "app/arithmetic.js";
+import { reachable } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { fixed } from "app/numbers.js";
 import * as tooltip from "app/tooltip.js";
@@ -25,15 +26,29 @@ export function strip(explorer, values, { label, all, name, place, axis = "" }) 
     h("span", { class: "strip-index", "aria-hidden": "true" }, index < written ? index : ""),
     h("span", { class: `strip-bar${value < 0 ? " below" : ""}`, "aria-hidden": "true", style: `--size: ${((50 * Math.abs(value)) / most).toFixed(1)}%` }),
     index < written ? h("span", { class: "strip-digits" }, fixed(value)) : null));
-  const point = (/** @type {PointerEvent} */ event) => {
-    const cell = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-index]"));
-    if (cell === null) return;
-    const index = Number(cell.dataset.index);
-    tooltip.show([fixed(numbers[index], 6), `${label}[${index}]`], event.clientX, event.clientY);
+  let current = 0;
+  const tell = (/** @type {number} */ index, /** @type {number} */ x, /** @type {number} */ y) => {
+    current = index;
+    tooltip.show([fixed(numbers[index], 6), `${label}[${index}]`], x, y);
     if (name) explorer.about({ name, place: [place, axis && `${axis}=${index}`].filter(Boolean).join(", "), value: fixed(numbers[index], 6) });
   };
-  return h("div", { class: `strip${all ? " all" : ""}`, role: "group", "aria-label": label, onpointermove: point, onpointerleave: tooltip.hide }, cells,
-    written < numbers.length ? h("span", { class: "strip-more quiet" }, explorer.t("hand.more", { count: numbers.length - written })) : null);
+  return h("div", {
+    class: `strip${all ? " all" : ""}`, role: "group", tabindex: "0", "aria-label": explorer.t("hand.strip", { label, count: numbers.length }), "data-key": `strip:${label}`,
+    onpointermove: (/** @type {PointerEvent} */ event) => {
+      const cell = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-index]"));
+      if (cell !== null) tell(Number(cell.dataset.index), event.clientX, event.clientY);
+    },
+    onpointerleave: tooltip.hide, onblur: tooltip.hide,
+    onkeydown: (/** @type {KeyboardEvent} */ event) => {
+      const step = /** @type {Record<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity })[event.key];
+      if (step === undefined) return;
+      const index = Math.max(0, Math.min(numbers.length - 1, current + step));
+      cells[index].scrollIntoView({ block: "nearest", inline: "nearest" });
+      const box = cells[index].getBoundingClientRect();
+      tell(index, box.left, box.bottom - 24);
+      event.preventDefault();
+    },
+  }, cells, written < numbers.length ? h("span", { class: "strip-more quiet" }, explorer.t("hand.more", { count: numbers.length - written })) : null);
 }
 
 /**
@@ -117,8 +132,8 @@ export function grid(title, rows, { rows: labels, columns, chosen = null, marked
   const cell = (/** @type {number} */ value, /** @type {number} */ row, /** @type {number} */ column) => h("td", {
     class: [chosen?.[0] === row && chosen[1] === column ? "chosen" : "", marked?.(row, column) ? "marked" : "", value === -Infinity ? "hatched" : ""].filter(Boolean).join(" ") || null,
   }, fixed(value, places));
-  return h("div", { class: "scroll small-table" }, h("table", null, h("caption", null, title),
+  return reachable(h("div", { class: "scroll small-table" }, h("table", null, h("caption", null, title),
     columns ? h("thead", null, h("tr", null, h("td", null, ""), columns.map((label) => h("th", { scope: "col" }, label)), sums ? h("th", { scope: "col" }, sums) : null)) : null,
     h("tbody", null, rows.map((values, row) => h("tr", null, h("th", { scope: "row" }, labels[row]),
-      values.map((value, column) => cell(value, row, column)), sums ? h("td", { class: "row-sum" }, fixed(total(values), places)) : null)))));
+      values.map((value, column) => cell(value, row, column)), sums ? h("td", { class: "row-sum" }, fixed(total(values), places)) : null))))), title);
 }

@@ -2,6 +2,7 @@
 /** Attention of numbers that the reader types: q, k and v as small matrices. */
 
 import { attend, causal } from "app/arithmetic.js";
+import { reachable } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { steps } from "app/hand-steps.js";
 import { EXAMPLE, tables } from "app/hand-words.js";
@@ -87,14 +88,15 @@ function editor(explorer, letter, matrices, keep) {
   const own = matrices[letter];
   const change = (/** @type {number} */ i, /** @type {number} */ j, /** @type {string} */ text) => {
     const typed = text.replace(/[,;|]/g, " ").trim(); // these part the numbers in the address
-    keep({ ...matrices, [letter]: own.map((row, place) => row.map((value, column) => (place === i && column === j ? typed : value))) });
+    const changed = own.map((row, place) => row.map((value, column) => (place === i && column === j ? typed : value)));
+    setTimeout(() => keep({ ...matrices, [letter]: changed })); // the focus has moved on by then, and stays there
   };
-  return h("div", { class: "scroll small-table" }, h("table", { class: "editor" }, h("caption", null, letter.toUpperCase()),
+  return reachable(h("div", { class: "scroll small-table" }, h("table", { class: "editor" }, h("caption", null, letter.toUpperCase()),
     h("tbody", null, own.map((row, i) => h("tr", null, h("th", { scope: "row" }, `${letter}${i}`), row.map((value, j) => h("td", null, h("input", {
       type: "text", inputmode: "decimal", value, "data-key": `cell:${letter}:${i}:${j}`, "aria-invalid": parse(value) === null ? "true" : null,
       "aria-label": explorer.t("hand.cell", { letter: letter.toUpperCase(), row: i, column: j }), autocomplete: "off",
       onchange: (/** @type {Event} */ event) => change(i, j, /** @type {HTMLInputElement} */ (event.target).value),
-    }))))))));
+    })))))))), letter.toUpperCase());
 }
 
 /** @param {Explorer} explorer @param {Matrices} matrices @param {boolean} isCausal @param {boolean} all */

@@ -49,14 +49,21 @@ export function heatmap(options) {
       h("span", { class: "heat-row", "aria-hidden": "true", style: `top: ${chosen[0] * height}px; height: ${height}px` }),
       h("span", { class: "heat-column", "aria-hidden": "true", style: `left: ${chosen[1] * cell}px; width: ${cell}px` }),
     ] : null);
+  const scroll = h("div", { class: "heat-scroll", role: "group", tabindex: "0", "aria-label": options.label, "data-key": `${options.key}:scroll` },
+    h("div", { class: "heat-grid" },
+      h("span"), ticks(columns, cell),
+      h("div", { class: "heat-labels", "aria-hidden": "true", style: `grid-auto-rows: ${height}px` },
+        options.rows.map((label, row) => h("span", { class: row === chosen?.[0] ? "chosen" : null, title: label }, row % every ? "" : label))),
+      box));
+  if (chosen) requestAnimationFrame(() => reveal(scroll, (chosen[1] + 0.5) * cell));
   return h("figure", { class: "heat" },
-    h("div", { class: "heat-axes quiet" }, h("span", null, `${options.rowAxis} ↓`), h("span", null, `${options.columnAxis} →`)),
-    h("div", { class: "heat-scroll", role: "group", tabindex: "0", "aria-label": options.label, "data-key": `${options.key}:scroll` },
-      h("div", { class: "heat-grid" },
-        h("span"), ticks(columns, cell),
-        h("div", { class: "heat-labels", "aria-hidden": "true", style: `grid-auto-rows: ${height}px` },
-          options.rows.map((label, row) => h("span", { class: row === chosen?.[0] ? "chosen" : null, title: label }, row % every ? "" : label))),
-        box)));
+    h("div", { class: "heat-axes quiet" }, h("span", null, `${options.rowAxis} ↓`), h("span", null, `${options.columnAxis} →`)), scroll);
+}
+
+/** Scroll a chosen column into sight, where it is not. @param {HTMLElement} scroll @param {number} x */
+function reveal(scroll, x) {
+  const room = scroll.clientWidth - 150; // the names of the rows take some
+  if (x > room) scroll.scrollLeft = x - room / 2;
 }
 
 /** @param {Options} options @returns {HTMLCanvasElement} */

@@ -41,7 +41,7 @@ function length(vector) {
  */
 export function layersView(explorer, trace, data) {
   return h("div", { class: "layers-view" },
-    h("section", { class: "panel" }, h("h2", null, explorer.t("tensors.norms")), h("p", { class: "quiet" }, explorer.t("tensors.norms-help")),
+    h("section", { class: "panel" }, h("h2", null, explorer.t("tensors.norms")), h("p", { class: "quiet" }, explorer.t("tensors.norms-help"), " ", explorer.t(explorer.model.norm_position === "pre" ? "tensors.norms-pre" : "tensors.norms-post")),
       h("div", { class: "columns" }, norms(explorer, trace, "encoder", data.encoder), norms(explorer, trace, "decoder", data.decoder))),
     h("section", { class: "panel" }, h("h2", null, explorer.t("tensors.lens")), h("p", { class: "quiet" }, explorer.t("tensors.lens-help")),
       data.lens ? lens(explorer, trace, data.lens) : h("p", null, explorer.t("tensors.lens-missing"))));
@@ -62,12 +62,12 @@ function norms(explorer, trace, stack, stages) {
     chart({ label: explorer.t(`tensors.norms.${stack}`), series, xAxis: explorer.t("tensors.stage"), yAxis: explorer.t("tensors.length"), xText: (place) => String(place) }),
     h("p", { class: "chart-key" }, h("span", { class: "key main" }), ` ${explorer.t("tensors.norms.mean")}`,
       isDecoder ? [" ", h("span", { class: "key second" }), ` ${reads[row]} → ${writes[row]}`] : null),
-    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": explorer.t(`tensors.norms.${stack}`) }, h("table", null,
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "#"), h("th", { scope: "col" }, explorer.t("tensors.name")),
-        h("th", { scope: "col" }, explorer.t("tensors.norms.mean")), isDecoder ? h("th", { scope: "col" }, `${reads[row]} → ${writes[row]}`) : null)),
+    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": explorer.t(`tensors.norms.${stack}`) }, h("table", { class: "norms-table" },
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "#"), h("th", { scope: "col" }, explorer.t("tensors.norms.mean")),
+        isDecoder ? h("th", { scope: "col" }, `${reads[row]} → ${writes[row]}`) : null, h("th", { scope: "col" }, explorer.t("tensors.name")))),
       h("tbody", null, stages.map(({ name, norms: own }, place) => h("tr", null, h("td", { class: "quiet" }, place),
-        h("th", { scope: "row" }, h("a", { href: explorer.address({ tab: "", name, at: "", show: "" }), "data-key": `stage:${name}` }, h("code", null, name))),
-        h("td", null, fixed(mean(own), 3)), isDecoder ? h("td", null, fixed(own[row], 3)) : null))))));
+        h("td", null, fixed(mean(own), 3)), isDecoder ? h("td", null, fixed(own[row], 3)) : null,
+        h("th", { scope: "row" }, h("a", { href: explorer.address({ tab: "", name, at: "", show: "" }), "data-key": `stage:${name}` }, h("code", null, name)))))))));
 }
 
 /** @param {Explorer} explorer @param {Trace} trace @param {any} found */

@@ -44,6 +44,7 @@ class Page {
     try {
       await explorer.loadModel();
       explorer.ensureSource();
+      if (mine !== this.drawing) return; // the sentence has just been chosen, which draws anew
       const needs = screen.needsSource?.(explorer) ?? true;
       const isAsked = explorer.state.src !== "" || !explorer.backend.interactive;
       const early = isAsked ? screen.begin?.(explorer) : null;
@@ -85,6 +86,8 @@ class Page {
     tooltip.hide();
     document.title = `${explorer.t(`screen.${screen.id}`)} · Headway`;
     this.screen.className = `screen screen-${screen.id}`;
+    // A picture that is kept for later would keep the whole page that it was in.
+    for (const old of this.screen.querySelectorAll("canvas")) old.remove();
     this.screen.replaceChildren(h("div", null, content));
     if (isNew) this.about.show(null);
     this.place.replaceChildren(

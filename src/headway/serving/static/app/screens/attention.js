@@ -2,7 +2,7 @@
 /** Attention: all heads of all layers at once, and one of them large. */
 
 import { bigView, comparison, spoken } from "app/attention-big.js";
-import { quoted, traceLines } from "app/attention-code.js";
+import { quoted, traceLines } from "app/python.js";
 import { flowOf, flowView } from "app/attention-flow.js";
 import { panel, picturesOf } from "app/attention-grid.js";
 import { KINDS, attentionName, followRow, groupAt, kindOf, maskOf, viewOf } from "app/attention-view.js";

@@ -1,8 +1,9 @@
 // @ts-check
 /** By hand: one weight and what its head gathers, worked out and compared with the model. */
 
-import { quoted, traceLines } from "app/attention-code.js";
+import { quoted, traceLines } from "app/python.js";
 import { KINDS, askerLabels, attentionName, followRow, keysOf, kindOf, layersOf, maskOf } from "app/attention-view.js";
+import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { aroundView, loadAround } from "app/hand-around.js";
 import { steps } from "app/hand-steps.js";
@@ -98,6 +99,13 @@ function picker(explorer, { chosen, trace, model: { weights } }, hidden) {
   const place = (/** @type {number} */ query, /** @type {number} */ key) => explorer.go({ q: query, k: key, ...(kind === "encoder" ? {} : { t: query }) });
   const kinds = /** @type {[string, string][]} */ (KINDS.map((one) => [one, explorer.t(`kind.${one}`)]));
   const most = Math.max(rows.length, columns.length);
+  const cell = most <= 12 ? 26 : most <= 30 ? 18 : 15;
+  const figure = weights ? matrix({
+    tensor: weights, label: explorer.t("hand.matrix"), rows, columns, cell, chosen: [i, j], key: "hand-matrix", choose: place,
+    masked: hidden, maskWord: explorer.t("matrix.mask"), rowAxis: explorer.t("matrix.asks"), columnAxis: explorer.t("matrix.looked"),
+    hover: (query, key) => explorer.about({ name: `${name}.weights`, place: `head=${head}, query=${query}, key=${key}`, value: fixed(weights.value(query, key)) }),
+  }) : null;
+  if (figure) keepScroll(figure.querySelector(".matrix-scroll"), `hand:${name}:${trace.id}`, [j * cell, i * cell]);
   return h("div", { class: "panel hand-picker" },
     h("div", { class: "hand-choices" },
       select(explorer.t("hand.attention"), kinds, kind, (view) => explorer.go({ view, q: 0, k: 0, l: -1 })),
@@ -106,11 +114,7 @@ function picker(explorer, { chosen, trace, model: { weights } }, hidden) {
       select(explorer.t("hand.query"), numbered(rows), i, (query) => place(Number(query), j)),
       select(explorer.t("hand.key"), numbered(columns), j, (key) => place(i, Number(key))),
       h("p", { class: "hand-cell" }, h("code", null, `${name}.weights  [head=${head}, query=${i}, key=${j}]`), " = ", h("strong", { class: "number" }, weights ? fixed(weights.value(i, j)) : "–"))),
-    weights ? matrix({
-      tensor: weights, label: explorer.t("hand.matrix"), rows, columns, cell: most <= 12 ? 26 : most <= 30 ? 18 : 15, chosen: [i, j], key: "hand-matrix", choose: place,
-      masked: hidden, maskWord: explorer.t("matrix.mask"), rowAxis: explorer.t("matrix.asks"), columnAxis: explorer.t("matrix.looked"),
-      hover: (query, key) => explorer.about({ name: `${name}.weights`, place: `head=${head}, query=${query}, key=${key}`, value: fixed(weights.value(query, key)) }),
-    }) : null);
+    figure);
 }
 
 /** @param {Explorer} explorer @param {Data | null} data */

@@ -4,10 +4,11 @@
 import { judge, LESSONS, readNumber, sentenceOf } from "app/answers.js";
 import { h } from "app/dom.js";
 import { heading } from "app/parts.js";
+import { loadLine } from "app/python.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
 /** @typedef {import("app/answers.js").Answer} Answer */
-/** @typedef {{number: number, answer: Answer | null}} Data */
+/** @typedef {{number: number, answer: Answer | null, sentence: string}} Data */
 
 const KEY = "headway.lessons";
 
@@ -33,21 +34,24 @@ function remember(id) {
 /** @param {Explorer} explorer @returns {Promise<Data>} */
 async function load(explorer) {
   const number = Math.max(0, Math.min(LESSONS.length, Math.round(explorer.state.lesson)));
-  if (number === 0 || (sentenceOf(explorer) === "" && explorer.backend.interactive)) return { number, answer: null };
-  const { model } = explorer.state;
-  const question = ["answer", model, number, explorer.backend.interactive ? sentenceOf(explorer) : ""];
-  return { number, answer: await explorer.ask("answer", question, () => LESSONS[number - 1].answer(explorer)) };
+  const { interactive } = explorer.backend;
+  const sentence = interactive ? sentenceOf(explorer) : (await explorer.trace()).sentence.source;
+  if (number === 0 || sentence === "") return { number, answer: null, sentence };
+  const answer = explorer.ask("answer", [explorer.state.model, number, sentence], () => LESSONS[number - 1].answer(explorer));
+  // A page in one file may not hold what a lesson looks at.
+  return { number, answer: interactive ? await answer : await answer.catch(() => null), sentence };
 }
 
 /** @param {Explorer} explorer @param {Data} data */
-function render(explorer, { number, answer }) {
+function render(explorer, { number, answer, sentence }) {
   if (number === 0) return contents(explorer);
   const title = explorer.t("lessons.heading", { number, title: explorer.t(`lessons.${number}.title`) });
   return h("div", { class: "lesson" },
     steps(explorer, number),
     heading(title, explorer.t(`lessons.${number}.sentence`)),
     h("div", { class: "lesson-text" }, explorer.t(`lessons.${number}.text`).split("\n\n").map((part) => h("p", null, part))),
-    answer ? [show(explorer, number, answer), question(explorer, number, answer)] : h("p", { class: "panel" }, explorer.t("lessons.no-sentence")),
+    answer ? [show(explorer, number, answer), question(explorer, number, answer, sentence)]
+      : h("p", { class: "panel" }, explorer.t(explorer.backend.interactive ? "lessons.no-sentence" : "lessons.needs-program")),
     h("nav", { class: "row lesson-ways", "aria-label": explorer.t("lessons.ways") },
       number > 1 ? link(explorer, number - 1, `← ${explorer.t("lessons.before")}`, "before") : null,
       link(explorer, 0, explorer.t("lessons.all"), "all"),
@@ -105,8 +109,8 @@ function given(explorer, number, { table }) {
     h("tbody", null, table.rows.map((row, place) => h("tr", null, h("th", { scope: "row" }, explorer.t(`lessons.${number}.row${place + 1}`)), row.map((value) => h("td", null, value)))))));
 }
 
-/** @param {Explorer} explorer @param {number} number @param {Answer} answer */
-function question(explorer, number, answer) {
+/** @param {Explorer} explorer @param {number} number @param {Answer} answer @param {string} sentence */
+function question(explorer, number, answer, sentence) {
   const said = h("p", { role: "status", class: "lesson-said" });
   const field = /** @type {HTMLInputElement} */ (h("input", { type: "text", inputmode: "text", id: "lesson-answer", autocomplete: "off", "data-key": "lesson-answer", "aria-describedby": "lesson-question" }));
   const say = (/** @type {string} */ kind, /** @type {string} */ words) => {
@@ -124,7 +128,7 @@ function question(explorer, number, answer) {
   };
   return h("section", { class: "panel lesson-question", "aria-labelledby": "lesson-title" },
     h("h2", { id: "lesson-title" }, explorer.t("lessons.question")),
-    h("p", { class: "quiet" }, explorer.t("lessons.of-sentence", { sentence: sentenceOf(explorer) })),
+    h("p", { class: "quiet" }, explorer.t("lessons.of-sentence", { sentence })),
     h("p", { id: "lesson-question" }, explorer.t(`lessons.${number}.question`, answer.facts)),
     given(explorer, number, answer),
     h("form", { class: "row", onsubmit: check },
@@ -141,9 +145,9 @@ function worked(explorer, number, { work }) {
 }
 
 /** @param {Explorer} explorer @param {Data} data */
-function python(explorer, { number }) {
-  const lines = ["import headway", "from headway.decoding.options import SearchOptions", "", `translator = headway.load(${JSON.stringify(explorer.model.name)})`];
-  const source = JSON.stringify(sentenceOf(explorer));
+function python(explorer, { number, sentence }) {
+  const lines = ["import headway", "from headway.decoding.options import SearchOptions", "", loadLine(explorer)];
+  const source = JSON.stringify(sentence);
   const options = `SearchOptions(beam_size=4, length_penalty=translator.options.length_penalty)`;
   if (number === LESSONS.length) return [...lines, `record = translator.search(${source}, options=${options})`, `for number in record.ranking:`, `    print(record.pieces(number), record.nodes[number])`].join("\n");
   return [...lines, `trace = translator.trace(${source}, options=${options})`, `print(trace)`].join("\n");

@@ -8,6 +8,7 @@ import { heatmap } from "app/heatmap.js";
 import { largest } from "app/matrix.js";
 import { count, fixed } from "app/numbers.js";
 import { heading, slider } from "app/parts.js";
+import { loadLine } from "app/python.js";
 import { valueOf, waveOf } from "app/sinusoid.js";
 import { Tensor } from "app/trace.js";
 
@@ -176,7 +177,7 @@ function pieceSum(explorer, { sum }, { pos, dim }) {
 function python(explorer, data) {
   const { pos, dim } = placeOf(explorer, data);
   const source = JSON.stringify(explorer.state.src || explorer.model.examples[0] || "");
-  return ["import headway", "", `translator = headway.load(${JSON.stringify(explorer.model.name)})`,
+  return ["import headway", "", loadLine(explorer),
     `positions = translator.bundle.model.source_embedding.positions`, `print(positions(${data.encoding.shape[0]})[${pos}, ${dim}])`,
     `trace = translator.trace(${source})`, `print(trace["source_embedding.scaled"] + trace["source_embedding.position"])`].join("\n");
 }

@@ -5,6 +5,7 @@ import { h } from "app/dom.js";
 import { begin, strip } from "app/live.js";
 import { heading, select } from "app/parts.js";
 import { stop, transport } from "app/player.js";
+import { loadLine } from "app/python.js";
 import { controls } from "app/translate-controls.js";
 import { rowPanel } from "app/translate-row.js";
 import { stage } from "app/translate-stage.js";
@@ -85,7 +86,7 @@ function python(explorer, { name, heads, trace, record }) {
     "import headway",
     `from headway.decoding.options import ${sampling ? "Sampling, " : ""}SearchOptions`,
     "",
-    `translator = headway.load(${say(explorer.model.name)})  # the path of the model`,
+    loadLine(explorer),
     `options = SearchOptions(${options.filter(Boolean).join(", ")})`,
     `found = translator.search(${say(source)}, ${more})`,
     isGiven ? `trace = translator.trace(${say(source)}, ${target})` : `trace = translator.trace(${say(source)}, ${more})`,

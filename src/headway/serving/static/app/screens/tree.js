@@ -3,6 +3,7 @@
 
 import { h } from "app/dom.js";
 import { choice, heading, toggle } from "app/parts.js";
+import { loadLine } from "app/python.js";
 import { comparison, finals } from "app/tree-finals.js";
 import { chains, vertices, visible } from "app/tree-layout.js";
 import { outline } from "app/tree-outline.js";
@@ -92,7 +93,7 @@ function python(explorer, record) {
     "import headway",
     `from headway.decoding.options import ${sampling ? "Sampling, " : ""}SearchOptions`,
     "",
-    `translator = headway.load(${JSON.stringify(explorer.model.name)})  # the path of the model`,
+    loadLine(explorer),
     `options = SearchOptions(${options.join(", ")})`,
     `found = translator.search(${JSON.stringify(source)}, options=options${prefix ? `, prefix=${JSON.stringify(prefix)}` : ""})`,
     "print(found.outline())",
