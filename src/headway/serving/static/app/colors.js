@@ -53,12 +53,13 @@ export function css(color) {
 }
 
 /**
- * Return black or white, whichever can be read on a colour.
+ * Return black or white, whichever has the stronger contrast on a colour.
  * @param {Rgb} color
  * @returns {string}
  */
-export function inkOn([red, green, blue]) {
-  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#10141c" : "#ffffff";
+export function inkOn(color) {
+  const [red, green, blue] = color.map((part) => (part <= 10 ? part / 3294 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.185 ? "#10141c" : "#ffffff";
 }
 
 /**

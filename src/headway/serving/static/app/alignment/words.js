@@ -39,7 +39,7 @@ export function where(explorer, aligned) {
       h("div", { class: "field" }, h("span", null, explorer.t("alignment.moment")),
         choice(explorer.t("alignment.moment"), moments, reads ? "reads" : "", (show) => explorer.go({ show, ...other })))),
     h("p", { class: "alignment-which", role: "status" }, h("strong", null, words), " ",
-      explorer.t(isDefault ? "alignment.why.default" : "alignment.why.chosen"), " ",
+      explorer.t(!isDefault ? "alignment.why.chosen" : explorer.backend.interactive ? "alignment.why.default" : "alignment.why.static"), " ",
       h("code", null, head === null ? `${aligned.name} · mean(head)` : `${aligned.name} [head=${head}]`)));
 }
 
