@@ -53,13 +53,16 @@ export function css(color) {
 }
 
 /**
- * Return black or white, whichever has the stronger contrast on a colour.
+ * Return black or white, whichever has more contrast with a colour (as WCAG measures it).
  * @param {Rgb} color
  * @returns {string}
  */
 export function inkOn(color) {
-  const [red, green, blue] = color.map((part) => (part <= 10 ? part / 3294 : ((part / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.185 ? "#10141c" : "#ffffff";
+  const [red, green, blue] = color.map((part) => {
+    const share = part / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.19 ? "#10141c" : "#ffffff";
 }
 
 /**

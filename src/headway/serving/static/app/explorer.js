@@ -3,6 +3,7 @@
 
 import { read, write } from "app/address.js";
 import { preferred, text } from "app/i18n.js";
+import { written } from "app/record.js";
 import { Store } from "app/store.js";
 import { Trace } from "app/trace.js";
 
@@ -17,6 +18,7 @@ import { Trace } from "app/trace.js";
  * @property {(explorer: Explorer, data: any) => string | null} [figure]  the weights that are seen
  * @property {(explorer: Explorer) => Promise<Trace>} [trace]   whose pieces stand above the screen
  * @property {(explorer: Explorer) => boolean} [needsSource]   false for a screen without a sentence
+ * @property {(explorer: Explorer) => Node | null} [begin]   what it shows while the program computes
  */
 
 export class Explorer {
@@ -100,15 +102,17 @@ export class Explorer {
   }
 
   /**
-   * Return the trace of the sentence, with edits if some are given.
+   * Return the trace of the sentence, with edits if some are given; where pieces are drawn, of what
+   * was drawn.
    * @param {import("app/network.js").Edit[] | null} [edits]
    * @returns {Promise<Trace>}
    */
-  trace(edits = null) {
+  async trace(edits = null) {
     const body = this.request();
+    const drawn = body.sampling !== undefined;
     delete body.sampling;
-    delete body.max_length;
     if (this.state.target) body.target = this.state.target;
+    else if (drawn) body.target = written((await this.search()).record);
     if (edits?.length) body.edits = edits;
     return this.traceOf(body);
   }

@@ -44,9 +44,16 @@ class Page {
     try {
       await explorer.loadModel();
       explorer.ensureSource();
+      if (mine !== this.drawing) return; // the sentence has just been chosen, which draws anew
       const needs = screen.needsSource?.(explorer) ?? true;
       const isAsked = explorer.state.src !== "" || !explorer.backend.interactive;
+<<<<<<< HEAD
       const trace = isAsked ? await (screen.trace?.(explorer) ?? explorer.trace()).catch((error) => {
+=======
+      const early = isAsked ? screen.begin?.(explorer) : null;
+      if (early) this.show(screen, [early], null, isNew);
+      const trace = isAsked ? await explorer.trace().catch((error) => {
+>>>>>>> main
         if (needs) throw error;
         return null;
       }) : null;
@@ -115,7 +122,7 @@ class Page {
 
 /** @param {Element | null} element */
 function keyOf(element) {
-  return element instanceof HTMLElement ? element.dataset.key ?? "" : "";
+  return element instanceof HTMLElement || element instanceof SVGElement ? element.dataset.key ?? "" : "";
 }
 
 /** @param {any} backend */

@@ -1,10 +1,95 @@
 // @ts-check
+/** The home: the encoder reads once, the decoder writes step by step. */
+
 import { h } from "app/dom.js";
-import { heading } from "app/parts.js";
+import { begin, strip } from "app/live.js";
+import { heading, select } from "app/parts.js";
+import { stop, transport } from "app/player.js";
+import { controls } from "app/translate-controls.js";
+import { rowPanel } from "app/translate-row.js";
+import { stage } from "app/translate-stage.js";
+
+/**
+ * @typedef {import("app/explorer.js").Explorer} Explorer
+ * @typedef {import("app/translate-stage.js").Seen} Seen
+ */
 
 /** @type {import("app/explorer.js").Screen} */
-export const translate = {
-  id: "translate",
-  load: async () => null,
-  render: (explorer) => h("section", null, heading(explorer.t("screen.translate"), "")),
-};
+export const translate = { id: "translate", begin, load, render, python, figure: (_, seen) => seen.name };
+
+/** @param {Explorer} explorer @returns {Promise<Seen>} */
+async function load(explorer) {
+  const [trace, { record }] = await Promise.all([explorer.trace(), explorer.search()]);
+  const layers = explorer.model.sizes.num_decoder_layers;
+  const name = `decoder.layers.${explorer.layer(layers)}.cross_attention.weights`;
+  const all = await trace.tensor(name);
+  const heads = all.shape[0];
+  const head = explorer.head(heads);
+  return { trace, record, name, weights: head < 0 ? all.mean() : all.part(head), layers, heads };
+}
+
+/** @param {Explorer} explorer @param {Seen} seen */
+function render(explorer, seen) {
+  const moving = h("div", { class: "moving" });
+  const redraw = () => {
+    const focus = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.key;
+    moving.replaceChildren(transport(explorer, seen.trace, redraw), stage(explorer, seen));
+    if (focus) /** @type {HTMLElement | null} */ (moving.querySelector(`[data-key="${CSS.escape(focus)}"]`))?.focus({ preventScroll: true });
+  };
+  if (seen.trace.rows.length < 2) stop();
+  redraw();
+  return h("section", null,
+    heading(explorer.t("screen.translate"), explorer.t("translate.about")),
+    strip(explorer, seen.record),
+    moving,
+    tintChoice(explorer, seen),
+    h("div", { class: "columns translate-columns" },
+      rowPanel(explorer, seen),
+      explorer.backend.interactive ? controls(explorer) : null));
+}
+
+/** Return the choice of the weights that tint the source. @param {Explorer} explorer @param {Seen} seen */
+function tintChoice(explorer, { name, layers, heads, trace }) {
+  const t = explorer.row(trace.rows.length);
+  const head = explorer.head(heads);
+  const numbers = (/** @type {number} */ many) => Array.from({ length: many }, (_, place) => place);
+  const words = (/** @type {number} */ layer) => explorer.t("layer.one", { layer: layer + 1, of: layers });
+  return h("div", { class: "row tint-choice" },
+    select(explorer.t("translate.layer"), numbers(layers).map((layer) => [layer, words(layer)]), explorer.layer(layers), (l) => explorer.go({ l: Number(l) })),
+    select(explorer.t("translate.head"),
+      [[-1, explorer.t("head.mean")], ...numbers(heads).map((own) => /** @type {[number, string]} */ ([own, explorer.t("head.one", { head: own })]))],
+      head, (own) => explorer.go({ h: Number(own) })),
+    h("code", { class: "tint-name", tabindex: "0", "data-key": "tint-name", onpointerenter: () => explorer.about({ name }), onfocus: () => explorer.about({ name }) },
+      weightsCode(name, head, t)));
+}
+
+/** Return the tint in Python. @param {string} name @param {number} head @param {number} t */
+function weightsCode(name, head, t) {
+  return head < 0 ? `trace["${name}"].mean(0)[${t}]` : `trace["${name}"].at(head=${head}, query=${t})`;
+}
+
+/** @param {Explorer} explorer @param {Seen} seen */
+function python(explorer, { name, heads, trace, record }) {
+  const { beam, prefix, max_length: max, sampling, source } = explorer.request();
+  const t = explorer.row(trace.rows.length);
+  const say = (/** @type {any} */ value) => JSON.stringify(value);
+  const options = [`beam_size=${beam}`, `length_penalty=${record.options.length_penalty}`, max ? `max_length=${max}` : ""];
+  if (sampling) {
+    const { temperature, top_k: k, top_p: p, seed } = sampling;
+    options.push(`sampling=Sampling(temperature=${temperature}${k ? `, top_k=${k}` : ""}${p ? `, top_p=${p}` : ""}, seed=${seed})`);
+  }
+  const more = `options=options${prefix ? `, prefix=${say(prefix)}` : ""}`;
+  const target = explorer.state.target ? say(explorer.state.target) : "found.pieces(found.best.number)";
+  const isGiven = explorer.state.target || sampling;
+  return [
+    "import headway",
+    `from headway.decoding.options import ${sampling ? "Sampling, " : ""}SearchOptions`,
+    "",
+    `translator = headway.load(${say(explorer.model.name)})  # the path of the model`,
+    `options = SearchOptions(${options.filter(Boolean).join(", ")})`,
+    `found = translator.search(${say(source)}, ${more})`,
+    isGiven ? `trace = translator.trace(${say(source)}, ${target})` : `trace = translator.trace(${say(source)}, ${more})`,
+    `print(trace["probabilities"].at(target=${t}).topk(10))`,
+    `print(${weightsCode(name, explorer.head(heads), t)})`,
+  ].join("\n");
+}
