@@ -47,13 +47,9 @@ class Page {
       if (mine !== this.drawing) return; // the sentence has just been chosen, which draws anew
       const needs = screen.needsSource?.(explorer) ?? true;
       const isAsked = explorer.state.src !== "" || !explorer.backend.interactive;
-<<<<<<< HEAD
-      const trace = isAsked ? await (screen.trace?.(explorer) ?? explorer.trace()).catch((error) => {
-=======
       const early = isAsked ? screen.begin?.(explorer) : null;
       if (early) this.show(screen, [early], null, isNew);
-      const trace = isAsked ? await explorer.trace().catch((error) => {
->>>>>>> main
+      const trace = isAsked ? await (screen.trace?.(explorer) ?? explorer.trace()).catch((error) => {
         if (needs) throw error;
         return null;
       }) : null;
