@@ -94,17 +94,22 @@ def attribute(here: Here, trace: str, body: AttributeBody) -> Json:
 def _attributed(kept: Kept[Served], body: AttributeBody) -> dict[str, Any]:
     sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
     values: list[list[float | None]] = []
+    baselines, gaps = [], []
     for row in range(len(sentence.writes)):
         found = attribute_piece(
             bundle, sentence.source, sentence.writes[:-1], row, method=body.method
         )
         unread = [None] * (len(sentence.reads) - len(found.prefix_scores))
         values.append([*found.source_scores, *found.prefix_scores, *unread])
+        baselines.append(found.baseline)
+        gaps.append(found.gap)
     return {
         "method": body.method,
         "rows": _row_axis(sentence).labels(),
         "columns": [*sentence.source_pieces, *sentence.reads],
         "values": values,
+        "baselines": baselines,
+        "gaps": gaps,
     }
 
 

@@ -29,10 +29,13 @@
  * @property {string} name     a tensor
  * @property {string} at       places along its axes, `head:0,query:2`
  * @property {string} edits    a list of edits, JSON
+ * @property {string} src2     a source sentence instead, of what is compared
  * @property {string} tab      a part of a screen
  * @property {string} show     what else a screen shows
  * @property {number} node     a node of the search
  * @property {string} method   of attribution or alignment
+ * @property {string} links    an alignment as the reader has changed it, `0-0 1-2`; "none" is empty
+ * @property {string} gold     an alignment by hand
  * @property {number} pos      a position
  * @property {number} dim      a dimension
  * @property {number} lesson   0 is the list
@@ -47,6 +50,7 @@ export const DEFAULTS = {
   temp: 0, topk: 0, topp: 1, seed: 0, view: "cross", l: -1, h: -1, t: 0, q: 0, k: 0, name: "",
   at: "", edits: "", tab: "", show: "", node: -1, method: "", pos: 1, dim: 0, lesson: 0, qkv: "",
   lang: "", theme: "",
+  src2: "", links: "", gold: "",
 };
 
 /**

@@ -16,6 +16,7 @@ import { Trace } from "app/trace.js";
  * @property {(explorer: Explorer, data: any) => Node} render
  * @property {(explorer: Explorer, data: any) => string} [python]  code for what is seen
  * @property {(explorer: Explorer, data: any) => string | null} [figure]  the weights that are seen
+ * @property {(explorer: Explorer) => Promise<Trace>} [trace]   whose pieces stand above the screen
  * @property {(explorer: Explorer) => boolean} [needsSource]   false for a screen without a sentence
  * @property {(explorer: Explorer) => Node | null} [begin]   what it shows while the program computes
  */
@@ -165,6 +166,11 @@ export class Explorer {
   head(heads) {
     const { h } = this.state;
     return h >= heads ? -1 : h;
+  }
+
+  /** Return a head in words, counted from 1 as layers are; -1 is the mean. @param {number} head */
+  headWords(head) {
+    return head < 0 ? this.t("head.mean") : this.t("head.one", { head: head + 1 });
   }
 
   /** Return the row of the target that the state means, of so many. @param {number} rows */

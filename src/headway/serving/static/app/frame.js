@@ -46,7 +46,7 @@ export function question(explorer) {
     spellcheck: "false", "aria-label": explorer.t("frame.source"), placeholder: explorer.t("frame.placeholder"),
     maxlength: model.limits.characters,
   }));
-  const ask = (/** @type {string} */ src) => explorer.go({ src, target: "", prefix: "", t: 0, q: 0, k: 0, node: -1, edits: "" }, { remember: true });
+  const ask = (/** @type {string} */ src) => explorer.go({ src, target: "", prefix: "", t: 0, q: 0, k: 0, node: -1, edits: "", src2: "", links: "", gold: "" }, { remember: true });
   const examples = [["", explorer.t("frame.example")], ...model.examples.map((/** @type {string} */ text) => [text, text])];
   return h("form", {
     class: "question", "aria-label": explorer.t("frame.source"),

@@ -49,7 +49,7 @@ class Page {
       const isAsked = explorer.state.src !== "" || !explorer.backend.interactive;
       const early = isAsked ? screen.begin?.(explorer) : null;
       if (early) this.show(screen, [early], null, isNew);
-      const trace = isAsked ? await explorer.trace().catch((error) => {
+      const trace = isAsked ? await (screen.trace?.(explorer) ?? explorer.trace()).catch((error) => {
         if (needs) throw error;
         return null;
       }) : null;

@@ -6,7 +6,7 @@
  * numbers opens beneath it for whoever reads rather than looks.
  */
 
-import { colorOf, css, isDark, pixels } from "app/colors.js";
+import { colorOf, css, inkOn, isDark, pixels } from "app/colors.js";
 import { h } from "app/dom.js";
 import { fixed, range } from "app/numbers.js";
 import * as tooltip from "app/tooltip.js";
@@ -25,7 +25,10 @@ import * as tooltip from "app/tooltip.js";
  * @property {string} [maskWord]   what is said of these
  * @property {number} [cell]       pixels a side
  * @property {number} [places]     decimal places
+ * @property {(value: number) => string} [write]   what stands in a cell; nothing by default
  * @property {[number, number] | null} [chosen]
+ * @property {[number, number][]} [marked]   cells with an outline, such as links
+ * @property {[number, number]} [start]      where the keyboard begins; the chosen cell by default
  * @property {(row: number, column: number) => string[]} [describe]  more lines for the tooltip
  * @property {(row: number, column: number) => void} [hover]
  * @property {(row: number, column: number) => void} [choose]
@@ -122,9 +125,11 @@ function paint(canvas, options, cell) {
       else {
         context.fillStyle = css(colorOf(value, limit, scale, dark));
         context.fillRect(column * cell, row * cell, cell - gap, cell - gap);
+        if (options.write) inscribe(context, options.write(value), inkOn(colorOf(value, limit, scale, dark)), (column + 0.5) * cell, (row + 0.5) * cell);
       }
     }
   }
+  for (const place of options.marked ?? []) outline(context, place, cell);
   if (chosen) outline(context, chosen, cell);
 }
 
@@ -145,6 +150,15 @@ function hatch(context, x, y, size) {
   context.restore();
 }
 
+/** @param {CanvasRenderingContext2D} context @param {string} text @param {string} ink @param {number} x @param {number} y */
+function inscribe(context, text, ink, x, y) {
+  context.fillStyle = ink;
+  context.font = "11px ui-sans-serif, system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(text, x, y);
+}
+
 /** @param {CanvasRenderingContext2D} context @param {[number, number]} place @param {number} cell */
 function outline(context, [row, column], cell) {
   context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--chosen") || "#d00";
@@ -154,7 +168,7 @@ function outline(context, [row, column], cell) {
 
 /** @param {HTMLCanvasElement} canvas @param {Options} options @param {number} cell @param {number} height @param {number} width */
 function listen(canvas, options, cell, height, width) {
-  let [row, column] = options.chosen ?? [0, 0];
+  let [row, column] = options.start ?? options.chosen ?? [0, 0];
   /** @param {number} x @param {number} y */
   const tell = (x, y) => {
     tooltip.show(lines(options, row, column), x, y);

@@ -1,10 +1,63 @@
 // @ts-check
+/** Alignment: which word of the source a word of the translation is about, and what it is due to. */
+
+import { METHODS, answers, methodOf, reading } from "app/alignment/answers.js";
+import { attribution } from "app/alignment/attribution.js";
+import { gold } from "app/alignment/gold.js";
+import { where, wordAlignment } from "app/alignment/words.js";
 import { h } from "app/dom.js";
-import { heading } from "app/parts.js";
+import { choice, heading } from "app/parts.js";
+import { loadLine } from "app/python.js";
+
+/** @typedef {import("app/alignment/answers.js").Answers} Answers */
 
 /** @type {import("app/explorer.js").Screen} */
 export const alignment = {
   id: "alignment",
-  load: async () => null,
-  render: (explorer) => h("section", null, heading(explorer.t("screen.alignment"), "")),
+  load: answers,
+  render: (explorer, /** @type {Answers} */ data) => {
+    const method = methodOf(explorer);
+    const methods = /** @type {[string, string][]} */ (METHODS.map((own) => [own, explorer.t(`alignment.method.${own}`)]));
+    return h("section", { class: "alignment" },
+      heading(explorer.t("screen.alignment"), explorer.t("alignment.sentence")),
+      explorer.backend.interactive
+        ? h("div", null, choice(explorer.t("alignment.method"), methods, method, (own) => explorer.go({ method: own === "cross" ? "" : own }, { remember: true })))
+        : null,
+      data.aligned
+        ? [where(explorer, data.aligned), wordAlignment(explorer, data), gold(explorer, data)]
+        : attribution(explorer, data));
+  },
+  python: (explorer, /** @type {Answers} */ data) => pythonCode(explorer, data),
+  figure: (_, /** @type {Answers} */ { aligned }) => aligned?.name ?? null,
 };
+
+/** @param {import("app/explorer.js").Explorer} explorer @param {Answers} data */
+function pythonCode(explorer, { trace, attributed }) {
+  const { source, target, writes } = trace.sentence;
+  const start = [loadLine(explorer), `source, target = ${JSON.stringify(source)}, ${JSON.stringify(target)}`];
+  if (attributed) {
+    const place = explorer.row(writes.length);
+    return [
+      "import headway", "from headway.inspection.attribution import attribute", "", ...start,
+      `why = attribute(translator, source, target, place=${place}, method=${JSON.stringify(attributed.method)})`,
+      "print(list(zip(why.source_pieces, why.source_scores)))", "print(list(zip(why.prefix_pieces, why.prefix_scores)))",
+      "print(why.value, why.baseline, why.gap)",
+    ].join("\n");
+  }
+  const { layer, head, reads, layers } = reading(explorer);
+  if (head === null) {
+    return [
+      "import headway", "from headway.evaluation.aligning import align_pairs", "", ...start,
+      `print(align_pairs(translator, [source], [target], layer=${layer ?? layers - 1}, moment="${reads ? "read" : "written"}"))`,
+    ].join("\n");
+  }
+  const name = `decoder.layers.${layer ?? layers - 1}.cross_attention.weights`;
+  return [
+    "import headway", "from headway.data.words import number_words", "from headway.decoding.alignment import word_alignment", "", ...start,
+    "trace, bundle = translator.trace(source, target), translator.bundle",
+    `weights = trace["${name}"].at(head=${head})[${reads ? "1:" : ":-1"}, :-1]`,
+    "source_words = number_words(bundle.source_tokenizer, source)",
+    "target_words = number_words(bundle.target_tokenizer, target)",
+    "print(word_alignment(weights, source_words, target_words))",
+  ].join("\n");
+}
