@@ -25,8 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load as load_safetensors
 from safetensors.torch import save as save_safetensors
 from torch import Tensor, nn
 
@@ -35,11 +33,13 @@ from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
 from headway.errors import BundleError, ConfigError, DataError, TokenizerError
+from headway.mapping import MappedTensors, map_file, read_tensors
 from headway.model.transformer import Transformer
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 SHORTLIST = "shortlist.safetensors"
+WEIGHTS = "model.safetensors"
 PARTIAL = ".partial"
 _DAMAGED = "Copy the whole bundle again, or train it anew."
 
@@ -97,7 +97,16 @@ def load_bundle(path: str | Path, device: torch.device | str = "cpu") -> Bundle:
     Raises BundleError that names the file which is missing, changed or not what it should be.
     """
     folder = find_bundle(path)
-    return _assemble(folder, _read_whole(folder), device)
+    files = _read_whole(folder)
+    return _assemble(folder, files, device, read_tensors(folder / WEIGHTS, files[WEIGHTS]))
+
+
+def load_mapped_bundle(path: str | Path) -> tuple[Bundle, MappedTensors]:
+    """Do the same for the CPU with weights that stay in their file, which comes with it."""
+    folder = find_bundle(path)
+    files = _read_whole(folder, mapped=True)
+    weights = MappedTensors(folder / WEIGHTS, files[WEIGHTS])
+    return _assemble(folder, files, "cpu", weights.tensors(), copy=False), weights
 
 
 def find_bundle(path: str | Path) -> Path:
@@ -121,8 +130,8 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
     }
 
 
-def set_model_tensors(model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Copy tensors into the parameters of these names.
+def set_model_tensors(model: nn.Module, tensors: dict[str, Tensor], *, copy: bool = True) -> None:
+    """Copy tensors into the parameters of these names, or put them in their place.
 
     Raises BundleError when a name is missing, unknown or has another shape.
     """
@@ -138,7 +147,10 @@ def set_model_tensors(model: nn.Module, tensors: dict[str, Tensor]) -> None:
                     f"{name} has shape {tuple(tensors[name].shape)}, but the configuration says "
                     f"{tuple(parameter.shape)}."
                 )
-            parameter.copy_(tensors[name])
+            if copy or parameter.dtype != tensors[name].dtype:
+                parameter.copy_(tensors[name])
+            else:
+                parameter.data = tensors[name]
 
 
 def bundle_checksum(path: str | Path) -> str:
@@ -188,7 +200,7 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
     }
     files = {
         "config.json": json.dumps(description, indent=2, ensure_ascii=False).encode(),
-        "model.safetensors": save_safetensors(model_tensors(bundle.model)),
+        WEIGHTS: save_safetensors(model_tensors(bundle.model)),
         "card.md": bundle.card.encode(),
         **tokenizer_files(bundle),
     }
@@ -239,12 +251,12 @@ def _has_content(folder: Path) -> bool:
     return not folder.is_dir() or any(folder.iterdir())
 
 
-def _read_whole(folder: Path) -> dict[str, bytes]:
+def _read_whole(folder: Path, *, mapped: bool = False) -> dict[str, Any]:
     """Read the files of one bundle, again if a run put another in its place meanwhile."""
     while True:
         before = _identity(folder)
         try:
-            return _checked_files(folder)
+            return _checked_files(folder, mapped)
         except BundleError:
             if _identity(folder) == before:
                 raise
@@ -258,20 +270,20 @@ def _identity(folder: Path) -> tuple[int, int]:
     return status.st_ino, status.st_mtime_ns
 
 
-def _checked_files(folder: Path) -> dict[str, bytes]:
+def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
+    """Return the content of each file: bytes, or where that was asked for the mapped weights."""
     checksums = _json_object(folder / MANIFEST, _read(folder / MANIFEST))
-    files: dict[str, bytes] = {}
-    for required in ("config.json", "model.safetensors"):
+    files = {}
+    for required in ("config.json", WEIGHTS):
         if required not in checksums:
             raise BundleError(f"{folder / MANIFEST} does not list {required}.", _DAMAGED)
     for name, checksum in checksums.items():
         if Path(name).name != name or name == "..":
             raise BundleError(f"{folder / MANIFEST} lists {name!r}, outside the bundle.", _DAMAGED)
-        files[name] = _read(folder / name)
+        files[name] = _read(folder / name, mapped=mapped and name == WEIGHTS)
         if hashlib.sha256(files[name]).hexdigest() != checksum:
-            raise BundleError(
-                f"{folder / name} has changed since the bundle was written.", _DAMAGED
-            )
+            message = f"{folder / name} has changed since the bundle was written."
+            raise BundleError(message, _DAMAGED)
     return files
 
 
@@ -285,7 +297,13 @@ def _json_object(path: Path, data: bytes) -> dict[str, Any]:
     return values
 
 
-def _assemble(folder: Path, files: dict[str, bytes], device: torch.device | str) -> Bundle:
+def _assemble(
+    folder: Path,
+    files: dict[str, Any],
+    device: torch.device | str,
+    tensors: dict[str, Tensor],
+    copy: bool = True,
+) -> Bundle:
     description = _description(folder / "config.json", files["config.json"])
     source, target = _tokenizers(folder, files)
     with _as_bundle_error(folder):
@@ -299,7 +317,7 @@ def _assemble(folder: Path, files: dict[str, bytes], device: torch.device | str)
                 f"{size}.",
                 _DAMAGED,
             )
-    set_model_tensors(model, _tensors(folder / "model.safetensors", files["model.safetensors"]))
+    set_model_tensors(model, tensors, copy=copy)
     return Bundle(
         config=config,
         model=model.eval(),
@@ -337,16 +355,6 @@ def empty_model(config: ModelConfig, device: torch.device | str) -> Transformer:
     return model
 
 
-def _tensors(path: Path, data: bytes) -> dict[str, Tensor]:
-    try:
-        return load_safetensors(data)
-    except SafetensorError:
-        raise BundleError(
-            f"{path} is not a safetensors file.",
-            "Other formats, pickle above all, are never read.",
-        ) from None
-
-
 def _tokenizers(folder: Path, files: dict[str, bytes]) -> tuple[Tokenizer, Tokenizer]:
     for names in (("tokenizer.model",), ("source.model", "target.model")):
         if all(name in files for name in names):
@@ -381,12 +389,11 @@ def _as_bundle_error(folder: Path) -> Iterator[None]:
         raise BundleError(f"{folder / 'config.json'}: {error.message}", _DAMAGED) from None
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, *, mapped: bool = False) -> Any:
     try:
-        return path.read_bytes()
+        return map_file(path) if mapped else path.read_bytes()
     except FileNotFoundError:
         raise BundleError(f"{path} is missing.", _DAMAGED) from None
     except OSError as error:
-        raise BundleError(
-            f"{path} cannot be read ({error.strerror}).", "Check its permissions."
-        ) from None
+        message = f"{path} cannot be read ({error.strerror})."
+        raise BundleError(message, "Check its permissions.") from None

@@ -7,6 +7,7 @@ import os
 import pickle
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from headway.bundle import (
     bundle_checksum,
     find_bundle,
     load_bundle,
+    load_mapped_bundle,
     model_tensors,
     partial_path,
     save_bundle,
@@ -38,6 +40,16 @@ from headway.errors import BundleError
 from headway.model.transformer import Transformer
 
 FILES = {"config.json", "model.safetensors", "tokenizer.model", "card.md", "manifest.json"}
+
+
+def load_mapped(path: Path) -> Bundle:
+    bundle, weights = load_mapped_bundle(path)
+    weights.let_go()
+    return bundle
+
+
+either_way = pytest.mark.parametrize("load", [load_bundle, load_mapped])
+Load = Callable[[Path], Bundle]
 
 
 @pytest.fixture(scope="session")
@@ -100,14 +112,15 @@ def rewrite(folder: Path, name: str, data: bytes) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
+@either_way
 @pytest.mark.parametrize("sharing", ["all", "target", "none"])
 def test_what_is_saved_comes_back(
-    korean: Tokenizer, english: Tokenizer, tmp_path: Path, sharing: str
+    korean: Tokenizer, english: Tokenizer, tmp_path: Path, sharing: str, load: Load
 ) -> None:
     bundle = make_bundle(korean, korean if sharing == "all" else english, sharing)
 
     save_bundle(tmp_path / "b", bundle)
-    loaded = load_bundle(tmp_path / "b")
+    loaded = load(tmp_path / "b")
 
     for name in ("config", "decoding", "source_language", "target_language", "record", "card"):
         assert getattr(loaded, name) == getattr(bundle, name)
@@ -205,22 +218,24 @@ def test_others_may_read_what_the_umask_lets_them(joint: Bundle, tmp_path: Path)
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "b").iterdir()} == {0o640}
 
 
+@either_way
 @pytest.mark.parametrize("name", sorted(FILES - {"manifest.json"}))
-def test_a_changed_file_is_named(saved: Path, name: str) -> None:
+def test_a_changed_file_is_named(saved: Path, name: str, load: Load) -> None:
     data = bytearray((saved / name).read_bytes())
     data[len(data) // 2] ^= 1
     (saved / name).write_bytes(data)
 
     with pytest.raises(BundleError, match=f"{name} has changed since the bundle was written"):
-        load_bundle(saved)
+        load(saved)
 
 
+@either_way
 @pytest.mark.parametrize("name", sorted(FILES - {"manifest.json"}))
-def test_a_missing_file_is_named(saved: Path, name: str) -> None:
+def test_a_missing_file_is_named(saved: Path, name: str, load: Load) -> None:
     (saved / name).unlink()
 
     with pytest.raises(BundleError, match=f"{name} is missing.*Copy the whole bundle"):
-        load_bundle(saved)
+        load(saved)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -229,8 +244,9 @@ def test_a_file_cut_short_is_noticed(saved: Path, share: float, name: str) -> No
     whole = (saved / name).read_bytes()
     (saved / name).write_bytes(whole[: int(share * len(whole))])
     try:
-        with pytest.raises(BundleError, match=name):
-            load_bundle(saved)
+        for load in (load_bundle, load_mapped):
+            with pytest.raises(BundleError, match=name):
+                load(saved)
     finally:
         (saved / name).write_bytes(whole)
 
@@ -245,15 +261,18 @@ class Bomb:
         return Path.touch, (self.path,)
 
 
+@either_way
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model", "config.json"])
-def test_a_pickle_is_refused_and_never_run(saved: Path, tmp_path: Path, name: str) -> None:
+def test_a_pickle_is_refused_and_never_run(
+    saved: Path, tmp_path: Path, name: str, load: Load
+) -> None:
     bomb = pickle.dumps(Bomb(tmp_path / "exploded"))
     pickle.loads(bomb)
     (tmp_path / "exploded").unlink()  # it would have worked
     rewrite(saved, name, bomb)
 
     with pytest.raises(BundleError, match=name):
-        load_bundle(saved)
+        load(saved)
 
     assert not (tmp_path / "exploded").exists()
 
@@ -478,8 +497,9 @@ def weight_sum(bundle: Bundle) -> float:
     return float(bundle.model.output_projection.weight.detach().sum())
 
 
+@either_way
 def test_a_reader_sees_the_old_or_the_new_bundle_while_it_is_replaced(
-    korean: Tokenizer, saved: Path
+    korean: Tokenizer, saved: Path, load: Load
 ) -> None:
     versions = [make_bundle(korean, korean, seed=seed) for seed in (1, 2)]
     sums = [weight_sum(version) for version in versions]
@@ -496,7 +516,7 @@ def test_a_reader_sees_the_old_or_the_new_bundle_while_it_is_replaced(
     writer = threading.Thread(target=replace)
     writer.start()
     try:
-        seen = [weight_sum(load_bundle(saved)) for _ in range(30)]
+        seen = [weight_sum(load(saved)) for _ in range(30)]
     finally:
         stop.set()
         writer.join()

@@ -8,7 +8,7 @@ from typing import Self, overload
 
 import torch
 
-from headway.bundle import Bundle, load_bundle
+from headway.bundle import Bundle, load_bundle, load_mapped_bundle
 from headway.decoding.alternatives import next_pieces
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
@@ -73,8 +73,14 @@ class Translator:
         probabilities with. Raises BundleError when a bundle is damaged.
         """
         where = resolve_device(device)
-        others = [load_bundle(other, where) for other in ensemble]
-        return cls(load_bundle(path, where), engine, precision, ensemble=others)
+        if where != "cpu":
+            others = [load_bundle(other, where) for other in ensemble]
+            return cls(load_bundle(path, where), engine, precision, ensemble=others)
+        bundles, weights = zip(*map(load_mapped_bundle, (path, *ensemble)), strict=True)
+        translator = cls(bundles[0], engine, precision, ensemble=bundles[1:])
+        for mapped in weights:  # the engine has what it needs
+            mapped.let_go()
+        return translator
 
     @property
     def options(self) -> SearchOptions:

@@ -38,7 +38,7 @@ class Served:
     checksum: str
     path: Path | None = None
     given: str | None = None
-    """What `headway.load` takes, for the page's Python; the name where only this machine knows it."""
+    """What `headway.load` takes, for the Python that the page shows; else the name is."""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property

@@ -90,6 +90,7 @@ def test_every_row_is_attributed(
         own = attribute(translator, SOURCE, TARGET, place, method=method)
         scores = [*own.source_scores, *own.prefix_scores]
         assert values == scores + [None] * (len(told["columns"]) - len(scores))
+        assert (told["baselines"][place], told["gaps"][place]) == (own.baseline, own.gap)
     assert None not in told["values"][-1]
     again = client.post(f"{path}/attribute", json={"method": method})
     assert again.json() == told

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from headway.decoding.loops.compiling import compiled, exp
+from headway.decoding.loops.kept import read, write
 
 
 @compiled
@@ -22,7 +23,7 @@ def _attend(query, keys, values, places, length, weights, out):
         for h in range(num_heads):
             dot = np.float32(0.0)
             for c in range(d_k):
-                dot += query[h, c] * keys[place, h, c]
+                dot += query[h, c] * read(keys[place, h, c])
             weights[h, s] = dot * scale
     for h in range(num_heads):
         top = np.float32(-np.inf)
@@ -42,7 +43,7 @@ def _attend(query, keys, values, places, length, weights, out):
         for h in range(num_heads):
             weight = weights[h, s]
             for c in range(d_v):
-                out[h, c] += weight * values[place, h, c]
+                out[h, c] += weight * read(values[place, h, c])
 
 
 @compiled
@@ -52,7 +53,7 @@ def _split(line, first, heads):
     for h in range(num_heads):
         part = line[first + h * width : first + (h + 1) * width]
         for c in range(width):
-            heads[h, c] = part[c]
+            write(heads, h, c, part[c])
 
 
 @compiled
@@ -80,6 +81,16 @@ def attend_to_past(qkv, rows, lengths, owners, keys, values, out):
         for s in range(length + 1):
             places[s] = s * count + owners[row, s]
         _attend(query, flat_keys, flat_values, places, length + 1, weights, out[i])
+
+
+@compiled
+def keep_rows(rows, cache):
+    """Write the keys or values of one sentence to the beginning of its cache.
+
+    rows: (S, H * d), its rows may lie apart. cache: (S or more, H, d).
+    """
+    for s in range(rows.shape[0]):
+        _split(rows[s], 0, cache[s])
 
 
 @compiled

@@ -19,6 +19,7 @@ from headway.decoding.packed.products import (
     Int8Product,
     Precision,
     product,
+    quantize_weight,
     tile_rows,
     worth_integers,
 )
@@ -26,6 +27,7 @@ from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
 
 Floats = NDArray[np.float32]
+Kept = NDArray[Any]
 # Where a product is so small, a plain loop has finished before a library has prepared; figures in
 # benchmarks/NOTES.md. In float32 the limit is one of rows, of 8-bit integers one of products.
 FEW_ROWS = 8
@@ -44,8 +46,12 @@ class CompiledKernels:
     """NumPy arrays in, NumPy arrays out."""
 
     def __init__(self, precision: Precision = "float32") -> None:
-        """Compute products in this precision, all else in float32."""
+        """Compute products in this precision, all else in float32.
+
+        Caches are kept in bfloat16 where products are not in float32.
+        """
         self.precision: Precision = precision
+        self.cache_dtype = np.float32 if precision == "float32" else np.uint16
 
     def array(self, tensor: Tensor) -> Floats:
         """Return the tensor's numbers."""
@@ -55,14 +61,18 @@ class CompiledKernels:
         """Return the same memory as a tensor."""
         return torch.from_numpy(array)
 
-    def empty(self, *shape: int) -> Floats:
+    def empty(self, *shape: int) -> Kept:
         """Return room for a cache; the system gives the memory when it is first written."""
-        return np.empty(shape, np.float32)
+        return np.empty(shape, self.cache_dtype)
 
-    def grow(self, cache: Floats, positions: int) -> Floats:
+    def grow(self, cache: Kept, positions: int) -> Kept:
         """Lengthen the cache where it lies: the system moves pages, and nothing is there twice."""
         cache.resize((positions, *cache.shape[1:]), refcheck=False)
         return cache
+
+    def keep(self, rows: Floats, cache: Kept) -> None:
+        """Write these keys or values to the beginning of a slot of the cache."""
+        attention.keep_rows(rows, cache)
 
     def take(self, table: Floats, ids: Ints) -> Floats:
         """Return these rows of a table."""
@@ -175,9 +185,12 @@ class Int8LoopProduct:
         self.steps = self.packed.steps.numpy()
         self.bias = self.packed.bias.numpy()
         self.nothing = np.zeros_like(self.bias)
-        self.size = self.packed.weight.numel()
-        small = self.size <= FEW_PRODUCTS and self.packed.weight.size(1) <= _EXACT_IN_FLOAT32
-        self.weight = self.packed.weight.t().contiguous().numpy() if small else None  # (in, out)
+        self.size = projection.weight.numel()
+        small = self.size <= FEW_PRODUCTS and projection.weight.size(1) <= _EXACT_IN_FLOAT32
+        self.weight = None
+        if small:
+            weight, _ = quantize_weight(projection.weight)
+            self.weight = weight.t().contiguous().numpy()  # (in, out)
         self.most_rows = FEW_PRODUCTS // self.size if small else 0
 
     def __call__(self, x: Floats) -> Floats:

@@ -28,6 +28,7 @@ from headway.decoding.packed.sublayers import (
     heads_of,
 )
 from headway.decoding.packed.weights import Projection, project_memory
+from headway.mapping import give_back
 from headway.model.decoder import DecoderLayer
 from headway.model.encoder import EncoderLayer
 from headway.model.transformer import Transformer
@@ -46,6 +47,7 @@ class PackedEngine:
             attention = SourceAttention(layer.self_attention, kernels)
             self.encoder.add(attention, layer.self_attention_residual)
             self.encoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
+            give_back()  # what each weight was while it was prepared would add up
         self.decoder = Stack(model.decoder.norm, kernels)
         layers = cast("list[DecoderLayer]", list(model.decoder.layers))
         for index, layer in enumerate(layers):
@@ -54,6 +56,7 @@ class PackedEngine:
             self.decoder.add(past, layer.self_attention_residual)
             self.decoder.add(memory, layer.cross_attention_residual)
             self.decoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
+            give_back()
         crossing = [layer.cross_attention for layer in layers]
         self.memory_projection = kernels.linear(project_memory(crossing))
         output = Projection.of_output(model.output_projection)

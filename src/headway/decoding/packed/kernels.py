@@ -48,6 +48,10 @@ class Kernels(Protocol):
         """Return a cache, (T, rows, H, d), with room for so many positions, for the one given."""
         ...
 
+    def keep(self, rows: Array, cache: Array) -> None:
+        """Write (L, H * d) to the beginning of a slot of a cache, (S, H, d)."""
+        ...
+
     def take(self, table: Array, ids: Ints) -> Array:
         """Return these rows of a table."""
         ...
@@ -110,7 +114,7 @@ class FewRows(Protocol):
 
 @dataclass(slots=True)
 class Cache:
-    """Keys and values of one attention.
+    """Keys and values of one attention, in float32 or bfloat16.
 
     Self-attention: by position and row, (T, rows, H, d), so that it grows at its end.
     Cross-attention: by slot and position, (slots, S, H, d), so that a sentence lies together.

@@ -25,9 +25,13 @@ class PlainKernels:
     """Tensors in, tensors out."""
 
     def __init__(self, device: torch.device, precision: Precision = "float32") -> None:
-        """Work on this device, with products in this precision, all else in float32."""
+        """Work on this device, with products in this precision, all else in float32.
+
+        Caches are kept in bfloat16 where products are not in float32.
+        """
         self.device = device
         self.precision: Precision = precision
+        self.cache_dtype = torch.float32 if precision == "float32" else torch.bfloat16
 
     def array(self, tensor: Tensor) -> Tensor:
         """Return the tensor in float32."""
@@ -39,13 +43,17 @@ class PlainKernels:
 
     def empty(self, *shape: int) -> Tensor:
         """Return room for a cache."""
-        return torch.zeros(shape, device=self.device)
+        return torch.zeros(shape, device=self.device, dtype=self.cache_dtype)
 
     def grow(self, cache: Tensor, positions: int) -> Tensor:
         """Copy the cache into a longer one."""
         longer = cache.new_zeros(positions, *cache.shape[1:])
         longer[: len(cache)] = cache
         return longer
+
+    def keep(self, rows: Tensor, cache: Tensor) -> None:
+        """Write these keys or values to the beginning of a slot of the cache."""
+        cache[: len(rows)] = rows.unflatten(1, cache.shape[1:])
 
     def take(self, table: Tensor, ids: Ints) -> Tensor:
         """Return these rows of a table."""
@@ -107,8 +115,8 @@ class PlainKernels:
         at = lengths[rows]
         owners[rows, at] = rows
         where, now = self._index(rows), self._index(at)
-        cache.keys[now, where] = k.unflatten(1, (heads.num_heads, -1))
-        cache.values[now, where] = v.unflatten(1, (heads.num_heads, -1))
+        cache.keys[now, where] = k.unflatten(1, (heads.num_heads, -1)).to(self.cache_dtype)
+        cache.values[now, where] = v.unflatten(1, (heads.num_heads, -1)).to(self.cache_dtype)
         longest = int(at.max()) + 1
         past = torch.from_numpy(owners[rows, :longest]).long().to(self.device)  # (R, T)
         steps = torch.arange(longest, device=self.device)
@@ -155,6 +163,6 @@ def _attend(
     there: Bool[Tensor, "B 1 1 T"],
 ) -> Float[Tensor, "B H L d_v"]:
     """Compute equation 1; caches hold zeros where nothing was written, never NaN."""
-    k, v = keys.transpose(1, 2), values.transpose(1, 2)  # (B, H, T, d)
+    k, v = keys.float().transpose(1, 2), values.float().transpose(1, 2)  # (B, H, T, d)
     scores = q @ k.mT / math.sqrt(q.size(-1))  # (B, H, L, T)
     return scores.masked_fill(~there, -math.inf).softmax(dim=-1) @ v

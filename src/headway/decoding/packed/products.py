@@ -86,11 +86,11 @@ class Int8Product:
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Round and pack the weights; ConfigError where PyTorch has no such product."""
-        self.weight, self.steps = quantize_weight(projection.weight)
+        weight, self.steps = quantize_weight(projection.weight)
         self.bias = projection.bias.float()
         self.relu = relu
-        self.packed = _pack(self.weight)
-        self.tiles = _Tiles(self.weight) if has_tiles() else None
+        self.packed = _pack(weight)
+        self.tiles = _Tiles(weight) if has_tiles() else None
 
     def __call__(self, x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
         """Compute (R, in) -> (R, out)."""

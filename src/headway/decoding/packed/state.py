@@ -66,7 +66,7 @@ class PackedState:
                 for index, slot in enumerate(slots):
                     first, end = int(starts[index]), int(starts[index + 1])
                     block = keys_values[first:end, offset : offset + num_heads * width]
-                    part[slot, : end - first] = block.reshape(-1, num_heads, width)
+                    self.kernels.keep(block, part[slot])
                 offset += num_heads * width
 
     def make_room(self, positions: int) -> None:

@@ -6,7 +6,7 @@ import { askerLabels, isEnd, keysOf, placeOf } from "app/attention-view.js";
 import { lineView } from "app/attention-lines.js";
 import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
-import { matrix } from "app/matrix.js";
+import { largest, matrix } from "app/matrix.js";
 import { fixed, percent } from "app/numbers.js";
 import { Tensor } from "app/trace.js";
 
@@ -126,7 +126,7 @@ export function bigView(explorer, subject, { title, all }) {
   const share = shareOfEnds(subject.weights, keysOf(trace, kind), askerLabels(trace, kind).length);
   return h("div", null,
     h("div", { class: "big-view" }, h("div", { class: "big-matrix" }, figure), facts),
-    h("p", { class: "quiet strongest-note" }, explorer.t("attention.strongest", { value: fixed(view.tensor.data.reduce((most, value) => Math.max(most, value), 0)) }), " ",
+    h("p", { class: "quiet strongest-note" }, explorer.t("attention.strongest", { value: fixed(largest(view.tensor.data)) }), " ",
       explorer.t("attention.ends-note", { share: percent(share) })),
     h("h3", null, explorer.t("attention.lines")), lines.element);
 }
@@ -159,7 +159,7 @@ export function comparison(explorer, first, second, wordsOf) {
   const b = second.view.tensor.data;
   const difference = new Tensor(first.name, [rows, columns], ["query", "key"], Float32Array.from(a, (value, place) => value - b[place]));
   const cell = Math.min(30, cellSize(Math.max(rows, columns)));
-  const limit = Math.max(...[a, b].map((data) => data.reduce((most, value) => Math.max(most, value), 0)));
+  const limit = Math.max(...[a, b].map((data) => largest(data)));
   const inPython = (/** @type {number} */ head) => (head < 0 ? ".mean(0)" : `[${head}]`);
   const name = `${first.name}${inPython(first.head)} - …${inPython(second.head)}`;
   const one = (/** @type {Subject} */ subject, /** @type {string} */ key) => h("div", null, h("h3", null, wordsOf(subject.head)), headMatrix(explorer, subject, { label: wordsOf(subject.head), key, cell }));

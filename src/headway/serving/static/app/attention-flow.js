@@ -8,6 +8,7 @@ import { attentionName } from "app/attention-view.js";
 import { picturesOf } from "app/attention-grid.js";
 import { colorOf, css, inkOn } from "app/colors.js";
 import { h, s } from "app/dom.js";
+import { largest } from "app/matrix.js";
 import { fixed } from "app/numbers.js";
 import * as tooltip from "app/tooltip.js";
 
@@ -40,7 +41,7 @@ export function flowOf(explorer, trace, cross, encoder, row) {
   const add = (/** @type {"cross" | "encoder"} */ kind, /** @type {import("app/trace.js").Tensor} */ stacked, /** @type {number} */ layer, /** @type {number} */ asks, /** @type {string} */ asking) => {
     const pictures = picturesOf(stacked)[layer];
     const weights = pictures[pictures.length - 1].weights.part(asks).data;
-    const strongest = weights.reduce((best, weight, place) => (weight > weights[best] ? place : best), 0);
+    const strongest = weights.indexOf(largest(weights));
     const of = stacked.shape[0];
     steps.push({ name: `${attentionName(kind, layer)}.weights.mean(0)`, layer: explorer.t(`attention.flow.${kind}`, { layer: layer + 1, of }), asks, asking, weights, strongest });
     return strongest;

@@ -78,7 +78,7 @@ export function panel(explorer, kind, stacked, { chosen, sorted, choose }) {
   const heads = pictures[0].length - 1;
   if (!sorted) {
     grid.appendChild(h("thead", null, h("tr", null, h("td", { class: "quiet" }, explorer.t("attention.head-short")),
-      Array.from({ length: heads }, (_, head) => h("th", { scope: "col", title: explorer.t("head.one", { head }) }, String(head))),
+      Array.from({ length: heads }, (_, head) => h("th", { scope: "col", title: explorer.headWords(head) }, String(head + 1))),
       h("th", { scope: "col", title: explorer.t("head.mean") }, explorer.t("attention.mean-short")))));
   }
   const row = (/** @type {Picture[]} */ line, /** @type {number} */ layer) => h("tr", null,
@@ -87,7 +87,7 @@ export function panel(explorer, kind, stacked, { chosen, sorted, choose }) {
       const { head } = picture;
       const isChosen = chosen !== null && chosen.layer === layer && chosen.head === head;
       const isEntry = chosen === null ? layer === 0 && picture === line[0] : isChosen;
-      const name = head < 0 ? explorer.t("head.mean") : explorer.t("head.one", { head });
+      const name = explorer.headWords(head);
       const where = `${explorer.t(`kind.${kind}`)}, ${explorer.t("layer.one", { layer: layer + 1, of: pictures.length })}, ${name}`;
       const sharp = explorer.t("attention.entropy-of", { entropy: fixed(picture.entropy, 2) });
       return h("td", { class: head < 0 ? "mean" : null }, h("button", {

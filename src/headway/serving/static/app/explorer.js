@@ -168,6 +168,11 @@ export class Explorer {
     return h >= heads ? -1 : h;
   }
 
+  /** Return a head in words, counted from 1 as layers are; -1 is the mean. @param {number} head */
+  headWords(head) {
+    return head < 0 ? this.t("head.mean") : this.t("head.one", { head: head + 1 });
+  }
+
   /** Return the row of the target that the state means, of so many. @param {number} rows */
   row(rows) {
     return Math.max(0, Math.min(rows - 1, this.state.t));

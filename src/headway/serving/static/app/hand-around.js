@@ -96,11 +96,11 @@ const missing = (explorer) => h("p", { class: "quiet" }, explorer.t("hand.missin
 /** @param {Explorer} explorer @param {Around} around @param {number} head @param {number} query @param {boolean} all */
 function join(explorer, { name, vectors: { concat } }, head, query, all) {
   const { num_heads: heads, d_v: width } = explorer.model.sizes;
-  if (concat === null) return line(explorer, "concat", { heads, width, head }, null, missing(explorer));
-  return line(explorer, "concat", { heads, width, head }, nameOf(explorer, `${name}.concat`, `query=${query}`),
+  if (concat === null) return line(explorer, "concat", { heads, width, head: explorer.headWords(head) }, null, missing(explorer));
+  return line(explorer, "concat", { heads, width, head: explorer.headWords(head) }, nameOf(explorer, `${name}.concat`, `query=${query}`),
     h("div", { class: "joined" }, Array.from({ length: heads }, (_, place) => h("div", { class: place === head ? "chosen" : null },
-      h("span", { class: "quiet" }, explorer.t("head.one", { head: place })),
-      strip(explorer, concat.subarray(place * width, (place + 1) * width), { label: `concat, ${explorer.t("head.one", { head: place })}`, all: all && place === head })))));
+      h("span", { class: "quiet" }, explorer.headWords(place)),
+      strip(explorer, concat.subarray(place * width, (place + 1) * width), { label: `concat, ${explorer.headWords(place)}`, all: all && place === head })))));
 }
 
 /** @param {Explorer} explorer @param {Around} around @param {number} query @param {number} dim @param {boolean} all */
@@ -111,7 +111,7 @@ function project(explorer, { name, vectors: { output }, contributions }, query, 
     const shares = Array.from({ length: contributions.shape[0] }, (_, head) => contributions.value(head, dim));
     const bias = output[dim] - total(shares);
     content.push(h("p", { class: "sum number" }, `${explorer.t("hand.component", { dim })}: `,
-      shares.map((share, head) => [head ? " + " : "", share < 0 ? `(${fixed(share)})` : fixed(share), h("span", { class: "quiet" }, ` (${explorer.t("head.one", { head })})`)]),
+      shares.map((share, head) => [head ? " + " : "", share < 0 ? `(${fixed(share)})` : fixed(share), h("span", { class: "quiet" }, ` (${explorer.headWords(head)})`)]),
       ` + ${bias < 0 ? `(${fixed(bias)})` : fixed(bias)}`, h("span", { class: "quiet" }, " (b^O)"), " = ", h("strong", null, fixed(output[dim]))),
     h("p", { class: "quiet" }, explorer.t("hand.project.bias"), " ", nameOf(explorer, `${name}.contributions`, `query=${query}, d_model=${dim}`)));
   }

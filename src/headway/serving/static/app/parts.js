@@ -48,7 +48,8 @@ export function number(label, value, { min, max, step = 1 }, choose) {
       type: "number", value, min, max, step, "data-key": `number:${label}`,
       onchange: (/** @type {Event} */ event) => {
         const typed = Number(/** @type {HTMLInputElement} */ (event.target).value);
-        choose(Math.min(max, Math.max(min, Number.isFinite(typed) ? typed : value)));
+        // First the focus goes where the reader sent it; what is drawn anew would take it away.
+        setTimeout(() => choose(Math.min(max, Math.max(min, Number.isFinite(typed) ? typed : value))));
       },
     }));
 }

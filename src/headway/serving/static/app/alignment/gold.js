@@ -58,5 +58,5 @@ function table(explorer, rows) {
 /** @param {Explorer} explorer @param {Score} row */
 function words(explorer, { layer, head }) {
   const of = explorer.model.sizes.num_decoder_layers;
-  return `${explorer.t("layer.one", { layer: layer + 1, of })}, ${head === null ? explorer.t("head.mean") : explorer.t("head.one", { head })}`;
+  return `${explorer.t("layer.one", { layer: layer + 1, of })}, ${explorer.headWords(head ?? -1)}`;
 }

@@ -24,12 +24,12 @@ export function where(explorer, aligned) {
   const layerList = /** @type {[number, string][]} */ ([[-1, explorer.t("alignment.layer.default")],
     ...Array.from({ length: layers }, (_, own) => [own, explorer.t("layer.one", { layer: own + 1, of: layers })])]);
   const headList = /** @type {[number, string][]} */ ([[-1, explorer.t("head.mean")],
-    ...Array.from({ length: heads }, (_, own) => [own, explorer.t("head.one", { head: own })])]);
+    ...Array.from({ length: heads }, (_, own) => [own, explorer.headWords(own)])]);
   const moments = /** @type {[string, string][]} */ ([["", explorer.t("alignment.moment.written")], ["reads", explorer.t("alignment.moment.read")]]);
   const isDefault = layer === null && head === null && !reads;
   const words = explorer.t("alignment.which", {
     layer: explorer.t("layer.one", { layer: (layer ?? layers - 1) + 1, of: layers }),
-    head: head === null ? explorer.t("head.mean") : explorer.t("head.one", { head }),
+    head: explorer.headWords(head ?? -1),
     moment: explorer.t(reads ? "alignment.moment.read" : "alignment.moment.written"),
   });
   return h("div", null,
@@ -39,7 +39,7 @@ export function where(explorer, aligned) {
       h("div", { class: "field" }, h("span", null, explorer.t("alignment.moment")),
         choice(explorer.t("alignment.moment"), moments, reads ? "reads" : "", (show) => explorer.go({ show, ...other })))),
     h("p", { class: "alignment-which", role: "status" }, h("strong", null, words), " ",
-      explorer.t(isDefault ? "alignment.why.default" : "alignment.why.chosen"), " ",
+      explorer.t(!isDefault ? "alignment.why.chosen" : explorer.backend.interactive ? "alignment.why.default" : "alignment.why.static"), " ",
       h("code", null, head === null ? `${aligned.name} · mean(head)` : `${aligned.name} [head=${head}]`)));
 }
 

@@ -7,6 +7,7 @@ import { gold } from "app/alignment/gold.js";
 import { where, wordAlignment } from "app/alignment/words.js";
 import { h } from "app/dom.js";
 import { choice, heading } from "app/parts.js";
+import { loadLine } from "app/python.js";
 
 /** @typedef {import("app/alignment/answers.js").Answers} Answers */
 
@@ -33,7 +34,7 @@ export const alignment = {
 /** @param {import("app/explorer.js").Explorer} explorer @param {Answers} data */
 function pythonCode(explorer, { trace, attributed }) {
   const { source, target, writes } = trace.sentence;
-  const start = [`translator = headway.load(${JSON.stringify(explorer.model.name)})  # the path of the model`, `source, target = ${JSON.stringify(source)}, ${JSON.stringify(target)}`];
+  const start = [loadLine(explorer), `source, target = ${JSON.stringify(source)}, ${JSON.stringify(target)}`];
   if (attributed) {
     const place = explorer.row(writes.length);
     return [

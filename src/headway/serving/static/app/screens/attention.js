@@ -91,7 +91,7 @@ function controls(explorer, chosen) {
   const { flags, head, heads, second } = chosen;
   const flip = (/** @type {string} */ flag, /** @type {string} */ key, isOn = flags.has(flag)) => toggle(explorer.t(key), isOn, (value) => explorer.go({ show: flagged(chosen, flag, flag === "noends" ? !value : value) }));
   const others = Array.from({ length: heads + 1 }, (_, place) => place - 1).filter((one) => one !== head);
-  const words = (/** @type {number} */ one) => (one < 0 ? explorer.t("head.mean") : explorer.t("head.one", { head: one }));
+  const words = (/** @type {number} */ one) => explorer.headWords(one);
   return h("div", { class: "row attention-controls" },
     flip("noends", "attention.ends", !flags.has("noends")), flip("merge", "attention.merge"), flip("lines", "attention.all-lines"), flip("flow", "attention.flow"),
     select(explorer.t("attention.compare"), [["", explorer.t("attention.compare-none")], ...others.map((one) => /** @type {[string, string]} */ ([String(one), words(one)]))],
@@ -107,7 +107,7 @@ function ways(explorer, chosen) {
     h("a", { href: explorer.address({ screen: "hand", tab: "", view: kind, l: layer, h: Math.max(0, head), q, k }), "data-key": "work-it-out" },
       head < 0 ? explorer.t("attention.work-out-first") : explorer.t("attention.work-out")),
     explorer.backend.interactive && head >= 0
-      ? h("a", { href: explorer.address({ screen: "what-if", edits }), "data-key": "head-off" }, explorer.t("attention.head-off", { head }))
+      ? h("a", { href: explorer.address({ screen: "what-if", edits }), "data-key": "head-off" }, explorer.t("attention.head-off", { head: explorer.headWords(head) }))
       : null);
 }
 
@@ -116,7 +116,7 @@ function render(explorer, data) {
   const chosen = chosenOf(explorer, data);
   const { kind, layer, layers, head, flags, second } = chosen;
   const sorted = flags.has("sharp");
-  const headWords = (/** @type {number} */ one) => (one < 0 ? explorer.t("head.mean") : explorer.t("head.one", { head: one }));
+  const headWords = (/** @type {number} */ one) => explorer.headWords(one);
   const subject = subjectOf(explorer, data, chosen, head);
   const title = [explorer.t(`kind.${kind}`), explorer.t("layer.one", { layer: layer + 1, of: layers }), headWords(head)].join(" · ");
   const big = second === null

@@ -110,7 +110,7 @@ function picker(explorer, { chosen, trace, model: { weights } }, hidden) {
     h("div", { class: "hand-choices" },
       select(explorer.t("hand.attention"), kinds, kind, (view) => explorer.go({ view, q: 0, k: 0, l: -1 })),
       select(explorer.t("hand.layer"), Array.from({ length: layers }, (_, l) => [String(l), explorer.t("layer.one", { layer: l + 1, of: layers })]), layer, (l) => explorer.go({ l: Number(l) })),
-      select(explorer.t("hand.head"), Array.from({ length: heads }, (_, one) => [String(one), explorer.t("head.one", { head: one })]), head, (one) => explorer.go({ h: Number(one) })),
+      select(explorer.t("hand.head"), Array.from({ length: heads }, (_, one) => [String(one), explorer.headWords(one)]), head, (one) => explorer.go({ h: Number(one) })),
       select(explorer.t("hand.query"), numbered(rows), i, (query) => place(Number(query), j)),
       select(explorer.t("hand.key"), numbered(columns), j, (key) => place(i, Number(key))),
       h("p", { class: "hand-cell" }, h("code", null, `${name}.weights  [head=${head}, query=${i}, key=${j}]`), " = ", h("strong", { class: "number" }, weights ? fixed(weights.value(i, j)) : "–"))),

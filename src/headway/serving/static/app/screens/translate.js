@@ -58,7 +58,7 @@ function tintChoice(explorer, { name, layers, heads, trace }) {
   return h("div", { class: "row tint-choice" },
     select(explorer.t("translate.layer"), numbers(layers).map((layer) => [layer, words(layer)]), explorer.layer(layers), (l) => explorer.go({ l: Number(l) })),
     select(explorer.t("translate.head"),
-      [[-1, explorer.t("head.mean")], ...numbers(heads).map((own) => /** @type {[number, string]} */ ([own, explorer.t("head.one", { head: own })]))],
+      [[-1, explorer.t("head.mean")], ...numbers(heads).map((own) => /** @type {[number, string]} */ ([own, explorer.headWords(own)]))],
       head, (own) => explorer.go({ h: Number(own) })),
     h("code", { class: "tint-name", tabindex: "0", "data-key": "tint-name", onpointerenter: () => explorer.about({ name }), onfocus: () => explorer.about({ name }) },
       weightsCode(name, head, t)));

@@ -67,7 +67,8 @@ export default {
     "alignment.row.choose": "Row",
     "alignment.sum": "Sum of all scores {sum}; log p = {log}.",
     "alignment.complete": "Without any word log p would be {baseline}; the sum makes up the difference, but for {gap} (the way is made in steps).",
-    "alignment.incomplete": "This method has no law that its scores add up to anything."
+    "alignment.incomplete": "This method has no law that its scores add up to anything.",
+    "alignment.why.static": "Nothing was chosen, so this is the last layer and the mean of its heads. Another layer may align better."
   },
   "ko": {
     "alignment.sentence": "번역의 낱말은 원문의 어느 낱말에서 왔을까요? 어텐션과 기여도가 서로 다른 답을 내놓으며, 어느 쪽도 정답은 아닙니다.",
@@ -137,6 +138,7 @@ export default {
     "alignment.row.choose": "행",
     "alignment.sum": "점수의 합 {sum}, log p = {log}.",
     "alignment.complete": "낱말이 하나도 없다면 log p는 {baseline}입니다. 합이 그 차이를 채우며, 길을 단계로 나누어 가므로 {gap}만큼 남습니다.",
-    "alignment.incomplete": "이 방법에서는 점수의 합이 무엇이 되어야 한다는 법칙이 없습니다."
+    "alignment.incomplete": "이 방법에서는 점수의 합이 무엇이 되어야 한다는 법칙이 없습니다.",
+    "alignment.why.static": "고른 것이 없으므로 마지막 층의 헤드 평균을 씁니다. 다른 층이 더 잘 맞을 수도 있습니다."
   }
 };

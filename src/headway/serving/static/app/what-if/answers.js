@@ -9,7 +9,18 @@ import { Tensor } from "app/trace.js";
 /** @typedef {import("app/trace.js").Trace} Trace */
 /** @template T @typedef {{value: T, error?: undefined} | {value?: undefined, error: Refusal}} Attempt */
 
-/** @typedef {{name: string, a: Tensor, b: Tensor | null, masked: (row: number, column: number) => boolean, maskedAfter: (row: number, column: number) => boolean, heads: number, layers: number, layer: number, head: number}} Attention */
+/**
+ * @typedef {object} Attention
+ * @property {string} name
+ * @property {Tensor} a
+ * @property {Tensor | null} b   null where it has another shape
+ * @property {(row: number, column: number) => boolean} masked
+ * @property {(row: number, column: number) => boolean} maskedAfter
+ * @property {number} heads
+ * @property {number} layers
+ * @property {number} layer
+ * @property {number} head
+ */
 
 /**
  * @typedef {object} Answers
@@ -63,13 +74,14 @@ async function compared(explorer, found) {
   const source = changes.src2 || body.source;
   const edits = await attempt(() => resolved(explorer, changes.edits, body));
   const others = edits.value?.length ? { edits: edits.value } : {};
-  const plain = { prefix: undefined, sampling: undefined, beam: explorer.state.beam };
+  const plain = { prefix: undefined, sampling: undefined, max_length: undefined }; // as the trace is searched
   const target = changes.src2 && !body.target ? { target: a.sentence.writes.slice(0, -1) } : {};
+  const own = { ...plain, source, ...others, ...(changes.prefix ? { prefix: changes.prefix } : {}) };
   const refused = /** @type {any} */ (edits);
   [found.before, found.b, found.after] = await Promise.all([
     explorer.search(plain).then((answer) => answer.record),
     edits.error ? refused : attempt(() => explorer.traceOf({ ...body, source, ...target, ...others })),
-    edits.error ? refused : canSearch(changes) ? attempt(() => explorer.search({ ...plain, source, ...others, ...(changes.prefix ? { prefix: changes.prefix } : {}) }).then((answer) => answer.record)) : { value: null },
+    edits.error ? refused : canSearch(changes) ? attempt(() => explorer.search(own).then((answer) => answer.record)) : { value: null },
   ]);
   const b = found.b.value;
   if (!b) return;

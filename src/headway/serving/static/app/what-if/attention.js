@@ -17,7 +17,7 @@ export function attentionDifference(explorer, data) {
   if (!attention) return null;
   const { name, layers, heads, layer, head } = attention;
   const layerList = Array.from({ length: layers }, (_, own) => /** @type {[number, string]} */ ([own, explorer.t("layer.one", { layer: own + 1, of: layers })]));
-  const headList = /** @type {[number, string][]} */ ([[-1, explorer.t("head.mean")], ...Array.from({ length: heads }, (_, own) => [own, explorer.t("head.one", { head: own })])]);
+  const headList = /** @type {[number, string][]} */ ([[-1, explorer.t("head.mean")], ...Array.from({ length: heads }, (_, own) => [own, explorer.headWords(own)])]);
   const kinds = /** @type {[string, string][]} */ (["encoder", "decoder", "cross"].map((kind) => [kind, explorer.t(`kind.${kind}`)]));
   return h("section", { "aria-labelledby": "what-if-attention" },
     h("h2", { id: "what-if-attention" }, explorer.t("what-if.attention-title")),

@@ -6,6 +6,8 @@
  * that run's source sentence (`src`): a link outlives the program's traces, whose ids it cannot keep.
  */
 
+import { loadLine } from "app/python.js";
+
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
 /** @typedef {import("app/network.js").Edit & {src?: string}} OwnEdit */
 
@@ -88,7 +90,7 @@ export function wordsOf(explorer, edit, pieces) {
   const { head, key } = edit.where ?? {};
   const isBare = Object.keys(edit.where ?? {}).length === 0;
   if (edit.kind === "zero" && edit.name.endsWith(".heads") && typeof head === "number") {
-    return explorer.t("what-if.chip.head", { head, attention });
+    return explorer.t("what-if.chip.head", { head: explorer.headWords(head), attention });
   }
   if (edit.kind === "zero" && isBare && /attention\.output$/.test(edit.name)) return explorer.t("what-if.chip.attention", { attention });
   if (edit.kind === "allow" && isBare && /^(source|target)_mask$/.test(edit.name)) return explorer.t(`what-if.chip.${edit.name}`);
@@ -148,7 +150,7 @@ export function pythonCode(explorer, { prefix, src2, edits }, target) {
     searched ? "from headway.inspection.edited_search import search_edited" : null,
     src2 ? "from headway.inspection.steps import target_rows" : null,
     "",
-    `translator = headway.load(${JSON.stringify(explorer.model.name)})  # the path of the model`,
+    loadLine(explorer),
     `source, target = ${JSON.stringify(src2 || src)}, ${JSON.stringify(target)}`,
     ...others.map((other) => `${nameOf(other)} = translator.trace(${JSON.stringify(other)})`),
     ...(entries.length ? ["edits = {", ...entries, "}"] : ["edits = {}"]),

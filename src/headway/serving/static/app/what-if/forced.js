@@ -117,11 +117,13 @@ function moved(explorer, comparison) {
   if (list.length === 0) return h("p", { class: "quiet" }, explorer.t("what-if.nothing-moved"));
   return [
     h("p", { class: "quiet" }, explorer.t("what-if.moved.words")),
-    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": explorer.t("what-if.moved") }, h("table", null,
+    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": explorer.t("what-if.moved") }, h("table", { class: "what-if-moved" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, explorer.t("what-if.column.tensor")), h("th", { scope: "col" }, explorer.t("what-if.column.relative")))),
-      h("tbody", null, list.map((/** @type {{name: string, relative: number | null}} */ { name, relative }) => h("tr", {
-        onpointerenter: () => explorer.about({ name, value: fixed(relative ?? Infinity, 3) }),
-      },
-      h("th", { scope: "row" }, h("a", { href: explorer.address({ screen: "tensors", name }), "data-key": `moved:${name}`, onfocus: () => explorer.about({ name, value: fixed(relative ?? Infinity, 3) }) }, h("code", null, name))),
-      h("td", null, fixed(relative ?? Infinity, 3)))))))];
+      h("tbody", null, list.map((/** @type {{name: string, relative: number | null}} */ { name, relative }) => {
+        const value = fixed(relative ?? Infinity, 3);
+        const tell = () => explorer.about({ name, value });
+        return h("tr", { onpointerenter: tell },
+          h("th", { scope: "row" }, h("a", { href: explorer.address({ screen: "tensors", name }), "data-key": `moved:${name}`, onfocus: tell }, h("code", null, name))),
+          h("td", null, value));
+      }))))];
 }

@@ -74,7 +74,7 @@ function fieldsOf(explorer, a, again) {
   switch (draft.kind) {
     case "head": {
       draft.head = Math.min(draft.head, chosen.heads - 1);
-      const heads = Array.from({ length: chosen.heads }, (_, head) => /** @type {[number, string]} */ ([head, explorer.t("head.one", { head })]));
+      const heads = Array.from({ length: chosen.heads }, (_, head) => /** @type {[number, string]} */ ([head, explorer.headWords(head)]));
       return [which, select(explorer.t("what-if.field.off"), heads, draft.head, (head) => { draft.head = Number(head); })];
     }
     case "attention": return [which];

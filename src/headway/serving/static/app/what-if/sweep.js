@@ -50,7 +50,7 @@ function worst(explorer, found) {
   const least = all.reduce((/** @type {any} */ one, /** @type {any} */ other) => (other.value < one.value ? other : one));
   if (least.value >= 0) return "";
   return explorer.t("what-if.sweep.worst", {
-    head: least.head, kind: explorer.t(`kind.${least.kind}`), layer: explorer.t("layer.one", { layer: least.layer + 1, of: least.of }), change: signed(least.value, 3),
+    head: explorer.headWords(least.head), kind: explorer.t(`kind.${least.kind}`), layer: explorer.t("layer.one", { layer: least.layer + 1, of: least.of }), change: signed(least.value, 3),
   });
 }
 
@@ -65,7 +65,7 @@ function grid(explorer, kind, values, limit) {
     tensor: new Tensor(`${kind}.sweep`, [layers, heads], ["layer", "head"], data),
     label: `${explorer.t("what-if.sweep")}: ${explorer.t(`kind.${kind}`)}`, key: `what-if:sweep:${kind}`,
     rows: attention.map((/** @type {any} */ own) => explorer.t("layer.one", { layer: own.layer + 1, of: own.of })),
-    columns: Array.from({ length: heads }, (_, head) => explorer.t("head.one", { head })),
+    columns: Array.from({ length: heads }, (_, head) => explorer.headWords(head)),
     rowAxis: explorer.t("what-if.field.layer"), columnAxis: explorer.t("what-if.field.head"),
     scale: "signed", limit, cell: 46, places: 3, write: (value) => signed(value, 2), masked: (layer, head) => !isThere(layer, head), tableWord: explorer.t("matrix.table"),
     describe: (layer, head) => [`${attention[layer].name}.heads [head=${head}]`],

@@ -1,0 +1,94 @@
+"""Weights that stay in their file: the system reads what is needed and may drop it again.
+
+A bundle's folder is replaced as a whole, never written into, so that what was mapped stays what it
+was. Only a program that writes into the file itself would change weights in use.
+"""
+
+import contextlib
+import ctypes
+import json
+import math
+import mmap
+import os
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_safetensors
+from torch import Tensor
+
+from headway.errors import BundleError
+
+_LENGTH = 8  # bytes that say how long the header is
+_DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+
+
+def map_file(path: Path) -> mmap.mmap | bytes:
+    """Map a file so that changes stay in this process; an empty one has nothing to map."""
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return b""
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+
+def read_tensors(path: Path, data: bytes) -> dict[str, Tensor]:
+    """Return the tensors in these bytes of a file; BundleError for another kind of file."""
+    try:
+        return load_safetensors(data)
+    except SafetensorError:
+        raise _not_safetensors(path) from None
+
+
+def _not_safetensors(path: Path) -> BundleError:
+    return BundleError(
+        f"{path} is not a safetensors file.", "Other formats, pickle above all, are never read."
+    )
+
+
+class MappedTensors:
+    """A safetensors file in the address space of this process, and of those that it forks.
+
+    Pages are read when they are used, and shared; one that is written to becomes the process's
+    own, and the file stays as it is.
+    """
+
+    def __init__(self, path: Path, data: mmap.mmap | bytes) -> None:
+        """Use a file as `map_file` mapped it."""
+        self.path = path
+        self.data = data
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the tensors by name, without a copy; BundleError for another kind of file."""
+        try:
+            first = _LENGTH + int.from_bytes(self.data[:_LENGTH], "little")
+            header = json.loads(self.data[_LENGTH:first])
+            header.pop("__metadata__", None)
+            return {name: self._tensor(first, **entry) for name, entry in header.items()}
+        except (AttributeError, KeyError, OverflowError, RuntimeError, TypeError, ValueError):
+            raise _not_safetensors(self.path) from None
+
+    def _tensor(
+        self, first: int, dtype: str, shape: list[int], data_offsets: tuple[int, int]
+    ) -> Tensor:
+        begin, end = data_offsets
+        kind, count = _DTYPES[dtype], math.prod(shape)
+        if begin < 0 or end - begin != count * kind.itemsize:
+            raise ValueError("the header contradicts itself")
+        return torch.frombuffer(self.data, dtype=kind, count=count, offset=first + begin).view(
+            shape
+        )
+
+    def let_go(self) -> None:
+        """Give the pages back, and what else is free; what is used again is read again.
+
+        For weights that nobody has changed: a page that was written to becomes the file's again.
+        """
+        with contextlib.suppress(AttributeError, OSError):  # an empty file, or not this system
+            self.data.madvise(mmap.MADV_DONTNEED)  # pyright: ignore[reportAttributeAccessIssue]
+        give_back()
+
+
+def give_back() -> None:
+    """Return the free parts of the heap to the system, which glibc alone has to be told."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
