@@ -1,12 +1,15 @@
 """The pictures of the documents: `make screenshots` writes docs/screens."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screens"
+HIGHEST = 2200  # pixels of a page that a document shows
 SENTENCE = "수지는 도서관에서 책을 읽습니다."
 HEAD_OFF = '[{"name":"decoder.layers.1.cross_attention.heads","kind":"zero","where":{"head":1}}]'
 SCREENS: dict[str, dict[str, Any]] = {
@@ -47,5 +50,7 @@ def _take(seen: Any, path: Path, **state: Any) -> None:
     page.wait_for_timeout(400)  # a live line goes on for a moment
     assert page.locator(".refusal").count() == 0
     path.parent.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=path, full_page=True)
-    assert path.stat().st_size < 900_000
+    picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
+    picture = picture.crop((0, 0, picture.width, min(picture.height, HIGHEST)))
+    picture.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    assert path.stat().st_size < 250_000
