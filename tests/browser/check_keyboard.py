@@ -17,7 +17,8 @@ _MOST = 400
 _UNSEEN = """[...document.querySelectorAll("[data-key]")].slice(0, 80).filter((own) => {
   const look = () => [own, ...own.children].map((part) => {
     const own = getComputedStyle(part);
-    return [own.outlineStyle, own.boxShadow, own.stroke, own.strokeWidth, own.backgroundColor];
+    return [own.outlineStyle, own.boxShadow, own.stroke, own.strokeWidth, own.filter,
+      own.backgroundColor];
   }).join();
   document.activeElement.blur();
   const before = look();
@@ -65,7 +66,7 @@ def test_the_first_stop_leads_past_the_frame(seen: Any) -> None:
 
 def test_a_sentence_is_asked_for_with_enter(seen: Any) -> None:
     page = seen.open("attention", src=None)
-    field = page.get_by_label("Source sentence")
+    field = page.get_by_role("textbox", name="Source sentence")
     field.select_text()
     page.keyboard.type("저는 학생입니다.")
     page.keyboard.press("Enter")

@@ -66,7 +66,7 @@ def test_what_is_worked_out_by_hand_is_what_the_model_has(
     trace = translator.trace(SENTENCE)
     page = seen.open("hand", view=kind, l=1, h=2, q=3, k=1, show="all")
     heads = trace[KINDS[kind].format(1) + ".heads"].at(head=2, query=3)
-    texts = page.locator('.strip[aria-label="head3"] .strip-digits').all_inner_texts()
+    texts = page.locator('[data-key="strip:head3"] .strip-digits').all_inner_texts()
     own = [float(text.replace("−", "-")) for text in texts]
     assert len(own) == len(heads)
     assert max(abs(a - b) for a, b in zip(own, heads.tolist(), strict=True)) < 1e-4

@@ -10,7 +10,7 @@ from PIL import Image
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screens"
 HIGHEST = 2200  # pixels of a page that a document shows
-SENTENCE = "수지는 도서관에서 책을 읽습니다."
+SENTENCE = "저는 프랑스어로 그 책을 읽었습니다."
 HEAD_OFF = '[{"name":"decoder.layers.1.cross_attention.heads","kind":"zero","where":{"head":1}}]'
 SCREENS: dict[str, dict[str, Any]] = {
     "translate": {"screen": "translate", "t": 2},
