@@ -42,6 +42,12 @@ def test_it_draws_attention(run, bundle_path: Path, tmp_path: Path, form: str) -
     assert path.read_bytes().startswith(start)
 
 
+def test_it_writes_a_page(run, bundle_path: Path, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    assert run("inspect", bundle_path, "the cat", "--out", path, "--quiet") == (0, "", "")
+    assert '"source":"the cat"' in path.read_text("utf-8")
+
+
 def test_json_has_rows_and_axes(run, bundle_path: Path) -> None:
     status, out, _ = run("inspect", bundle_path, "the cat", "--target", "a dog", "--json")
     assert status == 0
@@ -81,7 +87,7 @@ def test_a_number_is_explained_in_both_languages(run, bundle_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--out", "page.html"), "Write the tensors (.safetensors, .json, .npz) or a picture"),
+        (("--out", "page.doc"), "Write the tensors (.safetensors, .json, .npz), a picture"),
         (("--at", "head=1"), "Add --explain NAME"),
         (("--explain", NAME, "--at", "head"), "Write it as --at head=0"),
         (("--explain", NAME, "--lang", "fr", "--at", "head=0"), "Choose en or ko"),
