@@ -89,7 +89,9 @@ export default {
     "what-if.field.off": "Head to switch off",
     "what-if.no-search": "A search writes one piece after the other: there is no future yet that a mask could hide, so this change means nothing here. What it does when a whole translation is read at once is shown below.",
     "what-if.other-pieces": "B has read other pieces, so its tensors cannot be compared with A's place by place.",
-    "what-if.most": "Most changes at step {step}, which writes {piece}: its probability goes from {before} to {after}."
+    "what-if.most": "Most changes at step {step}, which writes {piece}: its probability goes from {before} to {after}.",
+    "what-if.most.best": "The most probable piece there is {piece}, with {p}.",
+    "what-if.same-probabilities": "Every step gives its piece the very same probability as in A."
   },
   "ko": {
     "what-if.sentence": "A는 모델 그대로이고, B는 무언가를 바꾼 같은 모델입니다. 하나를 바꾸고 번역이 어떻게 되는지 살펴보십시오.",
@@ -181,6 +183,8 @@ export default {
     "what-if.field.off": "끌 헤드",
     "what-if.no-search": "번역을 찾을 때는 한 조각씩 씁니다. 마스크로 가릴 뒷부분이 아직 없으므로 이 변경은 여기서 아무 뜻이 없습니다. 번역 전체를 한꺼번에 읽을 때 어떻게 되는지는 아래에 있습니다.",
     "what-if.other-pieces": "B는 다른 조각을 읽었으므로 텐서를 A와 자리마다 비교할 수 없습니다.",
-    "what-if.most": "가장 많이 바뀌는 곳은 {piece}을(를) 쓰는 {step}단계입니다. 확률이 {before}에서 {after}로 바뀝니다."
+    "what-if.most": "가장 많이 바뀌는 곳은 {piece}을(를) 쓰는 {step}단계입니다. 확률이 {before}에서 {after}(으)로 바뀝니다.",
+    "what-if.most.best": "그 자리에서 확률이 가장 높은 조각은 {piece}입니다({p}).",
+    "what-if.same-probabilities": "모든 단계에서 조각의 확률이 A와 똑같습니다."
   }
 };

@@ -29,7 +29,7 @@ export function forced(explorer, data) {
   }
   const rows = a.rows.map((row, place) => ({ reads: row.reads, writes: row.writes, before: row.probability, after: after.rows[place].probability }));
   return h("section", { "aria-labelledby": "what-if-forced" }, heading,
-    h("p", { class: "what-if-verdict", role: "status" }, comparison?.value ? comparison.value.sentence[explorer.language] : most(explorer, rows)),
+    h("p", { class: "what-if-verdict", role: "status" }, most(explorer, rows, after)),
     h("div", { class: "panel" },
       h("h3", null, explorer.t("what-if.chart")), legend(explorer),
       h("div", { class: "scroll what-if-chart", tabindex: "0", role: "group", "aria-label": explorer.t("what-if.chart") }, chart(explorer, rows))),
@@ -38,11 +38,18 @@ export function forced(explorer, data) {
       h("div", { class: "panel" }, h("h3", null, explorer.t("what-if.moved")), isSameSource(a, after) ? moved(explorer, comparison) : h("p", null, explorer.t("what-if.other-pieces")))));
 }
 
-/** Say what changes most. @param {Explorer} explorer @param {Row[]} rows */
-function most(explorer, rows) {
+/**
+ * Say what changes most, and what is the most probable piece there if it is another one now.
+ * @param {Explorer} explorer @param {Row[]} rows @param {import("app/trace.js").Trace} after
+ */
+function most(explorer, rows, after) {
   const change = (/** @type {Row} */ { before, after }) => Math.abs(after - before);
   const row = rows.reduce((one, other) => (change(other) > change(one) ? other : one));
-  return explorer.t("what-if.most", { step: rows.indexOf(row) + 1, piece: row.writes, before: fixed(row.before), after: fixed(row.after) });
+  if (change(row) === 0) return explorer.t("what-if.same-probabilities");
+  const place = rows.indexOf(row);
+  const [best, share] = after.rows[place].best[0];
+  const said = explorer.t("what-if.most", { step: place + 1, piece: row.writes, before: fixed(row.before), after: fixed(row.after) });
+  return best === row.writes ? said : `${said} ${explorer.t("what-if.most.best", { piece: best, p: fixed(share) })}`;
 }
 
 /** @param {Explorer} explorer */
