@@ -294,5 +294,6 @@ export function readNumber(typed) {
 export function judge(answer, typed) {
   const near = (/** @type {number} */ value) => Math.abs(typed - value) <= TOLERANCE + 1e-9;
   if (near(answer.value)) return { right: true, key: null };
-  return { right: false, key: answer.mistakes.find((slip) => near(slip.value))?.key ?? null };
+  const slips = [...answer.mistakes, { value: -answer.value, key: "lessons.mistake-sign" }, { value: 100 * answer.value, key: "lessons.mistake-percent" }];
+  return { right: false, key: slips.find((slip) => near(slip.value))?.key ?? null };
 }

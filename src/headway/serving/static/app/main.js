@@ -5,6 +5,7 @@ import { About } from "app/about.js";
 import { h } from "app/dom.js";
 import { Explorer } from "app/explorer.js";
 import { header, question, strips, tabs, takeAway } from "app/frame.js";
+import { lessonBar } from "app/lesson-question.js";
 import { Network, Refusal } from "app/network.js";
 import { heading } from "app/parts.js";
 import { SCREENS } from "app/screens.js";
@@ -55,11 +56,12 @@ class Page {
       }) : null;
       const isReady = trace !== null || !needs;
       const data = isReady ? await screen.load(explorer) : null;
+      const lesson = await lessonBar(explorer);
       if (mine !== this.drawing) return;
       const shown = isReady
         ? screen.render(explorer, data)
         : heading(explorer.t(`screen.${screen.id}`), explorer.t("frame.empty"));
-      this.show(screen, [shown, isReady && takeAway(explorer, screen, data, trace)], trace, isNew);
+      this.show(screen, [shown, isReady && takeAway(explorer, screen, data, trace)], trace, isNew, lesson);
     } catch (error) {
       if (mine === this.drawing) this.complain(screen, error, isNew);
     } finally {
@@ -76,11 +78,13 @@ class Page {
    * @param {import("app/dom.js").Child[]} content
    * @param {Trace | null} trace
    * @param {boolean} isNew
+   * @param {HTMLElement | null} [lesson]   the question that led here
    */
-  show(screen, content, trace, isNew) {
+  show(screen, content, trace, isNew, lesson = null) {
     const { explorer } = this;
     const focus = keyOf(document.activeElement);
     const typed = /** @type {HTMLInputElement | null} */ (this.place.querySelector("input.source"))?.value;
+    const answered = /** @type {HTMLInputElement | null} */ (this.place.querySelector(".lesson-bar input"))?.value;
     const [x, y] = [scrollX, scrollY];
     const opened = isNew ? [] : [...this.place.querySelectorAll("details[open] > summary")].map(keyOf);
     tooltip.hide();
@@ -92,13 +96,15 @@ class Page {
     if (isNew) this.about.show(null);
     this.place.replaceChildren(
       h("a", { class: "skip", href: "#screen", onclick: (/** @type {Event} */ event) => { event.preventDefault(); this.screen.focus(); } }, explorer.t("frame.skip")),
-      header(explorer), tabs(explorer), question(explorer),
+      header(explorer), tabs(explorer), question(explorer), ...(lesson ? [lesson] : []),
       ...(trace ? [strips(explorer, trace)] : []),
       h("div", { class: "desk" }, this.screen, this.about.element));
     for (const summary of this.place.querySelectorAll("details > summary")) {
       const key = keyOf(summary);
       if (key && opened.includes(key)) /** @type {HTMLDetailsElement} */ (summary.parentElement).open = true;
     }
+    const answer = /** @type {HTMLInputElement | null} */ (this.place.querySelector(".lesson-bar input"));
+    if (answer && answered !== undefined) answer.value = answered;
     const field = /** @type {HTMLInputElement | null} */ (this.place.querySelector("input.source"));
     if (field && focus === "source" && typed !== undefined) field.value = typed;
     if (focus) /** @type {HTMLElement | null} */ (this.place.querySelector(`[data-key="${CSS.escape(focus)}"]`))?.focus({ preventScroll: true });

@@ -1,35 +1,15 @@
 // @ts-check
 /** Ten lessons: a short text, a state of the explorer to look at, and a question that can be checked. */
 
-import { judge, LESSONS, readNumber, sentenceOf } from "app/answers.js";
+import { LESSONS, sentenceOf } from "app/answers.js";
 import { h } from "app/dom.js";
+import { question, solved } from "app/lesson-question.js";
 import { heading } from "app/parts.js";
 import { loadLine } from "app/python.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
 /** @typedef {import("app/answers.js").Answer} Answer */
 /** @typedef {{number: number, answer: Answer | null, sentence: string}} Data */
-
-const KEY = "headway.lessons";
-
-/** Return the ids of the lessons that were solved; storage may be closed. @returns {string[]} */
-function solved() {
-  try {
-    const found = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(found) ? found : [];
-  } catch {
-    return [];
-  }
-}
-
-/** @param {string} id */
-function remember(id) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify([...new Set([...solved(), id])]));
-  } catch {
-    // Without storage the page merely forgets.
-  }
-}
 
 /** @param {Explorer} explorer @returns {Promise<Data>} */
 async function load(explorer) {
@@ -99,49 +79,6 @@ function show(explorer, number, answer) {
   return h("p", { class: "lesson-show" },
     h("a", { class: "lesson-button", href: address, "data-key": "show-me" }, `${explorer.t("lessons.show", { screen: explorer.t(`screen.${answer.state.screen}`) })} →`),
     h("span", { class: "quiet" }, explorer.t(`lessons.${number}.look`), " ", explorer.t("lessons.back")));
-}
-
-/** The numbers that a question gives. @param {Explorer} explorer @param {number} number @param {Answer} answer */
-function given(explorer, number, { table }) {
-  if (!table) return null;
-  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": explorer.t("lessons.given") }, h("table", { class: "lesson-given" },
-    h("thead", null, h("tr", null, h("td"), table.head.map((piece) => h("th", { scope: "col" }, piece)))),
-    h("tbody", null, table.rows.map((row, place) => h("tr", null, h("th", { scope: "row" }, explorer.t(`lessons.${number}.row${place + 1}`)), row.map((value) => h("td", null, value)))))));
-}
-
-/** @param {Explorer} explorer @param {number} number @param {Answer} answer @param {string} sentence */
-function question(explorer, number, answer, sentence) {
-  const said = h("p", { role: "status", class: "lesson-said" });
-  const field = /** @type {HTMLInputElement} */ (h("input", { type: "text", inputmode: "text", id: "lesson-answer", autocomplete: "off", "data-key": "lesson-answer", "aria-describedby": "lesson-question" }));
-  const say = (/** @type {string} */ kind, /** @type {string} */ words) => {
-    said.className = `lesson-said ${kind}`;
-    said.textContent = words;
-  };
-  const check = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    const typed = readNumber(field.value);
-    if (!Number.isFinite(typed)) return say("wrong", explorer.t("lessons.not-a-number"));
-    const { right, key } = judge(answer, typed);
-    if (!right) return say("wrong", `${explorer.t("lessons.wrong")} ${explorer.t(key ?? `lessons.${number}.hint`, answer.facts)}`);
-    remember(LESSONS[number - 1].id);
-    say("right", `✓ ${explorer.t("lessons.right")}`);
-  };
-  return h("section", { class: "panel lesson-question", "aria-labelledby": "lesson-title" },
-    h("h2", { id: "lesson-title" }, explorer.t("lessons.question")),
-    h("p", { class: "quiet" }, explorer.t("lessons.of-sentence", { sentence })),
-    h("p", { id: "lesson-question" }, explorer.t(`lessons.${number}.question`, answer.facts)),
-    given(explorer, number, answer),
-    h("form", { class: "row", onsubmit: check },
-      h("label", { class: "field", for: "lesson-answer" }, h("span", null, explorer.t("lessons.answer"))), field,
-      h("button", { type: "submit", class: "primary", "data-key": "lesson-check" }, explorer.t("lessons.check"))),
-    said,
-    worked(explorer, number, answer));
-}
-
-/** @param {Explorer} explorer @param {number} number @param {Answer} answer */
-function worked(explorer, number, { work }) {
-  return h("details", { class: "lesson-work" }, h("summary", { "data-key": `lesson-work:${number}` }, explorer.t("lessons.work")),
-    h("ol", null, work.map(([name, line]) => h("li", null, name ? h("code", { class: "quiet" }, name) : null, h("div", { class: "number" }, line)))));
 }
 
 /** @param {Explorer} explorer @param {Data} data */

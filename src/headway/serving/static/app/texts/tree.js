@@ -122,7 +122,7 @@ export default {
     "tree.incomplete": "최대 출력 길이에서 잘림",
     "tree.compare": "끝난 가설 두 개 나란히 보기",
     "tree.compare.hint": "위 표에서 두 개를 고르거나, Shift를 누른 채 트리에서 별 두 개를 누르세요.",
-    "tree.compare.both": "#{a}의 승리입니다. 점수 {scoreA}이(가) {scoreB}보다 {by}만큼 높습니다. log p의 합부터 {sumBy}만큼 더 높습니다.",
+    "tree.compare.both": "#{a}이(가) 더 좋습니다. 점수 {scoreA}은(는) {scoreB}보다 {by} 높고, log p의 합에서 이미 {sumBy} 높습니다.",
     "tree.compare.length": "#{a}이(가) 길이 덕분에 이깁니다. 합 {sumA}은(는) {sumB}보다 {sumBy}만큼 낮지만, 조각이 {lengthA}개로 상대의 {lengthB}개보다 많아 더 큰 벌점으로 나눕니다. 그래서 점수 {scoreA}이(가) {scoreB}보다 {by}만큼 높습니다.",
     "tree.legend.best": "번역에 이르는 길",
     "tree.legend.kept": "남김",
