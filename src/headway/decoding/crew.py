@@ -19,6 +19,7 @@ from headway.decoding.engine import Engine
 from headway.decoding.forking import Taken, fork, may_fork, results_of, send_results
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.search import Request, Search, run_search
+from headway.mapping import give_back
 
 _SECONDS = 1.0  # between two looks of an idle worker whether anybody is left to work for
 _crews: "weakref.WeakKeyDictionary[Engine[Any], Crew]" = weakref.WeakKeyDictionary()
@@ -131,6 +132,7 @@ def _serve(engine: Engine[Any], connection: Connection, taken: Any) -> None:
             while not connection.poll(_SECONDS):
                 if os.getppid() != parent:
                     return
+                give_back()  # the caches of the last job were large, and another may not come
             _do(connection.recv(), engine, connection, taken)
 
 

@@ -163,6 +163,18 @@ def test_one_that_was_killed_while_idle_is_replaced(engine: Engine) -> None:
     assert len(at_work() - {killed}) == 2
 
 
+def test_idle_workers_give_their_memory_back(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_back = multiprocessing.get_context("fork").Event()
+    monkeypatch.setattr(crew, "give_back", given_back.set)
+    monkeypatch.setattr(crew, "_SECONDS", 0.01)
+
+    found_by(engine)
+
+    assert given_back.wait(20)
+
+
 def test_an_interrupt_at_the_keyboard_leaves_idle_workers_alone(engine: Engine) -> None:
     found_by(engine)
     pids = at_work()
