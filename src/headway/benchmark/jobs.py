@@ -3,6 +3,7 @@
 Nothing here imports PyTorch: a peer that does not need it must not have it in its memory.
 """
 
+import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -122,19 +123,20 @@ def peak_memory_mb() -> float:
 def workers_memory_mb(workers: int) -> float:
     """Return what forked workers had at most beside what they share with this process, in MiB.
 
-    The largest of those that have ended counts for each. 0 where there were none.
+    The largest of those that have ended or still live counts for each. 0 where there were none.
     """
     if workers == 1 or not _PROC_STATUS.exists():
         return 0.0
     import resource
 
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return workers * max(largest - _status("VmRSS"), 0) / 2**10
+    living = [_status("VmHWM", str(worker.pid)) for worker in multiprocessing.active_children()]
+    return workers * max(max([largest, *living]) - _status("VmRSS"), 0) / 2**10
 
 
-def _status(field: str) -> int:
-    """Return one of the kernel's figures for this process, in KiB."""
-    lines = _PROC_STATUS.read_text("utf-8").splitlines()
+def _status(field: str, process: str = "self") -> int:
+    """Return one of the kernel's figures for a process, in KiB."""
+    lines = Path(f"/proc/{process}/status").read_text("utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 
@@ -76,11 +77,12 @@ def _search_refilled(translator: Translator, requests: list[_Numbered], job: Job
     return dict(
         search_with_workers(
             translator.engine,
-            lambda: _new_search(job),
+            partial(_new_search, job),
             requests,
             workers=job.workers,
             slots=min(job.batch, -(-len(requests) // job.workers)),
             max_tokens=sys.maxsize,
+            lasting=True,
         )
     )
 

@@ -1,4 +1,4 @@
-"""Work in processes that are forked for it, so that they share the weights in memory."""
+"""Work in forked processes, which share the weights in memory; `crew` has some that live on."""
 
 import contextlib
 import multiprocessing
@@ -46,16 +46,9 @@ def run_in_processes(
     try:
         for _ in range(workers):
             ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(
-                target=_work, args=(run, _Taken(items, taken), theirs), daemon=True
-            )
-            with warnings.catch_warnings():
-                # Python 3.12 counts the threads of libraries; the new process asks for none.
-                warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
-                process.start()
+            processes[ours] = fork(_work, run, Taken(items, taken), theirs)
             theirs.close()
-            processes[ours] = process
-        yield from _results(dict(processes))
+        yield from results_of(dict(processes))
     finally:
         for connection, process in processes.items():
             process.terminate()
@@ -63,14 +56,24 @@ def run_in_processes(
             connection.close()
 
 
-def _results(running: dict[Connection, BaseProcess]) -> Iterator[Any]:
+def fork(work: Callable[..., None], *given: Any) -> BaseProcess:
+    """Start a process that does this work; it does not outlive a proper end of this one."""
+    process = multiprocessing.get_context("fork").Process(target=work, args=given, daemon=True)
+    with warnings.catch_warnings():
+        # Python 3.12 counts the threads of libraries; the new process asks for none.
+        warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
+        process.start()
+    return process
+
+
+def results_of(running: dict[Connection, BaseProcess]) -> Iterator[Any]:
     """Yield what the processes send until each has said that it is done."""
     while running:
         for ready in wait(list(running)):
             connection = cast("Connection", ready)
             try:
                 message = connection.recv()
-            except EOFError:
+            except (EOFError, ConnectionError):
                 running[connection].join()
                 raise HeadwayError(
                     f"A worker process ended (exit status {running[connection].exitcode}) before "
@@ -88,9 +91,16 @@ def _results(running: dict[Connection, BaseProcess]) -> Iterator[Any]:
 def _work(
     run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], connection: Connection
 ) -> None:
-    """Compute with one thread in this process; send results some at a time."""
+    """Compute with one thread in this process."""
     torch.set_num_threads(1)
-    with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
+    send_results(run, items, connection)
+
+
+def send_results(
+    run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], connection: Connection
+) -> None:
+    """Send results some at a time, then None; or the error that there was."""
+    with contextlib.suppress(ConnectionError):  # nobody waits for it any more
         try:
             together: list[R] = []
             for result in run(items):
@@ -100,7 +110,7 @@ def _work(
                     together = []
             connection.send(together)
             connection.send(None)
-        except BrokenPipeError:
+        except ConnectionError:
             raise
         except BaseException as error:  # raised where the results are awaited
             connection.send(_sendable(error))
@@ -115,7 +125,7 @@ def _sendable(error: BaseException) -> BaseException:
     return error
 
 
-class _Taken(Iterator[T]):
+class Taken(Iterator[T]):
     """Items of which each is taken by one process."""
 
     def __init__(self, items: Sequence[T], taken: Any) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from headway.decoding.attention import Attend
 from headway.decoding.beam import BeamSearch
@@ -75,10 +76,9 @@ def search_all(
     """
     longest_first = sorted(enumerate(requests), key=lambda job: -len(job[1].source_ids))
 
-    def build() -> Search:
-        terms = any(request.terms for request in requests)
-        return build_search(options, attend=attend, banned=banned, terms=terms)
-
+    attend = attend if options.coverage_penalty else None
+    terms = any(request.terms for request in requests)
+    build = partial(build_search, options, attend=attend, banned=banned, terms=terms)
     copies = build().copies
     slots = max(min(_ROWS // copies, _SENTENCES), 1) if slots is None else slots
     found: list[list[Hypothesis]] = [[] for _ in requests]
@@ -89,6 +89,7 @@ def search_all(
         workers=workers,
         slots=min(slots, max(len(requests) // workers, 1)),
         max_tokens=max(max_tokens // copies // workers, 1),
+        lasting=attend is None and banned is None,
     ):
         found[index] = hypotheses
     return found

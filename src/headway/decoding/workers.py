@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 
 import torch
 
+from headway.decoding.crew import CrewJob, claim_crew
 from headway.decoding.engine import Engine
 from headway.decoding.forking import may_fork, run_in_processes
 from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.search import Request, Search, run_search
 
 T = TypeVar("T")
@@ -18,6 +20,7 @@ R = TypeVar("R")
 Found = tuple[int, list[Hypothesis]]
 
 _FIRST_TIME = 16  # requests
+_SENT = 10_000  # requests: of more, each worker would have a copy; in a fork all share one
 _used: weakref.WeakSet[Engine[Any]] = weakref.WeakSet()
 
 
@@ -29,11 +32,14 @@ def search_with_workers(
     workers: int,
     slots: int,
     max_tokens: int | None = None,
+    lasting: bool = False,
 ) -> Iterator[Found]:
     """Yield what `run_search` yields, of several that share the requests.
 
     An engine's first few requests are computed here: what is loaded or compiled when it is first
     used is then there for all workers to come. max_tokens and slots are those of one worker.
+    lasting: the search can be pickled and looks at nothing that may change, so processes may be
+    kept for the next call.
     """
 
     def run(mine: Iterable[tuple[int, Request]]) -> Iterator[Found]:
@@ -45,7 +51,12 @@ def search_with_workers(
         # The last ones: requests come longest first. So many that few rows and many occur.
         yield from side_by_side(run, requests[-_FIRST_TIME:], 1)
         requests = requests[:-_FIRST_TIME]
-    yield from side_by_side(run, requests, workers)
+    # Another engine's weights may be those of a module that is changed.
+    lasting = lasting and isinstance(engine, PackedEngine) and len(requests) <= _SENT
+    if workers > 1 and lasting and (crew := claim_crew(engine, workers)):
+        yield from crew.work(CrewJob(search, requests, slots, max_tokens), workers)
+    else:
+        yield from side_by_side(run, requests, workers)
 
 
 def side_by_side(

@@ -81,10 +81,10 @@ def _add_products_of_two(x, z, weight, y, u):
 
 
 @compiled
-def quantize_rows(x, levels, whole, steps):
-    """Write each row in whole numbers from -levels to levels, times steps[i].
+def quantize_rows(x, levels, offset, whole, steps):
+    """Write each row in whole numbers from -levels to levels, times steps[i], plus offset.
 
-    whole: (R, in), float32 or int8.
+    whole: (R, in), float32, int8 or, with an offset, uint8.
     """
     bits = x.view(np.int32)
     for i in range(x.shape[0]):
@@ -98,7 +98,7 @@ def quantize_rows(x, levels, whole, steps):
         steps[i] = step
         inverse = np.float32(1.0) / step
         for c in range(x.shape[1]):
-            whole[i, c] = np.rint(x[i, c] * inverse)
+            whole[i, c] = np.rint(x[i, c] * inverse) + np.float32(offset)
 
 
 @compiled
@@ -122,6 +122,6 @@ def project(x, weight, steps, bias, relu, levels, y):
     else:
         whole = np.empty(x.shape, np.float32)
         row_steps = np.empty(x.shape[0], np.float32)
-        quantize_rows(x, levels, whole, row_steps)
+        quantize_rows(x, levels, 0, whole, row_steps)
         multiply_rows(whole, weight, np.zeros_like(bias), False, y)
         scale_rows(y, row_steps, steps, bias, relu)

@@ -199,18 +199,22 @@ class Int8LoopProduct:
         steps = np.empty(rows, np.float32)
         if rows <= self.most_rows and self.weight is not None:
             whole = np.empty(x.shape, np.float32)
-            products.quantize_rows(x, LEVELS, whole, steps)
+            products.quantize_rows(x, LEVELS, 0, whole, steps)
             y = np.empty((rows, self.bias.size), np.float32)
             products.multiply_rows(whole, self.weight, self.nothing, False, y)
         else:
-            whole = self._room(rows, x.shape[1])
-            products.quantize_rows(x, LEVELS, whole, steps)
+            whole, offset = self._room(rows, x.shape[1])
+            products.quantize_rows(x, LEVELS, offset, whole, steps)
             y = self.packed.multiply(torch.from_numpy(whole)).numpy()[:rows]
         products.scale_rows(y, steps, self.steps, self.bias, self.packed.relu)
         return y
 
-    def _room(self, rows: int, width: int) -> NDArray[Any]:
-        """Return an array for whole numbers as the library wants them, perhaps with rows beyond."""
-        if self.packed.takes_bytes(rows):
-            return np.zeros((tile_rows(rows), width), np.int8)
-        return np.empty((rows, width), np.float32)
+    def _room(self, rows: int, width: int) -> tuple[NDArray[Any], int]:
+        """Return an array for whole numbers as the library wants them, and what to add to them.
+
+        It may have rows beyond, of which nothing is used.
+        """
+        kind = self.packed.bytes_for(rows)
+        if kind is None:
+            return np.empty((rows, width), np.float32), 0
+        return torch.empty(tile_rows(rows), width, dtype=kind.dtype).numpy(), kind.offset

@@ -3,11 +3,11 @@
 import os
 import warnings
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int8
+from jaxtyping import Float, Int8, Integer
 from torch import Tensor
 
 from headway.decoding.packed.weights import Projection
@@ -53,8 +53,20 @@ def _has(instructions: str) -> bool:
 # in 16 bits, into which those of 8 by 7 bits fit.
 LEVELS = 127 if _has("avx512_vnni") else 63
 
-# Rows from which a product in tiles of the processor takes less time than FBGEMM's.
-_MANY_ROWS = 12
+
+class ByteKind(NamedTuple):
+    """How oneDNN wants whole numbers: in which bytes, what is added to them, and how many rows."""
+
+    dtype: torch.dtype
+    offset: int
+    fewest_rows: int
+    """Rows from which it takes less time than FBGEMM; benchmarks/NOTES.md."""
+
+
+# In tiles of the processor (AMX). Signed, because these tiles need nothing subtracted afterwards.
+TILES = ByteKind(torch.int8, 0, 12)
+# By the dot products of VNNI, which are of an unsigned byte and a signed one.
+DOT_PRODUCTS = ByteKind(torch.uint8, 128, 64)
 
 
 def quantize_weight(
@@ -81,7 +93,8 @@ class Int8Product:
     """A product of integers: weights in 8 bits with a step for each output, rows in 7 or 8 bits.
 
     The integers are multiplied and summed without any rounding, so a row's result is the same in
-    every batch, whoever multiplies: PyTorch's FBGEMM or, where the processor has AMX, its oneDNN.
+    every batch, whoever multiplies: PyTorch's FBGEMM or, where the processor has AMX or VNNI and
+    there are many rows, its oneDNN.
     """
 
     def __init__(self, projection: Projection, relu: bool) -> None:
@@ -90,44 +103,52 @@ class Int8Product:
         self.bias = projection.bias.float()
         self.relu = relu
         self.packed = _pack(weight)
-        self.tiles = _Tiles(weight) if has_tiles() else None
+        kind = byte_kind()
+        self.many = None if kind is None else _ByteProduct(weight, kind)
 
     def __call__(self, x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
         """Compute (R, in) -> (R, out)."""
         whole, steps = quantize_rows(x)
-        if self.takes_bytes(len(x)):
-            whole = F.pad(whole.to(torch.int8), (0, 0, 0, tile_rows(len(x)) - len(x)))
+        if kind := self.bytes_for(len(x)):
+            whole = (whole + kind.offset).to(kind.dtype)
+            whole = F.pad(whole, (0, 0, 0, tile_rows(len(x)) - len(x)))
         y = self.multiply(whole)[: len(x)].mul_(steps[:, None] * self.steps).add_(self.bias)
         return y.relu_() if self.relu else y
 
-    def takes_bytes(self, rows: int) -> bool:
-        """Tell whether `multiply` wants so many rows as int8 rather than as float32."""
-        return self.tiles is not None and rows >= _MANY_ROWS
+    def bytes_for(self, rows: int) -> ByteKind | None:
+        """Return the bytes that `multiply` wants of so many rows; None where it wants float32."""
+        if self.many is None or rows < self.many.kind.fewest_rows:
+            return None
+        return self.many.kind
 
     def multiply(
-        self, whole: Float[Tensor, "R in"] | Int8[Tensor, "R in"]
+        self, whole: Float[Tensor, "R in"] | Integer[Tensor, "R in"]
     ) -> Float[Tensor, "R out"]:
         """Multiply whole numbers; the result has no steps in it yet."""
-        if self.tiles is not None and whole.dtype == torch.int8:
-            return self.tiles(whole)
+        if self.many is not None and not whole.is_floating_point():
+            return self.many(whole)
         return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
             whole, 1.0, LEVELS + 1, self.packed
         )
 
 
-class _Tiles:
-    """The same product by oneDNN, which uses the processor's matrix tiles."""
+class _ByteProduct:
+    """The same product by oneDNN, of activations that are bytes already."""
 
-    def __init__(self, weight: Int8[Tensor, "out in"]) -> None:
+    def __init__(self, weight: Int8[Tensor, "out in"], kind: ByteKind) -> None:
         """Pack the weights for it, with steps of 1 and zero points of 0."""
+        self.kind = kind
         self.packed = torch.ops.onednn.qlinear_prepack(weight, None)
         self.ones = torch.ones(len(weight))
         self.zeros = torch.zeros(len(weight), dtype=torch.int32)
 
-    def __call__(self, whole: Int8[Tensor, "R in"]) -> Float[Tensor, "R out"]:
-        """Sum up in 32 bits; what is above 2^24 is rounded to float32, as FBGEMM does it."""
+    def __call__(self, whole: Integer[Tensor, "R in"]) -> Float[Tensor, "R out"]:
+        """Sum up in 32 bits; what is above 2^24 is rounded to float32, as FBGEMM does it.
+
+        The offset is taken out of the sums while they are whole numbers.
+        """
         return torch.ops.onednn.qlinear_pointwise(
-            whole, 1.0, 0, self.packed, self.ones, self.zeros,
+            whole, 1.0, self.kind.offset, self.packed, self.ones, self.zeros,
             None, 1.0, 0, torch.float32, "none", [], "",
         )  # fmt: skip
 
@@ -142,14 +163,18 @@ def tile_rows(rows: int) -> int:
     return -(-rows // step) * step
 
 
-def has_tiles() -> bool:
-    """Tell whether oneDNN multiplies 8-bit integers in tiles (AMX) here.
+def byte_kind() -> ByteKind | None:
+    """Return how oneDNN multiplies 8-bit integers fast here; None where it does not.
 
-    Without them its product takes many times what FBGEMM's takes; benchmarks/NOTES.md.
+    Signed bytes without AMX take many times what FBGEMM takes; benchmarks/NOTES.md.
     """
     if any(name in os.environ for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")):
-        return False  # somebody keeps oneDNN from what the processor has
-    return _has("amx_int8") and torch.backends.mkldnn.is_available()
+        return None  # somebody keeps oneDNN from what the processor has
+    if not torch.backends.mkldnn.is_available():
+        return None
+    if _has("amx_int8"):
+        return TILES
+    return DOT_PRODUCTS if _has("avx512_vnni") else None
 
 
 class SharpProduct:

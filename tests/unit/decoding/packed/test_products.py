@@ -7,6 +7,7 @@ from headway.decoding.packed import products
 from headway.decoding.packed.products import (
     LEVELS,
     SHARP,
+    ByteKind,
     Int8Product,
     SharpProduct,
     product,
@@ -18,6 +19,8 @@ from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 
 CPU = torch.device("cpu")
+# Signed bytes are slow without AMX, but right. Elsewhere oneDNN may sum in 16 bits.
+BYTE_KINDS = [products.TILES, products.DOT_PRODUCTS] if products.byte_kind() else []
 
 
 def projection(outputs: int = 37, inputs: int = 130) -> Projection:
@@ -65,10 +68,24 @@ def test_the_largest_numbers_do_not_run_over(rows: int) -> None:
     multiply = Int8Product(Projection(torch.full((37, 130), 5.0), torch.zeros(37)), False)
     whole = torch.full((rows, 130), float(LEVELS)) * torch.tensor([1.0, -1.0]).repeat(65)
     for given, sums in ((whole.abs(), 130 * LEVELS * 127), (-whole.abs(), -130 * LEVELS * 127)):
-        kinds = [given, given.to(torch.int8)] if products.has_tiles() else [given]
-        for numbers in kinds:
-            assert (multiply.multiply(numbers) == sums).all()
+        assert (multiply.multiply(given) == sums).all()
     assert (multiply.multiply(whole) == 0).all()
+
+
+@pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
+@pytest.mark.parametrize("kind", BYTE_KINDS)
+@pytest.mark.parametrize("rows", [1, 3, 40])
+def test_the_largest_numbers_do_not_run_over_in_bytes(
+    kind: ByteKind, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "byte_kind", lambda: kind)
+    inputs = 2050  # sums above 2^24, which float32 does not hold, with an offset that it would not
+    multiply = Int8Product(Projection(torch.full((37, inputs), 5.0), torch.zeros(37)), False)
+    given = torch.full((rows, inputs), LEVELS)
+
+    for sign in (1, -1):
+        sums = multiply.multiply((sign * given + kind.offset).to(kind.dtype))
+        assert (sums == float(sign * inputs * LEVELS * 127)).all()
 
 
 def test_rounding_is_within_what_is_promised() -> None:
@@ -154,19 +171,59 @@ def test_where_there_is_no_product_of_integers_it_is_said(
         Int8Product(projection(), False)
 
 
-@pytest.mark.skipif(not products.has_tiles(), reason="this processor has no AMX")
-def test_tiles_give_the_very_same_sums() -> None:
+@pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
+@pytest.mark.parametrize("kind", BYTE_KINDS)
+def test_bytes_give_the_very_same_sums(kind: ByteKind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "byte_kind", lambda: kind)
     multiply = Int8Product(projection(), False)
-    whole = torch.randint(-LEVELS, LEVELS + 1, (40, 130), dtype=torch.int8)
+    whole = torch.randint(-LEVELS, LEVELS + 1, (40, 130))
 
-    assert torch.equal(multiply.multiply(whole), multiply.multiply(whole.float()))
+    sums = multiply.multiply((whole + kind.offset).to(kind.dtype))
+
+    assert torch.equal(sums, multiply.multiply(whole.float()))
 
 
-def test_tiles_are_left_alone_where_they_were_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
+@pytest.mark.parametrize("kind", BYTE_KINDS)
+@pytest.mark.parametrize("way", ["plain", "compiled"])
+def test_a_row_is_the_same_among_few_and_among_many(
+    kind: ByteKind, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "byte_kind", lambda: kind)
+    weights, x = projection(), torch.randn(kind.fewest_rows + 5, 130)
+    multiply = Int8Product(weights, True) if way == "plain" else compiled(weights, True)
+    few = kind.fewest_rows - 1
+    taken = Int8Product(weights, True)
+
+    assert taken.bytes_for(few) is None
+    assert taken.bytes_for(len(x)) is kind
+    assert torch.equal(multiply(x)[:few], multiply(x[:few]))
+
+
+def test_bytes_are_left_alone_where_they_were_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
 
-    assert not products.has_tiles()
-    assert not Int8Product(projection(), False).takes_bytes(10**6)
+    assert products.byte_kind() is None
+    assert Int8Product(projection(), False).bytes_for(10**6) is None
+
+
+@pytest.mark.parametrize(
+    ("has", "kind"),
+    [
+        (("amx_int8", "avx512_vnni"), products.TILES),
+        (("avx512_vnni",), products.DOT_PRODUCTS),
+        ((), None),
+    ],
+)
+def test_bytes_are_of_the_kind_that_the_processor_multiplies_fast(
+    has: tuple[str, ...], kind: ByteKind | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
+    monkeypatch.delenv("DNNL_MAX_CPU_ISA", raising=False)
+    monkeypatch.setattr(products, "_has", lambda name: name in has)
+    monkeypatch.setattr(products.torch.backends.mkldnn, "is_available", lambda: True)
+
+    assert products.byte_kind() is kind
 
 
 def test_rows_of_whole_tiles_are_few_and_little_more() -> None:
