@@ -42,10 +42,10 @@ def position(
     length: Annotated[int, Query(ge=1, le=POSITIONS)] = 64,
     model: str | None = None,
 ) -> Response:
-    """Return the encodings of the first positions, as the decoder has them."""
+    """Return the encodings of the first positions, as the encoder adds them to the source."""
     served = here.model(model)
     with served.lock, torch.no_grad():
-        table = served.translator.bundle.model.target_embedding.positions(length)
+        table = served.translator.bundle.model.source_embedding.positions(length)
     kind, data = tensor_bytes(table)
     return octets(data, shape=f"{length},{table.size(1)}", axes="pos,d_model", kind=kind)
 
