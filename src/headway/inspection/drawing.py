@@ -42,7 +42,7 @@ def drawing(path: str | Path, width: float, height: float) -> Iterator["Figure"]
     from headway.inspection.fonts import check_hangul, font_families
 
     # Outlines and embedded fonts: a figure looks the same where the font is missing.
-    settings: dict[str, Any] = {
+    settings: dict[Any, Any] = {
         "font.family": font_families(),
         "svg.fonttype": "path",
         "pdf.fonttype": 42,

@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 
 from headway.inspection.trace import Trace
 from headway.inspection.translator import Translator
+from headway.serving import files
 from headway.serving.app import create_app
 from headway.serving.models import Served
 
@@ -83,6 +84,30 @@ def test_learned_positions_are_those_of_the_encoder(learned: Served) -> None:
     table = torch.from_numpy(numbers.copy())
     assert torch.equal(table, model.source_embedding.positions(32))
     assert not torch.equal(table, model.target_embedding.positions(32))
+
+
+def test_what_is_large_is_not_written_as_text(
+    client: TestClient, traced: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "TEXT_BYTES", traced["nbytes"] - 1)
+    path = f"/api/traces/{traced['id']}"
+    answer = client.get(f"{path}/export.json")
+    assert answer.status_code == 413
+    assert "safetensors or npz" in answer.json()["error"]["remedy"]
+    for what in ("export.npz", "export.safetensors", f"download/{SCORES}.csv"):
+        assert client.get(f"{path}/{what}").status_code == 200
+    monkeypatch.setattr(files, "TEXT_BYTES", 1)
+    for form, status in (("csv", 413), ("json", 413), ("npy", 200)):
+        assert client.get(f"{path}/download/{SCORES}.{form}").status_code == status
+
+
+def test_a_csv_of_many_parts_has_each_line_once(
+    client: TestClient, traced: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/api/traces/{traced['id']}/download/{SCORES}.csv"
+    whole = client.get(path).text
+    monkeypatch.setattr(files, "_LINES", 7)
+    assert client.get(path).text == whole
 
 
 def test_a_dollar_sign_in_a_sentence_is_drawn(client: TestClient) -> None:
