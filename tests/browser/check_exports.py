@@ -107,8 +107,9 @@ def test_a_file_answers_what_takes_the_model(
         ]
         assert words[0], (screen, state)
         assert words[0] == words[1], (screen, state)
+    assert seen.open("alignment").locator("#alignment-gold").count() == 1
     # An alignment by hand cannot be known beforehand.
-    assert file.open("alignment").locator(".alignment-gold").count() == 0
+    assert file.open("alignment").locator("#alignment-gold").count() == 0
 
 
 def test_statistics_are_those_of_the_program(seen: Any) -> None:

@@ -99,10 +99,7 @@ def _searches(
         answer = _json(searches.search(here, SearchBody(**asked)))
     except (HeadwayError, ValidationError):
         return
-    bundle = kept.owner.translator.bundle
-    prefix = body.get("prefix")
-    pieces = bundle.target_tokenizer.pieces(bundle.target_tokenizer.encode(prefix or ""))
-    yield {"body": dict(body), "answer": {**answer, "prefix_pieces": pieces}}
+    yield {"body": dict(body), "answer": answer}
 
 
 def _others(here: Explorer, kept: Kept[Served]) -> Iterator[tuple[str, Any]]:

@@ -62,13 +62,6 @@ export class Embedded {
     return this.answers.searches.find((own) => agrees(own.body, body, asked))?.answer ?? refuse();
   }
 
-  /** Say the events of the search that is known. @param {any} body @param {(event: string, data: any) => void} hear */
-  async translate(body, hear) {
-    const { record, prefix_pieces: prefix } = await this.search(body);
-    hear("encoded", { source_pieces: this.answers.trace.manifest.sentence.source_pieces, seconds: 0 });
-    hear("done", { record, prefix_pieces: prefix ?? [] });
-  }
-
   /** @param {string} id @param {string} name @param {Record<string, number | string>} [where] */
   async tensor(id, name, where = {}) {
     const entries = /** @type {any[]} */ (this.manifest(id).tensors);
