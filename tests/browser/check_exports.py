@@ -1,6 +1,7 @@
 """What the page gives away: pictures, numbers, and itself."""
 
 import json
+import math
 import struct
 import urllib.request
 import xml.etree.ElementTree as ET
@@ -9,11 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import headway
+from headway.inspection.statistics import statistics_of
 from headway.inspection.translator import Translator
 
 SENTENCE = "저는 학생입니다."
+_STATISTICS = """async (numbers) => {
+  const { statisticsOf } = await import("app/tensor-parts.js");
+  const { Tensor } = await import("app/trace.js");
+  return statisticsOf(new Tensor("x", [numbers.length], ["x"], Float32Array.from(numbers)));
+}"""
 
 
 @pytest.fixture
@@ -72,6 +80,47 @@ def test_html_opens_where_it_was_saved(
     )  # fmt: skip
     assert seen.page.locator("main h1").inner_text() == "Attention"
     assert path.stat().st_size < 4_000_000
+
+
+def test_a_file_answers_what_takes_the_model(
+    links: dict[str, str], see: Callable[..., Any], seen: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(_get(links["html"]))
+    file = see(path.as_uri())
+    read = "(own) => own.value ?? own.innerText"
+    for screen, state, part in (
+        ("tensors", {"tab": "layers"}, "table.lens"),
+        (
+            "tensors",
+            {"name": "decoder.layers.0.cross_attention.masked_scores"},
+            ".tensor-statistics",
+        ),
+        ("alignment", {}, ".alignment-pharaoh"),
+        ("alignment", {"l": 0, "h": 1, "show": "reads"}, ".alignment-desk"),
+        ("alignment", {"method": "gradient_x_input"}, ".attribution-sum"),
+        ("alignment", {"method": "integrated_gradients", "t": 2}, ".attribution-desk"),
+        ("alignment", {"method": "occlusion"}, ".attribution-desk"),
+    ):
+        words = [
+            window.open(screen, **state).locator(part).evaluate(read) for window in (seen, file)
+        ]
+        assert words[0], (screen, state)
+        assert words[0] == words[1], (screen, state)
+    assert seen.open("alignment").locator("#alignment-gold").count() == 1
+    # An alignment by hand cannot be known beforehand.
+    assert file.open("alignment").locator("#alignment-gold").count() == 0
+
+
+def test_statistics_are_those_of_the_program(seen: Any) -> None:
+    page = seen.open("tensors")
+    inf = math.inf
+    for numbers in ([inf, -inf, math.nan, inf], [], [0.0, 3.0, -4.0, inf], [2.0]):
+        told = page.evaluate(_STATISTICS, numbers)
+        own = statistics_of(torch.tensor(numbers, dtype=torch.float32)).as_dict()
+        assert told.pop("not_finite") == own.pop("not_finite")
+        assert told.pop("shape") == own.pop("shape")
+        assert told == pytest.approx(own)
 
 
 def test_a_click_downloads_it(seen: Any, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ class Comparison:
             return say("unchanged", language)
         old, new = pairs[place]
         text = say(
-            "changed", language, row=place, piece=old.writes,
+            "changed", language, step=place + 1, piece=old.writes,
             before=f"{old.probability:.4f}", after=f"{new.probability:.4f}",
         )  # fmt: skip
         best, share = new.best[0]

@@ -42,9 +42,13 @@ def drawing(path: str | Path, width: float, height: float) -> Iterator["Figure"]
     from headway.inspection.fonts import check_hangul, font_families
 
     # Outlines and embedded fonts: a figure looks the same where the font is missing.
-    with mpl.rc_context(
-        {"font.family": font_families(), "svg.fonttype": "path", "pdf.fonttype": 42}
-    ):
+    settings: dict[Any, Any] = {
+        "font.family": font_families(),
+        "svg.fonttype": "path",
+        "pdf.fonttype": 42,
+        "text.parse_math": False,  # a dollar sign in a sentence is one
+    }
+    with mpl.rc_context(settings):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
         texts = figure.findobj(Text)

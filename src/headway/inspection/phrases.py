@@ -12,9 +12,9 @@ PHRASES: dict[str, tuple[str, str]] = {
         "안쪽 층에 활성화 함수 {kind}를 적용한 값",
     ),
     "changed": (
-        "The piece «{piece}» of row {row} changes most: its probability goes from {before} to "
+        "The piece «{piece}» of step {step} changes most: its probability goes from {before} to "
         "{after}.",
-        "가장 많이 달라진 것은 {row}번 행의 조각 «{piece}»입니다. 확률 {before} → {after}.",
+        "가장 많이 달라진 것은 {step}단계의 조각 «{piece}»입니다. 확률 {before} → {after}.",
     ),
     "changed_best": (
         " The most probable piece there is now «{best}», with {share}.",

@@ -8,13 +8,15 @@ import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import torch
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
 from headway.errors import HeadwayError
+from headway.inspection.attribution import Method
 from headway.serving import files, questions, searches
 from headway.serving import models as model_routes
 from headway.serving.addresses import read_address, search_body, write_address
@@ -22,8 +24,8 @@ from headway.serving.export import MAX_BYTES
 from headway.serving.failures import Json
 from headway.serving.models import Explorer, Here, Served
 from headway.serving.page_file import page_html
-from headway.serving.schemas import AttributeBody, CompareBody, SearchBody, TraceBody
-from headway.serving.sentences import manifest, tensor_bytes, traced
+from headway.serving.schemas import AttributeBody, SearchBody
+from headway.serving.sentences import manifest, tensor_bytes
 from headway.serving.traces import Kept
 
 POSITIONS = 128
@@ -47,7 +49,9 @@ router = APIRouter()
 @router.get("/api/traces/{trace}/export.html")
 def export_page(here: Here, trace: str, state: str = "") -> Response:
     """Return the page with what it says of one trace, as a file that opens by itself."""
-    html = page_html(collect(here, here.traces.get(trace), read_address(state)))
+    kept = here.traces.get(trace)
+    with files.exporting:
+        html = page_html(collect(here, kept, read_address(state)))
     headers = {"Content-Disposition": 'attachment; filename="headway.html"'}
     return Response(html, media_type="text/html; charset=utf-8", headers=headers)
 
@@ -64,39 +68,27 @@ def collect(
     assert seen.sentence is not None
     state = {**state, "src": seen.sentence.source}
     body = search_body(state)
-    chosen = {key: value for key, value in body.items() if key in ("source", "prefix")}
-    traces = [(chosen, kept)]
-    traces += _edited(here, kept.owner.name, body, state)
-    tensors, left_out = _tensors([trace for _, trace in traces], max_bytes)
+    tensors, left_out = _tensors(kept, max_bytes)
+    model = _json(model_routes.model(here, kept.owner.name))
     return {
         "address": write_address(state),
-        "model": _json(model_routes.model(here, kept.owner.name)),
-        "vocabulary": list(seen.sentence.vocabulary),
-        "traces": [{"body": own, "manifest": manifest(trace)} for own, trace in traces],
+        "model": {**model, "given": _portable(model["given"])},
+        "trace": {
+            "body": {key: body[key] for key in ("source", "prefix") if key in body},
+            "manifest": manifest(kept),
+        },
         "searches": list(_searches(here, kept, body)),
         "tensors": tensors,
-        "others": dict(_others(here, [trace for _, trace in traces])),
+        "others": dict(_others(here, kept)),
         "position": _position(here, kept),
         "left_out": left_out,
         "limit": max_bytes,
     }
 
 
-def _edited(
-    here: Explorer, model: str, body: Mapping[str, Any], state: Mapping[str, str]
-) -> list[tuple[dict[str, Any], Kept[Served]]]:
-    """Return the trace with the state's edits, where there are some and the model takes them."""
-    try:
-        edits = json.loads(state.get("edits") or "[]")
-        if not edits:
-            return []
-        asked = {key: body[key] for key in body.keys() - {"max_length", "sampling"}}
-        asked["model"] = model
-        if state.get("target"):
-            asked["target"] = state["target"]
-        return [({**asked, "edits": edits}, traced(here, TraceBody(**asked, edits=edits)))]
-    except (HeadwayError, ValidationError, ValueError, TypeError):
-        return []  # an address may hold anything
+def _portable(given: str) -> str:
+    """Return what `headway.load` takes where the file may be read: no folder of this machine."""
+    return Path(given).name if Path(given).is_absolute() else given
 
 
 def _searches(
@@ -107,39 +99,27 @@ def _searches(
         answer = _json(searches.search(here, SearchBody(**asked)))
     except (HeadwayError, ValidationError):
         return
-    bundle = kept.owner.translator.bundle
-    prefix = body.get("prefix")
-    pieces = bundle.target_tokenizer.pieces(bundle.target_tokenizer.encode(prefix or ""))
-    yield {"body": dict(body), "answer": {**answer, "prefix_pieces": pieces}}
+    yield {"body": dict(body), "answer": answer}
 
 
-def _others(here: Explorer, traces: list[Kept[Served]]) -> Iterator[tuple[str, Any]]:
+def _others(here: Explorer, kept: Kept[Served]) -> Iterator[tuple[str, Any]]:
     """Return what else is asked about a trace, by question."""
-    kept = traces[0]
     asked: list[tuple[tuple[Any, ...], Callable[[], Json]]] = [
-        (("lens", own.id), lambda own=own: questions.lens(here, own.id)) for own in traces
+        (("lens", kept.id), lambda: questions.lens(here, kept.id))
     ]
-    for other in traces[1:]:
-        body = CompareBody(other=other.id)
-        asked.append(
-            (
-                ("compare", kept.id, other.id),
-                lambda body=body: questions.compare(here, kept.id, body),
-            )
-        )
     asked += [
         (("align", kept.id, options), lambda own=options: questions.align(here, kept.id, **own))
         for options in _alignments(kept)
     ]
     if _is_quick(kept):
-        for method in ("gradient_x_input", "integrated_gradients", "occlusion"):
-            attributed = AttributeBody(method=method)
-            asked.append(
-                (
-                    ("attribute", kept.id, method),
-                    lambda own=attributed: questions.attribute(here, kept.id, own),
-                )
+        bodies = [AttributeBody(method=method) for method in get_args(Method)]
+        asked += [
+            (
+                ("attribute", kept.id, body.method),
+                lambda own=body: questions.attribute(here, kept.id, own),
             )
+            for body in bodies
+        ]
     for question, answer in asked:
         try:
             yield _key(question), _json(answer())
@@ -153,7 +133,7 @@ def _alignments(kept: Kept[Served]) -> Iterator[dict[str, Any]]:
     heads = range(kept.owner.translator.bundle.config.num_heads)
     for layer in (None, *layers):
         for head in (None, *heads):
-            for reads in (None, False, True):
+            for reads in (None, True):
                 options = {"layer": layer, "head": head, "reads": reads}
                 yield {name: value for name, value in options.items() if value is not None}
 
@@ -166,29 +146,27 @@ def _is_quick(kept: Kept[Served]) -> bool:
     return work < _QUICK
 
 
-def _tensors(
-    traces: list[Kept[Served]], max_bytes: int
-) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the tensors that fit, by trace and name, and the names of the others."""
-    found: dict[str, dict[str, Any]] = {own.id: {} for own in traces}
+def _tensors(kept: Kept[Served], max_bytes: int) -> tuple[dict[str, Any], list[str]]:
+    """Return the tensors that fit, by name, and the names of the others."""
+    found: dict[str, Any] = {}
     left_out: dict[str, None] = {}
     room = max_bytes
+    entries = manifest(kept)["tensors"]
     for patterns in _ORDER:
-        for own in traces:
-            for entry in manifest(own)["tensors"]:
-                name = entry["name"]
-                if name in found[own.id] or not any(fnmatchcase(name, p) for p in patterns):
-                    continue
-                size = torch.Size(entry["shape"]).numel() * (1 if entry["type"] == "bool" else 4)
-                if size > room:
-                    left_out[name] = None
-                    continue
-                try:
-                    tensor = own.trace[name]
-                except HeadwayError:  # derived from what was not recorded
-                    continue
-                room -= size
-                found[own.id][name] = _packed(tensor, [axis["name"] for axis in entry["axes"]])
+        for entry in entries:
+            name = entry["name"]
+            if name in found or not any(fnmatchcase(name, pattern) for pattern in patterns):
+                continue
+            size = torch.Size(entry["shape"]).numel() * (1 if entry["type"] == "bool" else 4)
+            if size > room:
+                left_out[name] = None
+                continue
+            try:
+                tensor = kept.trace[name]
+            except HeadwayError:  # derived from what was not recorded
+                continue
+            room -= size
+            found[name] = _packed(tensor, [axis["name"] for axis in entry["axes"]])
     return found, list(left_out)
 
 

@@ -2,15 +2,24 @@
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, TraceError
+
+Code = Literal[
+    "blank", "too-long", "trace-gone", "prefix", "gold", "edit", "tensor", "beam", "other"
+]
+"""What is wrong, for a page that says it in another language."""
+
+HEADERS = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+"""What every answer has."""
 
 _SHOWN = 60  # characters of what was given
 _NO_JSON = ("json_invalid", "model_attributes_type", "model_type")
@@ -33,16 +42,29 @@ _ALLOWED = {
     "string_too_short": "at least {min_length} characters long",
     "string_type": "text",
 }
+# What is wrong where a field is not as allowed, by the first part of its name.
+_FIELDS: dict[str, Code] = {"beam": "beam", "edits": "edit", "gold": "gold", "prefix": "prefix"}
 _FAULT = "Try again; if it stays, the terminal of `headway serve` says where it came from."
 
 
 class RefusedError(HeadwayError):
     """A request that cannot be answered, with the status of its answer."""
 
-    def __init__(self, status: int, message: str, remedy: str = "") -> None:
-        """Keep the status beside the sentence."""
+    def __init__(self, status: int, message: str, remedy: str = "", code: Code = "other") -> None:
+        """Keep the status and the code beside the sentence."""
         super().__init__(message, remedy)
-        self.status = status
+        self.status, self.code = status, code
+
+
+@contextmanager
+def told_as(code: Code, kind: type[HeadwayError] = HeadwayError) -> Iterator[None]:
+    """Give errors of this kind a code, unless they have one."""
+    try:
+        yield
+    except RefusedError:
+        raise
+    except kind as error:
+        raise RefusedError(400, error.message, error.remedy, code) from error
 
 
 class Json(JSONResponse):
@@ -64,12 +86,21 @@ def json_bytes(content: Any) -> bytes:
 
 def error_body(error: HeadwayError) -> dict[str, dict[str, str]]:
     """Return an error as every answer has it."""
-    return {"error": {"message": _line(error.message), "remedy": _line(error.remedy)}}
+    if isinstance(error, RefusedError):
+        code = error.code
+    else:
+        code = "tensor" if isinstance(error, TraceError) else "other"
+    return {"error": {"message": _line(error.message), "remedy": _line(error.remedy), "code": code}}
 
 
-def failure(status: int, message: str, remedy: str = "") -> Json:
+def failure(status: int, message: str, remedy: str = "", code: Code = "other") -> Json:
     """Return an answer that says what is wrong."""
-    return Json({"error": {"message": _line(message), "remedy": _line(remedy)}}, status)
+    return answer_of(RefusedError(status, message, remedy, code))
+
+
+def answer_of(error: RefusedError) -> Json:
+    """Return the answer to a request that is refused."""
+    return Json(error_body(error), error.status)
 
 
 def answer_failures(app: FastAPI) -> None:
@@ -92,12 +123,15 @@ def _of_validation(request: Request, error: Exception) -> Json:
     # several types pydantic adds each type; a person knows the field.
     parts = [str(part) for part in first["loc"][1:]]
     field = ".".join(part for part in parts if part not in ("str", "int") and "[" not in part)
+    code = _FIELDS.get(parts[0] if parts else "", "other")
     if first["type"] in _NO_JSON and (first["type"] == "json_invalid" or not field):
         return failure(
             422, "The body is no JSON object.", "Send one, in UTF-8, as Content-Type json."
         )
     if first["type"] == "missing":
-        return failure(422, f"{_quoted(field)} is missing.", "docs/serving.md lists all fields.")
+        return failure(
+            422, f"{_quoted(field)} is missing.", "docs/serving.md lists all fields.", code
+        )
     if first["type"] == "extra_forbidden":
         return failure(422, f"There is no field '{field}'.", "docs/serving.md lists all fields.")
     allowed = _ALLOWED.get(first["type"])
@@ -105,7 +139,7 @@ def _of_validation(request: Request, error: Exception) -> Json:
         rest = f": {first['msg'][:1].lower()}{first['msg'][1:].rstrip('.')}."
     else:
         rest = f", but must be {allowed.format(**first.get('ctx', {}))}."
-    return failure(422, f"{_quoted(field)} is {_shown(first['input'])}{rest}", "Change it.")
+    return failure(422, f"{_quoted(field)} is {_shown(first['input'])}{rest}", "Change it.", code)
 
 
 def _quoted(field: str) -> str:
@@ -128,7 +162,9 @@ def _of_http(request: Request, error: Exception) -> Json:
 
 
 def _of_anything(request: Request, error: Exception) -> Json:
-    return failure(500, f"{type(error).__name__}: {error}. This is a fault of Headway.", _FAULT)
+    answer = failure(500, f"{type(error).__name__}: {error}. This is a fault of Headway.", _FAULT)
+    answer.headers.update(HEADERS)  # it is made outside of all that stands around the routes
+    return answer
 
 
 def _dump(content: Any) -> str:

@@ -4,9 +4,9 @@ import csv
 import io
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -33,7 +33,12 @@ _TYPES = {
     "svg": "image/svg+xml",
 }
 _TRACES, _FIGURES = ("json", "safetensors", "npz"), ("svg", "png")
-_drawing = threading.Lock()  # matplotlib's settings are of the whole process
+TEXT_BYTES = 20 * 2**20
+"""Numbers beyond it are not written as text, which takes many times as much memory."""
+_LINES = 2**14  # of a CSV that are made at once
+
+exporting = threading.Lock()
+"""One export at a time: they take memory, and matplotlib's settings are of the whole process."""
 
 
 @router.get("/api/position")
@@ -42,10 +47,10 @@ def position(
     length: Annotated[int, Query(ge=1, le=POSITIONS)] = 64,
     model: str | None = None,
 ) -> Response:
-    """Return the encodings of the first positions, as the decoder has them."""
+    """Return the encodings of the first positions, as the encoder adds them to the source."""
     served = here.model(model)
     with served.lock, torch.no_grad():
-        table = served.translator.bundle.model.target_embedding.positions(length)
+        table = served.translator.bundle.model.source_embedding.positions(length)
     kind, data = tensor_bytes(table)
     return octets(data, shape=f"{length},{table.size(1)}", axes="pos,d_model", kind=kind)
 
@@ -60,20 +65,35 @@ def download(here: Here, request: Request, trace: str, file: str) -> Response:
             404, f"There is no download '{file[:200]}'.", "End the name with .npy, .csv or .json."
         )
     part = slice_of(here.traces.get(trace).trace, name, request.query_params)
-    return _file(writers[form](part), f"{name.replace('*', 'all')}.{form}")
+    if form != "npy":
+        _check_text(part.nbytes, "Take .npy, or fewer places.")
+    with exporting:
+        return _file(writers[form](part), f"{name.replace('*', 'all')}.{form}")
 
 
 @router.get("/api/traces/{trace}/export.{form}")
 def export(here: Here, trace: str, form: str, name: str | None = None) -> Response:
     """Return the whole trace as one file, or a figure of one attention."""
     seen = here.traces.get(trace).trace
+    if form == "json":
+        _check_text(seen.nbytes, "Take safetensors or npz.")
     if form in _TRACES:
-        return _file(_written(seen, form), f"trace.{form}")
+        with exporting:
+            return _file(_written(seen, form), f"trace.{form}")
     if form in _FIGURES:
-        with _drawing:
+        with exporting:
             return _file(_written(seen, form, name), f"{name or 'attention'}.{form}")
     known = ", ".join((*_TRACES, *_FIGURES))
     raise RefusedError(404, f"There is no export '{form[:20]}'.", f"Choose one of {known}.")
+
+
+def _check_text(nbytes: int, remedy: str) -> None:
+    if nbytes > TEXT_BYTES:
+        raise RefusedError(
+            413,
+            f"The numbers take {nbytes:,} bytes, but at most {TEXT_BYTES:,} are written as text.",
+            remedy,
+        )
 
 
 def _written(seen: Trace, form: str, name: str | None = None) -> bytes:
@@ -95,12 +115,18 @@ def _npy(tensor: TracedTensor) -> bytes:
 
 def _csv(tensor: TracedTensor) -> bytes:
     """Write a line for each number: its places, then the number as Python writes it."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*(axis.name for axis in tensor.axes), "value"])
     places = np.ndindex(*tensor.shape)
-    values = tensor.detach().flatten().tolist()
-    writer.writerows([*place, value] for place, value in zip(places, values, strict=True))
+    flat = tensor.detach().as_subclass(torch.Tensor).flatten()
+    parts = [_lines([(*(axis.name for axis in tensor.axes), "value")])]
+    for values in flat.split(_LINES):
+        # A part at a time: as Python's objects they take ten times the room of their text.
+        parts.append(_lines((*next(places), value) for value in values.tolist()))
+    return b"".join(parts)
+
+
+def _lines(rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headway.serving.failures import RefusedError, failure
+from headway.serving.failures import HEADERS, RefusedError, answer_of
 
 BODY_BYTES = 64 * 1024
 CHARACTERS = 2000
@@ -17,10 +17,7 @@ _DRAINED = 2**20  # bytes of a body too large that are read, so that its sender 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::"})
 
-_HEADERS = (
-    (b"cache-control", b"no-cache"),
-    (b"x-content-type-options", b"nosniff"),
-)
+_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Gate:
@@ -51,8 +48,7 @@ class Gate:
             self._check_sender(scope)
             receive = await _whole_body(receive) if scope["method"] == "POST" else receive
         except RefusedError as error:
-            answer = failure(error.status, error.message, error.remedy)
-            await answer(scope, receive, send_with_headers)
+            await answer_of(error)(scope, receive, send_with_headers)
             return
         await self.app(scope, receive, send_with_headers)
 
@@ -91,6 +87,7 @@ def check_characters(texts: Iterable[str | None]) -> None:
                 413,
                 f"The text has {len(text):,} characters, but at most {CHARACTERS:,} are taken.",
                 "Give one sentence; `headway translate` takes long text.",
+                "too-long",
             )
 
 
@@ -112,6 +109,7 @@ async def _whole_body(receive: Receive) -> Receive:
             413,
             f"The request has more than {BODY_BYTES:,} bytes.",
             f"Give one sentence, of at most {CHARACTERS:,} characters.",
+            "too-long",
         )
     waiting = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
 

@@ -38,7 +38,7 @@ class Served:
     checksum: str
     path: Path | None = None
     given: str | None = None
-    """What `headway.load` takes, for the Python that the page shows; else the name is."""
+    """The path as it was typed, for the Python that the page shows; else the name is."""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -134,8 +134,8 @@ def load_models(
         folder = find_bundle(path)
         name = _free_name(_name(folder), [served.name for served in models])
         say(f"Loading {name}")
-        given = None if path.is_absolute() else path.as_posix()
-        models.append(Served(name, load(path, device), bundle_checksum(folder), folder, given))
+        loaded = load(path, device)
+        models.append(Served(name, loaded, bundle_checksum(folder), folder, path.as_posix()))
     return models
 
 

@@ -62,5 +62,6 @@ def security_policy(html: bytes) -> str:
     hashes = "".join(f" 'sha256-{digest}'" for digest in digests)
     return (
         "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
-        f"script-src 'self'{hashes}; connect-src 'self'"
+        f"script-src 'self'{hashes}; connect-src 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
     )

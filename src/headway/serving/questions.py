@@ -1,7 +1,7 @@
 """Questions about a trace that take more than looking up: why, what if, which word."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ from headway.inspection.lens import logit_lens
 from headway.inspection.named_tensor import Axis
 from headway.inspection.sentence import Sentence
 from headway.inspection.trace import Trace
-from headway.serving.failures import Json
+from headway.serving.failures import Json, RefusedError, told_as
 from headway.serving.models import Here, Served
 from headway.serving.schemas import AblateBody, AttributeBody, CompareBody, GoldBody
 from headway.serving.traces import Kept
@@ -34,6 +34,8 @@ _SHORT: dict[str, str] = dict(zip(KINDS, ("encoder", "decoder", "cross"), strict
 def lens(here: Here, trace: str) -> Json:
     """Return what each decoder layer would write, and how long its residual streams are."""
     seen = here.traces.get(trace).trace
+    # The lens reads what the layers gave, edited or not, and goes on from there without edits.
+    _refuse_edits(seen.edits.keys() & {"decoder.output", "logits"})
     layers = [
         {
             "name": layer.name,
@@ -68,6 +70,7 @@ def compare(here: Here, trace: str, body: CompareBody) -> Json:
 def ablate(here: Here, trace: str, body: AblateBody) -> Json:
     """Return what becomes of one row's log-probability without each head in turn."""
     kept = here.traces.get(trace)
+    _refuse_edits(kept.trace.edits)
     sentence = _sentence(kept.trace)
     _row_axis(sentence).find(body.row, len(sentence.writes))
     return Json(_once(kept, f"ablate {body.row}", lambda: _ablated(kept, body.row)))
@@ -88,6 +91,7 @@ def _ablated(kept: Kept[Served], row: int) -> dict[str, Any]:
 def attribute(here: Here, trace: str, body: AttributeBody) -> Json:
     """Return how much each piece that was read has to do with each that was written."""
     kept = here.traces.get(trace)
+    _refuse_edits(kept.trace.edits)
     return Json(_once(kept, body.method, lambda: _attributed(kept, body)))
 
 
@@ -111,6 +115,17 @@ def _attributed(kept: Kept[Served], body: AttributeBody) -> dict[str, Any]:
         "baselines": baselines,
         "gaps": gaps,
     }
+
+
+def _refuse_edits(edits: Collection[str]) -> None:
+    """Refuse a question of the model as it is, where it was asked of an edited trace."""
+    if edits:
+        raise RefusedError(
+            400,
+            "The trace has edits, and this question is of the unedited model.",
+            "Ask about the trace without edits.",
+            "edit",
+        )
 
 
 @router.get("/align")
@@ -148,9 +163,10 @@ def align_error(here: Here, trace: str, body: GoldBody) -> Json:
     """Score each layer and head, and the mean of the heads, by an alignment by hand."""
     kept = here.traces.get(trace)
     sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
-    gold = parse_gold(body.gold)
     tokenizers = bundle.source_tokenizer, bundle.target_tokenizer
-    check_gold([gold], [sentence.source], [sentence.target], *tokenizers)
+    with told_as("gold"):
+        gold = parse_gold(body.gold)
+        check_gold([gold], [sentence.source], [sentence.target], *tokenizers)
     rows = []
     for layer, head, reads in _readings(kept, body):
         score = alignment_error([_aligned(kept, layer, head, reads)], [gold])

@@ -14,11 +14,11 @@ from fastapi.responses import StreamingResponse
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.record import Expansion, Node, SearchRecord
 from headway.decoding.search import Request
-from headway.errors import HeadwayError, TrainingError
+from headway.errors import HeadwayError, TraceError, TrainingError
 from headway.inspection import edit
 from headway.inspection.edit import Edit, Edits
 from headway.inspection.edited_search import check_search_edits, search_edited
-from headway.serving.failures import Json, RefusedError, error_body, json_bytes
+from headway.serving.failures import Json, RefusedError, error_body, json_bytes, told_as
 from headway.serving.limits import BEAM, check_characters
 from headway.serving.models import Explorer, Here, Served
 from headway.serving.schemas import EditBody, SamplingBody, SearchBody, SentenceBody
@@ -41,10 +41,11 @@ class Wish:
         translator = self.served.translator
         with self.served.lock:
             if self.edits:
-                return search_edited(
-                    translator, self.source, self.edits, options=self.options,
-                    prefix=self.prefix, watcher=watcher,
-                )  # fmt: skip
+                with told_as("edit", TraceError):
+                    return search_edited(
+                        translator, self.source, self.edits, options=self.options,
+                        prefix=self.prefix, watcher=watcher,
+                    )  # fmt: skip
             return translator.search(
                 self.source, options=self.options, prefix=self.prefix, watcher=watcher
             )
@@ -57,17 +58,19 @@ def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = 
     requests = served.translator.requests
     parts = requests.parts(body.source)
     if not parts:
-        raise RefusedError(400, "The sentence is blank.", "Give a sentence to translate.")
+        raise RefusedError(400, "The sentence is blank.", "Give a sentence to translate.", "blank")
     if len(parts) > 1:
         count = sum(map(len, parts))
         raise RefusedError(
             400,
             f"The sentence has {count} pieces, but at most {served.longest} are looked at at once.",
             "Give a shorter sentence; `headway translate` takes long ones in parts.",
+            "too-long",
         )
     prefix = body.prefix if body.prefix and body.prefix.strip() else None
     options = _options(served, body, sampling)
-    requests.make([parts], options, prefix=prefix)  # refuses what no translation can begin with
+    with told_as("prefix"):
+        requests.make([parts], options, prefix=prefix)  # refuses what nothing can begin with
     return Wish(served, body.source, prefix, options, edits_of(here, body.edits))
 
 
@@ -86,6 +89,7 @@ def _edit(here: Explorer, body: EditBody) -> Edit:
                 400,
                 f"The edit '{body.kind}' of '{body.name}' has a value or a trace.",
                 "Leave them out, or use the kind 'replace'.",
+                "edit",
             )
         return Edit(body.kind, body.where)
     if (body.value is None) == (body.trace is None):
@@ -93,10 +97,13 @@ def _edit(here: Explorer, body: EditBody) -> Edit:
             400,
             f"The edit 'replace' of '{body.name}' needs either a value or a trace.",
             "Give one number as 'value', or the id of a trace as 'trace'.",
+            "edit",
         )
     if body.trace is None:
         return Edit("replace", body.where, body.value)
-    return Edit("replace", body.where, here.traces.get(body.trace).trace[body.name])
+    other = here.traces.get(body.trace).trace
+    with told_as("edit"):
+        return Edit("replace", body.where, other[body.name])
 
 
 def _options(
@@ -106,7 +113,10 @@ def _options(
     own = served.translator.options
     if sampling is not None and body.beam not in (None, 1):
         raise RefusedError(
-            400, f"Pieces are drawn, but the beam is {body.beam}.", "Give the beam 1, or none."
+            400,
+            f"Pieces are drawn, but the beam is {body.beam}.",
+            "Give the beam 1, or none.",
+            "beam",
         )
     beam = min(own.beam_size, BEAM) if body.beam is None else body.beam
     penalty = own.length_penalty if body.length_penalty is None else body.length_penalty
@@ -141,7 +151,8 @@ def translate(here: Here, body: SearchBody) -> StreamingResponse:
 
 def _checked(here: Explorer, body: SearchBody) -> Wish:
     wish = wish_of(here, body, body.sampling)
-    check_search_edits(wish.served.translator.bundle.model, wish.edits)
+    with told_as("edit"):
+        check_search_edits(wish.served.translator.bundle.model, wish.edits)
     return wish
 
 

@@ -8,6 +8,7 @@ import torch
 from fastapi import APIRouter, Request, Response
 from torch import Tensor
 
+from headway.errors import TraceError
 from headway.inspection.catalog import catalog, model_names, pattern_of
 from headway.inspection.explain import explain as work_out
 from headway.inspection.named_tensor import Axis, TracedTensor, check_axes
@@ -17,7 +18,7 @@ from headway.inspection.statistics import statistics_of
 from headway.inspection.steps import target_rows
 from headway.inspection.trace import Trace
 from headway.model.transformer import Transformer
-from headway.serving.failures import Json
+from headway.serving.failures import Json, told_as
 from headway.serving.limits import check_characters
 from headway.serving.models import Explorer, Here, Served
 from headway.serving.schemas import TraceBody
@@ -65,14 +66,15 @@ def traced(here: Explorer, body: TraceBody) -> Kept[Served]:
 
 def _compute(here: Explorer, wish: Wish, target: str | list[str] | None) -> Trace:
     searched = target is None
-    return wish.served.translator.trace(
-        wish.source,
-        target,
-        edit=wish.edits,
-        max_bytes=here.traces.max_bytes,
-        options=wish.options if searched else None,
-        prefix=wish.prefix if searched else None,
-    )
+    with told_as("edit", TraceError):
+        return wish.served.translator.trace(
+            wish.source,
+            target,
+            edit=wish.edits,
+            max_bytes=here.traces.max_bytes,
+            options=wish.options if searched else None,
+            prefix=wish.prefix if searched else None,
+        )
 
 
 def manifest(kept: Kept[Served]) -> dict[str, Any]:

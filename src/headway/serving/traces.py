@@ -60,6 +60,7 @@ class TraceStore(Generic[Owner]):
                 404,
                 f"There is no trace '{trace_id[:64]}', or it has been dropped to free memory.",
                 "Ask for it again with POST /api/trace.",
+                "trace-gone",
             )
         return kept
 

@@ -36,7 +36,9 @@ def test_what_moved_most_comes_first(translator) -> None:
     places = [abs(b.probability - a.probability) for a, b in
               zip(found.before, found.after, strict=True)]  # fmt: skip
     row = places.index(max(places))
-    assert f"of row {row} " in found.sentence()
+    # Steps are counted from 1, as the page does and the table of a search.
+    assert f"of step {row + 1} " in found.sentence()
+    assert f"{row + 1}단계의" in found.sentence("ko")
     assert f"{found.after[row].probability:.4f}" in found.sentence("ko")
 
 

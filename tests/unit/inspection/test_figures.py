@@ -176,3 +176,9 @@ def test_swapped_axes_are_an_error_and_not_a_picture(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="3 rows and 4 columns"):
         attention_grid(torch.rand(1, 4, 3), ROWS, COLUMNS, tmp_path / "wrong.png")
     assert not (tmp_path / "wrong.png").exists()
+
+
+def test_a_dollar_sign_begins_no_formula(tmp_path: Path) -> None:
+    pieces = ["$x_$", "$", "a"]
+    attention_grid(torch.rand(2, 3, 3), pieces, pieces, tmp_path / "a.svg", title="5 $ ^ $")
+    assert (tmp_path / "a.svg").is_file()

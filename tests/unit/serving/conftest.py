@@ -49,6 +49,12 @@ def pre_norm() -> Served:
 
 
 @pytest.fixture(scope="session")
+def learned() -> Served:
+    """Return a model whose two tables of positions are learned, and so are not the same."""
+    return Served("learned", _translator(7, positions="learned", max_positions=32), "c" * 64)
+
+
+@pytest.fixture(scope="session")
 def translator(served: Served) -> Translator:
     return served.translator
 

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
+from headway.inspection.translator import Translator
 from headway.serving.addresses import write_address
+from headway.serving.app import create_app
+from headway.serving.models import Served
 
 SOURCE = "나는 너를 본다 ."
 EDIT = {"name": "decoder.layers.1.cross_attention.heads", "kind": "zero", "where": {"head": 1}}
@@ -26,7 +29,7 @@ def _answers(client: TestClient, trace: dict[str, Any], **state: str) -> dict[st
 
 
 def test_every_tensor_is_that_of_the_server(client: TestClient, traced: dict[str, Any]) -> None:
-    tensors = _answers(client, traced)["tensors"][traced["id"]]
+    tensors = _answers(client, traced)["tensors"]
     assert set(tensors) == {entry["name"] for entry in traced["tensors"]}
     for name, packed in tensors.items():
         asked = client.get(f"/api/traces/{traced['id']}/tensors/{name}")
@@ -41,8 +44,7 @@ def test_the_other_answers_are_those_of_the_server(
 ) -> None:
     answers = _answers(client, traced, beam="3")
     assert answers["model"] == client.get("/api/model").json()
-    assert answers["vocabulary"] == client.get("/api/vocabulary").json()["target"]
-    assert answers["traces"] == [{"body": {"source": SOURCE}, "manifest": traced}]
+    assert answers["trace"] == {"body": {"source": SOURCE}, "manifest": traced}
     (search,) = answers["searches"]
     record = client.post("/api/search", json={"source": SOURCE, "beam": 3}).json()["record"]
     assert search["answer"]["record"] == record
@@ -53,30 +55,43 @@ def test_the_other_answers_are_those_of_the_server(
     options = {"layer": 1, "head": 0, "reads": True}
     assert others[_key("align", traced["id"], options)] == aligned
     assert others[_key("align", traced["id"], {})] == client.get(f"{own}/align").json()
+    for method in ("gradient_x_input", "integrated_gradients", "occlusion"):
+        attributed = client.post(f"{own}/attribute", json={"method": method}).json()
+        assert others[_key("attribute", traced["id"], method)] == attributed
     table = np.frombuffer(base64.b64decode(answers["position"]["data"]), "<f4")
     asked = client.get("/api/position", params={"length": 128})
     assert table.tobytes() == asked.content
 
 
-def test_edits_of_the_state_are_traced_and_compared(
+def test_nothing_is_inside_that_its_page_cannot_ask(
     client: TestClient, traced: dict[str, Any]
 ) -> None:
     answers = _answers(client, traced, edits=json.dumps([EDIT]))
-    _, edited = answers["traces"]
-    assert edited["body"]["edits"] == [EDIT]
-    other = edited["manifest"]["id"]
-    body = {"other": other}
-    compared = client.post(f"/api/traces/{traced['id']}/compare", json=body).json()
-    assert answers["others"][_key("compare", traced["id"], other)] == compared
-    assert set(answers["tensors"][other]) == set(answers["tensors"][traced["id"]])
+    kinds = [json.loads(question)[0] for question in answers["others"]]
+    # Two layers or none named, three heads or none, and two moments.
+    assert {kind: kinds.count(kind) for kind in kinds} == {"lens": 1, "align": 24, "attribute": 3}
+    assert {"vocabulary", "traces"}.isdisjoint(answers)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [("runs/demo", "runs/demo"), ("/home/who/runs/demo", "demo"), (None, "own")]
+)
+def test_a_file_names_no_folder_of_the_machine(
+    translator: Translator, given: str | None, told: str
+) -> None:
+    served = Served("own", translator, "c" * 64, given=given)
+    with TestClient(create_app([served]), base_url="http://127.0.0.1:8080") as own:
+        traced = own.post("/api/trace", json={"source": SOURCE}).json()
+        assert own.get("/api/model").json()["given"] == (given or "own")
+        assert _answers(own, traced)["model"]["given"] == told
 
 
 @pytest.mark.parametrize("wrong", ["[", "3", '"x"', '[{"name": "no.such", "kind": "zero"}]'])
-def test_what_the_address_says_wrongly_is_left_out(
+def test_what_the_address_says_wrongly_makes_no_difference(
     client: TestClient, traced: dict[str, Any], wrong: str
 ) -> None:
     answers = _answers(client, traced, edits=wrong, beam="-7", lp="x")
-    assert len(answers["traces"]) == 1
+    assert answers["trace"]["manifest"] == traced
 
 
 def test_a_trace_that_is_gone_is_asked_for_again(client: TestClient) -> None:

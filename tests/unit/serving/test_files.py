@@ -13,8 +13,12 @@ from fastapi.testclient import TestClient
 
 from headway.inspection.trace import Trace
 from headway.inspection.translator import Translator
+from headway.serving import files
+from headway.serving.app import create_app
+from headway.serving.models import Served
 
 SOURCE = "나는 너를 본다 ."
+OWN = "http://127.0.0.1:8080"
 SCORES = "decoder.layers.0.self_attention.masked_scores"
 
 
@@ -66,11 +70,52 @@ def test_attention_is_drawn(
 
 def test_positions_are_those_of_the_model(client: TestClient, translator: Translator) -> None:
     answer = client.get("/api/position", params={"length": 7})
-    table = translator.bundle.model.target_embedding.positions(7)
+    table = translator.bundle.model.source_embedding.positions(7)
     assert answer.headers["x-shape"] == "7,14"
     assert answer.headers["x-axes"] == "pos,d_model"
     numbers = np.frombuffer(answer.content, "<f4").reshape(7, 14)
     assert torch.equal(torch.from_numpy(numbers.copy()), table)
+
+
+def test_learned_positions_are_those_of_the_encoder(learned: Served) -> None:
+    with TestClient(create_app([learned]), base_url=OWN) as own:
+        numbers = np.frombuffer(own.get("/api/position?length=32").content, "<f4").reshape(32, 14)
+    model = learned.translator.bundle.model
+    table = torch.from_numpy(numbers.copy())
+    assert torch.equal(table, model.source_embedding.positions(32))
+    assert not torch.equal(table, model.target_embedding.positions(32))
+
+
+def test_what_is_large_is_not_written_as_text(
+    client: TestClient, traced: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "TEXT_BYTES", traced["nbytes"] - 1)
+    path = f"/api/traces/{traced['id']}"
+    answer = client.get(f"{path}/export.json")
+    assert answer.status_code == 413
+    assert "safetensors or npz" in answer.json()["error"]["remedy"]
+    for what in ("export.npz", "export.safetensors", f"download/{SCORES}.csv"):
+        assert client.get(f"{path}/{what}").status_code == 200
+    monkeypatch.setattr(files, "TEXT_BYTES", 1)
+    for form, status in (("csv", 413), ("json", 413), ("npy", 200)):
+        assert client.get(f"{path}/download/{SCORES}.{form}").status_code == status
+
+
+def test_a_csv_of_many_parts_has_each_line_once(
+    client: TestClient, traced: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/api/traces/{traced['id']}/download/{SCORES}.csv"
+    whole = client.get(path).text
+    monkeypatch.setattr(files, "_LINES", 7)
+    assert client.get(path).text == whole
+
+
+def test_a_dollar_sign_in_a_sentence_is_drawn(client: TestClient) -> None:
+    pytest.importorskip("matplotlib")
+    source = "나는 $x_$ 너를 $ 본다 ."
+    told = client.post("/api/trace", json={"source": source, "target": "I $x_$ ."}).json()
+    answer = client.get(f"/api/traces/{told['id']}/export.svg")
+    assert (answer.status_code, answer.content[:5]) == (200, b"<?xml")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from headway.serving.app import create_app
 from headway.serving.models import Served
 
 SOURCE = "나는 너를 본다 ."
+OWN = "http://127.0.0.1:8080"
 
 
 def _refused(client: TestClient, answer: Any, status: int) -> dict[str, str]:
@@ -172,3 +173,74 @@ def test_every_answer_has_the_headers(client: TestClient) -> None:
         answer = client.get(path)
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["cache-control"] == "no-cache"
+
+
+def test_a_fault_has_the_headers_too(
+    served: Served, pre_norm: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("by chance")
+
+    monkeypatch.setattr("headway.serving.models.suggest", fail)
+    app = create_app([served, pre_norm])
+    with TestClient(app, base_url=OWN, raise_server_exceptions=False) as own:
+        answer = own.get("/api/model", params={"model": "big"})
+        assert answer.status_code == 500
+        assert "by chance" in answer.json()["error"]["message"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-cache"
+
+
+_ZERO = {"name": "decoder.layers.0.cross_attention.heads", "kind": "zero"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "code"),
+    [
+        ("POST", "search", {"source": " "}, "blank"),
+        ("POST", "search", {"source": "a" * 2001}, "too-long"),
+        ("POST", "search", {"source": "a" * 100_000}, "too-long"),
+        ("POST", "search", {"source": "너" * 1900}, "too-long"),
+        ("POST", "search", {"source": SOURCE, "prefix": "⌘"}, "prefix"),
+        ("POST", "search", {"source": SOURCE, "prefix": 3}, "prefix"),
+        ("POST", "search", {"source": SOURCE, "beam": 64}, "beam"),
+        ("POST", "search", {"source": SOURCE, "beam": 2, "sampling": {}}, "beam"),
+        ("POST", "search", {"source": SOURCE, "edits": [{**_ZERO, "name": "x"}]}, "edit"),
+        ("POST", "search", {"source": SOURCE, "edits": [{**_ZERO, "where": {"query": 0}}]}, "edit"),
+        ("POST", "search", {"source": SOURCE, "edits": [{**_ZERO, "where": {"head": 9}}]}, "edit"),
+        ("POST", "trace", {"source": SOURCE, "edits": [{**_ZERO, "where": {"head": 9}}]}, "edit"),
+        ("POST", "trace", {"source": SOURCE, "edits": [{**_ZERO, "kind": "cut"}]}, "edit"),
+        ("POST", "trace", {"source": SOURCE, "edits": [{**_ZERO, "value": 1.0}]}, "edit"),
+        (
+            "POST", "trace",
+            {"source": SOURCE, "edits": [{**_ZERO, "kind": "replace", "trace": "0"}]},
+            "trace-gone",
+        ),
+        ("GET", "traces/0/lens", None, "trace-gone"),
+        ("GET", "{own}/tensors/nothing", None, "tensor"),
+        ("GET", "{own}/tensors/logits?target=99", None, "tensor"),
+        ("GET", "{own}/explain/logits", None, "tensor"),
+        ("POST", "{own}/align_error", {"gold": "one"}, "gold"),
+        ("POST", "{own}/align_error", {"gold": "9-9"}, "gold"),
+        ("POST", "{own}/align_error", {"gold": 3}, "gold"),
+        ("POST", "{own}/compare", {"other": "0"}, "trace-gone"),
+        ("POST", "search", {"source": SOURCE, "model": "big"}, "other"),
+        ("POST", "search", {}, "other"),
+        ("GET", "nothing", None, "other"),
+        ("GET", "search", None, "other"),
+    ],
+)  # fmt: skip
+def test_errors_have_a_code(
+    client: TestClient, traced: dict[str, Any], method: str, path: str, body: Any, code: str
+) -> None:
+    path = path.format(own=f"traces/{traced['id']}")
+    answer = client.request(method, f"/api/{path}", json=body)
+    assert answer.status_code >= 400
+    assert answer.json()["error"]["code"] == code
+
+
+def test_an_event_of_an_error_has_a_code(client: TestClient) -> None:
+    body = {"source": SOURCE, "edits": [{**_ZERO, "where": {"head": 9}}]}
+    answer = client.post("/api/translate", json=body)
+    data = answer.text.partition("event: error\ndata: ")[2].partition("\n")[0]
+    assert json.loads(data)["error"]["code"] == "edit"

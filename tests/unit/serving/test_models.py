@@ -63,6 +63,7 @@ def test_bundles_have_the_names_of_their_folders(tmp_path: Path, served: Served)
     found = load_models(paths, "cpu")
     assert [one.name for one in found] == ["one", "run", "one-2"]
     assert len({one.checksum for one in found}) == 1
+    assert [one.description["given"] for one in found] == [path.as_posix() for path in paths]
 
 
 def test_the_best_weights_of_a_demonstration_have_examples(tmp_path: Path, served: Served) -> None:

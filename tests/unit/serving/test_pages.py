@@ -26,6 +26,13 @@ def test_inline_scripts_are_allowed_by_hash() -> None:
     assert policy.startswith("default-src 'self'; img-src 'self' data: blob:; ")
 
 
+@pytest.mark.parametrize(
+    "rule", ["frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"]
+)
+def test_what_the_default_leaves_open_is_closed(rule: str) -> None:
+    assert rule in security_policy(b"").split("; ")
+
+
 def test_files_are_served(client: TestClient) -> None:
     answer = client.get("/static/index.html")
     assert answer.content == static_file("index.html")

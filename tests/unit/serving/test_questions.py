@@ -169,3 +169,29 @@ def test_questions_that_make_no_sense_are_refused(
     answer = client.request(method, f"{path}/{question}", json=body)
     assert 400 <= answer.status_code < 500
     assert answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "refused"),
+    [
+        (HEADS, "ablate", True),
+        (HEADS, "attribute", True),
+        (HEADS, "lens", False),
+        ("logits", "ablate", True),
+        ("logits", "lens", True),
+        ("logit*", "lens", True),
+        ("decoder.output", "lens", True),
+        ("decoder.layers.1.output", "lens", False),
+    ],
+)
+def test_what_is_of_the_unedited_model_is_not_said_of_an_edited_one(
+    client: TestClient, name: str, question: str, refused: bool
+) -> None:
+    edits = [{"name": name, "kind": "zero"}]
+    body = {"source": SOURCE, "target": TARGET, "model": "pre", "edits": edits}
+    path = f"/api/traces/{client.post('/api/trace', json=body).json()['id']}/{question}"
+    asked = {"ablate": {"row": 0}, "attribute": {}}
+    answer = client.post(path, json=asked[question]) if question in asked else client.get(path)
+    assert answer.status_code == (400 if refused else 200)
+    if refused:
+        assert answer.json()["error"]["remedy"] == "Ask about the trace without edits."

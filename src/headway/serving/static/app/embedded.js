@@ -3,22 +3,21 @@
  * The answers in a page that is one file: the same questions as `app/network.js`, no program behind.
  *
  * Whoever wrote the file asked the questions beforehand. What it has not asked is refused with one
- * sentence; what numbers can answer, slices and statistics, is worked out here.
+ * sentence; what numbers can answer, such as slices, is worked out here.
  */
 
 import { text } from "app/i18n.js";
 import { Refusal } from "app/network.js";
-import { cut, matching, stack, summarise } from "app/slices.js";
+import { cut, matching, stack } from "app/slices.js";
 
 /**
  * @typedef {{shape: number[], axes: string[], type: "float32" | "bool", data: string}} Packed
  * @typedef {object} Answers
  * @property {string} address          the state to open at
  * @property {any} model               of `GET /api/model`
- * @property {string[]} vocabulary     of the target
- * @property {{body: any, manifest: any}[]} traces   the one without edits first
+ * @property {{body: any, manifest: any}} trace
  * @property {{body: any, answer: any}[]} searches
- * @property {Record<string, Record<string, Packed>>} tensors   by trace and name
+ * @property {Record<string, Packed>} tensors   by name
  * @property {Record<string, any>} others   by question, as `key` writes it
  * @property {Packed | null} position
  * @property {string[]} left_out       tensors that would have made the file too large
@@ -28,6 +27,11 @@ import { cut, matching, stack, summarise } from "app/slices.js";
 export class Embedded {
   /** New questions cannot be asked. */
   interactive = false;
+
+  /** Tell whether there are answers of a kind, such as `lens`. @param {string} kind */
+  has(kind) {
+    return Object.keys(this.answers.others).some((question) => question.startsWith(`["${kind}",`));
+  }
 
   /** @param {Answers} answers */
   constructor(answers) {
@@ -45,18 +49,11 @@ export class Embedded {
     return this.answers.model;
   }
 
-  async vocabulary() {
-    return { target: this.answers.vocabulary };
-  }
-
-  /** @param {any} body */
-  async trace(body) {
-    const { traces } = this.answers;
-    const found = body.edits?.length
-      ? traces.find((own) => same(own.body.edits, body.edits))
-      : traces.find((own) => !own.body.edits && agrees(own.body, body, ["source", "prefix"])
-        && writes(own.manifest.sentence, body.target));
-    return found?.manifest ?? refuse();
+  /** @param {any} asked */
+  async trace(asked) {
+    const { body, manifest } = this.answers.trace;
+    const isIt = !asked.edits?.length && agrees(body, asked, ["source", "prefix"]) && writes(manifest.sentence, asked.target);
+    return isIt ? manifest : refuse();
   }
 
   /** @param {any} body */
@@ -65,46 +62,19 @@ export class Embedded {
     return this.answers.searches.find((own) => agrees(own.body, body, asked))?.answer ?? refuse();
   }
 
-  /** Say the events of the search that is known. @param {any} body @param {(event: string, data: any) => void} hear */
-  async translate(body, hear) {
-    const { record, prefix_pieces: prefix } = await this.search(body);
-    hear("encoded", { source_pieces: this.answers.traces[0].manifest.sentence.source_pieces, seconds: 0 });
-    hear("done", { record, prefix_pieces: prefix ?? [] });
-  }
-
   /** @param {string} id @param {string} name @param {Record<string, number | string>} [where] */
   async tensor(id, name, where = {}) {
     const entries = /** @type {any[]} */ (this.manifest(id).tensors);
     const names = matching(entries, name);
-    const parts = names.map((own) => this.numbers(id, own));
+    const parts = names.map((own) => this.numbers(own));
     const whole = name.includes("*") ? stack(parts) : parts[0] ?? refuse();
     const { shape, axes, data } = cut(whole, where, (axis, piece) => this.place(id, names[0], axis, piece));
     return { shape, axes, data };
   }
 
-  /** @param {string} id @param {string} name */
-  async statistics(id, name) {
-    return summarise(this.numbers(id, name));
-  }
-
-  /** @param {string} id @param {string} name @param {string} language @param {Record<string, any>} where */
-  async explain(id, name, language, where) {
-    return this.other("explain", [id, name, language, where]);
-  }
-
   /** @param {string} id */
   async lens(id) {
     return this.other("lens", [id]);
-  }
-
-  /** @param {string} id @param {string} other */
-  async compare(id, other) {
-    return this.other("compare", [id, other]);
-  }
-
-  /** @param {string} id @param {number} row */
-  async ablate(id, row) {
-    return this.other("ablate", [id, row]);
   }
 
   /** @param {string} id @param {string} method */
@@ -117,11 +87,6 @@ export class Embedded {
     return this.other("align", [id, options]);
   }
 
-  /** @returns {Promise<any>} */
-  async alignError() {
-    return refuse();
-  }
-
   /** @param {number} length */
   async position(length) {
     const { position } = this.answers;
@@ -130,27 +95,20 @@ export class Embedded {
     return data.subarray(0, length * position.shape[1]);
   }
 
-  exportAddress() {
-    return "";
-  }
-
-  downloadAddress() {
-    return "";
-  }
-
   /** @param {string} id */
   manifest(id) {
-    return this.answers.traces.find(({ manifest }) => manifest.id === id)?.manifest ?? refuse();
+    const { manifest } = this.answers.trace;
+    return manifest.id === id ? manifest : refuse();
   }
 
-  /** @param {string} id @param {string} name */
-  numbers(id, name) {
-    const packed = this.answers.tensors[id]?.[name];
+  /** @param {string} name */
+  numbers(name) {
+    const packed = this.answers.tensors[name];
     if (packed === undefined) {
       const megabytes = Math.round(this.answers.limit / 1e6);
       throw new Refusal(words("frame.left-out", { name, megabytes }), words("frame.static"), 404);
     }
-    return this.unpack(`${id} ${name}`, packed);
+    return this.unpack(`tensor ${name}`, packed);
   }
 
   /** @param {string} label @param {Packed} packed */

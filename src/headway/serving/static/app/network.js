@@ -23,6 +23,11 @@ export class Network {
   /** Whether new questions can be asked; a page in one file only has its answers. */
   interactive = true;
 
+  /** Tell whether a kind of question is answered: the program answers all. @param {string} _ */
+  has(_) {
+    return true;
+  }
+
   models() {
     return ask("/api/models");
   }

@@ -1,5 +1,5 @@
 // @ts-check
-/** Parts and summaries of tensors, as the program makes them, for a page without the program. */
+/** Parts of tensors, as the program makes them, for a page without the program. */
 
 /** @typedef {{shape: number[], axes: string[], data: Float32Array | Uint8Array}} Numbers */
 
@@ -65,36 +65,6 @@ function slice({ shape, axes, data }, axis, place) {
   }
   const rest = (/** @type {any[]} */ list) => list.filter((_, own) => own !== axis);
   return { shape: rest(shape), axes: rest(axes), data: part };
-}
-
-/**
- * Return what the program says of a tensor as a whole; of its finite numbers.
- * @param {Numbers} numbers
- */
-export function summarise({ shape, data }) {
-  /** @type {Record<string, number>} */
-  const notFinite = {};
-  let [low, high, sum, squares, zeros, many] = [Infinity, -Infinity, 0, 0, 0, 0];
-  for (const value of data) {
-    if (Number.isFinite(value)) {
-      low = Math.min(low, value);
-      high = Math.max(high, value);
-      sum += value;
-      squares += value * value;
-      zeros += value === 0 ? 1 : 0;
-      many += 1;
-    } else {
-      const kind = Number.isNaN(value) ? "nan" : value < 0 ? "-inf" : "inf";
-      notFinite[kind] = (notFinite[kind] ?? 0) + 1;
-    }
-  }
-  const mean = many ? sum / many : null;
-  let spread = 0;
-  if (mean !== null) for (const value of data) if (Number.isFinite(value)) spread += (value - mean) ** 2;
-  return {
-    min: many ? low : null, max: many ? high : null, mean, std: many ? Math.sqrt(spread / many) : null,
-    norm: many ? Math.sqrt(squares) : null, zeros: data.length ? zeros / data.length : null, not_finite: notFinite, shape,
-  };
 }
 
 /** @param {number[]} shape */

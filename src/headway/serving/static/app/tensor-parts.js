@@ -93,13 +93,15 @@ export function wholePlace(entry, places) {
 }
 
 /**
- * Return the smallest, the largest and so on, where the program cannot be asked.
+ * Return what the program says of a tensor as a whole, where it cannot be asked: of the finite
+ * numbers the smallest, the largest and so on, null where there are none.
  * @param {Tensor} tensor
  */
 export function statisticsOf(tensor) {
   const numbers = Array.from(tensor.data);
   const finite = numbers.filter(Number.isFinite);
-  const mean = finite.reduce((sum, value) => sum + value, 0) / (finite.length || 1);
+  const some = finite.length > 0;
+  const mean = finite.reduce((sum, value) => sum + value, 0) / finite.length;
   const squares = finite.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   /** @type {Record<string, number>} */
   const strange = {};
@@ -109,10 +111,10 @@ export function statisticsOf(tensor) {
     strange[kind] = (strange[kind] ?? 0) + 1;
   }
   return {
-    min: finite.reduce((low, value) => Math.min(low, value), Infinity),
-    max: finite.reduce((high, value) => Math.max(high, value), -Infinity),
-    mean,
-    std: Math.sqrt(squares / (finite.length || 1)),
+    min: some ? finite.reduce((low, value) => Math.min(low, value)) : null,
+    max: some ? finite.reduce((high, value) => Math.max(high, value)) : null,
+    mean: some ? mean : null,
+    std: some ? Math.sqrt(squares / finite.length) : null,
     norm: Math.sqrt(finite.reduce((sum, value) => sum + value * value, 0)),
     zeros: numbers.filter((value) => value === 0).length / (numbers.length || 1),
     not_finite: strange,

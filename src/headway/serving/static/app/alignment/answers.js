@@ -1,7 +1,7 @@
 // @ts-check
 /** What the screen "Alignment" asks: words and weights, error rates, or scores of attribution. */
 
-import { largestOf, parse, pharaoh } from "app/alignment/links.js";
+import { parse } from "app/alignment/links.js";
 import { Refusal } from "app/network.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -17,7 +17,6 @@ import { Refusal } from "app/network.js";
  * @property {Aligned | null} aligned
  * @property {import("app/alignment/links.js").Link[]} links   as shown: the reader's, else the largest weights
  * @property {boolean} areOwn      whether the reader has changed them
- * @property {boolean} ofPieces    whether words could not be told from pieces
  * @property {{rows: Score[]} | null} errors
  * @property {Refusal | null} refusal   of the alignment by hand
  * @property {Attributed | null} attributed
@@ -28,7 +27,7 @@ export const METHODS = ["cross", "gradient_x_input", "integrated_gradients", "oc
 /** @param {Explorer} explorer */
 export function methodOf(explorer) {
   const { method } = explorer.state;
-  return METHODS.includes(method) && explorer.backend.interactive ? method : "cross";
+  return METHODS.includes(method) && explorer.backend.has("attribute") ? method : "cross";
 }
 
 /** Return what the program is asked for; what is open is left to it. @param {Explorer} explorer */
@@ -44,7 +43,7 @@ export function reading(explorer) {
 export async function answers(explorer) {
   const trace = await explorer.trace();
   /** @type {Answers} */
-  const found = { trace, aligned: null, links: [], areOwn: false, ofPieces: false, errors: null, refusal: null, attributed: null };
+  const found = { trace, aligned: null, links: [], areOwn: false, errors: null, refusal: null, attributed: null };
   const method = methodOf(explorer);
   if (method !== "cross") {
     found.attributed = await explorer.ask("attribute", [trace.id, method], () => trace.again(() => explorer.backend.attribute(trace.id, method)));
@@ -52,14 +51,11 @@ export async function answers(explorer) {
   }
   const { layer, head, reads } = reading(explorer);
   const options = { layer, head, reads };
-  if (explorer.backend.interactive) {
-    found.aligned = await explorer.ask("align", [trace.id, options], () => trace.again(() => explorer.backend.align(trace.id, options)));
-    await score(explorer, found);
-  } else {
-    found.aligned = await pieceAlignment(explorer, trace);
-    found.ofPieces = true;
-  }
-  const { source_words: sources, target_words: targets, pharaoh: own } = /** @type {Aligned} */ (found.aligned);
+  /** @type {Aligned} */
+  const aligned = await explorer.ask("align", [trace.id, options], () => trace.again(() => explorer.backend.align(trace.id, options)));
+  found.aligned = aligned;
+  if (explorer.backend.interactive) await score(explorer, found); // of an alignment that nobody knows beforehand
+  const { source_words: sources, target_words: targets, pharaoh: own } = aligned;
   const { links } = explorer.state;
   found.areOwn = links !== "";
   found.links = parse(links || own, sources.length, targets.length).sure;
@@ -77,21 +73,4 @@ async function score(explorer, found) {
     if (!(error instanceof Refusal)) throw error;
     found.refusal = error;
   }
-}
-
-/**
- * Return an alignment of pieces: words take the program, which knows where they begin.
- * @param {Explorer} explorer
- * @param {Trace} trace
- * @returns {Promise<Aligned>}
- */
-async function pieceAlignment(explorer, trace) {
-  const { layer, head, reads, layers } = reading(explorer);
-  const name = `decoder.layers.${layer ?? layers - 1}.cross_attention.weights`;
-  const weights = head === null ? (await trace.tensor(name)).mean() : await trace.tensor(name, { head });
-  const sources = trace.sentence.source_pieces.slice(0, -1);
-  const targets = trace.sentence.writes.slice(0, -1);
-  // The row after the one that writes a piece reads it.
-  const matrix = targets.map((_, row) => sources.map((__, column) => weights.value(row + (reads ? 1 : 0), column)));
-  return { matrix, source_words: sources, target_words: targets, pharaoh: pharaoh(largestOf(matrix)), name };
 }

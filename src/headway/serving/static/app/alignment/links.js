@@ -36,8 +36,3 @@ export function toggled(links, link) {
   const without = links.filter((own) => own[0] !== link[0] || own[1] !== link[1]);
   return without.length < links.length ? without : [...links, link];
 }
-
-/** Return for each row its largest number, as links from column to row. @param {number[][]} matrix @returns {Link[]} */
-export function largestOf(matrix) {
-  return matrix.flatMap((row, target) => (row.length ? [/** @type {Link} */ ([row.indexOf(Math.max(...row)), target])] : []));
-}

@@ -49,7 +49,6 @@ export function wordAlignment(explorer, data) {
   const { source_words: sources, target_words: targets } = aligned;
   const gold = explorer.state.gold ? parse(explorer.state.gold, sources.length, targets.length) : undefined;
   return [
-    data.ofPieces ? h("p", { class: "quiet" }, explorer.t("alignment.of-pieces")) : null,
     h("div", { class: "alignment-desk" },
       h("div", { class: "panel" },
         h("h2", null, explorer.t("alignment.matrix")), h("p", { class: "quiet" }, explorer.t("alignment.matrix.words")),

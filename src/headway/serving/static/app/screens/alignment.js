@@ -20,7 +20,7 @@ export const alignment = {
     const methods = /** @type {[string, string][]} */ (METHODS.map((own) => [own, explorer.t(`alignment.method.${own}`)]));
     return h("section", { class: "alignment" },
       heading(explorer.t("screen.alignment"), explorer.t("alignment.sentence")),
-      explorer.backend.interactive
+      explorer.backend.has("attribute")
         ? h("div", null, choice(explorer.t("alignment.method"), methods, method, (own) => explorer.go({ method: own === "cross" ? "" : own }, { remember: true })))
         : null,
       data.aligned

@@ -45,7 +45,7 @@ async function load(explorer) {
   if (explorer.state.tab === "layers") {
     const { num_encoder_layers: below, num_decoder_layers: above } = explorer.model.sizes;
     const [encoder, decoder, lens] = await Promise.all([stagesOf(trace, "encoder", below), stagesOf(trace, "decoder", above),
-      explorer.backend.interactive ? explorer.ask("lens", trace.id, () => trace.again(() => trace.backend.lens(trace.id))) : null]);
+      explorer.backend.has("lens") ? explorer.ask("lens", trace.id, () => trace.again(() => trace.backend.lens(trace.id))) : null]);
     return { trace, layers: { encoder, decoder, lens } };
   }
   const { entry } = opened(explorer, trace);
@@ -59,17 +59,17 @@ async function load(explorer) {
  */
 async function see(explorer, trace, entry) {
   const places = readPlaces(explorer.state.at, entry);
-  const { interactive } = explorer.backend;
+  const { backend } = explorer;
   const { name } = entry;
   const where = wholePlace(entry, places);
   const isVocabulary = axesOf(entry).columns === "vocabulary";
   const [part, masked, statistics, explanation, vocabulary] = await Promise.all([
     seenPart(trace, entry, places),
     maskOf(trace, entry, places),
-    interactive ? explorer.ask("statistics", [trace.id, name], () => trace.again(() => trace.backend.statistics(trace.id, name))) : trace.tensor(name).then(statisticsOf),
-    interactive && where ? explorer.ask("explain", [trace.id, name, explorer.language, where], () => trace.again(() => trace.backend.explain(trace.id, name, explorer.language, where)))
+    backend.has("statistics") ? explorer.ask("statistics", [trace.id, name], () => trace.again(() => trace.backend.statistics(trace.id, name))) : trace.tensor(name).then(statisticsOf),
+    backend.has("explain") && where ? explorer.ask("explain", [trace.id, name, explorer.language, where], () => trace.again(() => trace.backend.explain(trace.id, name, explorer.language, where)))
       .catch((error) => ({ refusal: error.message })) : null,
-    interactive && isVocabulary ? explorer.ask("vocabulary", explorer.model.name, () => trace.backend.vocabulary(explorer.model.name)).then((answer) => answer.target, () => null) : null,
+    backend.has("vocabulary") && isVocabulary ? explorer.ask("vocabulary", explorer.model.name, () => trace.backend.vocabulary(explorer.model.name)).then((answer) => answer.target, () => null) : null,
   ]);
   return { entry, places, part, masked, statistics, explanation, vocabulary };
 }
