@@ -93,7 +93,7 @@ export function panel(explorer, kind, stacked, { chosen, sorted, choose }) {
       return h("td", { class: head < 0 ? "mean" : null }, h("button", {
         type: "button", class: "head", "aria-pressed": String(isChosen), "aria-label": `${where}. ${sharp}`, title: `${where}\n${sharp}`,
         tabindex: isEntry ? "0" : "-1", "data-key": `head:${kind}:${layer}:${head}`, onclick: () => choose(layer, head),
-      }, pictureOf(picture.weights), sorted ? h("span", { class: "head-words" }, head < 0 ? explorer.t("attention.mean-short") : String(head),
+      }, pictureOf(picture.weights), sorted ? h("span", { class: "head-words" }, head < 0 ? explorer.t("attention.mean-short") : String(head + 1),
         h("br"), h("span", { class: "quiet" }, fixed(picture.entropy, 2))) : null));
     }));
   grid.appendChild(h("tbody", null, pictures.map(row)));

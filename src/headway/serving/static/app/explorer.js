@@ -76,8 +76,9 @@ export class Explorer {
 
   /** Get the model that the state names. */
   async loadModel() {
-    this.model = await this.ask("model", this.state.model, () => this.backend.model(this.state.model));
-    return this.model;
+    const asked = this.state.model;
+    const found = await this.ask("model", asked, () => this.backend.model(asked));
+    if (asked === this.state.model) this.model = found; // an answer that came late is not what is shown
   }
 
   /** Begin with an example where no sentence is given: a page should show something. */

@@ -6,7 +6,7 @@
  * more than their numbers. Piece by piece matrices with names on both sides are `app/matrix.js`.
  */
 
-import { colorOf } from "app/colors.js";
+import { pixels } from "app/colors.js";
 import { h } from "app/dom.js";
 import { largest } from "app/matrix.js";
 import { fixed } from "app/numbers.js";
@@ -66,6 +66,8 @@ function reveal(scroll, x) {
   if (x > room) scroll.scrollLeft = x - room / 2;
 }
 
+const NO_NUMBER = 0xff8c8c8c; // grey, and its first byte, that of opacity, is the last one in memory
+
 /** @param {Options} options @returns {HTMLCanvasElement} */
 function picture(options) {
   const { tensor, scale = "signed", limit = largest(tensor.data) } = options;
@@ -76,13 +78,11 @@ function picture(options) {
   }));
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const image = context.createImageData(Math.max(1, columns), Math.max(1, rows));
+  const colors = pixels(limit, scale);
+  const words = new Uint32Array(image.data.buffer);
   for (let place = 0; place < tensor.data.length; place += 1) {
     const value = tensor.data[place];
-    const [red, green, blue] = Number.isFinite(value) ? colorOf(value, limit, scale) : [140, 140, 140];
-    image.data[4 * place] = red;
-    image.data[4 * place + 1] = green;
-    image.data[4 * place + 2] = blue;
-    image.data[4 * place + 3] = 255;
+    words[place] = Number.isFinite(value) ? colors(value) : NO_NUMBER;
   }
   context.putImageData(image, 0, 0);
   return canvas;

@@ -43,6 +43,7 @@ class Page {
     const waiting = setTimeout(() => this.screen.setAttribute("aria-busy", "true"), PATIENCE);
     try {
       await explorer.loadModel();
+      if (mine !== this.drawing) return;
       explorer.ensureSource();
       if (mine !== this.drawing) return; // the sentence has just been chosen, which draws anew
       const needs = screen.needsSource?.(explorer) ?? true;

@@ -121,7 +121,7 @@ function picker(explorer, { chosen, trace, model: { weights } }, hidden) {
 function python(explorer, data) {
   if (data === null) return pencil(explorer);
   const { name, head, i, j } = data.chosen;
-  return [...traceLines(explorer),
+  return [...traceLines(explorer, data.trace),
     `name = ${quoted(name)}`,
     `q, k, v = (trace[f"{name}.{part}"][${head}] for part in "qkv")`,
     "scores = q @ k.T / q.shape[-1] ** 0.5",

@@ -1,7 +1,8 @@
 // @ts-check
 /** What the screen "What if" asks: A, B, and what is different. All answers are kept by request. */
 
-import { changesOf, isChanged, resolved } from "app/what-if/edits.js";
+import { changesOf, isChanged, originalBody, resolved } from "app/what-if/edits.js";
+import { kindOf } from "app/attention-view.js";
 import { Refusal } from "app/network.js";
 import { Tensor } from "app/trace.js";
 
@@ -33,12 +34,6 @@ import { Tensor } from "app/trace.js";
  * @property {Attention | null} attention
  * @property {any} sweep
  */
-
-/** Return what A is asked for: everything but the changes. @param {Explorer} explorer */
-function originalBody(explorer) {
-  const { prefix: _, sampling: __, max_length: ___, ...body } = explorer.request();
-  return explorer.state.target ? { ...body, target: explorer.state.target } : body;
-}
 
 /** Return the trace of A. @param {Explorer} explorer @returns {Promise<Trace>} */
 export function original(explorer) {
@@ -105,7 +100,7 @@ export function isSameSource(a, b) {
  * @returns {Promise<Attention>}
  */
 async function attentionOf(explorer, a, b) {
-  const { view } = explorer.state;
+  const view = kindOf(explorer.state.view);
   const all = explorer.model.attention.filter((/** @type {any} */ own) => own.kind === view);
   const layer = explorer.layer(all.length);
   const { heads, name: attention } = all[layer];

@@ -130,7 +130,7 @@ function moved(explorer, comparison) {
         const value = fixed(relative ?? Infinity, 3);
         const tell = () => explorer.about({ name, value });
         return h("tr", { onpointerenter: tell },
-          h("th", { scope: "row" }, h("a", { href: explorer.address({ screen: "tensors", name }), "data-key": `moved:${name}`, onfocus: tell }, h("code", null, name))),
+          h("th", { scope: "row" }, h("a", { href: explorer.address({ screen: "tensors", tab: "", show: "", at: "", name }), "data-key": `moved:${name}`, onfocus: tell }, h("code", null, name))),
           h("td", null, value));
       }))))];
 }
