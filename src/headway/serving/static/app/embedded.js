@@ -148,7 +148,7 @@ export class Embedded {
     const packed = this.answers.tensors[id]?.[name];
     if (packed === undefined) {
       const megabytes = Math.round(this.answers.limit / 1e6);
-      throw new Refusal(words("frame.left-out", { name, megabytes }), words("frame.static"), 404);
+      throw new Refusal(words("frame.left-out", { name, megabytes }), words("frame.static"), 404, "file");
     }
     return this.unpack(`${id} ${name}`, packed);
   }
@@ -230,5 +230,5 @@ function words(name, values) {
 
 /** @returns {never} */
 function refuse() {
-  throw new Refusal(words("frame.not-in-file"), words("frame.static"), 501);
+  throw new Refusal(words("frame.not-in-file"), words("frame.static"), 501, "file");
 }

@@ -5,7 +5,7 @@ import { read, write } from "app/address.js";
 import { preferred, text } from "app/i18n.js";
 import { written } from "app/record.js";
 import { Store } from "app/store.js";
-import { Trace } from "app/trace.js";
+import { Trace, renewing } from "app/trace.js";
 
 /**
  * @typedef {import("app/address.js").State} State
@@ -118,20 +118,25 @@ export class Explorer {
     return this.traceOf(body);
   }
 
-  /** @param {object} body @returns {Promise<Trace>} */
-  traceOf(body) {
-    const again = () => this.backend.trace(body);
+  /**
+   * @param {object} body
+   * @param {Trace[]} [others]   those that its edits take tensors from
+   * @returns {Promise<Trace>}
+   */
+  traceOf(body, others = []) {
+    const again = () => renewing(others, () => this.backend.trace(body));
     return this.ask("trace", body, async () => new Trace(await again(), this.backend, again));
   }
 
   /**
    * Return the record of the search: its tree, step by step.
    * @param {object} [change]  what else than the state asks for
+   * @param {Trace[]} [others]   those that its edits take tensors from
    * @returns {Promise<{record: any, prefix_pieces?: string[]}>}
    */
-  search(change = {}) {
+  search(change = {}, others = []) {
     const body = { ...this.request(), ...change };
-    return this.ask("search", body, () => this.backend.search(body));
+    return this.ask("search", body, () => renewing(others, () => this.backend.search(body)));
   }
 
   /**

@@ -3,6 +3,7 @@
 
 import { ANEW } from "app/address.js";
 import { h } from "app/dom.js";
+import { download } from "app/downloads.js";
 import { count, percent } from "app/numbers.js";
 import { number, pieces, select } from "app/parts.js";
 import { SCREENS } from "app/screens.js";
@@ -106,9 +107,8 @@ export function takeAway(explorer, screen, data, trace) {
     said.textContent = explorer.t("frame.copied");
   };
   const weights = screen.figure?.(explorer, data) ?? null;
-  const link = (/** @type {string} */ form, /** @type {Record<string, any>} */ options = {}) => h("li", null, h("a", {
-    href: trace && explorer.backend.exportAddress(trace.id, form, options), download: true, "data-key": `export:${form}`,
-  }, explorer.t(`frame.export.${form}`)));
+  const link = (/** @type {string} */ form, /** @type {Record<string, any>} */ options = {}) => h("li", null,
+    trace && download(explorer, trace, explorer.backend.exportAddress(trace.id, form, options), `export:${form}`, explorer.t(`frame.export.${form}`)));
   return h("footer", { class: "take-away" },
     code ? h("details", { class: "python" }, h("summary", { "data-key": "python" }, "Python"), h("pre", null, h("code", null, code)),
       h("button", { type: "button", onclick: copy, "data-key": "copy" }, explorer.t("frame.copy")), said) : null,

@@ -7,6 +7,7 @@ import { Explorer } from "app/explorer.js";
 import { header, question, strips, tabs, takeAway } from "app/frame.js";
 import { Network, Refusal } from "app/network.js";
 import { heading } from "app/parts.js";
+import { refusalWords } from "app/refusals.js";
 import { SCREENS } from "app/screens.js";
 import * as tooltip from "app/tooltip.js";
 
@@ -110,9 +111,7 @@ class Page {
   complain(screen, error, isNew) {
     const { explorer } = this;
     if (!(error instanceof Refusal)) console.error(error);
-    const message = error instanceof Error ? error.message : String(error);
-    const remedy = error instanceof Refusal ? error.remedy : "";
-    const box = h("div", { class: "refusal", role: "alert" }, h("p", null, message), remedy ? h("p", null, remedy) : null,
+    const box = h("div", { class: "refusal", role: "alert" }, refusalWords(explorer, error),
       h("button", { type: "button", onclick: () => this.draw() }, explorer.t("frame.again")));
     if (explorer.model) this.show(screen, [box], null, isNew);
     else this.place.replaceChildren(box);

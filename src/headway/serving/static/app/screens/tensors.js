@@ -68,7 +68,7 @@ async function see(explorer, trace, entry) {
     maskOf(trace, entry, places),
     interactive ? explorer.ask("statistics", [trace.id, name], () => trace.again(() => trace.backend.statistics(trace.id, name))) : trace.tensor(name).then(statisticsOf),
     interactive && where ? explorer.ask("explain", [trace.id, name, explorer.language, where], () => trace.again(() => trace.backend.explain(trace.id, name, explorer.language, where)))
-      .catch((error) => ({ refusal: error.message })) : null,
+      .catch((error) => ({ refusal: error })) : null,
     interactive && isVocabulary ? explorer.ask("vocabulary", explorer.model.name, () => trace.backend.vocabulary(explorer.model.name)).then((answer) => answer.target, () => null) : null,
   ]);
   return { entry, places, part, masked, statistics, explanation, vocabulary };

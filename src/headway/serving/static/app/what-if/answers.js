@@ -68,15 +68,16 @@ async function compared(explorer, found) {
   const body = originalBody(explorer);
   const source = changes.src2 || body.source;
   const edits = await attempt(() => resolved(explorer, changes.edits, body));
-  const others = edits.value?.length ? { edits: edits.value } : {};
+  const { edits: taken, others } = edits.value ?? { edits: [], others: [] };
+  const edited = taken.length ? { edits: taken } : {};
   const plain = { prefix: undefined, sampling: undefined, max_length: undefined }; // as the trace is searched
   const target = changes.src2 && !body.target ? { target: a.sentence.writes.slice(0, -1) } : {};
-  const own = { ...plain, source, ...others, ...(changes.prefix ? { prefix: changes.prefix } : {}) };
+  const own = { ...plain, source, ...edited, ...(changes.prefix ? { prefix: changes.prefix } : {}) };
   const refused = /** @type {any} */ (edits);
   [found.before, found.b, found.after] = await Promise.all([
     explorer.search(plain).then((answer) => answer.record),
-    edits.error ? refused : attempt(() => explorer.traceOf({ ...body, source, ...target, ...others })),
-    edits.error ? refused : canSearch(changes) ? attempt(() => explorer.search(own).then((answer) => answer.record)) : { value: null },
+    edits.error ? refused : attempt(() => explorer.traceOf({ ...body, source, ...target, ...edited }, others)),
+    edits.error ? refused : canSearch(changes) ? attempt(() => explorer.search(own, others).then((answer) => answer.record)) : { value: null },
   ]);
   const b = found.b.value;
   if (!b) return;

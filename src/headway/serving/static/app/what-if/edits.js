@@ -117,18 +117,23 @@ export function originalBody(explorer) {
 
 /**
  * Return edits as the program takes them: other runs are made first, and named by their ids.
+ * The program may let these runs go, so that who asks with the edits needs them, too.
  * @param {Explorer} explorer
  * @param {OwnEdit[]} edits
  * @param {Record<string, any>} body   how the runs are searched
- * @returns {Promise<import("app/network.js").Edit[]>}
+ * @returns {Promise<{edits: import("app/network.js").Edit[], others: import("app/trace.js").Trace[]}>}
  */
-export function resolved(explorer, edits, body) {
-  return Promise.all(edits.map(async ({ src, ...edit }) => {
+export async function resolved(explorer, edits, body) {
+  /** @type {import("app/trace.js").Trace[]} */
+  const others = [];
+  const found = await Promise.all(edits.map(async ({ src, ...edit }) => {
     if (!src) return edit;
     const { target: _, ...rest } = body;
     const other = await explorer.traceOf({ ...rest, source: src });
+    others.push(other);
     return { ...edit, trace: other.id };
   }));
+  return { edits: found, others };
 }
 
 /**

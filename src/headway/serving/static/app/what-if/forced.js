@@ -25,7 +25,7 @@ export function forced(explorer, data) {
   ];
   const after = b.value;
   if (isOnlyPrefix(changes) || !after) {
-    return h("section", { "aria-labelledby": "what-if-forced" }, heading, after ? h("p", null, explorer.t("what-if.only-prefix")) : refusal(b.error));
+    return h("section", { "aria-labelledby": "what-if-forced" }, heading, after ? h("p", null, explorer.t("what-if.only-prefix")) : refusal(explorer, b.error));
   }
   const rows = a.rows.map((row, place) => ({ reads: row.reads, writes: row.writes, before: row.probability, after: after.rows[place].probability }));
   return h("section", { "aria-labelledby": "what-if-forced" }, heading,
@@ -119,7 +119,7 @@ export function signed(value, places = 4) {
 
 /** @param {Explorer} explorer @param {Answers["comparison"]} comparison */
 function moved(explorer, comparison) {
-  if (!comparison?.value) return comparison?.error ? refusal(comparison.error) : h("p", { class: "quiet" }, explorer.t("what-if.nothing-moved"));
+  if (!comparison?.value) return comparison?.error ? refusal(explorer, comparison.error) : h("p", { class: "quiet" }, explorer.t("what-if.nothing-moved"));
   const list = comparison.value.moved;
   if (list.length === 0) return h("p", { class: "quiet" }, explorer.t("what-if.nothing-moved"));
   return [
