@@ -65,14 +65,13 @@ export function request(explorer) {
 
 /** Return the trace of the lessons. @param {Explorer} explorer @returns {Promise<Trace>} */
 export function traceOf(explorer) {
-  return explorer.backend.interactive ? explorer.traceOf(request(explorer)) : explorer.trace();
+  return explorer.backend.interactive ? explorer.traceFound(request(explorer)) : explorer.trace();
 }
 
 /** @param {Explorer} explorer */
 async function recordOf(explorer) {
   if (!explorer.backend.interactive) return (await explorer.search()).record;
-  const body = request(explorer);
-  return (await explorer.ask("search", body, () => explorer.backend.search(body))).record;
+  return (await explorer.searchFor(request(explorer))).record;
 }
 
 /** @param {ArrayLike<number>} values @param {(value: number) => number} [key] */

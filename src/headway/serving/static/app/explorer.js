@@ -35,6 +35,8 @@ export class Explorer {
     this.model = null;
     /** @type {Map<string, Promise<any>>} */
     this.answers = new Map();
+    /** Those whose numbers are kept, the latest first. @type {Trace[]} */
+    this.traces = [];
     /** Fill the column "What is this?". @type {(subject: import("app/about.js").Subject | null) => void} */
     this.about = () => {};
     addEventListener("hashchange", () => this.store.set(read(location.hash)));
@@ -103,19 +105,30 @@ export class Explorer {
   }
 
   /**
-   * Return the trace of the sentence, with edits if some are given; where pieces are drawn, of what
-   * was drawn.
-   * @param {import("app/network.js").Edit[] | null} [edits]
+   * Return the trace of the sentence: over the reader's own target, or over what the search writes.
    * @returns {Promise<Trace>}
    */
-  async trace(edits = null) {
-    const body = this.request();
-    const drawn = body.sampling !== undefined;
-    delete body.sampling;
-    if (this.state.target) body.target = this.state.target;
-    else if (drawn) body.target = written((await this.search()).record);
-    if (edits?.length) body.edits = edits;
-    return this.traceOf(body);
+  async trace() {
+    const { sampling, ...body } = this.request();
+    if (this.state.target) return this.traceOf({ ...body, target: this.state.target });
+    if (!sampling && !this.backend.interactive) return this.traceOf(body);
+    return this.traceFound({ ...body, sampling });
+  }
+
+  /**
+   * Return the trace over what a search writes. The search is asked for first, so that there is one
+   * search only, and one trace of the same pieces however they were found.
+   * @param {Record<string, any>} body
+   * @returns {Promise<Trace>}
+   */
+  async traceFound(body) {
+    const { record } = await this.searchFor(body);
+    const target = written(record);
+    const { sampling: _, ...rest } = body;
+    const { model, source } = rest;
+    // What is too long to send, or nothing, the program finds anew.
+    const isSent = target.length > 0 && target.join("").length <= this.model.limits.characters;
+    return this.traceOf(!isSent ? rest : this.backend.interactive ? { model, source, target } : { ...rest, target });
   }
 
   /**
@@ -123,19 +136,28 @@ export class Explorer {
    * @param {Trace[]} [others]   those that its edits take tensors from
    * @returns {Promise<Trace>}
    */
-  traceOf(body, others = []) {
+  async traceOf(body, others = []) {
     const again = () => renewing(others, () => this.backend.trace(body));
-    return this.ask("trace", body, async () => new Trace(await again(), this.backend, again));
+    const trace = await this.ask("trace", body, async () => new Trace(await again(), this.backend, again));
+    this.traces = [trace, ...this.traces.filter((own) => own !== trace)];
+    for (const old of this.traces.splice(MOST_TRACES)) old.held.clear();
+    return trace;
   }
 
   /**
-   * Return the record of the search: its tree, step by step.
-   * @param {object} [change]  what else than the state asks for
+   * Return the record of the search that the state asks for: its tree, step by step.
+   * @returns {Promise<{record: any, prefix_pieces?: string[]}>}
+   */
+  search() {
+    return this.searchFor(this.request());
+  }
+
+  /**
+   * @param {object} body
    * @param {Trace[]} [others]   those that its edits take tensors from
    * @returns {Promise<{record: any, prefix_pieces?: string[]}>}
    */
-  search(change = {}, others = []) {
-    const body = { ...this.request(), ...change };
+  searchFor(body, others = []) {
     return this.ask("search", body, () => renewing(others, () => this.backend.search(body)));
   }
 
@@ -156,10 +178,17 @@ export class Explorer {
       return held;
     }
     const found = get();
-    found.catch(() => this.answers.delete(key));
+    found.catch(() => {
+      if (this.answers.get(key) === found) this.answers.delete(key);
+    });
     this.answers.set(key, found);
     if (this.answers.size > MOST_ANSWERS) this.answers.delete(this.answers.keys().next().value ?? "");
     return found;
+  }
+
+  /** Ask anew the next time. @param {string} kind @param {any} question */
+  forget(kind, question) {
+    this.answers.delete(`${kind}:${JSON.stringify(question)}`);
   }
 
   /** Return the layer that the state means, of so many. @param {number} layers */
@@ -186,3 +215,4 @@ export class Explorer {
 }
 
 const MOST_ANSWERS = 60;
+const MOST_TRACES = 8; // whose numbers are kept; those of one may be many megabytes

@@ -27,6 +27,7 @@ import * as tooltip from "app/tooltip.js";
  * @property {(row: number, column: number) => string[]} [describe]  more lines for the tooltip
  * @property {(row: number, column: number) => void} [hover]
  * @property {(row: number, column: number) => void} [choose]
+ * @property {string} [tableWord]  the words that open the numbers of the chosen row; none without
  * @property {string} key          keeps the focus when the page is drawn anew
  */
 
@@ -57,7 +58,21 @@ export function heatmap(options) {
       box));
   if (chosen) requestAnimationFrame(() => reveal(scroll, (chosen[1] + 0.5) * cell));
   return h("figure", { class: "heat" },
-    h("div", { class: "heat-axes quiet" }, h("span", null, `${options.rowAxis} ↓`), h("span", null, `${options.columnAxis} →`)), scroll);
+    h("div", { class: "heat-axes quiet" }, h("span", null, `${options.rowAxis} ↓`), h("span", null, `${options.columnAxis} →`)), scroll,
+    chosen && options.tableWord ? numbers(options, chosen) : null);
+}
+
+/** Return the numbers of the chosen row, made when they are opened. @param {Options} options @param {[number, number]} chosen */
+function numbers({ tensor, label, rows, rowAxis, columnAxis, tableWord, key }, [row, column]) {
+  const details = h("details", { class: "matrix-numbers" }, h("summary", { "data-key": `${key}:table` }, tableWord));
+  details.addEventListener("toggle", () => {
+    if (details.childElementCount > 1) return;
+    const values = Array.from(tensor.part(row).data);
+    details.appendChild(h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label }, h("table", null,
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, `${rowAxis} ↓  ${columnAxis} →`), values.map((_, place) => h("th", { scope: "col" }, place)))),
+      h("tbody", null, h("tr", null, h("th", { scope: "row" }, rows[row]), values.map((value, place) => h("td", { class: place === column ? "chosen" : null }, fixed(value, 4))))))));
+  });
+  return details;
 }
 
 /** Scroll a chosen column into sight, where it is not. @param {HTMLElement} scroll @param {number} x */

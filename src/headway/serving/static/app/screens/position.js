@@ -72,7 +72,7 @@ function render(explorer, data) {
       heatmap({
         tensor: encoding, label: explorer.t("position.picture", { positions, width }), key: "position-picture", limit: layout === "learned" ? undefined : 1,
         rows: Array.from({ length: positions }, (_, pos) => String(pos)), rowAxis: explorer.t("position.pos"), columnAxis: explorer.t("position.dim"),
-        width: 1030, height: 7, chosen: [place.pos, place.dim],
+        width: 1030, height: 7, tableWord: explorer.t("matrix.table-row"), chosen: [place.pos, place.dim],
         hover: (pos, dim) => explorer.about({ name: NAME, place: `source=${pos}, d_model=${dim}`, value: fixed(encoding.value(pos, dim), 6) }),
         choose: (pos, dim) => explorer.go({ pos, dim }),
       })),
@@ -167,7 +167,7 @@ function pieceSum(explorer, { sum }, { pos, dim }) {
     parts.map((part) => h("div", null, h("h3", null, explorer.t(`position.part.${part}`), " ", h("code", { class: "quiet" }, `source_embedding.${part}`)),
       heatmap({
         tensor: sum[part], label: `source_embedding.${part}`, key: `sum:${part}`, limit, rows: sum.pieces, rowAxis: explorer.t("position.piece"), columnAxis: explorer.t("position.dim"),
-        width: 920, height: 18, chosen: [row, dim],
+        width: 920, height: 18, tableWord: explorer.t("matrix.table-row"), chosen: [row, dim],
         hover: (at, column) => explorer.about({ name: `source_embedding.${part}`, place: `source=${at}, d_model=${column}`, value: fixed(sum[part].value(at, column), 6) }),
         choose: (at, column) => explorer.go({ pos: at, dim: column }),
       }))));

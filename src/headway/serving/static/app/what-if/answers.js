@@ -37,7 +37,13 @@ import { Tensor } from "app/trace.js";
 
 /** Return the trace of A. @param {Explorer} explorer @returns {Promise<Trace>} */
 export function original(explorer) {
-  return explorer.backend.interactive ? explorer.traceOf(originalBody(explorer)) : explorer.trace();
+  return explorer.backend.interactive ? originalTrace(explorer) : explorer.trace();
+}
+
+/** @param {Explorer} explorer */
+function originalTrace(explorer) {
+  const body = originalBody(explorer);
+  return body.target ? explorer.traceOf(body) : explorer.traceFound(body);
 }
 
 /** @param {Explorer} explorer @returns {Promise<Answers>} */
@@ -70,14 +76,14 @@ async function compared(explorer, found) {
   const edits = await attempt(() => resolved(explorer, changes.edits, body));
   const { edits: taken, others } = edits.value ?? { edits: [], others: [] };
   const edited = taken.length ? { edits: taken } : {};
-  const plain = { prefix: undefined, sampling: undefined, max_length: undefined }; // as the trace is searched
-  const target = changes.src2 && !body.target ? { target: a.sentence.writes.slice(0, -1) } : {};
+  const { target: _, ...plain } = body; // as the trace is searched
+  const target = body.target ?? a.sentence.writes.slice(0, -1);
   const own = { ...plain, source, ...edited, ...(changes.prefix ? { prefix: changes.prefix } : {}) };
   const refused = /** @type {any} */ (edits);
   [found.before, found.b, found.after] = await Promise.all([
-    explorer.search(plain).then((answer) => answer.record),
-    edits.error ? refused : attempt(() => explorer.traceOf({ ...body, source, ...target, ...edited }, others)),
-    edits.error ? refused : canSearch(changes) ? attempt(() => explorer.search(own, others).then((answer) => answer.record)) : { value: null },
+    explorer.searchFor(plain).then((answer) => answer.record),
+    edits.error ? refused : attempt(() => explorer.traceOf({ ...(body.model ? { model: body.model } : {}), source, target, ...edited }, others)),
+    edits.error ? refused : canSearch(changes) ? attempt(() => explorer.searchFor(own, others).then((answer) => answer.record)) : { value: null },
   ]);
   const b = found.b.value;
   if (!b) return;
