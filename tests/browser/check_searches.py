@@ -1,4 +1,4 @@
-"""One search for a sentence, none that nobody waits for, and no more numbers kept than are of use."""
+"""One search for a sentence, none that nobody waits for, and numbers of the last traces only."""
 
 import json
 from typing import Any
