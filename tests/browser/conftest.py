@@ -92,12 +92,12 @@ def translator(model_path: Path) -> Translator:
 
 
 @pytest.fixture(scope="session")
-def serve() -> Iterator[Callable[[Path], str]]:
-    """Return a function that serves a model and returns the address."""
+def serve() -> Iterator[Callable[..., str]]:
+    """Return a function that serves models and returns the address."""
     running: list[subprocess.Popen[str]] = []
 
-    def start(path: Path) -> str:
-        command = [sys.executable, "-m", "headway", "serve", str(path), "--port", "0"]
+    def start(*paths: Path) -> str:
+        command = [sys.executable, "-m", "headway", "serve", *map(str, paths), "--port", "0"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         running.append(process)
         assert process.stdout is not None
@@ -115,7 +115,7 @@ def serve() -> Iterator[Callable[[Path], str]]:
 
 
 @pytest.fixture(scope="session")
-def server(serve: Callable[[Path], str], model_path: Path) -> str:
+def server(serve: Callable[..., str], model_path: Path) -> str:
     """Return the address of the server with the model."""
     return serve(model_path)
 

@@ -53,6 +53,16 @@ export const DEFAULTS = {
   src2: "", links: "", gold: "",
 };
 
+/** What is not a whole number among those, and between what the others of a search must be. */
+const FRACTIONS = ["lp", "temp", "topp"];
+/** @type {Record<string, [number, number]>} */
+const BOUNDS = {
+  beam: [1, 8], lp: [-1, 10], max: [0, 10_000], temp: [0, 100], topk: [0, 1e9], topp: [0.01, 1], seed: [0, Number.MAX_SAFE_INTEGER],
+};
+
+/** What another translation has no use for: places in the old one, and alignments of it. */
+export const ANEW = { node: -1, t: 0, q: 0, k: 0, links: "", gold: "" };
+
 /**
  * Read an address; what it does not say, or says wrongly, has its default.
  * @param {string} hash
@@ -63,13 +73,20 @@ export function read(hash) {
   /** @type {any} */
   const state = { ...DEFAULTS, screen: path || DEFAULTS.screen };
   for (const [key, text] of new URLSearchParams(query)) {
-    if (!(key in DEFAULTS) || key === "screen") continue;
+    if (!Object.hasOwn(DEFAULTS, key) || key === "screen") continue;
     const number = Number(text);
     const isNumber = typeof (/** @type {any} */ (DEFAULTS)[key]) === "number";
     if (!isNumber) state[key] = text;
-    else if (text.trim() !== "" && Number.isFinite(number)) state[key] = number;
+    else if (text.trim() !== "" && Number.isFinite(number)) state[key] = within(key, number);
   }
   return state;
+}
+
+/** Return the number that is nearest to one and can stand for a key. @param {string} key @param {number} number */
+function within(key, number) {
+  const [least, most] = BOUNDS[key] ?? [-Infinity, Infinity];
+  const whole = FRACTIONS.includes(key) ? number : Math.trunc(number) || 0; // not -0
+  return Math.min(most, Math.max(least, whole));
 }
 
 /**

@@ -57,22 +57,21 @@ export function sentenceOf(explorer) {
   return explorer.model.examples[0] ?? explorer.state.src;
 }
 
-/** @param {Explorer} explorer */
-function request(explorer) {
+/** Return the search of the lessons, as a body for the program. @param {Explorer} explorer */
+export function request(explorer) {
   const { model } = explorer.state;
   return { source: sentenceOf(explorer), beam: 4, ...(model ? { model } : {}) };
 }
 
 /** Return the trace of the lessons. @param {Explorer} explorer @returns {Promise<Trace>} */
 export function traceOf(explorer) {
-  return explorer.backend.interactive ? explorer.traceOf(request(explorer)) : explorer.trace();
+  return explorer.backend.interactive ? explorer.traceFound(request(explorer)) : explorer.trace();
 }
 
 /** @param {Explorer} explorer */
 async function recordOf(explorer) {
   if (!explorer.backend.interactive) return (await explorer.search()).record;
-  const body = request(explorer);
-  return (await explorer.ask("search", body, () => explorer.backend.search(body))).record;
+  return (await explorer.searchFor(request(explorer))).record;
 }
 
 /** @param {ArrayLike<number>} values @param {(value: number) => number} [key] */
@@ -96,8 +95,8 @@ const total = (values) => values.reduce((sum, value) => sum + value, 0);
 
 /** @param {Explorer} explorer @returns {Promise<Answer>} */
 async function pieces(explorer) {
-  const { sentence } = await traceOf(explorer);
   const { d_model: width } = explorer.model.sizes;
+  const { sentence } = await traceOf(explorer);
   const many = sentence.source_pieces.length;
   return {
     value: many * width, facts: { width }, state: { screen: "translate" },
@@ -108,11 +107,11 @@ async function pieces(explorer) {
 
 /** @param {Explorer} explorer @returns {Promise<Answer>} */
 async function embedding(explorer) {
-  const trace = await traceOf(explorer);
   const { d_model: width } = explorer.model.sizes;
+  const root = explorer.model.config?.scale_embeddings === false ? 1 : Math.sqrt(width);
+  const trace = await traceOf(explorer);
   const row = (await trace.tensor("source_embedding.scaled")).part(0).data;
   const dim = argmax(row, Math.abs);
-  const root = explorer.model.config?.scale_embeddings === false ? 1 : Math.sqrt(width);
   const value = row[dim] / root;
   return {
     value, facts: { piece: trace.sentence.source_pieces[0], dim, scaled: fixed(row[dim], 4), width },
@@ -201,8 +200,8 @@ async function heads(explorer) {
 
 /** @param {Explorer} explorer @returns {Promise<Answer>} */
 async function memory(explorer) {
-  const trace = await traceOf(explorer);
   const { num_decoder_layers: layers, num_heads: many, d_k: keys, d_v: values } = explorer.model.sizes;
+  const trace = await traceOf(explorer);
   const length = trace.sentence.source_pieces.length;
   const entries = [...trace.tensors.values()].filter((entry) => /^decoder\.layers\.\d+\.cross_attention\.[kv]$/.test(entry.name));
   const value = total(entries.map((entry) => entry.shape.reduce((product, own) => product * own, 1)));
@@ -231,8 +230,8 @@ async function shifted(explorer) {
 
 /** @param {Explorer} explorer @returns {Promise<Answer>} */
 async function cross(explorer) {
-  const trace = await traceOf(explorer);
   const layer = explorer.model.sizes.num_decoder_layers - 1;
+  const trace = await traceOf(explorer);
   const name = `decoder.layers.${layer}.cross_attention.weights`;
   const weights = await trace.tensor(name);
   const t = Math.min(2, trace.rows.length - 1);

@@ -162,7 +162,7 @@ export function comparison(explorer, first, second, wordsOf) {
   const limit = Math.max(...[a, b].map((data) => largest(data)));
   const inPython = (/** @type {number} */ head) => (head < 0 ? ".mean(0)" : `[${head}]`);
   const name = `${first.name}${inPython(first.head)} - …${inPython(second.head)}`;
-  const one = (/** @type {Subject} */ subject, /** @type {string} */ key) => h("div", null, h("h3", null, wordsOf(subject.head)), headMatrix(explorer, subject, { label: wordsOf(subject.head), key, cell }));
+  const one = (/** @type {Subject} */ subject, /** @type {string} */ key) => h("div", null, h("h3", null, wordsOf(subject.head)), headMatrix(explorer, subject, { label: wordsOf(subject.head), key, cell, table: true }));
   const title = explorer.t("attention.difference", { first: wordsOf(first.head), second: wordsOf(second.head) });
   const { view, chosen, choose } = first;
   return h("div", { class: "comparison" }, one(first, "compare-first"), one(second, "compare-second"),

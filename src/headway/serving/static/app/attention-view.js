@@ -194,7 +194,7 @@ export function followRow(explorer) {
   FOLLOWED.add(explorer);
   const own = ["attention", "hand"];
   explorer.store.listen((state, before) => {
-    if (!own.includes(state.screen) || state.tab !== "" || kindOf(state.view) === "encoder" || state.t === state.q) return;
+    if (!own.includes(state.screen) || state.screen === "hand" && state.tab !== "" || kindOf(state.view) === "encoder" || state.t === state.q) return;
     if (state.q !== before.q) return;
     const isNew = !own.includes(before.screen) || before.view !== state.view;
     if (state.t !== before.t || isNew) explorer.go({ q: state.t });

@@ -106,7 +106,7 @@ export class Embedded {
     const packed = this.answers.tensors[name];
     if (packed === undefined) {
       const megabytes = Math.round(this.answers.limit / 1e6);
-      throw new Refusal(words("frame.left-out", { name, megabytes }), words("frame.static"), 404);
+      throw new Refusal(words("frame.left-out", { name, megabytes }), words("frame.static"), 404, "file");
     }
     return this.unpack(`tensor ${name}`, packed);
   }
@@ -188,5 +188,5 @@ function words(name, values) {
 
 /** @returns {never} */
 function refuse() {
-  throw new Refusal(words("frame.not-in-file"), words("frame.static"), 501);
+  throw new Refusal(words("frame.not-in-file"), words("frame.static"), 501, "file");
 }

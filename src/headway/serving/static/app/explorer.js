@@ -5,7 +5,7 @@ import { read, write } from "app/address.js";
 import { preferred, text } from "app/i18n.js";
 import { written } from "app/record.js";
 import { Store } from "app/store.js";
-import { Trace } from "app/trace.js";
+import { Trace, renewing } from "app/trace.js";
 
 /**
  * @typedef {import("app/address.js").State} State
@@ -35,6 +35,8 @@ export class Explorer {
     this.model = null;
     /** @type {Map<string, Promise<any>>} */
     this.answers = new Map();
+    /** Those whose numbers are kept, the latest first. @type {Trace[]} */
+    this.traces = [];
     /** Fill the column "What is this?". @type {(subject: import("app/about.js").Subject | null) => void} */
     this.about = () => {};
     addEventListener("hashchange", () => this.store.set(read(location.hash)));
@@ -76,8 +78,9 @@ export class Explorer {
 
   /** Get the model that the state names. */
   async loadModel() {
-    this.model = await this.ask("model", this.state.model, () => this.backend.model(this.state.model));
-    return this.model;
+    const asked = this.state.model;
+    const found = await this.ask("model", asked, () => this.backend.model(asked));
+    if (asked === this.state.model) this.model = found; // an answer that came late is not what is shown
   }
 
   /** Begin with an example where no sentence is given: a page should show something. */
@@ -102,35 +105,60 @@ export class Explorer {
   }
 
   /**
-   * Return the trace of the sentence, with edits if some are given; where pieces are drawn, of what
-   * was drawn.
-   * @param {import("app/network.js").Edit[] | null} [edits]
+   * Return the trace of the sentence: over the reader's own target, or over what the search writes.
    * @returns {Promise<Trace>}
    */
-  async trace(edits = null) {
-    const body = this.request();
-    const drawn = body.sampling !== undefined;
-    delete body.sampling;
-    if (this.state.target) body.target = this.state.target;
-    else if (drawn) body.target = written((await this.search()).record);
-    if (edits?.length) body.edits = edits;
-    return this.traceOf(body);
-  }
-
-  /** @param {object} body @returns {Promise<Trace>} */
-  traceOf(body) {
-    const again = () => this.backend.trace(body);
-    return this.ask("trace", body, async () => new Trace(await again(), this.backend, again));
+  async trace() {
+    const { sampling, ...body } = this.request();
+    if (this.state.target) return this.traceOf({ ...body, target: this.state.target });
+    if (!sampling && !this.backend.interactive) return this.traceOf(body);
+    return this.traceFound({ ...body, sampling });
   }
 
   /**
-   * Return the record of the search: its tree, step by step.
-   * @param {object} [change]  what else than the state asks for
+   * Return the trace over what a search writes. The search is asked for first, so that there is one
+   * search only, and one trace of the same pieces however they were found.
+   * @param {Record<string, any>} body
+   * @returns {Promise<Trace>}
+   */
+  async traceFound(body) {
+    const { record } = await this.searchFor(body);
+    const target = written(record);
+    const { sampling: _, ...rest } = body;
+    const { model, source } = rest;
+    // What is too long to send, or nothing, the program finds anew.
+    const isSent = target.length > 0 && target.join("").length <= this.model.limits.characters;
+    return this.traceOf(!isSent ? rest : this.backend.interactive ? { model, source, target } : { ...rest, target });
+  }
+
+  /**
+   * @param {object} body
+   * @param {Trace[]} [others]   those that its edits take tensors from
+   * @returns {Promise<Trace>}
+   */
+  async traceOf(body, others = []) {
+    const again = () => renewing(others, () => this.backend.trace(body));
+    const trace = await this.ask("trace", body, async () => new Trace(await again(), this.backend, again));
+    this.traces = [trace, ...this.traces.filter((own) => own !== trace)];
+    for (const old of this.traces.splice(MOST_TRACES)) old.held.clear();
+    return trace;
+  }
+
+  /**
+   * Return the record of the search that the state asks for: its tree, step by step.
    * @returns {Promise<{record: any, prefix_pieces?: string[]}>}
    */
-  search(change = {}) {
-    const body = { ...this.request(), ...change };
-    return this.ask("search", body, () => this.backend.search(body));
+  search() {
+    return this.searchFor(this.request());
+  }
+
+  /**
+   * @param {object} body
+   * @param {Trace[]} [others]   those that its edits take tensors from
+   * @returns {Promise<{record: any, prefix_pieces?: string[]}>}
+   */
+  searchFor(body, others = []) {
+    return this.ask("search", body, () => renewing(others, () => this.backend.search(body)));
   }
 
   /**
@@ -150,10 +178,17 @@ export class Explorer {
       return held;
     }
     const found = get();
-    found.catch(() => this.answers.delete(key));
+    found.catch(() => {
+      if (this.answers.get(key) === found) this.answers.delete(key);
+    });
     this.answers.set(key, found);
     if (this.answers.size > MOST_ANSWERS) this.answers.delete(this.answers.keys().next().value ?? "");
     return found;
+  }
+
+  /** Ask anew the next time. @param {string} kind @param {any} question */
+  forget(kind, question) {
+    this.answers.delete(`${kind}:${JSON.stringify(question)}`);
   }
 
   /** Return the layer that the state means, of so many. @param {number} layers */
@@ -180,3 +215,4 @@ export class Explorer {
 }
 
 const MOST_ANSWERS = 60;
+const MOST_TRACES = 8; // whose numbers are kept; those of one may be many megabytes

@@ -1,7 +1,9 @@
 // @ts-check
 /** What all screens stand in: the model, the tabs, the sentence, its translation, export. */
 
+import { ANEW } from "app/address.js";
 import { h } from "app/dom.js";
+import { download } from "app/downloads.js";
 import { count, percent } from "app/numbers.js";
 import { number, pieces, select } from "app/parts.js";
 import { SCREENS } from "app/screens.js";
@@ -14,9 +16,9 @@ export function header(explorer) {
   const themes = /** @type {[string, string][]} */ ([["", "system"], ["light", "light"], ["dark", "dark"]]).map(
     ([value, word]) => /** @type {[string, string]} */ ([value, explorer.t(`frame.theme.${word}`)]));
   return h("header", { class: "top" },
-    h("a", { class: "brand", href: explorer.address({ screen: "translate" }) }, "Headway"),
+    h("a", { class: "brand", href: explorer.address({ screen: "translate", tab: "", show: "" }) }, "Headway"),
     explorer.models.length > 1
-      ? select(explorer.t("frame.model"), explorer.models.map(({ name }) => [name, name]), model.name, (name) => explorer.go({ model: name }, { remember: true }))
+      ? select(explorer.t("frame.model"), explorer.models.map(({ name }) => [name, name]), model.name, (name) => explorer.go({ ...ANEW, model: name, edits: "" }, { remember: true }))
       : h("span", { class: "model-name" }, model.name),
     h("span", { class: "quiet model-facts" },
       [explorer.t("frame.parameters", { count: count(model.parameters) }), model.checksum.slice(0, 8)].filter(Boolean).join(" · ")),
@@ -29,7 +31,7 @@ export function header(explorer) {
 export function tabs(explorer) {
   return h("nav", { class: "tabs", "aria-label": explorer.t("frame.screens") },
     SCREENS.map(({ id }) => h("a", {
-      href: explorer.address({ screen: id, lesson: id === "lessons" ? explorer.state.lesson : 0 }),
+      href: explorer.address({ screen: id, tab: "", show: "", lesson: id === "lessons" ? explorer.state.lesson : 0 }),
       "aria-current": id === explorer.state.screen ? "page" : null,
       "data-key": `tab:${id}`,
     }, explorer.t(`screen.${id}`))));
@@ -49,7 +51,7 @@ export function question(explorer) {
     spellcheck: "false", "aria-label": explorer.t("frame.source"), placeholder: explorer.t("frame.placeholder"),
     maxlength: model.limits.characters,
   }));
-  const ask = (/** @type {string} */ src) => explorer.go({ src, target: "", prefix: "", t: 0, q: 0, k: 0, node: -1, edits: "", src2: "", links: "", gold: "" }, { remember: true });
+  const ask = (/** @type {string} */ src) => explorer.go({ src, target: "", prefix: "", edits: "", src2: "", ...ANEW }, { remember: true });
   const examples = [["", explorer.t("frame.example")], ...model.examples.map((/** @type {string} */ text) => [text, text])];
   return h("form", {
     class: "question", "aria-label": explorer.t("frame.source"),
@@ -63,10 +65,10 @@ export function question(explorer) {
     h("button", { type: "submit", class: "primary", "data-key": "go" }, explorer.t("frame.go"))),
   h("div", { class: "question-line" },
     model.examples.length ? select(explorer.t("frame.examples"), /** @type {any} */ (examples), state.src, (src) => src && ask(src)) : null,
-    number(explorer.t("frame.beam"), state.beam, { min: 1, max: model.max_beam }, (beam) => explorer.go({ beam, node: -1 })),
-    number(explorer.t("frame.alpha"), state.lp < 0 ? model.decoding.length_penalty : state.lp, { min: 0, max: 5, step: 0.1 }, (lp) => explorer.go({ lp, node: -1 })),
+    number(explorer.t("frame.beam"), state.beam, { min: 1, max: model.max_beam }, (beam) => explorer.go({ ...ANEW, beam })),
+    number(explorer.t("frame.alpha"), state.lp < 0 ? model.decoding.length_penalty : state.lp, { min: 0, max: 5, step: 0.1 }, (lp) => explorer.go({ ...ANEW, lp })),
     state.prefix
-      ? h("button", { type: "button", class: "chip", "data-key": "drop-prefix", onclick: () => explorer.go({ prefix: "", node: -1 }, { remember: true }) },
+      ? h("button", { type: "button", class: "chip", "data-key": "drop-prefix", onclick: () => explorer.go({ ...ANEW, prefix: "" }, { remember: true }) },
         `${explorer.t("frame.drop-prefix", { prefix: state.prefix })} ×`)
       : null));
 }
@@ -105,13 +107,12 @@ export function takeAway(explorer, screen, data, trace) {
     said.textContent = explorer.t("frame.copied");
   };
   const weights = screen.figure?.(explorer, data) ?? null;
-  const link = (/** @type {string} */ form, /** @type {Record<string, any>} */ options = {}) => h("li", null, h("a", {
-    href: trace && explorer.backend.exportAddress(trace.id, form, options), download: true, "data-key": `export:${form}`,
-  }, explorer.t(`frame.export.${form}`)));
+  const link = (/** @type {string} */ form, /** @type {Record<string, any>} */ options = {}) => h("li", null,
+    trace && download(explorer, trace, explorer.backend.exportAddress(trace.id, form, options), `export:${form}`, explorer.t(`frame.export.${form}`)));
   return h("footer", { class: "take-away" },
     code ? h("details", { class: "python" }, h("summary", { "data-key": "python" }, "Python"), h("pre", null, h("code", null, code)),
       h("button", { type: "button", onclick: copy, "data-key": "copy" }, explorer.t("frame.copy")), said) : null,
     trace && explorer.backend.interactive ? h("details", { class: "export" }, h("summary", { "data-key": "export" }, explorer.t("frame.export")),
-      h("ul", null, link("html", { state: location.hash }), link("json"), link("safetensors"),
+      h("ul", null, link("html", { state: explorer.address({}) }), link("json"), link("safetensors"),
         weights ? [link("svg", { name: weights }), link("png", { name: weights })] : null)) : null);
 }

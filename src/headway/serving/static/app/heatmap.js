@@ -6,7 +6,7 @@
  * more than their numbers. Piece by piece matrices with names on both sides are `app/matrix.js`.
  */
 
-import { colorOf } from "app/colors.js";
+import { pixels } from "app/colors.js";
 import { h } from "app/dom.js";
 import { largest } from "app/matrix.js";
 import { fixed } from "app/numbers.js";
@@ -27,6 +27,7 @@ import * as tooltip from "app/tooltip.js";
  * @property {(row: number, column: number) => string[]} [describe]  more lines for the tooltip
  * @property {(row: number, column: number) => void} [hover]
  * @property {(row: number, column: number) => void} [choose]
+ * @property {string} [tableWord]  the words that open the numbers of the chosen row; none without
  * @property {string} key          keeps the focus when the page is drawn anew
  */
 
@@ -57,7 +58,21 @@ export function heatmap(options) {
       box));
   if (chosen) requestAnimationFrame(() => reveal(scroll, (chosen[1] + 0.5) * cell));
   return h("figure", { class: "heat" },
-    h("div", { class: "heat-axes quiet" }, h("span", null, `${options.rowAxis} ↓`), h("span", null, `${options.columnAxis} →`)), scroll);
+    h("div", { class: "heat-axes quiet" }, h("span", null, `${options.rowAxis} ↓`), h("span", null, `${options.columnAxis} →`)), scroll,
+    chosen && options.tableWord ? numbers(options, chosen) : null);
+}
+
+/** Return the numbers of the chosen row, made when they are opened. @param {Options} options @param {[number, number]} chosen */
+function numbers({ tensor, label, rows, rowAxis, columnAxis, tableWord, key }, [row, column]) {
+  const details = h("details", { class: "matrix-numbers" }, h("summary", { "data-key": `${key}:table` }, tableWord));
+  details.addEventListener("toggle", () => {
+    if (details.childElementCount > 1) return;
+    const values = Array.from(tensor.part(row).data);
+    details.appendChild(h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label }, h("table", null,
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, `${rowAxis} ↓  ${columnAxis} →`), values.map((_, place) => h("th", { scope: "col" }, place)))),
+      h("tbody", null, h("tr", null, h("th", { scope: "row" }, rows[row]), values.map((value, place) => h("td", { class: place === column ? "chosen" : null }, fixed(value, 4))))))));
+  });
+  return details;
 }
 
 /** Scroll a chosen column into sight, where it is not. @param {HTMLElement} scroll @param {number} x */
@@ -65,6 +80,8 @@ function reveal(scroll, x) {
   const room = scroll.clientWidth - 150; // the names of the rows take some
   if (x > room) scroll.scrollLeft = x - room / 2;
 }
+
+const NO_NUMBER = 0xff8c8c8c; // grey, and its first byte, that of opacity, is the last one in memory
 
 /** @param {Options} options @returns {HTMLCanvasElement} */
 function picture(options) {
@@ -76,13 +93,11 @@ function picture(options) {
   }));
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const image = context.createImageData(Math.max(1, columns), Math.max(1, rows));
+  const colors = pixels(limit, scale);
+  const words = new Uint32Array(image.data.buffer);
   for (let place = 0; place < tensor.data.length; place += 1) {
     const value = tensor.data[place];
-    const [red, green, blue] = Number.isFinite(value) ? colorOf(value, limit, scale) : [140, 140, 140];
-    image.data[4 * place] = red;
-    image.data[4 * place + 1] = green;
-    image.data[4 * place + 2] = blue;
-    image.data[4 * place + 3] = 255;
+    words[place] = Number.isFinite(value) ? colors(value) : NO_NUMBER;
   }
   context.putImageData(image, 0, 0);
   return canvas;

@@ -90,13 +90,25 @@ export function begin(explorer) {
   if (!explorer.backend.interactive || HEARD.has(key)) return null;
   const heard = new Heard();
   let isStarted = false;
+  const ending = new AbortController();
   const found = explorer.ask("search", body, async () => {
     isStarted = true;
-    return listen(explorer, body, heard);
+    return listen(explorer, body, heard, ending.signal);
   });
-  found.catch(() => HEARD.delete(key)); // whoever waits for the answer says what was wrong
+  const drop = () => {
+    if (HEARD.get(key) === heard) HEARD.delete(key);
+  };
+  found.catch(drop); // whoever waits for the answer says what was wrong
   if (!isStarted) return null; // another screen has the answer already
   HEARD.set(key, heard);
+  // Nobody waits for a search once the state asks for another one.
+  const silence = explorer.store.listen(() => {
+    if (keyOf(explorer) === key) return;
+    explorer.forget("search", body);
+    drop();
+    ending.abort();
+  });
+  found.then(silence, silence);
   if (HEARD.size > MOST) HEARD.delete(HEARD.keys().next().value ?? "");
   const isNew = sentence !== `${body.model}:${body.source}`;
   sentence = `${body.model}:${body.source}`;
@@ -106,14 +118,14 @@ export function begin(explorer) {
 /** The sentence that was heard last. */
 let sentence = "";
 
-/** @param {Explorer} explorer @param {object} body @param {Heard} heard */
-async function listen(explorer, body, heard) {
+/** @param {Explorer} explorer @param {object} body @param {Heard} heard @param {AbortSignal} signal */
+async function listen(explorer, body, heard, signal) {
   /** @type {any} */
   let answer = null;
   await explorer.backend.translate(body, (/** @type {string} */ event, /** @type {any} */ data) => {
     if (event === "done") answer = data;
     heard.hear(event, data);
-  });
+  }, signal);
   return answer ?? explorer.backend.search(body);
 }
 

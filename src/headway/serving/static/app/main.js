@@ -8,6 +8,7 @@ import { header, question, strips, tabs, takeAway } from "app/frame.js";
 import { lessonBar } from "app/lesson-question.js";
 import { Network, Refusal } from "app/network.js";
 import { heading } from "app/parts.js";
+import { refusalWords } from "app/refusals.js";
 import { SCREENS } from "app/screens.js";
 import * as tooltip from "app/tooltip.js";
 
@@ -44,6 +45,7 @@ class Page {
     const waiting = setTimeout(() => this.screen.setAttribute("aria-busy", "true"), PATIENCE);
     try {
       await explorer.loadModel();
+      if (mine !== this.drawing) return;
       explorer.ensureSource();
       if (mine !== this.drawing) return; // the sentence has just been chosen, which draws anew
       const needs = screen.needsSource?.(explorer) ?? true;
@@ -115,9 +117,7 @@ class Page {
   complain(screen, error, isNew) {
     const { explorer } = this;
     if (!(error instanceof Refusal)) console.error(error);
-    const message = error instanceof Error ? error.message : String(error);
-    const remedy = error instanceof Refusal ? error.remedy : "";
-    const box = h("div", { class: "refusal", role: "alert" }, h("p", null, message), remedy ? h("p", null, remedy) : null,
+    const box = h("div", { class: "refusal", role: "alert" }, refusalWords(explorer, error),
       h("button", { type: "button", onclick: () => this.draw() }, explorer.t("frame.again")));
     if (explorer.model) this.show(screen, [box], null, isNew);
     else this.place.replaceChildren(box);

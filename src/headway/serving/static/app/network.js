@@ -11,9 +11,11 @@ export class Refusal extends Error {
    * @param {string} message
    * @param {string} remedy
    * @param {number} status
+   * @param {string} [code]   what kind of fault it is: a word that stays, whatever the sentence says
    */
-  constructor(message, remedy, status) {
+  constructor(message, remedy, status, code = "other") {
     super(message);
+    this.code = code;
     this.remedy = remedy;
     this.status = status;
   }
@@ -155,6 +157,13 @@ export class Network {
   downloadAddress(id, name, form) {
     return `/api/traces/${id}/download/${name}.${form}`;
   }
+
+  /** Return a file, and its name. @param {string} address @returns {Promise<{name: string, blob: Blob}>} */
+  async file(address) {
+    const response = await send(address);
+    const [, name] = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "") ?? ["", "headway"];
+    return { name, blob: await response.blob() };
+  }
 }
 
 /** @param {Record<string, any>} values */
@@ -185,11 +194,14 @@ async function send(address, body, signal) {
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   };
-  const response = await fetch(address, { ...options, signal });
+  const response = await fetch(address, { ...options, signal }).catch((error) => {
+    if (signal?.aborted) throw error;
+    throw new Refusal(String(error), "", 0, "unreachable");
+  });
   if (response.ok) return response;
   const answer = await response.json().catch(() => ({}));
   const error = answer.error ?? { message: `${response.status} ${response.statusText}`, remedy: "" };
-  throw new Refusal(error.message, error.remedy ?? "", response.status);
+  throw new Refusal(error.message, error.remedy ?? "", response.status, error.code);
 }
 
 /** @param {string} event @param {(event: string, data: any) => void} hear */
@@ -198,6 +210,6 @@ function hearEvent(event, hear) {
   const name = lines.find((line) => line.startsWith("event:"))?.slice(6).trim() ?? "message";
   const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice(5)).join("\n");
   const value = JSON.parse(data);
-  if (name === "error") throw new Refusal(value.error.message, value.error.remedy ?? "", 400);
+  if (name === "error") throw new Refusal(value.error.message, value.error.remedy ?? "", 400, value.error.code);
   hear(name, value);
 }

@@ -3,10 +3,12 @@
 
 import { rowOf } from "app/about.js";
 import { formula, h } from "app/dom.js";
+import { download } from "app/downloads.js";
 import { heatmap } from "app/heatmap.js";
 import { largest, matrix } from "app/matrix.js";
 import { count, fixed, percent, range } from "app/numbers.js";
 import { select } from "app/parts.js";
+import { refusalWords } from "app/refusals.js";
 import { axesOf, wholePlace, writePlaces } from "app/tensor-parts.js";
 import { vocabularyRow } from "app/vocabulary-row.js";
 
@@ -172,7 +174,7 @@ function worked(explorer, { explanation }) {
   if (!explanation) {
     return explorer.backend.interactive ? h("div", { class: "tensor-worked" }, title, h("p", { class: "quiet" }, explorer.t("tensors.choose-cell"))) : null;
   }
-  if (explanation.refusal) return h("div", { class: "tensor-worked" }, title, h("p", { class: "quiet" }, explanation.refusal));
+  if (explanation.refusal) return h("div", { class: "tensor-worked" }, title, h("div", { class: "quiet" }, refusalWords(explorer, explanation.refusal)));
   const value = explanation.value === null ? "−∞" : fixed(explanation.value, 6);
   return h("div", { class: "tensor-worked" }, title,
     h("p", null, h("code", null, `${explanation.name}[${explanation.place}]`), " = ", h("strong", { class: "number" }, value)),
@@ -185,6 +187,6 @@ function worked(explorer, { explanation }) {
 /** @param {Explorer} explorer @param {import("app/trace.js").Trace} trace @param {string} name */
 function downloads(explorer, trace, name) {
   if (!explorer.backend.interactive) return null;
-  return h("p", { class: "tensor-downloads" }, h("span", { class: "quiet" }, explorer.t("tensors.download")), " ",
-    ["npy", "csv", "json"].map((form) => [h("a", { href: trace.backend.downloadAddress(trace.id, name, form), download: true, "data-key": `download:${form}` }, form === "npy" ? "NumPy (.npy)" : form.toUpperCase()), " "]));
+  return h("div", { class: "tensor-downloads" }, h("span", { class: "quiet" }, explorer.t("tensors.download")), " ",
+    ["npy", "csv", "json"].map((form) => [download(explorer, trace, explorer.backend.downloadAddress(trace.id, name, form), `download:${form}`, form === "npy" ? "NumPy (.npy)" : form.toUpperCase()), " "]));
 }

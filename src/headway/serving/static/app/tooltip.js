@@ -14,7 +14,7 @@ let box = null;
  */
 export function show(lines, x, y) {
   if (box === null || !box.isConnected) {
-    box = h("div", { class: "tooltip", role: "tooltip", id: "tooltip" });
+    box = h("div", { class: "tooltip", role: "tooltip", id: "tooltip", "aria-live": "polite" });
     document.body.appendChild(box);
   }
   box.replaceChildren(...lines.map((line) => h("div", null, line)));

@@ -56,6 +56,23 @@ export class Tensor {
   }
 }
 
+/**
+ * Ask a question that needs traces; if the program has let one go, have them made once more.
+ * @template T
+ * @param {Pick<Trace, "renew">[]} traces
+ * @param {() => Promise<T>} question
+ * @returns {Promise<T>}
+ */
+export async function renewing(traces, question) {
+  try {
+    return await question();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 404 || traces.length === 0) throw error;
+    for (const trace of traces) await trace.renew();
+    return question();
+  }
+}
+
 export class Trace {
   /**
    * @param {any} manifest           what `POST /api/trace` answers
@@ -103,14 +120,8 @@ export class Trace {
    * @param {() => Promise<T>} question
    * @returns {Promise<T>}
    */
-  async again(question) {
-    try {
-      return await question();
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 404 || !this.backend.interactive) throw error;
-      await this.renew();
-      return question();
-    }
+  again(question) {
+    return renewing(this.backend.interactive ? [this] : [], question);
   }
 
   /**

@@ -1,6 +1,7 @@
 // @ts-check
 /** How pieces are chosen: the longest output, and drawing instead of searching. */
 
+import { ANEW } from "app/address.js";
 import { h } from "app/dom.js";
 import { number, toggle } from "app/parts.js";
 
@@ -11,7 +12,7 @@ export function controls(explorer) {
   const { state, model } = explorer;
   const { temp, topk, topp, seed, max } = state;
   const isDrawn = temp > 0;
-  const change = (/** @type {Partial<import("app/address.js").State>} */ patch) => explorer.go({ ...patch, node: -1 });
+  const change = (/** @type {Partial<import("app/address.js").State>} */ patch) => explorer.go({ ...ANEW, ...patch });
   const longest = model.limits.pieces + (model.decoding?.max_extra_pieces ?? 50);
   return h("section", { class: "panel controls", "aria-labelledby": "controls-title" },
     h("h2", { id: "controls-title" }, explorer.t("translate.controls")),

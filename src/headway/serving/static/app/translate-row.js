@@ -76,7 +76,7 @@ function candidate(explorer, trace, t, { piece, p, sum }) {
     kind: isChosen ? "chosen" : "",
     key: `candidate:${piece}`,
     label: explorer.t(isChosen ? "translate.best.label.chosen" : "translate.best.label", { piece, p: percent(p), sum: said, prefix }),
-    onclick: canForce ? () => explorer.go({ screen: "what-if", prefix, node: -1 }, { remember: true }) : undefined,
+    onclick: canForce ? () => explorer.go({ screen: "what-if", prefix, node: -1, links: "", gold: "", tab: "", show: "" }, { remember: true }) : undefined,
   }),
   h("span", { class: "bar-sum number", "aria-hidden": canForce ? "true" : null }, said));
   if (canForce) element.title = explorer.t("translate.best.force", { prefix });

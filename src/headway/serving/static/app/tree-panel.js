@@ -22,7 +22,7 @@ export function nodePanel(explorer, view, choose) {
   const { chosen, all } = view;
   const parent = chosen.parent === null ? null : all[chosen.parent];
   const prefix = textTo(view, chosen);
-  const force = () => explorer.go({ screen: "what-if", prefix, node: -1, show: "" }, { remember: true });
+  const force = () => explorer.go({ screen: "what-if", prefix, node: -1, links: "", gold: "", tab: "", show: "" }, { remember: true });
   return h("section", { class: "panel tree-panel", "aria-labelledby": "node-title" },
     h("div", { class: "row" },
       h("h2", { id: "node-title" }, parent === null ? explorer.t("tree.root") : explorer.t("tree.node.title", { step: chosen.step })),

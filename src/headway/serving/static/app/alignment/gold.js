@@ -4,6 +4,7 @@
 import { reading } from "app/alignment/answers.js";
 import { h } from "app/dom.js";
 import { fixed } from "app/numbers.js";
+import { refusalWords } from "app/refusals.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
 /** @typedef {import("app/alignment/answers.js").Answers} Answers */
@@ -29,7 +30,7 @@ export function gold(explorer, { errors, refusal, areOwn, links }) {
     }, field,
     h("button", { type: "submit", class: "primary", "data-key": "alignment:score" }, explorer.t("alignment.score")),
     areOwn && own ? h("button", { type: "button", "data-key": "alignment:own", onclick: () => explorer.go({ gold: own }) }, explorer.t("alignment.gold.own")) : null),
-    refusal ? h("div", { class: "refusal", role: "alert" }, h("p", null, refusal.message), refusal.remedy ? h("p", null, refusal.remedy) : null) : null,
+    refusal ? h("div", { class: "refusal", role: "alert" }, refusalWords(explorer, refusal)) : null,
     errors ? table(explorer, errors.rows) : null);
 }
 

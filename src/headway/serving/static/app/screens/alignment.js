@@ -7,7 +7,7 @@ import { gold } from "app/alignment/gold.js";
 import { where, wordAlignment } from "app/alignment/words.js";
 import { h } from "app/dom.js";
 import { choice, heading } from "app/parts.js";
-import { loadLine } from "app/python.js";
+import { quoted, traceLines } from "app/python.js";
 
 /** @typedef {import("app/alignment/answers.js").Answers} Answers */
 
@@ -33,31 +33,23 @@ export const alignment = {
 
 /** @param {import("app/explorer.js").Explorer} explorer @param {Answers} data */
 function pythonCode(explorer, { trace, attributed }) {
-  const { source, target, writes } = trace.sentence;
-  const start = [loadLine(explorer), `source, target = ${JSON.stringify(source)}, ${JSON.stringify(target)}`];
   if (attributed) {
-    const place = explorer.row(writes.length);
+    const place = explorer.row(trace.rows.length);
     return [
-      "import headway", "from headway.inspection.attribution import attribute", "", ...start,
-      `why = attribute(translator, source, target, place=${place}, method=${JSON.stringify(attributed.method)})`,
+      ...traceLines(explorer, trace, ["from headway.inspection.attribution import attribute"]),
+      `why = attribute(translator, trace.sentence.source, trace.sentence.writes[:-1], place=${place}, method=${quoted(attributed.method)})`,
       "print(list(zip(why.source_pieces, why.source_scores)))", "print(list(zip(why.prefix_pieces, why.prefix_scores)))",
       "print(why.value, why.baseline, why.gap)",
     ].join("\n");
   }
   const { layer, head, reads, layers } = reading(explorer);
-  if (head === null) {
-    return [
-      "import headway", "from headway.evaluation.aligning import align_pairs", "", ...start,
-      `print(align_pairs(translator, [source], [target], layer=${layer ?? layers - 1}, moment="${reads ? "read" : "written"}"))`,
-    ].join("\n");
-  }
-  const name = `decoder.layers.${layer ?? layers - 1}.cross_attention.weights`;
+  const weights = `trace["decoder.layers.${layer ?? layers - 1}.cross_attention.weights"]${head === null ? ".mean(0)" : `.at(head=${head})`}`;
   return [
-    "import headway", "from headway.data.words import number_words", "from headway.decoding.alignment import word_alignment", "", ...start,
-    "trace, bundle = translator.trace(source, target), translator.bundle",
-    `weights = trace["${name}"].at(head=${head})[${reads ? "1:" : ":-1"}, :-1]`,
-    "source_words = number_words(bundle.source_tokenizer, source)",
-    "target_words = number_words(bundle.target_tokenizer, target)",
+    ...traceLines(explorer, trace, ["from headway.data.words import number_words", "from headway.decoding.alignment import word_alignment"]),
+    `weights = ${weights}[${reads ? "1:" : ":-1"}, :-1]`,
+    "bundle, sentence = translator.bundle, trace.sentence",
+    "source_words = number_words(bundle.source_tokenizer, sentence.source)",
+    "target_words = number_words(bundle.target_tokenizer, sentence.target_ids[1:])",
     "print(word_alignment(weights, source_words, target_words))",
   ].join("\n");
 }

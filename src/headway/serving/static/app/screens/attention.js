@@ -104,10 +104,10 @@ function ways(explorer, chosen) {
   const { kind, layer, head, q, k } = chosen;
   const edits = JSON.stringify([{ name: `${attentionName(kind, layer)}.heads`, kind: "zero", where: { head } }]);
   return h("p", { class: "row ways" },
-    h("a", { href: explorer.address({ screen: "hand", tab: "", view: kind, l: layer, h: Math.max(0, head), q, k }), "data-key": "work-it-out" },
+    h("a", { href: explorer.address({ screen: "hand", tab: "", show: "", view: kind, l: layer, h: Math.max(0, head), q, k }), "data-key": "work-it-out" },
       head < 0 ? explorer.t("attention.work-out-first") : explorer.t("attention.work-out")),
     explorer.backend.interactive && head >= 0
-      ? h("a", { href: explorer.address({ screen: "what-if", edits }), "data-key": "head-off" }, explorer.t("attention.head-off", { head: explorer.headWords(head) }))
+      ? h("a", { href: explorer.address({ screen: "what-if", tab: "", show: "", edits }), "data-key": "head-off" }, explorer.t("attention.head-off", { head: explorer.headWords(head) }))
       : null);
 }
 
@@ -143,7 +143,7 @@ function render(explorer, data) {
 /** @param {Explorer} explorer @param {Data} data */
 function python(explorer, data) {
   const { kind, layer, head, q, k } = chosenOf(explorer, data);
-  const lines = [...traceLines(explorer), `weights = trace[${quoted(`${attentionName(kind, layer)}.weights`)}]`, "print([axis.name for axis in weights.axes])"];
+  const lines = [...traceLines(explorer, data.trace), `weights = trace[${quoted(`${attentionName(kind, layer)}.weights`)}]`, "print([axis.name for axis in weights.axes])"];
   return [...lines, ...(head < 0
     ? ["mean = weights.mean(0)  # over heads", "print(mean)", `print(mean[${q}, ${k}])`]
     : [`print(weights.at(head=${head}))`, `print(weights.at(head=${head}, query=${q}, key=${k}))`])].join("\n");

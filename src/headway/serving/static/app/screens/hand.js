@@ -101,7 +101,7 @@ function picker(explorer, { chosen, trace, model: { weights } }, hidden) {
   const most = Math.max(rows.length, columns.length);
   const cell = most <= 12 ? 26 : most <= 30 ? 18 : 15;
   const figure = weights ? matrix({
-    tensor: weights, label: explorer.t("hand.matrix"), rows, columns, cell, chosen: [i, j], key: "hand-matrix", choose: place,
+    tensor: weights, label: explorer.t("hand.matrix"), rows, columns, cell, chosen: [i, j], key: "hand-matrix", choose: place, tableWord: explorer.t("matrix.table"),
     masked: hidden, maskWord: explorer.t("matrix.mask"), rowAxis: explorer.t("matrix.asks"), columnAxis: explorer.t("matrix.looked"),
     hover: (query, key) => explorer.about({ name: `${name}.weights`, place: `head=${head}, query=${query}, key=${key}`, value: fixed(weights.value(query, key)) }),
   }) : null;
@@ -121,7 +121,7 @@ function picker(explorer, { chosen, trace, model: { weights } }, hidden) {
 function python(explorer, data) {
   if (data === null) return pencil(explorer);
   const { name, head, i, j } = data.chosen;
-  return [...traceLines(explorer),
+  return [...traceLines(explorer, data.trace),
     `name = ${quoted(name)}`,
     `q, k, v = (trace[f"{name}.{part}"][${head}] for part in "qkv")`,
     "scores = q @ k.T / q.shape[-1] ** 0.5",

@@ -1,11 +1,11 @@
 // @ts-check
 /** Ten lessons: a short text, a state of the explorer to look at, and a question that can be checked. */
 
-import { LESSONS, sentenceOf } from "app/answers.js";
+import { LESSONS, request, sentenceOf } from "app/answers.js";
 import { h } from "app/dom.js";
 import { question, solved } from "app/lesson-question.js";
 import { heading } from "app/parts.js";
-import { loadLine } from "app/python.js";
+import { loadLine, quoted, searchLines, searchOf } from "app/python.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
 /** @typedef {import("app/answers.js").Answer} Answer */
@@ -83,11 +83,10 @@ function show(explorer, number, answer) {
 
 /** @param {Explorer} explorer @param {Data} data */
 function python(explorer, { number, sentence }) {
-  const lines = ["import headway", "from headway.decoding.options import SearchOptions", "", loadLine(explorer)];
-  const source = JSON.stringify(sentence);
-  const options = `SearchOptions(beam_size=4, length_penalty=translator.options.length_penalty)`;
-  if (number === LESSONS.length) return [...lines, `record = translator.search(${source}, options=${options})`, `for number in record.ranking:`, `    print(record.pieces(number), record.nodes[number])`].join("\n");
-  return [...lines, `trace = translator.trace(${source}, options=${options})`, `print(trace)`].join("\n");
+  const body = explorer.backend.interactive ? request(explorer) : { ...explorer.request(), source: sentence };
+  if (number === LESSONS.length) return [...searchLines(explorer, body), "for number in found.ranking:", "    print(found.pieces(number), found.nodes[number])"].join("\n");
+  const { imports, more } = searchOf(explorer, body);
+  return ["import headway", ...imports, "", loadLine(explorer), `trace = translator.trace(${quoted(sentence)}${more})`, "print(trace)"].join("\n");
 }
 
 /** @type {import("app/explorer.js").Screen} */

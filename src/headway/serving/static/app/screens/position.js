@@ -8,12 +8,12 @@ import { heatmap } from "app/heatmap.js";
 import { largest } from "app/matrix.js";
 import { count, fixed } from "app/numbers.js";
 import { heading, slider } from "app/parts.js";
-import { loadLine } from "app/python.js";
+import { loadLine, traceLines } from "app/python.js";
 import { valueOf, waveOf } from "app/sinusoid.js";
 import { Tensor } from "app/trace.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
-/** @typedef {{encoding: Tensor, sum: {pieces: string[], scaled: Tensor, position: Tensor, output: Tensor} | null}} Data */
+/** @typedef {{encoding: Tensor, trace: import("app/trace.js").Trace | null, sum: {pieces: string[], scaled: Tensor, position: Tensor, output: Tensor} | null}} Data */
 
 const POSITIONS = 64;
 const NAME = "source_embedding.position";
@@ -24,7 +24,7 @@ async function load(explorer) {
   const trace = hasSentence ? await explorer.trace().catch(() => null) : null;
   const part = (/** @type {string} */ name) => /** @type {import("app/trace.js").Trace} */ (trace).tensor(`source_embedding.${name}`);
   const sum = trace && { pieces: trace.sentence.source_pieces, scaled: await part("scaled"), position: await part("position"), output: await part("output") };
-  return { encoding: await encodingOf(explorer, sum?.position ?? null), sum };
+  return { encoding: await encodingOf(explorer, sum?.position ?? null), trace, sum };
 }
 
 /** @param {Explorer} explorer @param {Tensor | null} fallback  that of the sentence, for a page without a program */
@@ -72,7 +72,7 @@ function render(explorer, data) {
       heatmap({
         tensor: encoding, label: explorer.t("position.picture", { positions, width }), key: "position-picture", limit: layout === "learned" ? undefined : 1,
         rows: Array.from({ length: positions }, (_, pos) => String(pos)), rowAxis: explorer.t("position.pos"), columnAxis: explorer.t("position.dim"),
-        width: 1030, height: 7, chosen: [place.pos, place.dim],
+        width: 1030, height: 7, tableWord: explorer.t("matrix.table-row"), chosen: [place.pos, place.dim],
         hover: (pos, dim) => explorer.about({ name: NAME, place: `source=${pos}, d_model=${dim}`, value: fixed(encoding.value(pos, dim), 6) }),
         choose: (pos, dim) => explorer.go({ pos, dim }),
       })),
@@ -167,7 +167,7 @@ function pieceSum(explorer, { sum }, { pos, dim }) {
     parts.map((part) => h("div", null, h("h3", null, explorer.t(`position.part.${part}`), " ", h("code", { class: "quiet" }, `source_embedding.${part}`)),
       heatmap({
         tensor: sum[part], label: `source_embedding.${part}`, key: `sum:${part}`, limit, rows: sum.pieces, rowAxis: explorer.t("position.piece"), columnAxis: explorer.t("position.dim"),
-        width: 920, height: 18, chosen: [row, dim],
+        width: 920, height: 18, tableWord: explorer.t("matrix.table-row"), chosen: [row, dim],
         hover: (at, column) => explorer.about({ name: `source_embedding.${part}`, place: `source=${at}, d_model=${column}`, value: fixed(sum[part].value(at, column), 6) }),
         choose: (at, column) => explorer.go({ pos: at, dim: column }),
       }))));
@@ -176,10 +176,10 @@ function pieceSum(explorer, { sum }, { pos, dim }) {
 /** @param {Explorer} explorer @param {Data} data */
 function python(explorer, data) {
   const { pos, dim } = placeOf(explorer, data);
-  const source = JSON.stringify(explorer.state.src || explorer.model.examples[0] || "");
-  return ["import headway", "", loadLine(explorer),
-    `positions = translator.bundle.model.source_embedding.positions`, `print(positions(${data.encoding.shape[0]})[${pos}, ${dim}])`,
-    `trace = translator.trace(${source})`, `print(trace["source_embedding.scaled"] + trace["source_embedding.position"])`].join("\n");
+  const lines = data.trace ? traceLines(explorer, data.trace) : ["import headway", "", loadLine(explorer)];
+  return [...lines,
+    "positions = translator.bundle.model.source_embedding.positions", `print(positions(${data.encoding.shape[0]})[${pos}, ${dim}])`,
+    ...(data.trace ? ["print(trace[\"source_embedding.scaled\"] + trace[\"source_embedding.position\"])"] : [])].join("\n");
 }
 
 /** @type {import("app/explorer.js").Screen} */

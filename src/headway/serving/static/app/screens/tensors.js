@@ -6,7 +6,7 @@ import { h } from "app/dom.js";
 import { figureOne } from "app/figure-one.js";
 import { layersView, stagesOf } from "app/layers-view.js";
 import { choice, heading, select } from "app/parts.js";
-import { loadLine } from "app/python.js";
+import { traceLines } from "app/python.js";
 import { axesOf, maskOf, readPlaces, seenPart, statisticsOf, wholePlace } from "app/tensor-parts.js";
 import { shapeOf, tensorView } from "app/tensor-view.js";
 
@@ -68,7 +68,7 @@ async function see(explorer, trace, entry) {
     maskOf(trace, entry, places),
     backend.has("statistics") ? explorer.ask("statistics", [trace.id, name], () => trace.again(() => trace.backend.statistics(trace.id, name))) : trace.tensor(name).then(statisticsOf),
     backend.has("explain") && where ? explorer.ask("explain", [trace.id, name, explorer.language, where], () => trace.again(() => trace.backend.explain(trace.id, name, explorer.language, where)))
-      .catch((error) => ({ refusal: error.message })) : null,
+      .catch((error) => ({ refusal: error })) : null,
     backend.has("vocabulary") && isVocabulary ? explorer.ask("vocabulary", explorer.model.name, () => trace.backend.vocabulary(explorer.model.name)).then((answer) => answer.target, () => null) : null,
   ]);
   return { entry, places, part, masked, statistics, explanation, vocabulary };
@@ -136,8 +136,7 @@ function list(explorer, trace, { block, layer, entry }) {
 
 /** @param {Explorer} explorer @param {any} data */
 function python(explorer, { trace, seen }) {
-  const lines = ["import headway", "", loadLine(explorer),
-    `trace = translator.trace(${JSON.stringify(trace.sentence.source)}, ${JSON.stringify(trace.sentence.target)})`];
+  const lines = traceLines(explorer, trace);
   if (!seen) return [...lines, `print(trace)`].join("\n");
   const { entry, places } = seen;
   const name = JSON.stringify(entry.name);

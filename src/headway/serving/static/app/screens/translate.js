@@ -5,7 +5,7 @@ import { h } from "app/dom.js";
 import { begin, strip } from "app/live.js";
 import { heading, select } from "app/parts.js";
 import { stop, transport } from "app/player.js";
-import { loadLine } from "app/python.js";
+import { traceLines } from "app/python.js";
 import { controls } from "app/translate-controls.js";
 import { rowPanel } from "app/translate-row.js";
 import { stage } from "app/translate-stage.js";
@@ -70,26 +70,10 @@ function weightsCode(name, head, t) {
 }
 
 /** @param {Explorer} explorer @param {Seen} seen */
-function python(explorer, { name, heads, trace, record }) {
-  const { beam, prefix, max_length: max, sampling, source } = explorer.request();
+function python(explorer, { name, heads, trace }) {
   const t = explorer.row(trace.rows.length);
-  const say = (/** @type {any} */ value) => JSON.stringify(value);
-  const options = [`beam_size=${beam}`, `length_penalty=${record.options.length_penalty}`, max ? `max_length=${max}` : ""];
-  if (sampling) {
-    const { temperature, top_k: k, top_p: p, seed } = sampling;
-    options.push(`sampling=Sampling(temperature=${temperature}${k ? `, top_k=${k}` : ""}${p ? `, top_p=${p}` : ""}, seed=${seed})`);
-  }
-  const more = `options=options${prefix ? `, prefix=${say(prefix)}` : ""}`;
-  const target = explorer.state.target ? say(explorer.state.target) : "found.pieces(found.best.number)";
-  const isGiven = explorer.state.target || sampling;
   return [
-    "import headway",
-    `from headway.decoding.options import ${sampling ? "Sampling, " : ""}SearchOptions`,
-    "",
-    loadLine(explorer),
-    `options = SearchOptions(${options.filter(Boolean).join(", ")})`,
-    `found = translator.search(${say(source)}, ${more})`,
-    isGiven ? `trace = translator.trace(${say(source)}, ${target})` : `trace = translator.trace(${say(source)}, ${more})`,
+    ...traceLines(explorer, trace),
     `print(trace["probabilities"].at(target=${t}).topk(10))`,
     `print(${weightsCode(name, explorer.head(heads), t)})`,
   ].join("\n");

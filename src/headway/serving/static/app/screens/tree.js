@@ -3,7 +3,7 @@
 
 import { h } from "app/dom.js";
 import { choice, heading, toggle } from "app/parts.js";
-import { loadLine } from "app/python.js";
+import { searchLines } from "app/python.js";
 import { comparison, finals } from "app/tree-finals.js";
 import { chains, vertices, visible } from "app/tree-layout.js";
 import { outline } from "app/tree-outline.js";
@@ -80,23 +80,7 @@ function legend(explorer) {
 
 /** @param {Explorer} explorer @param {import("app/record.js").SearchRecord} record */
 function python(explorer, record) {
-  const { source, prefix, sampling, max_length: max } = explorer.request();
-  const { beam_size: beam, length_penalty: alpha } = record.options;
-  const options = [`beam_size=${beam}`, `length_penalty=${alpha}`, ...(max ? [`max_length=${max}`] : [])];
-  if (sampling) {
-    const { temperature, top_k: k, top_p: p, seed } = sampling;
-    options.push(`sampling=Sampling(temperature=${temperature}${k ? `, top_k=${k}` : ""}${p ? `, top_p=${p}` : ""}, seed=${seed})`);
-  }
   const { node } = explorer.state;
   const seen = node >= 0 && node < record.nodes.length ? node : record.ranking[0];
-  return [
-    "import headway",
-    `from headway.decoding.options import ${sampling ? "Sampling, " : ""}SearchOptions`,
-    "",
-    loadLine(explorer),
-    `options = SearchOptions(${options.join(", ")})`,
-    `found = translator.search(${JSON.stringify(source)}, options=options${prefix ? `, prefix=${JSON.stringify(prefix)}` : ""})`,
-    "print(found.outline())",
-    `print(found.nodes[${seen}], found.pieces(${seen}))`,
-  ].join("\n");
+  return [...searchLines(explorer), "print(found.outline())", `print(found.nodes[${seen}], found.pieces(${seen}))`].join("\n");
 }

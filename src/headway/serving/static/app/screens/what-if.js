@@ -30,6 +30,6 @@ export const whatIf = {
       sweep(explorer, data),
       h("p", { class: "what-if-caution" }, h("strong", null, explorer.t("what-if.caution")), " ", explorer.t("what-if.caution.words")));
   },
-  python: (explorer, /** @type {Answers} */ { changes, a }) => pythonCode(explorer, changes, a.sentence.target),
+  python: (explorer, /** @type {Answers} */ { changes }) => pythonCode(explorer, changes),
   figure: (explorer, /** @type {Answers} */ { attention }) => attention?.name ?? null,
 };

@@ -1,7 +1,8 @@
 // @ts-check
 /** What the screen "What if" asks: A, B, and what is different. All answers are kept by request. */
 
-import { changesOf, isChanged, resolved } from "app/what-if/edits.js";
+import { changesOf, isChanged, originalBody, resolved } from "app/what-if/edits.js";
+import { kindOf } from "app/attention-view.js";
 import { Refusal } from "app/network.js";
 import { Tensor } from "app/trace.js";
 
@@ -34,15 +35,15 @@ import { Tensor } from "app/trace.js";
  * @property {any} sweep
  */
 
-/** Return what A is asked for: everything but the changes. @param {Explorer} explorer */
-function originalBody(explorer) {
-  const { prefix: _, sampling: __, max_length: ___, ...body } = explorer.request();
-  return explorer.state.target ? { ...body, target: explorer.state.target } : body;
-}
-
 /** Return the trace of A. @param {Explorer} explorer @returns {Promise<Trace>} */
 export function original(explorer) {
-  return explorer.backend.interactive ? explorer.traceOf(originalBody(explorer)) : explorer.trace();
+  return explorer.backend.interactive ? originalTrace(explorer) : explorer.trace();
+}
+
+/** @param {Explorer} explorer */
+function originalTrace(explorer) {
+  const body = originalBody(explorer);
+  return body.target ? explorer.traceOf(body) : explorer.traceFound(body);
 }
 
 /** @param {Explorer} explorer @returns {Promise<Answers>} */
@@ -73,15 +74,16 @@ async function compared(explorer, found) {
   const body = originalBody(explorer);
   const source = changes.src2 || body.source;
   const edits = await attempt(() => resolved(explorer, changes.edits, body));
-  const others = edits.value?.length ? { edits: edits.value } : {};
-  const plain = { prefix: undefined, sampling: undefined, max_length: undefined }; // as the trace is searched
-  const target = changes.src2 && !body.target ? { target: a.sentence.writes.slice(0, -1) } : {};
-  const own = { ...plain, source, ...others, ...(changes.prefix ? { prefix: changes.prefix } : {}) };
+  const { edits: taken, others } = edits.value ?? { edits: [], others: [] };
+  const edited = taken.length ? { edits: taken } : {};
+  const { target: _, ...plain } = body; // as the trace is searched
+  const target = body.target ?? a.sentence.writes.slice(0, -1);
+  const own = { ...plain, source, ...edited, ...(changes.prefix ? { prefix: changes.prefix } : {}) };
   const refused = /** @type {any} */ (edits);
   [found.before, found.b, found.after] = await Promise.all([
-    explorer.search(plain).then((answer) => answer.record),
-    edits.error ? refused : attempt(() => explorer.traceOf({ ...body, source, ...target, ...others })),
-    edits.error ? refused : canSearch(changes) ? attempt(() => explorer.search(own).then((answer) => answer.record)) : { value: null },
+    explorer.searchFor(plain).then((answer) => answer.record),
+    edits.error ? refused : attempt(() => explorer.traceOf({ ...(body.model ? { model: body.model } : {}), source, target, ...edited }, others)),
+    edits.error ? refused : canSearch(changes) ? attempt(() => explorer.searchFor(own, others).then((answer) => answer.record)) : { value: null },
   ]);
   const b = found.b.value;
   if (!b) return;
@@ -105,7 +107,7 @@ export function isSameSource(a, b) {
  * @returns {Promise<Attention>}
  */
 async function attentionOf(explorer, a, b) {
-  const { view } = explorer.state;
+  const view = kindOf(explorer.state.view);
   const all = explorer.model.attention.filter((/** @type {any} */ own) => own.kind === view);
   const layer = explorer.layer(all.length);
   const { heads, name: attention } = all[layer];

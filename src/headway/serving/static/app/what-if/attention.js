@@ -1,6 +1,7 @@
 // @ts-check
 /** The chosen attention in A, in B, and B − A on a scale that is symmetrical about zero. */
 
+import { kindOf } from "app/attention-view.js";
 import { h } from "app/dom.js";
 import { largest, matrix } from "app/matrix.js";
 import { fixed } from "app/numbers.js";
@@ -22,7 +23,7 @@ export function attentionDifference(explorer, data) {
   return h("section", { "aria-labelledby": "what-if-attention" },
     h("h2", { id: "what-if-attention" }, explorer.t("what-if.attention-title")),
     h("div", { class: "row" },
-      choice(explorer.t("what-if.field.attention"), kinds, explorer.state.view, (view) => explorer.go({ view, l: -1, h: -1 })),
+      choice(explorer.t("what-if.field.attention"), kinds, kindOf(explorer.state.view), (view) => explorer.go({ view, l: -1, h: -1 })),
       select(explorer.t("what-if.field.layer"), layerList, layer, (l) => explorer.go({ l: Number(l) })),
       select(explorer.t("what-if.field.head"), headList, head, (own) => explorer.go({ h: Number(own) }))),
     h("p", { class: "quiet" }, h("code", null, head < 0 ? `${name} · mean(head)` : `${name} [head=${head}]`)),
@@ -49,7 +50,7 @@ function three(explorer, data, { name, a: before, masked, maskedAfter, head }, a
     hover: (row, column) => explorer.about({ name, place: `${head < 0 ? "" : `head=${head}, `}query=${row}, key=${column}`, value: fixed(tensor.value(row, column)) }),
     ...more,
   }));
-  const decoded = explorer.state.view !== "encoder";
+  const decoded = kindOf(explorer.state.view) !== "encoder";
   const start = /** @type {[number, number]} */ ([decoded ? explorer.row(before.shape[0]) : 0, 0]);
   return [
     limit === 0 ? h("p", { role: "status" }, explorer.t("what-if.no-difference")) : null,

@@ -3,6 +3,7 @@
 
 import { h } from "app/dom.js";
 import { fixed } from "app/numbers.js";
+import { refusalWords } from "app/refusals.js";
 import { diff, piecesOf } from "app/what-if/tokens.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -21,7 +22,7 @@ export function columns(explorer, { a, before, after, changes }) {
       side(explorer, "A", explorer.t("what-if.a"), explorer.state.src, signed.a, before),
       right === null
         ? h("div", { class: "panel what-if-side" }, sideTitle("B", explorer.t("what-if.b")),
-          after.error ? refusal(after.error) : h("p", null, explorer.t("what-if.no-search")))
+          after.error ? refusal(explorer, after.error) : h("p", null, explorer.t("what-if.no-search")))
         : side(explorer, "B", explorer.t("what-if.b"), changes.src2 || explorer.state.src, signed.b, after.value)),
     h("p", { role: "status", class: "what-if-verdict" }, right === null ? "" : isSame ? explorer.t("what-if.same") : explorer.t("what-if.differs", {
       gone: signed.a.filter(({ sign }) => sign).length, come: signed.b.filter(({ sign }) => sign).length,
@@ -61,8 +62,7 @@ function signed(explorer, piece, sign) {
   }, h("span", { class: "piece-sign" }, isGone ? "−" : "+"), h(isGone ? "del" : "ins", null, piece));
 }
 
-/** Return what the program says against a question. @param {import("app/network.js").Refusal | undefined} error */
-export function refusal(error) {
-  return h("div", { class: "what-if-refusal", role: "status" },
-    h("p", null, error?.message ?? ""), error?.remedy ? h("p", { class: "quiet" }, error.remedy) : null);
+/** Return what the program says against a question. @param {Explorer} explorer @param {import("app/network.js").Refusal | undefined} error */
+export function refusal(explorer, error) {
+  return h("div", { class: "what-if-refusal", role: "status" }, error ? refusalWords(explorer, error) : null);
 }

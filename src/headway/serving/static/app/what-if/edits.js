@@ -6,7 +6,7 @@
  * that run's source sentence (`src`): a link outlives the program's traces, whose ids it cannot keep.
  */
 
-import { loadLine } from "app/python.js";
+import { loadLine, quoted, searchOf } from "app/python.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
 /** @typedef {import("app/network.js").Edit & {src?: string}} OwnEdit */
@@ -109,30 +109,42 @@ export function pythonOf(edit, other = "other") {
   return `${edit.kind}(${[...value, ...places].join(", ")})`;
 }
 
+/** Return what A is asked for: everything but the changes. @param {Explorer} explorer */
+export function originalBody(explorer) {
+  const { prefix: _, sampling: __, max_length: ___, ...body } = explorer.request();
+  return explorer.state.target ? { ...body, target: explorer.state.target } : body;
+}
+
 /**
  * Return edits as the program takes them: other runs are made first, and named by their ids.
+ * The program may let these runs go, so that who asks with the edits needs them, too.
  * @param {Explorer} explorer
  * @param {OwnEdit[]} edits
  * @param {Record<string, any>} body   how the runs are searched
- * @returns {Promise<import("app/network.js").Edit[]>}
+ * @returns {Promise<{edits: import("app/network.js").Edit[], others: import("app/trace.js").Trace[]}>}
  */
-export function resolved(explorer, edits, body) {
-  return Promise.all(edits.map(async ({ src, ...edit }) => {
+export async function resolved(explorer, edits, body) {
+  /** @type {import("app/trace.js").Trace[]} */
+  const others = [];
+  const found = await Promise.all(edits.map(async ({ src, ...edit }) => {
     if (!src) return edit;
     const { target: _, ...rest } = body;
     const other = await explorer.traceOf({ ...rest, source: src });
+    others.push(other);
     return { ...edit, trace: other.id };
   }));
+  return { edits: found, others };
 }
 
 /**
  * Return Python that does the same.
  * @param {Explorer} explorer
  * @param {Changes} changes
- * @param {string} target   the translation of A
  */
-export function pythonCode(explorer, { prefix, src2, edits }, target) {
-  const { src, beam } = explorer.state;
+export function pythonCode(explorer, { prefix, src2, edits }) {
+  const { target } = explorer.state;
+  const body = originalBody(explorer);
+  const { imports, options } = searchOf(explorer, body);
   const others = [...new Set(edits.flatMap((edit) => (edit.src ? [edit.src] : [])))];
   const nameOf = (/** @type {string | undefined} */ other) => `other${others.indexOf(other ?? "") > 0 ? others.indexOf(other ?? "") + 1 : ""}`;
   /** @type {Map<string, string[]>} */
@@ -140,26 +152,26 @@ export function pythonCode(explorer, { prefix, src2, edits }, target) {
   for (const edit of edits) byName.set(edit.name, [...(byName.get(edit.name) ?? []), pythonOf(edit, nameOf(edit.src))]);
   const several = [...byName.values()].some((own) => own.length > 1);
   const kinds = [...new Set(edits.map((edit) => edit.kind)), ...(several ? ["then"] : [])].sort();
-  const entries = [...byName].map(([name, own]) => `    ${JSON.stringify(name)}: ${own.length > 1 ? `then(${own.join(", ")})` : own[0]},`);
+  const entries = [...byName].map(([name, own]) => `    ${quoted(name)}: ${own.length > 1 ? `then(${own.join(", ")})` : own[0]},`);
   const searched = edits.every(({ name }) => name !== "target_mask"); // no search has that
+  const isAsked = searched || others.length > 0 || !target;
   return [
     "import headway",
-    searched ? "from headway.decoding.options import SearchOptions" : null,
+    ...(isAsked ? imports : []),
     src2 ? null : "from headway.inspection.comparing import compare",
     kinds.length ? `from headway.inspection.edit import ${kinds.join(", ")}` : null,
     searched ? "from headway.inspection.edited_search import search_edited" : null,
     src2 ? "from headway.inspection.steps import target_rows" : null,
     "",
     loadLine(explorer),
-    `source, target = ${JSON.stringify(src2 || src)}, ${JSON.stringify(target)}`,
-    ...others.map((other) => `${nameOf(other)} = translator.trace(${JSON.stringify(other)})`),
+    `source = ${quoted(src2 || body.source)}`,
+    ...others.map((other) => `${nameOf(other)} = translator.trace(${quoted(other)}${options})`),
     ...(entries.length ? ["edits = {", ...entries, "}"] : ["edits = {}"]),
-    "b = translator.trace(source, target, edit=edits)",
-    ...(src2 ? ["print([(row.writes, row.probability) for row in target_rows(b)])"]
-      : ["a = translator.trace(source, target)", `print(compare(a, b).sentence(${JSON.stringify(explorer.language)}))`]),
+    `a = translator.trace(${src2 ? quoted(body.source) : "source"}${target ? `, ${quoted(target)}` : options})`,
+    "b = translator.trace(source, a.sentence.writes[:-1], edit=edits)",
+    src2 ? "print([(row.writes, row.probability) for row in target_rows(b)])" : `print(compare(a, b).sentence(${quoted(explorer.language)}))`,
     ...(searched ? [
-      `options = SearchOptions(${beam})`,
-      `record = search_edited(translator, source, edits, options=options${prefix ? `, prefix=${JSON.stringify(prefix)}` : ""})`,
+      `record = search_edited(translator, source, edits${options}${prefix ? `, prefix=${quoted(prefix)}` : ""})`,
       "print(record.translation.text)"] : []),
   ].filter((line) => line !== null).join("\n");
 }

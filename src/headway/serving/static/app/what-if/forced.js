@@ -25,7 +25,7 @@ export function forced(explorer, data) {
   ];
   const after = b.value;
   if (isOnlyPrefix(changes) || !after) {
-    return h("section", { "aria-labelledby": "what-if-forced" }, heading, after ? h("p", null, explorer.t("what-if.only-prefix")) : refusal(b.error));
+    return h("section", { "aria-labelledby": "what-if-forced" }, heading, after ? h("p", null, explorer.t("what-if.only-prefix")) : refusal(explorer, b.error));
   }
   const rows = a.rows.map((row, place) => ({ reads: row.reads, writes: row.writes, before: row.probability, after: after.rows[place].probability }));
   return h("section", { "aria-labelledby": "what-if-forced" }, heading,
@@ -119,7 +119,7 @@ export function signed(value, places = 4) {
 
 /** @param {Explorer} explorer @param {Answers["comparison"]} comparison */
 function moved(explorer, comparison) {
-  if (!comparison?.value) return comparison?.error ? refusal(comparison.error) : h("p", { class: "quiet" }, explorer.t("what-if.nothing-moved"));
+  if (!comparison?.value) return comparison?.error ? refusal(explorer, comparison.error) : h("p", { class: "quiet" }, explorer.t("what-if.nothing-moved"));
   const list = comparison.value.moved;
   if (list.length === 0) return h("p", { class: "quiet" }, explorer.t("what-if.nothing-moved"));
   return [
@@ -130,7 +130,7 @@ function moved(explorer, comparison) {
         const value = fixed(relative ?? Infinity, 3);
         const tell = () => explorer.about({ name, value });
         return h("tr", { onpointerenter: tell },
-          h("th", { scope: "row" }, h("a", { href: explorer.address({ screen: "tensors", name }), "data-key": `moved:${name}`, onfocus: tell }, h("code", null, name))),
+          h("th", { scope: "row" }, h("a", { href: explorer.address({ screen: "tensors", tab: "", show: "", at: "", name }), "data-key": `moved:${name}`, onfocus: tell }, h("code", null, name))),
           h("td", null, value));
       }))))];
 }

@@ -110,7 +110,7 @@ function text(explorer, field) {
 function submit(explorer) {
   const { kind, attention, head, mask, piece, name, other } = draft;
   const remember = { remember: true };
-  if (kind === "prefix") explorer.go({ prefix: draft.prefix.trim() }, remember);
+  if (kind === "prefix") explorer.go({ prefix: draft.prefix.trim(), links: "", gold: "" }, remember);
   else if (kind === "source") explorer.go({ src2: draft.source.trim() }, remember);
   else if (kind === "head") add(explorer, headOff(attention, head));
   else if (kind === "attention") add(explorer, { name: `${attention}.output`, kind: "zero" });
