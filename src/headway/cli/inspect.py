@@ -70,7 +70,7 @@ def inspect(
     if out is not None and out.suffix == _PAGE:
         from headway.serving.export import write_page
 
-        write_page(translator, trace, out)
+        write_page(translator, trace, out, model=str(model))
     elif out is not None:
         _write(trace, out, name)
     if explain is not None:

@@ -15,8 +15,10 @@ import torch
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
+from headway.data.tokenizer import END_ID, SPECIAL_PIECES
 from headway.errors import HeadwayError
 from headway.inspection.attribution import Method
+from headway.inspection.sentence import Sentence
 from headway.serving import files, questions, searches
 from headway.serving import models as model_routes
 from headway.serving.addresses import read_address, search_body, write_address
@@ -29,6 +31,7 @@ from headway.serving.sentences import manifest, tensor_bytes
 from headway.serving.traces import Kept
 
 POSITIONS = 128
+_END = SPECIAL_PIECES[END_ID]
 _QUICK = 400_000  # source pieces x target pieces x parameters / 1000, below which to attribute
 
 # What the screens cannot do without goes first; each line is weighed before the next.
@@ -68,6 +71,11 @@ def collect(
     assert seen.sentence is not None
     state = {**state, "src": seen.sentence.source}
     body = search_body(state)
+    searched = list(_searches(here, kept, body))
+    if not any(_found(seen.sentence, own["answer"]["record"]) for own in searched):
+        state["target"] = (
+            seen.sentence.target
+        )  # a translation that was given, as the page says then
     tensors, left_out = _tensors(kept, max_bytes)
     model = _json(model_routes.model(here, kept.owner.name))
     return {
@@ -77,13 +85,27 @@ def collect(
             "body": {key: body[key] for key in ("source", "prefix") if key in body},
             "manifest": manifest(kept),
         },
-        "searches": list(_searches(here, kept, body)),
+        "searches": searched,
         "tensors": tensors,
         "others": dict(_others(here, kept)),
         "position": _position(here, kept),
         "left_out": left_out,
         "limit": max_bytes,
     }
+
+
+def _found(sentence: Sentence, record: Mapping[str, Any]) -> bool:
+    """Tell whether a search ended with the target that was traced."""
+    node, pieces = record["nodes"][record["ranking"][0]], []
+    while node["parent"] is not None:
+        pieces.append(node["piece"])
+        node = record["nodes"][node["parent"]]
+    return _ended(pieces[::-1]) == _ended(list(sentence.writes))
+
+
+def _ended(pieces: list[str]) -> list[str]:
+    """Return pieces without the end symbol, which a search that was cut off has not."""
+    return pieces[:-1] if pieces[-1:] == [_END] else pieces
 
 
 def _portable(given: str) -> str:

@@ -24,16 +24,20 @@ def write_page(
     path: str | Path,
     *,
     state: str = "#/attention",
+    model: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> None:
     """Write the explorer with this sentence as one HTML file, which opens from a disk.
 
     translator: the one that the trace is of. state: the address to open at, as in the browser's
-    address bar behind `#`. max_bytes: tensors beyond it are left out, those that the screens ask
-    for least first; the page says which. Raises MissingExtraError without the extra `serve`,
-    ConfigError for a trace of no sentence.
+    address bar behind `#`. model: what `headway.load` takes, for the page's Python. max_bytes:
+    tensors beyond it are left out, those that the screens ask for least first; the page says which.
+    Raises MissingExtraError without the extra `serve`, ConfigError for another kind of file, for a
+    trace of no sentence and for one with edits.
     """
-    html = _html(translator, trace, state, max_bytes, in_frame=False)
+    if Path(path).suffix not in (".html", ".htm"):
+        raise ConfigError(f"{path} is no name for a page.", "Let it end in .html.")
+    html = _html(translator, trace, state, model, max_bytes, in_frame=False)
     try:
         write_atomically(Path(path), html.encode())
     except OSError as error:
@@ -71,6 +75,7 @@ def show(
     trace: Trace,
     *,
     state: str = "#/attention",
+    model: str | None = None,
     height: int = _HEIGHT,
     max_bytes: int = _NOTEBOOK_BYTES,
 ) -> Shown:
@@ -78,16 +83,28 @@ def show(
 
     The page is in the notebook itself, isolated in an <iframe>: it works offline and for whoever
     opens the notebook later; where no script may run there is a picture of cross-attention.
+    Arguments and errors are those of `write_page`.
     """
-    return Shown(trace, _html(translator, trace, state, max_bytes, in_frame=True), height)
+    return Shown(trace, _html(translator, trace, state, model, max_bytes, in_frame=True), height)
 
 
 def _html(
-    translator: Translator, trace: Trace, state: str, max_bytes: int, *, in_frame: bool
+    translator: Translator,
+    trace: Trace,
+    state: str,
+    model: str | None,
+    max_bytes: int,
+    *,
+    in_frame: bool,
 ) -> str:
     if trace.sentence is None:
         raise ConfigError(
             "The trace is of a module, and not of a sentence.", "Make it with `translator.trace`."
+        )
+    if trace.edits:
+        raise ConfigError(
+            "The trace has edits, and a page in one file shows a model as it is.",
+            "Trace without edits; the screen 'What if' of `headway serve` shows what they change.",
         )
     try:
         import fastapi  # noqa: F401
@@ -104,7 +121,8 @@ def _html(
 
     bundle = translator.bundle
     name = str(bundle.record.get("name") or f"{bundle.source_language} → {bundle.target_language}")
-    served = Served(name, translator, checksum="")
+    given = model or "path/to/the/model"
+    served = Served(name, translator, checksum="", given=given)
     here = Explorer([served])
     kept = Kept("0", served, trace)
     here.traces.put(kept)

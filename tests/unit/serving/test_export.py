@@ -10,6 +10,7 @@ import pytest
 
 import headway
 from headway.errors import ConfigError, ServingError
+from headway.inspection.edit import zero
 from headway.inspection.translator import Translator
 from headway.serving.export import show, write_page
 
@@ -77,3 +78,34 @@ def test_a_trace_of_a_module_has_no_page(translator: Translator, tmp_path: Path)
 def test_a_place_that_cannot_be_written_is_said(translator: Translator, tmp_path: Path) -> None:
     with pytest.raises(ServingError, match="cannot be written"):
         write_page(translator, translator.trace(SOURCE), tmp_path / "no" / "page.html")
+
+
+def test_a_target_of_ones_own_is_said_to_be_given(translator: Translator, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    found = translator.trace(SOURCE)
+    write_page(translator, found, path)
+    assert "target=" not in _answers(path.read_text("utf-8"))["address"]
+    assert found.sentence is not None
+    other = " ".join(["you", *found.sentence.target.split()])
+    write_page(translator, translator.trace(SOURCE, other), path)
+    assert "target=you" in _answers(path.read_text("utf-8"))["address"]
+
+
+def test_a_page_shows_no_edited_trace(translator: Translator, tmp_path: Path) -> None:
+    edited = translator.trace(SOURCE, edit={"decoder.layers.0.cross_attention.heads": zero()})
+    with pytest.raises(ConfigError, match="edits"):
+        write_page(translator, edited, tmp_path / "page.html")
+    with pytest.raises(ConfigError, match="edits"):
+        show(translator, edited)
+
+
+def test_another_kind_of_file_is_refused(translator: Translator, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no name for a page"):
+        write_page(translator, translator.trace(SOURCE), tmp_path / "page.pdf")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_python_of_a_page_loads_what_was_named(translator: Translator, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    write_page(translator, translator.trace(SOURCE), path, model="runs/ko-en")
+    assert _answers(path.read_text("utf-8"))["model"]["given"] == "runs/ko-en"
