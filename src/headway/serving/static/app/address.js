@@ -60,8 +60,10 @@ const BOUNDS = {
   beam: [1, 8], lp: [-1, 10], max: [0, 10_000], temp: [0, 100], topk: [0, 1e9], topp: [0.01, 1], seed: [0, Number.MAX_SAFE_INTEGER],
 };
 
-/** What another translation has no use for: places in the old one, and alignments of it. */
-export const ANEW = { node: -1, t: 0, q: 0, k: 0, links: "", gold: "" };
+/** What another translation has no use for: nodes of the old search, alignments of its words. */
+export const ANEW = { node: -1, links: "", gold: "" };
+/** What another sentence or model has no use for: the places, too. */
+export const AFRESH = { ...ANEW, t: 0, q: 0, k: 0, edits: "" };
 
 /**
  * Read an address; what it does not say, or says wrongly, has its default.

@@ -13,7 +13,7 @@ import { refusalWords } from "app/refusals.js";
  * @param {string} words
  */
 export function download(explorer, trace, address, key, words) {
-  const said = h("div", { class: "download-said", role: "alert" });
+  const said = h("div", { class: "download-said", role: "status" });
   const get = async (/** @type {Event} */ event) => {
     event.preventDefault();
     said.replaceChildren();

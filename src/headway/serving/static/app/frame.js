@@ -1,7 +1,7 @@
 // @ts-check
 /** What all screens stand in: the model, the tabs, the sentence, its translation, export. */
 
-import { ANEW } from "app/address.js";
+import { AFRESH, ANEW } from "app/address.js";
 import { h } from "app/dom.js";
 import { download } from "app/downloads.js";
 import { count, percent } from "app/numbers.js";
@@ -18,7 +18,7 @@ export function header(explorer) {
   return h("header", { class: "top" },
     h("a", { class: "brand", href: explorer.address({ screen: "translate", tab: "", show: "" }) }, "Headway"),
     explorer.models.length > 1
-      ? select(explorer.t("frame.model"), explorer.models.map(({ name }) => [name, name]), model.name, (name) => explorer.go({ ...ANEW, model: name, edits: "" }, { remember: true }))
+      ? select(explorer.t("frame.model"), explorer.models.map(({ name }) => [name, name]), model.name, (name) => explorer.go({ ...AFRESH, model: name }, { remember: true }))
       : h("span", { class: "model-name" }, model.name),
     h("span", { class: "quiet model-facts" },
       [explorer.t("frame.parameters", { count: count(model.parameters) }), model.checksum.slice(0, 8)].filter(Boolean).join(" · ")),
@@ -51,7 +51,7 @@ export function question(explorer) {
     spellcheck: "false", "aria-label": explorer.t("frame.source"), placeholder: explorer.t("frame.placeholder"),
     maxlength: model.limits.characters,
   }));
-  const ask = (/** @type {string} */ src) => explorer.go({ src, target: "", prefix: "", edits: "", src2: "", ...ANEW }, { remember: true });
+  const ask = (/** @type {string} */ src) => explorer.go({ src, target: "", prefix: "", src2: "", ...AFRESH }, { remember: true });
   const examples = [["", explorer.t("frame.example")], ...model.examples.map((/** @type {string} */ text) => [text, text])];
   return h("form", {
     class: "question", "aria-label": explorer.t("frame.source"),
@@ -113,6 +113,6 @@ export function takeAway(explorer, screen, data, trace) {
     code ? h("details", { class: "python" }, h("summary", { "data-key": "python" }, "Python"), h("pre", null, h("code", null, code)),
       h("button", { type: "button", onclick: copy, "data-key": "copy" }, explorer.t("frame.copy")), said) : null,
     trace && explorer.backend.interactive ? h("details", { class: "export" }, h("summary", { "data-key": "export" }, explorer.t("frame.export")),
-      h("ul", null, link("html", { state: explorer.address({}) }), link("json"), link("safetensors"),
+      h("ul", null, link("html", { state: location.hash }), link("json"), link("safetensors"),
         weights ? [link("svg", { name: weights }), link("png", { name: weights })] : null)) : null);
 }
