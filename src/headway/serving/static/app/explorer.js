@@ -37,6 +37,7 @@ export class Explorer {
     this.answers = new Map();
     /** Those whose numbers are kept, the latest first. @type {Trace[]} */
     this.traces = [];
+    this.hasBegun = false;
     /** Fill the column "What is this?". @type {(subject: import("app/about.js").Subject | null) => void} */
     this.about = () => {};
     addEventListener("hashchange", () => this.store.set(read(location.hash)));
@@ -83,10 +84,11 @@ export class Explorer {
     if (asked === this.state.model) this.model = found; // an answer that came late is not what is shown
   }
 
-  /** Begin with an example where no sentence is given: a page should show something. */
+  /** Begin with an example where no sentence is given; a field that is emptied later stays empty. */
   ensureSource() {
     const [example] = this.model.examples;
-    if (!this.state.src && example && this.backend.interactive) this.go({ src: example });
+    if (!this.state.src && example && this.backend.interactive && !this.hasBegun) this.go({ src: example });
+    this.hasBegun = true;
   }
 
   /** Return the search that the state asks for, as a body for the program. */

@@ -82,14 +82,23 @@ export function strips(explorer, trace) {
   const { rows, sentence } = trace;
   const row = explorer.row(rows.length);
   return h("section", { class: "strips", "aria-label": explorer.t("frame.translation") },
-    pieces(explorer.t("frame.source-strip"), sentence.source_pieces, { key: "source-piece" }),
+    pieces(explorer.t("frame.source-strip"), sentence.source_pieces, {
+      key: "source-piece",
+      title: (place) => explorer.t("frame.piece-title", { place, number: sentence.source_ids?.[place] ?? "–" }),
+    }),
     h("span", { class: "arrow", "aria-hidden": "true" }, "→"),
     pieces(explorer.t("frame.target-strip"), sentence.writes, {
       key: "target-piece",
       chosen: row,
       choose: (t) => explorer.go({ t }),
       title: (t) => explorer.t("frame.row-title", { step: t + 1, reads: rows[t].reads, writes: rows[t].writes, p: percent(rows[t].probability) }),
-    }));
+    }), unknown(explorer, sentence.source_pieces));
+}
+
+/** Say what a source has lost: the model cannot see which characters these were. @param {Explorer} explorer @param {string[]} source */
+function unknown(explorer, source) {
+  const many = source.filter((piece) => piece === "<unk>").length;
+  return many ? h("p", { class: "unknown", role: "note" }, explorer.t("frame.unknown", { many })) : null;
 }
 
 /**
