@@ -128,12 +128,16 @@ def _serve(engine: Engine[Any], connection: Connection, taken: Any) -> None:
     torch.set_num_threads(1)
 
     with contextlib.suppress(EOFError, ConnectionError), torch.inference_mode():
+        is_rested = True
         while True:
             while not connection.poll(_SECONDS):
                 if os.getppid() != parent:
                     return
-                give_back()  # the caches of the last job were large, and another may not come
+                if not is_rested:  # the caches of the job were large, and another may not come
+                    give_back()
+                is_rested = True
             _do(connection.recv(), engine, connection, taken)
+            is_rested = False
 
 
 def _do(job: CrewJob, engine: Engine[Any], connection: Connection, taken: Any) -> None:
