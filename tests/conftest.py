@@ -4,6 +4,7 @@ import os
 import random
 import zlib
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # The same examples in every run: a failure on one machine is a failure on all.
 settings.register_profile("headway", deadline=None, derandomize=True)
 settings.load_profile("headway")
+
+# Tests in a browser have a target and an extra of their own: `make test-browser`.
+collect_ignore = [] if find_spec("playwright") else ["browser"]
 
 Build = Callable[..., Transformer]
 

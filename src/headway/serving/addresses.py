@@ -34,7 +34,7 @@ def search_body(state: Mapping[str, str]) -> dict[str, Any]:
     """Return the search that a state asks for, as `Explorer.request` of the page does.
 
     >>> search_body({"src": "나는", "lp": "1", "temp": "0"})
-    {'source': '나는', 'beam': 4, 'length_penalty': 1.0}
+    {'source': '나는', 'beam': 4, 'length_penalty': 1}
     """
     heat = _number(state, "temp", 0.0)
     body: dict[str, Any] = {
