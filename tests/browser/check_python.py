@@ -84,4 +84,13 @@ def test_what_if_is_that_of_the_page(seen: Any, model_path: Path, state: str) ->
 
 def test_a_lesson_runs(seen: Any, model_path: Path) -> None:
     for lesson in (1, 10):
-        run(seen.open("lessons", lesson=lesson, beam=2), model_path)
+        # A lesson keeps its own beam of 4, whatever the page searches with.
+        page = seen.open("lessons", lesson=lesson, beam=2)
+        names = run(page, model_path)
+        worked = page.locator(".lesson-work").text_content().replace("−", "-").replace(",", "")
+        if lesson == 1:
+            assert str(names["trace"]["source_embedding.output"].numel()) in worked
+        else:
+            found = names["found"]
+            assert found.options.beam_size == 4
+            assert f"{found.nodes[found.ranking[1]].score:.4f}" in worked

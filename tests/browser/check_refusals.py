@@ -50,6 +50,20 @@ def test_another_refusal_says_in_which_language_it_is(seen: Any, language: str) 
     forgive(seen)
 
 
+def test_a_sentence_that_is_too_long_is_refused_and_not_cut(seen: Any) -> None:
+    page = seen.open("attention", lang="ko")
+    text = "저는 학생입니다. " * 250
+    field = page.locator("input.source")
+    field.fill("")
+    field.focus()
+    page.keyboard.insert_text(text)  # as pasting does, which would heed a limit of the field
+    field.press("Enter")
+    page.locator(".refusal").wait_for()
+    assert "더 짧은 문장" in page.inner_text(".refusal")
+    assert field.input_value().strip() == text.strip()
+    forgive(seen)
+
+
 def test_a_program_that_has_ended_is_told(seen: Any) -> None:
     seen.open("attention", lang="ko")
     seen.page.route("**/api/trace", lambda route: route.abort())

@@ -49,7 +49,6 @@ export function question(explorer) {
   const field = /** @type {HTMLInputElement} */ (h("input", {
     type: "text", class: "source", value: state.src, "data-key": "source", autocomplete: "off",
     spellcheck: "false", "aria-label": explorer.t("frame.source"), placeholder: explorer.t("frame.placeholder"),
-    maxlength: model.limits.characters,
   }));
   const ask = (/** @type {string} */ src) => explorer.go({ src, target: "", prefix: "", src2: "", ...AFRESH }, { remember: true });
   const examples = [["", explorer.t("frame.example")], ...model.examples.map((/** @type {string} */ text) => [text, text])];

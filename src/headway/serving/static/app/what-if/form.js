@@ -100,7 +100,7 @@ function fieldsOf(explorer, a, again) {
 function text(explorer, field) {
   return h("label", { class: "field what-if-text-field" }, h("span", null, explorer.t(`what-if.field.${field}`)),
     h("input", {
-      type: "text", value: draft[field], required: true, autocomplete: "off", spellcheck: "false", maxlength: explorer.model.limits.characters,
+      type: "text", value: draft[field], required: true, autocomplete: "off", spellcheck: "false",
       "data-key": `what-if:${field}`,
       oninput: (/** @type {Event} */ event) => { draft[field] = /** @type {HTMLInputElement} */ (event.target).value; },
     }));
