@@ -39,9 +39,10 @@ def check(
     """
     from headway.config.run import load_run_config
     from headway.training.check import check_run
-    from headway.training.memory import keep_freed_memory
+    from headway.training.memory import keep_few_kernels, keep_freed_memory
 
     keep_freed_memory()
+    keep_few_kernels()
     files = {
         "source": source,
         "target": target,

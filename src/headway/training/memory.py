@@ -1,11 +1,16 @@
 """What becomes of memory that a training step frees: kept for the next step, or handed back."""
 
 import ctypes
+import os
 import platform
+
+from headway.mapping import give_back
 
 # Names and numbers of glibc's malloc.h; see mallopt(3).
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 _LARGEST_MMAP_THRESHOLD = 32 * 2**20
+_STEPS_BETWEEN_HOLES = 20
+_KERNELS = 128
 
 
 def keep_freed_memory() -> bool:
@@ -26,6 +31,27 @@ def hand_back_freed_memory() -> bool:
     keep of it adds up to more than a whole model (docs/several-processes.md).
     """
     return _set(128 * 2**10, 128 * 2**10, 128 * 2**10)
+
+
+def keep_few_kernels() -> None:
+    """Have oneDNN remember no more kernels than two steps need; call it before the first product.
+
+    It compiles one for each product of new sizes, and batches of text hardly ever repeat theirs:
+    its 1,024 cost 0.3 GB and, far apart in memory, some 5 % of a step of the tiny model
+    (benchmarks/NOTES.md). A number in the environment stays. It holds for the whole process.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(_KERNELS))
+
+
+def give_back_holes(step: int) -> None:
+    """Hand back, after every 20th step, what lies free between what is in use.
+
+    Batches of many shapes leave holes that no later tensor fits into: over 8,000 steps of the tiny
+    model memory grew threefold. The next step takes new pages, 6 to 11 % of its time, so not after
+    each.
+    """
+    if step % _STEPS_BETWEEN_HOLES == 0:
+        give_back()
 
 
 def _set(mmap_threshold: int, trim_threshold: int, top_pad: int) -> bool:

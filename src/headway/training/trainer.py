@@ -19,7 +19,7 @@ from headway.training.diagnosis import Finding, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
 from headway.training.estimate import StepClock
-from headway.training.memory import hand_back_freed_memory
+from headway.training.memory import give_back_holes, hand_back_freed_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter
@@ -165,6 +165,7 @@ class Trainer:
                     self.progress.seconds = time.perf_counter() - started
                     stopping = self.world.any(stop.is_set())
                     self._keep(group, stopping=stopping)
+                    give_back_holes(self.progress.step)
                     if stopping and not self._enough():
                         return False
                 if self.progress.snapshots[-1:] != [self.progress.step]:

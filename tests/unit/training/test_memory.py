@@ -1,10 +1,12 @@
 """Freed memory stays with a process that asked for it, and goes from one that asked for that."""
 
+import os
 import platform
 import subprocess
 import sys
 
 import pytest
+import torch
 
 PROGRAM = """
 import resource
@@ -39,3 +41,46 @@ def test_pages_are_taken_from_the_system_only_once() -> None:
 
     assert kept * 5 < page_faults()
     assert kept * 5 < page_faults("keep_freed_memory", "hand_back_freed_memory")
+
+
+KERNELS = """
+import sys
+import torch
+from headway.training.memory import keep_few_kernels
+
+if "few" in sys.argv:
+    keep_few_kernels()
+weight = torch.ones(8, 8).to_mkldnn()
+
+def product(rows):
+    torch._C._nn.mkldnn_linear(torch.ones(rows, 8).to_mkldnn(), weight)
+
+product(1)
+for rows in range(2, 300):
+    product(rows)
+print("again", flush=True)
+product(1)
+"""
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="PyTorch without oneDNN")
+@pytest.mark.parametrize(
+    ("arguments", "capacity", "kept"),
+    [([], None, True), (["few"], None, False), (["few"], "5000", True)],
+)
+def test_few_kernels_are_remembered_unless_the_environment_says_how_many(
+    arguments: list[str], capacity: str | None, kept: bool
+) -> None:
+    environment = os.environ | {"ONEDNN_VERBOSE": "profile_create"}
+    environment.pop("ONEDNN_PRIMITIVE_CACHE_CAPACITY", None)
+    if capacity:
+        environment["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] = capacity
+
+    run = subprocess.run(
+        [sys.executable, "-c", KERNELS, *arguments],
+        check=True, capture_output=True, text=True, env=environment,
+    )  # fmt: skip
+    products = [line for line in run.stdout.split("again")[1].splitlines() if "matmul" in line]
+
+    assert products
+    assert all(("cache_hit" in line) == kept for line in products)
