@@ -12,7 +12,7 @@ def decode_rows(
     x, rows, slots, lengths, owners, source_lengths, past_keys, past_values, memory_keys,
     memory_values, weights, steps, biases, gammas, betas, epsilon, pre, levels,
 ):  # fmt: skip
-    """Run all decoder layers for a few rows, in one call.
+    """Run all decoder layers, in one call.
 
     The same sums as of the functions above, one after the other: what is saved is the way into
     each and back, which for few rows takes longer than the sums. x: (R, d_model), embedded; it is
@@ -25,7 +25,7 @@ def decode_rows(
     total = np.empty((count, d_model), np.float32)
     y = np.empty((count, d_model), np.float32)
     qkv = np.empty((count, num_heads * (2 * d_k + d_v)), np.float32)
-    hidden = np.empty((count, weights[4].shape[1]), np.float32)
+    hidden = np.empty((count, biases[4].size), np.float32)
     q = np.empty((count, num_heads, d_k), np.float32)
     heads = np.empty((count, num_heads, d_v), np.float32)
     flat_q = q.reshape(count, num_heads * d_k)

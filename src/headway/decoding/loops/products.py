@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from headway.decoding.loops.compiling import compiled
+from headway.decoding.loops.compiling import compiled, scaled
+from headway.decoding.loops.dot_products import OFFSET, multiply_bytes
 
 
 @compiled
@@ -107,7 +108,7 @@ def scale_rows(y, steps, weight_steps, bias, relu):
     zero = np.float32(0.0)
     for i in range(y.shape[0]):
         for o in range(y.shape[1]):
-            result = y[i, o] * (steps[i] * weight_steps[o]) + bias[o]
+            result = scaled(y[i, o], steps[i], weight_steps[o], bias[o])
             y[i, o] = max(result, zero) if relu else result
 
 
@@ -115,13 +116,19 @@ def scale_rows(y, steps, weight_steps, bias, relu):
 def project(x, weight, steps, bias, relu, levels, y):
     """Compute y = x weight + bias, and a ReLU, with weights in float32 or in 8-bit integers.
 
-    Integers have a step for each output, and x is rounded like them; float32 has no steps.
+    Integers have a step for each output, and x is rounded like them; float32 has no steps. Weights
+    of three dimensions are those of `multiply_bytes`.
     """
-    if steps.size == 0:
+    rows = x.shape[0]
+    row_steps = np.empty(rows, np.float32)
+    if weight.ndim == 3:
+        whole = np.empty((rows, 4 * (weight.shape[1] - 1)), np.uint8)
+        quantize_rows(x, levels, OFFSET, whole, row_steps)
+        multiply_bytes(whole, weight, row_steps, steps, bias, relu, y)
+    elif steps.size == 0:
         multiply_rows(x, weight, bias, relu, y)
     else:
         whole = np.empty(x.shape, np.float32)
-        row_steps = np.empty(x.shape[0], np.float32)
         quantize_rows(x, levels, 0, whole, row_steps)
         multiply_rows(whole, weight, np.zeros_like(bias), False, y)
         scale_rows(y, row_steps, steps, bias, relu)

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
 from headway.decoding.loops import attention, products
+from headway.decoding.loops.dot_products import has_dot_products
 from headway.decoding.loops.logits import sharpen
+from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.kernels import Cache, FewRows, Heads, Linear, Owners
 from headway.decoding.packed.listed_loops import ListedLoop
 from headway.decoding.packed.products import (
@@ -81,7 +83,8 @@ class CompiledKernels:
     def linear(self, projection: Projection, *, relu: bool = False) -> Callable[[Floats], Floats]:
         """Prepare x weight^T + bias."""
         if self.precision == "int8" and worth_integers(projection):
-            return Int8LoopProduct(projection, relu)
+            kind = DotProduct if has_dot_products() else Int8LoopProduct
+            return kind(projection, relu)
         if self.precision != "bfloat16":
             return Float32Product(projection, relu)
         multiply = product(projection, self.precision, torch.device("cpu"), relu=relu)
@@ -90,7 +93,7 @@ class CompiledKernels:
     def output(self, projection: Projection) -> Linear:
         """Prepare the projection to the vocabulary."""
         rough = self.linear(projection)
-        if not isinstance(rough, Int8LoopProduct):
+        if not isinstance(rough, Int8LoopProduct | DotProduct):
             return rough
         weight, bias = self.array(projection.weight), self.array(projection.bias)
 
@@ -191,7 +194,7 @@ class Int8LoopProduct:
         if small:
             weight, _ = quantize_weight(projection.weight)
             self.weight = weight.t().contiguous().numpy()  # (in, out)
-        self.most_rows = FEW_PRODUCTS // self.size if small else 0
+        self.most_rows = min(FEW_ROWS, FEW_PRODUCTS // self.size) if small else 0
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""

@@ -1,4 +1,4 @@
-"""The decoder in one compiled call, for few rows: a single sentence is mostly waiting for calls."""
+"""The decoder in one compiled call: a step of few rows is mostly waiting for calls."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.decoding.loops.decoder import decode_rows
-from headway.decoding.packed.compiled import FEW_ROWS, Float32Product, Int8LoopProduct
+from headway.decoding.packed.compiled import Float32Product, Int8LoopProduct
+from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.products import LEVELS
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.sublayers import (
@@ -19,6 +20,7 @@ from headway.decoding.packed.sublayers import (
 )
 
 Floats = NDArray[np.float32]
+_KINDS = (Float32Product, Int8LoopProduct, DotProduct)
 
 
 class FusedDecoder:
@@ -34,7 +36,7 @@ class FusedDecoder:
         self.betas = tuple(norm.beta for norm in decoder.norms)
         self.epsilon = decoder.norms[0].epsilon
         self.pre = decoder.pre
-        self.limit = min(FEW_ROWS, *(product.most_rows for product in products))
+        self.limit = min(product.most_rows for product in products)
 
     @staticmethod
     def fits(decoder: Stack) -> bool:
@@ -42,13 +44,12 @@ class FusedDecoder:
         products = _products(decoder)
         relu = all(s.activation is None for s in decoder.sublayers if isinstance(s, FeedForward))
         one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
-        one_kind = all(isinstance(p, Float32Product) for p in products) or all(
-            isinstance(p, Int8LoopProduct) and p.weight is not None for p in products
-        )
-        return relu and one_epsilon and one_kind
+        one_kind = len({type(p) for p in products}) == 1
+        compiled = all(isinstance(p, _KINDS) and _weight(p) is not None for p in products)
+        return relu and one_epsilon and one_kind and compiled
 
     def __call__(self, x: Floats, step: Step) -> Floats:
-        """Compute (R, d_model) -> (R, d_model), R at most FEW_ROWS, in place."""
+        """Compute (R, d_model) -> (R, d_model), R at most `limit`, in place."""
         state: PackedState = step.state
         decode_rows(
             x, step.rows, step.slots, state.lengths, state.owners, state.source_lengths,

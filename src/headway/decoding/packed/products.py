@@ -104,7 +104,7 @@ class Int8Product:
         self.relu = relu
         self.packed = _pack(weight)
         kind = byte_kind()
-        self.many = None if kind is None else _ByteProduct(weight, kind)
+        self.many = None if kind is None else ByteProduct(weight, kind)
 
     def __call__(self, x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
         """Compute (R, in) -> (R, out)."""
@@ -132,7 +132,7 @@ class Int8Product:
         )
 
 
-class _ByteProduct:
+class ByteProduct:
     """The same product by oneDNN, of activations that are bytes already."""
 
     def __init__(self, weight: Int8[Tensor, "out in"], kind: ByteKind) -> None:

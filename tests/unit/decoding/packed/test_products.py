@@ -1,5 +1,8 @@
 """Products in whole numbers are exact sums of rounded numbers; those in bfloat16 are near."""
 
+import importlib
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -41,15 +44,27 @@ def compiled(weights: Projection, relu: bool):
     return lambda x: torch.from_numpy(multiply(x.numpy()))
 
 
+def dots(weights: Projection, relu: bool):
+    """Return the product by the processor's dot products; skip where it has none."""
+    loops = pytest.importorskip("headway.decoding.loops.dot_products")
+    if not loops.has_dot_products():
+        pytest.skip("a processor without AVX-512 VNNI")
+    multiply = importlib.import_module("headway.decoding.packed.dot_products").DotProduct
+    prepared = multiply(weights, relu)
+    return lambda x: torch.from_numpy(prepared(x.numpy()))
+
+
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("rows", [1, 5, 70])
-@pytest.mark.parametrize("way", ["plain", "loop", "library"])
+@pytest.mark.parametrize("way", ["plain", "loop", "library", "dots"])
 def test_whole_numbers_are_multiplied_without_rounding(
     way: str, rows: int, relu: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights, x = projection(), torch.randn(rows, 130) * torch.logspace(-2, 2, rows)[:, None]
     if way == "plain":
         multiply = Int8Product(weights, relu)
+    elif way == "dots":
+        multiply = dots(weights, relu)
     else:
         module = pytest.importorskip("headway.decoding.packed.compiled")
         multiply = compiled(weights, relu)
@@ -99,23 +114,27 @@ def test_rounding_is_within_what_is_promised() -> None:
     assert ((whole * row_steps[:, None] - x).abs() <= row_steps[:, None] * 0.5001).all()
 
 
-def test_a_row_of_zeros_gives_the_bias() -> None:
+@pytest.mark.parametrize("way", [Int8Product, compiled, dots])
+def test_a_row_of_zeros_gives_the_bias(way: Callable[..., products.Product]) -> None:
     weights = projection()
 
-    for multiply in (Int8Product(weights, False), compiled(weights, False)):
-        torch.testing.assert_close(multiply(torch.zeros(2, 130)), weights.bias.expand(2, -1))
+    zeros = way(weights, False)(torch.zeros(2, 130))
+    torch.testing.assert_close(zeros, weights.bias.expand(2, -1))
 
 
 @pytest.mark.parametrize("rows", [2, 40])
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), -float("inf")])
-def test_what_is_not_finite_shows(rows: int, odd: float) -> None:
+@pytest.mark.parametrize("way", [Int8Product, compiled, dots])
+def test_what_is_not_finite_shows(
+    way: Callable[..., products.Product], rows: int, odd: float
+) -> None:
     weights, x = projection(), torch.randn(rows, 130)
     x[1, 7] = odd
 
-    for multiply in (Int8Product(weights, False), compiled(weights, False)):
-        finite = multiply(x).isfinite().all(dim=1)
-        assert finite[0]
-        assert not finite[1]
+    finite = way(weights, False)(x).isfinite().all(dim=1)
+
+    assert finite[0]
+    assert not finite[1]
 
 
 @pytest.mark.parametrize("way", ["plain", "compiled"])
@@ -198,6 +217,60 @@ def test_a_row_is_the_same_among_few_and_among_many(
     assert taken.bytes_for(few) is None
     assert taken.bytes_for(len(x)) is kind
     assert torch.equal(multiply(x)[:few], multiply(x[:few]))
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize(
+    ("outputs", "inputs"), [(37, 130), (128, 128), (192, 4), (1, 3), (6000, 2051)]
+)
+def test_dot_products_give_the_bits_of_the_library_in_every_batch(
+    outputs: int, inputs: int, relu: bool
+) -> None:
+    weights, x = projection(outputs, inputs), torch.randn(15, inputs)
+    expected = compiled(weights, relu)(x)
+    multiply = dots(weights, relu)
+
+    assert torch.equal(multiply(x), expected)
+    for rows in range(1, 15):
+        assert torch.equal(multiply(x[:rows]), expected[:rows])
+
+
+def test_the_largest_numbers_do_not_run_over_in_dot_products() -> None:
+    whole = torch.ones(3, 2048) * torch.tensor([[1.0], [-1.0], [0.5]])
+    multiply = dots(Projection(torch.full((37, 2048), 5.0), torch.zeros(37)), False)
+
+    y = multiply(whole)
+
+    torch.testing.assert_close(y, 5.0 * 2048 * whole[:, :1].expand(3, 37), rtol=1e-6, atol=0.0)
+
+
+@pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
+def test_many_rows_go_to_the_tiles_of_the_processor_and_come_back_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weights, x = projection(), torch.randn(70, 130)
+    few = dots(weights, True)(x)
+    module = importlib.import_module("headway.decoding.packed.dot_products")
+    monkeypatch.setattr(module, "byte_kind", lambda: products.TILES)
+    monkeypatch.setattr(module, "_LARGE", 37 * 130 * 60)
+    prepared = module.DotProduct(weights, True)
+    used = []
+    monkeypatch.setattr(
+        prepared, "tiles", lambda x, tiles=prepared.tiles: used.append(1) or tiles(x)
+    )
+
+    assert prepared.most_rows == 60
+    assert torch.equal(torch.from_numpy(prepared(x[:60].numpy())), few[:60])
+    assert not used
+    assert torch.equal(torch.from_numpy(prepared(x.numpy())), few)
+    assert used
+
+
+def test_code_for_another_processor_has_no_dot_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    loops = pytest.importorskip("headway.decoding.loops.dot_products")
+    monkeypatch.setattr(loops.config, "CPU_NAME", "generic", raising=False)
+
+    assert not loops.has_dot_products()
 
 
 def test_bytes_are_left_alone_where_they_were_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:

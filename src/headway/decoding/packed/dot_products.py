@@ -1,0 +1,56 @@
+"""A product of integers by the processor's own dot products, with the steps in and out."""
+
+import sys
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headway.decoding.loops import products
+from headway.decoding.loops.dot_products import in_blocks
+from headway.decoding.packed.products import (
+    LEVELS,
+    TILES,
+    ByteProduct,
+    byte_kind,
+    quantize_weight,
+    tile_rows,
+)
+from headway.decoding.packed.weights import Projection
+
+Floats = NDArray[np.float32]
+# Products of integers from which a processor's tiles take less time, calls included; figures in
+# benchmarks/NOTES.md.
+_LARGE = 2**25
+
+
+class DotProduct:
+    """The product of integers of `Int8Product`, to the bit, in one compiled loop."""
+
+    def __init__(self, projection: Projection, relu: bool) -> None:
+        """Round and pack the weights."""
+        weight, steps = quantize_weight(projection.weight)
+        self.weight = in_blocks(weight.numpy())
+        self.steps = steps.numpy()
+        self.bias = projection.bias.float().contiguous().numpy()
+        self.relu = relu
+        self.tiles = ByteProduct(weight, TILES) if byte_kind() is TILES else None
+        self.most_rows = sys.maxsize if self.tiles is None else _LARGE // weight.numel()
+
+    def __call__(self, x: Floats) -> Floats:
+        """Compute (R, in) -> (R, out)."""
+        if self.tiles is not None and len(x) > self.most_rows:
+            return self._by_tiles(self.tiles, x)
+        y = np.empty((len(x), self.bias.size), np.float32)
+        products.project(x, self.weight, self.steps, self.bias, self.relu, LEVELS, y)
+        return y
+
+    def _by_tiles(self, tiles: ByteProduct, x: Floats) -> Floats:
+        """Have oneDNN multiply; rows beyond, of which nothing is used, fill the last tile."""
+        rows, width = x.shape
+        whole = torch.empty(tile_rows(rows), width, dtype=TILES.dtype)
+        row_steps = np.empty(rows, np.float32)
+        products.quantize_rows(x, LEVELS, TILES.offset, whole.numpy(), row_steps)
+        y = tiles(whole).numpy()[:rows]
+        products.scale_rows(y, row_steps, self.steps, self.bias, self.relu)
+        return y
