@@ -6,127 +6,155 @@ import numpy as np
 
 from headway.decoding.loops.compiling import compiled, exp
 from headway.decoding.loops.kept import read, write
+from headway.decoding.loops.vectors import LANES, dot, fetch, soften, weigh
 
 
 @compiled
-def _attend(query, keys, values, places, length, weights, out):
-    """Compute equation 1 for one query, all heads.
+def _attend(x, i, keys, values, places, length, num_heads, weights, out):
+    """Compute equation 1 for one query, all heads: for row i of x into row i of out.
 
-    query: (H, d_k). Key s is keys[places[s]], (H, d_k), of keys (P, H, d_k); values likewise.
-    weights: (H, T), scratch. out: (H, d_v), the result.
+    x: (R, H * d_k or wider), the query first in each row. Key s is row places[s] of keys, (P, H *
+    d_k); values likewise. weights: (H, T), scratch, T in sixteens. out: (R, H * d_v).
     """
-    num_heads, d_k = query.shape
-    d_v = out.shape[1]
+    d_k, d_v = keys.shape[1] // num_heads, values.shape[1] // num_heads
+    if d_k % LANES == 0 and d_v % LANES == 0:
+        _attend_in_vectors(x, i, keys, values, places, length, num_heads, weights, out)
+    else:
+        _attend_in_numbers(x, i, keys, values, places, length, num_heads, weights, out)
+
+
+@compiled
+def _attend_in_vectors(x, i, keys, values, places, length, num_heads, weights, out):
+    key_width, value_width, room = keys.shape[1], values.shape[1], weights.shape[1]
+    d_k, d_v = key_width // num_heads, value_width // num_heads
     scale = np.float32(1.0 / math.sqrt(d_k))
+    query = i * x.shape[1]
     for s in range(length):
-        place = places[s]
+        key, value = places[s] * key_width, places[s] * value_width
         for h in range(num_heads):
-            dot = np.float32(0.0)
-            for c in range(d_k):
-                dot += query[h, c] * read(keys[place, h, c])
-            weights[h, s] = dot * scale
+            weights[h, s] = scale * dot(x, query + h * d_k, keys, key + h * d_k, d_k)
+            fetch(values, value + h * d_v)
+    for h in range(num_heads):
+        inverse = np.float32(1.0) / soften(weights, h * room, length)
+        for c in range(h * d_v, (h + 1) * d_v, LANES):
+            weigh(
+                weights, h * room, places, length, values, value_width, c, inverse,
+                out, i * value_width + c,
+            )  # fmt: skip
+
+
+@compiled
+def _attend_in_numbers(x, i, keys, values, places, length, num_heads, weights, out):
+    d_k, d_v = keys.shape[1] // num_heads, values.shape[1] // num_heads
+    scale = np.float32(1.0 / math.sqrt(d_k))
     for h in range(num_heads):
         top = np.float32(-np.inf)
         for s in range(length):
+            score = np.float32(0.0)
+            for c in range(h * d_k, (h + 1) * d_k):
+                score += x[i, c] * read(keys[places[s], c])
+            weights[h, s] = score * scale
             top = max(top, weights[h, s])
         total = np.float32(0.0)
         for s in range(length):
             weights[h, s] = exp(weights[h, s] - top)
             total += weights[h, s]
         inverse = np.float32(1.0) / total
-        for s in range(length):
-            weights[h, s] *= inverse
-        for c in range(d_v):
-            out[h, c] = np.float32(0.0)
-    for s in range(length):
-        place = places[s]
-        for h in range(num_heads):
-            weight = weights[h, s]
-            for c in range(d_v):
-                out[h, c] += weight * read(values[place, h, c])
+        for c in range(h * d_v, (h + 1) * d_v):
+            mixed = np.float32(0.0)
+            for s in range(length):
+                mixed += weights[h, s] * read(values[places[s], c])
+            out[i, c] = mixed * inverse
 
 
 @compiled
-def _split(line, first, heads):
-    """Copy the part of a line that begins at `first` into heads, (H, d)."""
-    num_heads, width = heads.shape
-    for h in range(num_heads):
-        part = line[first + h * width : first + (h + 1) * width]
-        for c in range(width):
-            write(heads, h, c, part[c])
+def _keep(rows, i, first, cache, place):
+    """Copy part of row i, which begins at `first`, to a place of a cache, (P, H * d)."""
+    line = cache[place]
+    part = rows[i, first : first + line.size]
+    for c in range(line.size):
+        write(line, c, part[c])
 
 
 @compiled
-def attend_to_past(qkv, rows, lengths, owners, keys, values, out):
+def _room_for(num_heads, length):
+    """Return room for the weights of so many keys, in sixteens."""
+    return np.empty((num_heads, -(-length // LANES) * LANES), np.float32)
+
+
+@compiled
+def attend_to_past(qkv, rows, lengths, owners, keys, values, num_heads, out):
     """Append each row's newest key and value to its cache, then attend to all of its past.
 
     qkv: (R, H * (2 d_k + d_v)). rows: which row of the caches each is. lengths: positions that a
     row of the caches had before. owners[r, s]: the row that holds position s of row r's past, for
-    a hypothesis shares the past of its parents. keys, values: (T, rows, H, d). out: (R, H, d_v).
+    a hypothesis shares the past of its parents. keys, values: (T, rows, H * d). out: (R, H * d_v).
     """
-    room, count, num_heads, d_k = keys.shape
-    flat_keys = keys.reshape(room * count, num_heads, d_k)
-    flat_values = values.reshape(room * count, num_heads, values.shape[3])
-    width = num_heads * d_k
-    query = np.empty((num_heads, d_k), np.float32)
-    weights = np.empty((num_heads, room), np.float32)
+    room, count, width = keys.shape
+    keys = keys.reshape(room * count, width)
+    values = values.reshape(room * count, values.shape[2])
+    weights = _room_for(num_heads, room)
     places = np.empty(room, np.int64)
     for i in range(rows.size):
         row = rows[i]
         length = lengths[row]
-        _split(qkv[i], 0, query)
-        _split(qkv[i], width, keys[length, row])
-        _split(qkv[i], 2 * width, values[length, row])
+        _keep(qkv, i, width, keys, length * count + row)
+        _keep(qkv, i, 2 * width, values, length * count + row)
         owners[row, length] = row
         for s in range(length + 1):
             places[s] = s * count + owners[row, s]
-        _attend(query, flat_keys, flat_values, places, length + 1, weights, out[i])
+        _attend(qkv, i, keys, values, places, length + 1, num_heads, weights, out)
 
 
 @compiled
-def keep_rows(rows, cache):
-    """Write the keys or values of one sentence to the beginning of its cache.
+def keep_memory(rows, first, slots, starts, cache):
+    """Write keys or values of several sentences to the beginning of their slots of a cache.
 
-    rows: (S, H * d), its rows may lie apart. cache: (S or more, H, d).
+    rows: (N, all widths), of which those begin at column `first`. Sentence b is rows starts[b] to
+    starts[b + 1]. cache: (slots, S, H * d).
     """
-    for s in range(rows.shape[0]):
-        _split(rows[s], 0, cache[s])
+    room, width = cache.shape[1:]
+    cache = cache.reshape(cache.shape[0] * room, width)
+    for b in range(slots.size):
+        for row in range(starts[b], starts[b + 1]):
+            _keep(rows, row, first, cache, slots[b] * room + row - starts[b])
 
 
 @compiled
-def attend_to_memory(q, slots, lengths, keys, values, out):
+def attend_to_memory(q, slots, lengths, keys, values, num_heads, out):
     """Attend to the memory of each row's sentence.
 
-    q: (R, H, d_k). slots: the sentence of each row. lengths: source pieces of each slot. keys,
-    values: (slots, S, H, d). out: (R, H, d_v).
+    q: (R, H * d_k). slots: the sentence of each row. lengths: source pieces of each slot. keys,
+    values: (slots, S, H * d). out: (R, H * d_v).
     """
-    room, num_heads = keys.shape[1], keys.shape[2]
-    places = np.arange(room)
-    weights = np.empty((num_heads, room), np.float32)
+    count, room, width = keys.shape
+    keys = keys.reshape(count * room, width)
+    values = values.reshape(count * room, values.shape[2])
+    weights = _room_for(num_heads, room)
+    places = np.empty(room, np.int64)
     for i in range(slots.size):
         slot = slots[i]
-        _attend(q[i], keys[slot], values[slot], places, lengths[slot], weights, out[i])
+        for s in range(lengths[slot]):
+            places[s] = slot * room + s
+        _attend(q, i, keys, values, places, lengths[slot], num_heads, weights, out)
 
 
 @compiled
-def attend_to_source(qkv, starts, keys, values, out):
+def attend_to_source(qkv, starts, keys, values, num_heads, out):
     """Let each source piece attend to its sentence, which is pieces starts[b] to starts[b + 1].
 
-    qkv: (N, H * (2 d_k + d_v)). keys, values: (longest, H, d), scratch. out: (N, H, d_v).
+    qkv: (N, H * (2 d_k + d_v)). keys, values: (longest, H * d), scratch. out: (N, H * d_v).
     """
-    room, num_heads, d_k = keys.shape
-    width = num_heads * d_k
-    query = np.empty((num_heads, d_k), np.float32)
-    weights = np.empty((num_heads, room), np.float32)
+    room, width = keys.shape
+    weights = _room_for(num_heads, room)
     places = np.arange(room)
     for b in range(starts.size - 1):
+        for row in range(starts[b], starts[b + 1]):
+            _keep(qkv, row, width, keys, row - starts[b])
+            _keep(qkv, row, 2 * width, values, row - starts[b])
         length = starts[b + 1] - starts[b]
-        for s in range(length):
-            _split(qkv[starts[b] + s], width, keys[s])
-            _split(qkv[starts[b] + s], 2 * width, values[s])
-        for s in range(length):
-            _split(qkv[starts[b] + s], 0, query)
-            _attend(query, keys, values, places, length, weights, out[starts[b] + s])
+        for row in range(starts[b], starts[b + 1]):
+            _attend(qkv, row, keys, values, places, length, num_heads, weights, out)
 
 
 @compiled

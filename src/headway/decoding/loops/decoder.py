@@ -10,7 +10,7 @@ from headway.decoding.loops.products import project
 @compiled
 def decode_rows(
     x, rows, slots, lengths, owners, source_lengths, past_keys, past_values, memory_keys,
-    memory_values, weights, steps, biases, gammas, betas, epsilon, pre, levels,
+    memory_values, num_heads, weights, steps, biases, gammas, betas, epsilon, pre, levels,
 ):  # fmt: skip
     """Run all decoder layers, in one call.
 
@@ -20,16 +20,12 @@ def decode_rows(
     w_1 and w_2; gammas and betas one a sub-layer and, with pre-norm, the closing one.
     """
     count, d_model = x.shape
-    _, _, num_heads, d_k = past_keys[0].shape
-    d_v = past_values[0].shape[3]
     total = np.empty((count, d_model), np.float32)
     y = np.empty((count, d_model), np.float32)
-    qkv = np.empty((count, num_heads * (2 * d_k + d_v)), np.float32)
+    qkv = np.empty((count, biases[0].size), np.float32)
     hidden = np.empty((count, biases[4].size), np.float32)
-    q = np.empty((count, num_heads, d_k), np.float32)
-    heads = np.empty((count, num_heads, d_v), np.float32)
-    flat_q = q.reshape(count, num_heads * d_k)
-    concat = heads.reshape(count, num_heads * d_v)
+    q = np.empty((count, biases[2].size), np.float32)
+    heads = np.empty((count, past_values[0].shape[2]), np.float32)
     # What a sub-layer's output is added to: post-norm x itself; pre-norm the bare sum, which then
     # takes turns with `total`: where input and output are one array, sums come in another order.
     base = x
@@ -43,13 +39,15 @@ def decode_rows(
         a = 6 * layer
         b, c, d, e, f = a + 1, a + 2, a + 3, a + 4, a + 5
         project(x, weights[a], steps[a], biases[a], False, levels, qkv)
-        attend_to_past(qkv, rows, lengths, owners, past_keys[layer], past_values[layer], heads)
-        project(concat, weights[b], steps[b], biases[b], False, levels, y)
+        keys, values = past_keys[layer], past_values[layer]
+        attend_to_past(qkv, rows, lengths, owners, keys, values, num_heads, heads)
+        project(heads, weights[b], steps[b], biases[b], False, levels, y)
         add_norm(base, y, gammas[norm], betas[norm], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
-        project(x, weights[c], steps[c], biases[c], False, levels, flat_q)
-        attend_to_memory(q, slots, source_lengths, memory_keys[layer], memory_values[layer], heads)
-        project(concat, weights[d], steps[d], biases[d], False, levels, y)
+        project(x, weights[c], steps[c], biases[c], False, levels, q)
+        keys, values = memory_keys[layer], memory_values[layer]
+        attend_to_memory(q, slots, source_lengths, keys, values, num_heads, heads)
+        project(heads, weights[d], steps[d], biases[d], False, levels, y)
         add_norm(base, y, gammas[norm + 1], betas[norm + 1], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
         project(x, weights[e], steps[e], biases[e], True, levels, hidden)

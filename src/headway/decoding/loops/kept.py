@@ -17,8 +17,8 @@ def read(number):
     raise NotImplementedError
 
 
-def write(cache, h, c, number):
-    """Put a float32 into cache[h, c]; for use within compiled loops."""
+def write(line, c, number):
+    """Put a float32 into line[c], a line of a cache; for use within compiled loops."""
     raise NotImplementedError
 
 
@@ -30,17 +30,17 @@ def _read(number):
 
 
 @overload(write, inline="always")
-def _write(cache, h, c, number):
-    if not isinstance(cache.dtype, types.Integer):
+def _write(line, c, number):
+    if not isinstance(line.dtype, types.Integer):
 
-        def write_whole(cache, h, c, number):
-            cache[h, c] = number
+        def write_whole(line, c, number):
+            line[c] = number
 
         return write_whole
 
-    def write_upper_half(cache, h, c, number):
+    def write_upper_half(line, c, number):
         bits = np.float32(number).view(np.int32)
         upper = (bits + (_HALF + ((bits >> _WIDTH) & _ONE))) >> _WIDTH
-        cache[h, c] = np.uint16(_NOT_A_NUMBER if (bits & _SIGN) > _INFINITE else upper)
+        line[c] = np.uint16(_NOT_A_NUMBER if (bits & _SIGN) > _INFINITE else upper)
 
     return write_upper_half

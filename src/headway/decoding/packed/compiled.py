@@ -72,9 +72,9 @@ class CompiledKernels:
         cache.resize((positions, *cache.shape[1:]), refcheck=False)
         return cache
 
-    def keep(self, rows: Floats, cache: Kept) -> None:
-        """Write these keys or values to the beginning of a slot of the cache."""
-        attention.keep_rows(rows, cache)
+    def keep(self, rows: Floats, first: int, slots: Ints, starts: Ints, cache: Kept) -> None:
+        """Write sentences' keys or values to the beginning of their slots."""
+        attention.keep_memory(rows, first, slots, starts, cache)
 
     def take(self, table: Floats, ids: Ints) -> Floats:
         """Return these rows of a table."""
@@ -132,28 +132,29 @@ class CompiledKernels:
     def attend_to_source(self, qkv: Floats, starts: Ints, heads: Heads) -> Floats:
         """Let each piece attend to its sentence."""
         longest = int((starts[1:] - starts[:-1]).max())
-        out = np.empty((len(qkv), heads.num_heads, heads.d_v), np.float32)
-        keys = np.empty((longest, heads.num_heads, heads.d_k), np.float32)
-        values = np.empty((longest, heads.num_heads, heads.d_v), np.float32)
-        attention.attend_to_source(qkv, starts, keys, values, out)
-        return out.reshape(len(qkv), -1)
+        out = np.empty((len(qkv), heads.num_heads * heads.d_v), np.float32)
+        keys = np.empty((longest, heads.num_heads * heads.d_k), np.float32)
+        values = np.empty((longest, heads.num_heads * heads.d_v), np.float32)
+        attention.attend_to_source(qkv, starts, keys, values, heads.num_heads, out)
+        return out
 
     def attend_to_past(
         self, qkv: Floats, rows: Ints, lengths: Ints, owners: Owners, cache: Cache, heads: Heads
     ) -> Floats:
         """Append the newest keys and values; attend to all so far."""
-        out = np.empty((len(qkv), heads.num_heads, heads.d_v), np.float32)
-        attention.attend_to_past(qkv, rows, lengths, owners, cache.keys, cache.values, out)
-        return out.reshape(len(qkv), -1)
+        out = np.empty((len(qkv), heads.num_heads * heads.d_v), np.float32)
+        past = cache.keys, cache.values
+        attention.attend_to_past(qkv, rows, lengths, owners, *past, heads.num_heads, out)
+        return out
 
     def attend_to_memory(
         self, q: Floats, slots: Ints, lengths: Ints, cache: Cache, heads: Heads
     ) -> Floats:
         """Attend to the memory in each row's slot."""
-        out = np.empty((len(q), heads.num_heads, heads.d_v), np.float32)
-        q = q.reshape(len(q), heads.num_heads, heads.d_k)
-        attention.attend_to_memory(q, slots, lengths, cache.keys, cache.values, out)
-        return out.reshape(len(q), -1)
+        out = np.empty((len(q), heads.num_heads * heads.d_v), np.float32)
+        memory = cache.keys, cache.values
+        attention.attend_to_memory(q, slots, lengths, *memory, heads.num_heads, out)
+        return out
 
 
 class Float32Product:

@@ -35,6 +35,8 @@ class FusedDecoder:
         self.gammas = tuple(norm.gamma for norm in decoder.norms)
         self.betas = tuple(norm.beta for norm in decoder.norms)
         self.epsilon = decoder.norms[0].epsilon
+        attentions = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
+        self.num_heads = attentions[0].heads.num_heads
         self.pre = decoder.pre
         self.limit = min(product.most_rows for product in products)
 
@@ -57,8 +59,8 @@ class FusedDecoder:
             tuple(cache.values for cache in state.past),
             tuple(cache.keys for cache in state.memory),
             tuple(cache.values for cache in state.memory),
-            self.weights, self.steps, self.biases, self.gammas, self.betas, self.epsilon,
-            self.pre, LEVELS,
+            self.num_heads, self.weights, self.steps, self.biases, self.gammas, self.betas,
+            self.epsilon, self.pre, LEVELS,
         )  # fmt: skip
         return x
 

@@ -45,11 +45,14 @@ class Kernels(Protocol):
         ...
 
     def grow(self, cache: Array, positions: int) -> Array:
-        """Return a cache, (T, rows, H, d), with room for so many positions, for the one given."""
+        """Return a cache, (T, rows, H * d), with room for so many positions, for the one given."""
         ...
 
-    def keep(self, rows: Array, cache: Array) -> None:
-        """Write (L, H * d) to the beginning of a slot of a cache, (S, H, d)."""
+    def keep(self, rows: Array, first: int, slots: Ints, starts: Ints, cache: Array) -> None:
+        """Write sentences' keys or values to the beginning of their slots, (slots, S, H * d).
+
+        Sentence b is rows starts[b] to starts[b + 1]; its numbers begin in column `first`.
+        """
         ...
 
     def take(self, table: Array, ids: Ints) -> Array:
@@ -116,9 +119,9 @@ class FewRows(Protocol):
 class Cache:
     """Keys and values of one attention, in float32 or bfloat16.
 
-    Self-attention: by position and row, (T, rows, H, d), so that it grows at its end.
-    Cross-attention: by slot and position, (slots, S, H, d), so that a sentence lies together.
+    Self-attention: by position and row, (T, rows, H * d), so that it grows at its end.
+    Cross-attention: by slot and position, (slots, S, H * d), so that a sentence lies together.
     """
 
-    keys: Float[Array, "_ _ H d_k"]
-    values: Float[Array, "_ _ H d_v"]
+    keys: Float[Array, "_ _ H*d_k"]
+    values: Float[Array, "_ _ H*d_v"]

@@ -51,9 +51,11 @@ class PlainKernels:
         longer[: len(cache)] = cache
         return longer
 
-    def keep(self, rows: Tensor, cache: Tensor) -> None:
-        """Write these keys or values to the beginning of a slot of the cache."""
-        cache[: len(rows)] = rows.unflatten(1, cache.shape[1:])
+    def keep(self, rows: Tensor, first: int, slots: Ints, starts: Ints, cache: Tensor) -> None:
+        """Write sentences' keys or values to the beginning of their slots."""
+        numbers = rows[:, first : first + cache.size(2)]
+        for slot, begin, end in zip(slots, starts[:-1], starts[1:], strict=True):
+            cache[slot, : end - begin] = numbers[begin:end]
 
     def take(self, table: Tensor, ids: Ints) -> Tensor:
         """Return these rows of a table."""
@@ -115,15 +117,15 @@ class PlainKernels:
         at = lengths[rows]
         owners[rows, at] = rows
         where, now = self._index(rows), self._index(at)
-        cache.keys[now, where] = k.unflatten(1, (heads.num_heads, -1)).to(self.cache_dtype)
-        cache.values[now, where] = v.unflatten(1, (heads.num_heads, -1)).to(self.cache_dtype)
+        cache.keys[now, where] = k.to(self.cache_dtype)
+        cache.values[now, where] = v.to(self.cache_dtype)
         longest = int(at.max()) + 1
         past = torch.from_numpy(owners[rows, :longest]).long().to(self.device)  # (R, T)
         steps = torch.arange(longest, device=self.device)
         there = steps <= now[:, None]
         past = past.where(there, 0)
         q = q.unflatten(1, (heads.num_heads, 1, heads.d_k))  # (R, H, 1, d_k)
-        keys, values = cache.keys[steps, past], cache.values[steps, past]  # (R, T, H, d)
+        keys, values = cache.keys[steps, past], cache.values[steps, past]  # (R, T, H * d)
         return _attend(q, keys, values, there[:, None, None]).flatten(1)
 
     def attend_to_memory(
@@ -158,11 +160,11 @@ def _split(x: Float[Tensor, "B L width"], num_heads: int) -> Float[Tensor, "B H 
 
 def _attend(
     q: Float[Tensor, "B H L d_k"],
-    keys: Float[Tensor, "B T H d_k"],
-    values: Float[Tensor, "B T H d_v"],
+    keys: Float[Tensor, "B T H*d_k"],
+    values: Float[Tensor, "B T H*d_v"],
     there: Bool[Tensor, "B 1 1 T"],
 ) -> Float[Tensor, "B H L d_v"]:
     """Compute equation 1; caches hold zeros where nothing was written, never NaN."""
-    k, v = keys.float().transpose(1, 2), values.float().transpose(1, 2)  # (B, H, T, d)
+    k, v = (_split(part.float(), q.size(1)) for part in (keys, values))  # (B, H, T, d)
     scores = q @ k.mT / math.sqrt(q.size(-1))  # (B, H, L, T)
     return scores.masked_fill(~there, -math.inf).softmax(dim=-1) @ v

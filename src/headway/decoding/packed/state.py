@@ -44,8 +44,8 @@ class PackedState:
 
     def _cache(self, first: int, second: int, heads: Heads) -> Cache:
         return Cache(
-            self.kernels.empty(first, second, heads.num_heads, heads.d_k),
-            self.kernels.empty(first, second, heads.num_heads, heads.d_v),
+            self.kernels.empty(first, second, heads.num_heads * heads.d_k),
+            self.kernels.empty(first, second, heads.num_heads * heads.d_v),
         )
 
     def begin(self, slots: Sequence[int], source_lengths: Ints) -> None:
@@ -59,15 +59,11 @@ class PackedState:
         self, slots: Sequence[int], starts: Ints, keys_values: Float[Array, "N width"]
     ) -> None:
         """Keep the keys and values of the memory, which all layers have side by side."""
-        offset = 0
+        first, into = 0, np.asarray(slots)
         for cache in self.memory:
             for part in (cache.keys, cache.values):
-                _, _, num_heads, width = part.shape
-                for index, slot in enumerate(slots):
-                    first, end = int(starts[index]), int(starts[index + 1])
-                    block = keys_values[first:end, offset : offset + num_heads * width]
-                    self.kernels.keep(block, part[slot])
-                offset += num_heads * width
+                self.kernels.keep(keys_values, first, into, starts, part)
+                first += part.shape[2]
 
     def make_room(self, positions: int) -> None:
         """See that so many positions of the past can be held."""

@@ -8,9 +8,11 @@ attention = pytest.importorskip("headway.decoding.loops.attention")
 
 
 def kept(rows: torch.Tensor, dtype: type) -> np.ndarray:
-    cache = np.zeros((len(rows), 3, rows.shape[1] // 3), dtype)
-    attention.keep_rows(rows.numpy(), cache)
-    return cache
+    cache = np.zeros((3, len(rows), rows.shape[1]), dtype)
+    one = np.array([1])
+    attention.keep_memory(rows.numpy(), 0, one, np.array([0, len(rows)]), cache)
+    assert not cache[[0, 2]].any()
+    return cache[1]
 
 
 def test_numbers_are_rounded_as_pytorch_rounds_them() -> None:
@@ -45,12 +47,12 @@ def test_float32_is_kept_as_it_is() -> None:
 def test_attention_reads_what_was_kept() -> None:
     """The same sums, of numbers that have 8 bits already: nothing else is rounded."""
     rows = torch.randn(7, 12).bfloat16().float()
-    q = torch.randn(2, 3, 4).numpy()
+    q = torch.randn(2, 12).numpy()
     found = []
     for dtype in (np.float32, np.uint16):
-        cache, out = kept(rows, dtype)[None], np.empty((2, 3, 4), np.float32)
+        cache, out = kept(rows, dtype)[None], np.empty((2, 12), np.float32)
         slots, lengths = np.zeros(2, np.int64), np.array([7])
-        attention.attend_to_memory(q, slots, lengths, cache, cache, out)
+        attention.attend_to_memory(q, slots, lengths, cache, cache, 3, out)
         found.append(out)
 
     assert np.abs(found[0] - found[1]).max() < 1e-6

@@ -1,0 +1,255 @@
+"""Loops over vectors of 16 numbers, put together in LLVM's own language.
+
+LLVM turns loops into vectors where they are long. Those of attention are short, a few dozen numbers
+each, and most of them would run number by number.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES = 16
+# Sums may be taken in another order and with fused products; see `compiling`.
+_FAST = ("reassoc", "contract", "arcp", "nsz")
+_SHORT, INT, WORD = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+_FLOAT = ir.FloatType()
+_FLOATS, INTS = ir.VectorType(_FLOAT, LANES), ir.VectorType(INT, LANES)
+_SHORTS = ir.VectorType(_SHORT, LANES)
+
+
+def _all(number: float) -> ir.Constant:
+    return ir.Constant(_FLOATS, [number] * LANES)
+
+
+class Code:
+    """Instructions on vectors, one after the other."""
+
+    def __init__(self, context, builder, kinds, arguments):
+        """Begin with the arguments of a function."""
+        self.builder = builder
+        self.arguments = [
+            Numbers(self, kind, context.make_array(kind)(context, builder, value))
+            if isinstance(kind, types.Array)
+            else value
+            for kind, value in zip(kinds, arguments, strict=True)
+        ]
+
+    def add(self, a, b):
+        """Return a + b."""
+        return self.builder.fadd(a, b, flags=_FAST)
+
+    def subtract(self, a, b):
+        """Return a - b."""
+        return self.builder.fsub(a, b, flags=_FAST)
+
+    def multiply(self, a, b):
+        """Return a * b, number by number."""
+        return self.builder.fmul(a, b, flags=_FAST)
+
+    def larger(self, a, b):
+        """Return the larger of each two; of b what is not a number shows."""
+        return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
+
+    def everywhere(self, number):
+        """Return a vector of the same number."""
+        kind = ir.VectorType(number.type, LANES)
+        nothing = ir.Constant(kind, ir.Undefined)
+        one = self.builder.insert_element(nothing, number, INT(0))
+        return self.builder.shuffle_vector(one, nothing, ir.Constant(INTS, [0] * LANES))
+
+    def total(self, vector):
+        """Return the sum of all numbers."""
+        return self._reduced("fadd", vector, ir.Constant(_FLOAT, -0.0))
+
+    def largest(self, vector):
+        """Return the largest of all numbers."""
+        return self._reduced("fmax", vector)
+
+    def _reduced(self, name, vector, *begin):
+        kind = ir.FunctionType(_FLOAT, [*(value.type for value in begin), _FLOATS])
+        function = cgutils.get_or_insert_function(
+            self.builder.module, kind, f"llvm.vector.reduce.{name}.v{LANES}f32"
+        )
+        return self.builder.call(function, [*begin, vector], fastmath=_FAST)
+
+    def exp(self, x):
+        """Compute e^x as `compiling.exp` does, with the same numbers."""
+        builder = self.builder
+        t = self.multiply(self.larger(_all(-87.0), x), _all(1.4426950408889634))
+        floor = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_FLOATS, [_FLOATS]), f"llvm.floor.v{LANES}f32"
+        )
+        n = builder.call(floor, [self.add(t, _all(0.5))])
+        rest = self.subtract(t, n)
+        power = _all(1.535336188319500e-4)
+        for factor in (
+            1.339887440266574e-3, 9.618437357674640e-3, 5.550332471162809e-2,
+            2.402264791363012e-1, 6.931472028550421e-1, 1.0,
+        ):  # fmt: skip
+            power = self.add(self.multiply(power, rest), _all(factor))
+        exponent = builder.add(builder.fptosi(n, INTS), ir.Constant(INTS, [127] * LANES))
+        bits = builder.shl(exponent, ir.Constant(INTS, [23] * LANES))
+        return self.multiply(power, builder.bitcast(bits, _FLOATS))
+
+    def there(self, first, length):
+        """Tell which of the places first, first + 1, … are before `length`."""
+        lanes = ir.Constant(ir.VectorType(WORD, LANES), list(range(LANES)))
+        places = self.builder.add(self.everywhere(first), lanes)
+        return self.builder.icmp_signed("<", places, self.everywhere(length))
+
+    def fold(self, count, step, begin, each):
+        """Return what `each(index, value)` makes of `begin`, for the indices 0, step, … < count.
+
+        count is above 0.
+        """
+        return self.fold_all(count, step, [begin], lambda index, values: [each(index, *values)])[0]
+
+    def fold_all(self, count, step, begin, each):
+        """Do the same for several values at a time."""
+        builder, before = self.builder, self.builder.block
+        loop, after = builder.append_basic_block("each"), builder.append_basic_block("after")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        index, values = builder.phi(WORD), [builder.phi(value.type) for value in begin]
+        changed = each(index, values)
+        following = builder.add(index, WORD(step))
+        for phi, first, then in zip(
+            [index, *values], [WORD(0), *begin], [following, *changed], strict=True
+        ):
+            phi.add_incoming(first, before)
+            phi.add_incoming(then, builder.block)
+        builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
+        builder.position_at_end(after)
+        return changed
+
+
+class Numbers:
+    """An array, without its shape."""
+
+    def __init__(self, code, kind, array):
+        """Look at an array of this type."""
+        self.code = code
+        self.kind = kind
+        self.pointer = array.data
+
+    def _at(self, index, kind):
+        place = self.code.builder.gep(self.pointer, [index])
+        return self.code.builder.bitcast(place, kind.as_pointer())
+
+    def one(self, index):
+        """Return a single number as it is."""
+        return self.code.builder.load(self.code.builder.gep(self.pointer, [index]))
+
+    def raw(self, index, kind):
+        """Return what lies there, as something else."""
+        value = self.code.builder.load(self._at(index, kind))
+        value.align = 1
+        return value
+
+    def load(self, index):
+        """Return 16 numbers of float32, or of bfloat16 in uint16, from this one on, in float32."""
+        builder = self.code.builder
+        upper_halves = self.kind.dtype == types.uint16
+        vector = builder.load(self._at(index, _SHORTS if upper_halves else _FLOATS))
+        vector.align = 2 if upper_halves else 4
+        if not upper_halves:
+            return vector
+        wide = builder.zext(vector, INTS)
+        bits = builder.shl(wide, ir.Constant(INTS, [16] * LANES))
+        return builder.bitcast(bits, _FLOATS)
+
+    def store(self, index, vector):
+        """Write 16 numbers from this place on."""
+        self.code.builder.store(vector, self._at(index, vector.type)).align = 4
+
+    def fetch(self, index):
+        """Ask for these numbers before they are needed."""
+        builder = self.code.builder
+        place = self._at(index, ir.IntType(8))
+        kind = ir.FunctionType(ir.VoidType(), [place.type, INT, INT, INT])
+        name = "llvm.prefetch.p0"
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        builder.call(function, [place, INT(0), INT(3), INT(1)])
+
+
+def for_loops(result: types.Type) -> Callable[[Callable[..., Any]], Any]:
+    """Make of a function that writes code one that compiled loops can call.
+
+    Its arguments are arrays, of which only the numbers in a row are seen, and whole numbers.
+    """
+
+    def turn(write: Callable[..., Any]) -> Any:
+        def typed(context, *kinds):
+            def generate(context, builder, signature, arguments):
+                code = Code(context, builder, signature.args, arguments)
+                found = write(code, *code.arguments)
+                return context.get_dummy_value() if found is None else found
+
+            return result(*kinds), generate
+
+        return intrinsic(functools.update_wrapper(typed, write))
+
+    return turn
+
+
+@for_loops(types.float32)
+def dot(code, query, first, keys, place, width):
+    """Return query[first:] . keys[place:], so many numbers of each; width in sixteens."""
+
+    def each(index, total):
+        x = query.load(code.builder.add(first, index))
+        y = keys.load(code.builder.add(place, index))
+        return code.add(total, code.multiply(x, y))
+
+    return code.total(code.fold(width, LANES, _all(0.0), each))
+
+
+@for_loops(types.float32)
+def soften(code, scores, first, length):
+    """Turn scores[first:] into e^(score - largest), in sixteens, and return their sum."""
+    nothing = _all(float("-inf"))
+
+    def score_at(index, there):
+        return code.builder.select(there, scores.load(code.builder.add(first, index)), nothing)
+
+    def find(index, top):
+        return code.larger(top, score_at(index, code.there(index, length)))
+
+    top = code.everywhere(code.largest(code.fold(length, LANES, nothing, find)))
+
+    def change(index, total):
+        there = code.there(index, length)
+        power = code.exp(code.subtract(score_at(index, there), top))
+        power = code.builder.select(there, power, _all(0.0))
+        scores.store(code.builder.add(first, index), power)
+        return code.add(total, power)
+
+    return code.total(code.fold(length, LANES, _all(0.0), change))
+
+
+@for_loops(types.void)
+def weigh(code, weights, first, places, length, values, stride, column, factor, out, o):
+    """Compute out[o:] = factor * sum of weights[first + s] * values[places[s] * stride + column:].
+
+    Sixteen numbers of each.
+    """
+    builder = code.builder
+
+    def each(s, total):
+        weight = code.everywhere(weights.one(builder.add(first, s)))
+        place = builder.add(builder.mul(places.one(s), stride), column)
+        return code.add(total, code.multiply(weight, values.load(place)))
+
+    total = code.fold(length, 1, _all(0.0), each)
+    out.store(o, code.multiply(total, code.everywhere(factor)))
+
+
+@for_loops(types.void)
+def fetch(code, numbers, place):
+    """Ask for what lies there before it is needed."""
+    numbers.fetch(place)
