@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import llvmlite.binding
 import numba
 import numpy as np
+from numba.core import config
 
 # Sums may be reordered, so that they use the machine's vectors. Not nnan or ninf: a model whose
 # numbers are not finite must show it.
@@ -17,6 +19,16 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(function, nogil=True, cache=True, fastmath=_FAST)
     except RuntimeError:  # neither the package's folder nor the user's: compiled in each process
         return numba.njit(function, nogil=True, fastmath=_FAST)
+
+
+def host_has(feature: str) -> bool:
+    """Tell whether the processor has what LLVM calls so, and Numba compiles for it."""
+    if any(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES")):
+        return False  # somebody wants code for another one
+    try:
+        return bool(llvmlite.binding.get_host_cpu_features().get(feature))
+    except RuntimeError:  # LLVM cannot say
+        return False
 
 
 @numba.njit

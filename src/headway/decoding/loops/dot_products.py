@@ -6,13 +6,12 @@ each multiplies 64 unsigned bytes with 64 signed ones and adds them, four by fou
 
 from typing import Any
 
-import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, config
+from numba.core import cgutils
 
-from headway.decoding.loops.compiling import compiled, scaled
+from headway.decoding.loops.compiling import compiled, host_has, scaled
 from headway.decoding.loops.vectors import INT, INTS, LANES, WORD, for_loops
 
 OFFSET = 128
@@ -27,13 +26,8 @@ _INSTRUCTION = "llvm.x86.avx512.vpdpbusd.512"
 
 
 def has_dot_products() -> bool:
-    """Tell whether the processor has the instructions, and Numba compiles for it."""
-    if any(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES")):
-        return False  # somebody wants code for another one
-    try:
-        return bool(llvmlite.binding.get_host_cpu_features().get("avx512vnni"))
-    except RuntimeError:  # LLVM cannot say
-        return False
+    """Tell whether the processor has the instructions."""
+    return host_has("avx512vnni")
 
 
 def in_blocks(weight):
@@ -71,18 +65,18 @@ def multiply_bytes(whole, weight, row_steps, steps, bias, relu, y):
         block_steps, block_bias = steps[first:end], bias[first:end]
         row = 0
         while row < count:
-            left = count - row
-            if left >= 6:
-                rows = 6
+            rows = min(count - row, _ROWS)
+            if rows == 6:
                 _sum_six(whole, row * width, width, weight, block * size, lines, sums)
-            elif left >= 4:
-                rows = 4
+            elif rows == 5:
+                _sum_five(whole, row * width, width, weight, block * size, lines, sums)
+            elif rows == 4:
                 _sum_four(whole, row * width, width, weight, block * size, lines, sums)
-            elif left >= 2:
-                rows = 2
+            elif rows == 3:
+                _sum_three(whole, row * width, width, weight, block * size, lines, sums)
+            elif rows == 2:
                 _sum_two(whole, row * width, width, weight, block * size, lines, sums)
             else:
-                rows = 1
                 _sum_one(whole, row * width, width, weight, block * size, lines, sums)
             for i in range(rows):
                 row_step = row_steps[row + i]
@@ -130,4 +124,5 @@ def _sum_up(rows: int) -> Any:
     return for_loops(types.void)(write)
 
 
-_sum_one, _sum_two, _sum_four, _sum_six = (_sum_up(rows) for rows in (1, 2, 4, 6))
+_sum_one, _sum_two, _sum_three = (_sum_up(rows) for rows in (1, 2, 3))
+_sum_four, _sum_five, _sum_six = (_sum_up(rows) for rows in (4, 5, 6))

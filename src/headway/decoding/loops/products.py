@@ -1,29 +1,26 @@
-"""Products of a few rows with weights, in float32 and in whole numbers."""
+"""Products of rows with weights, of whichever kind these are, and rounding to whole numbers."""
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from headway.decoding.loops.compiling import compiled, scaled
 from headway.decoding.loops.dot_products import OFFSET, multiply_bytes
+from headway.decoding.loops.float_products import multiply_floats
 
 
 @compiled
-def multiply_rows(x, weight, bias, relu, y):
-    """Compute y = x weight + bias for a few rows; then max(0, y) where asked.
+def multiply_rows(x, weight, y):
+    """Compute y = x weight for a few rows of whole numbers.
 
-    x: (R, in). weight: (in, out), float32 or whole numbers in int8. y: (R, out).
+    x: (R, in), float32. weight: (in, out), int8. y: (R, out).
     """
-    for i in range(x.shape[0]):
-        for o in range(y.shape[1]):
-            y[i, o] = bias[o]
+    y[:] = np.float32(0.0)
     paired = x.shape[0] - x.shape[0] % 2
     for i in range(0, paired, 2):
         _add_products_of_two(x[i], x[i + 1], weight, y[i], y[i + 1])
     if paired < x.shape[0]:
         _add_products(x[paired], weight, y[paired])
-    if relu:
-        for i in range(x.shape[0]):
-            for o in range(y.shape[1]):
-                y[i, o] = max(y[i, o], np.float32(0.0))
 
 
 @compiled
@@ -116,19 +113,34 @@ def scale_rows(y, steps, weight_steps, bias, relu):
 def project(x, weight, steps, bias, relu, levels, y):
     """Compute y = x weight + bias, and a ReLU, with weights in float32 or in 8-bit integers.
 
-    Integers have a step for each output, and x is rounded like them; float32 has no steps. Weights
-    of three dimensions are those of `multiply_bytes`.
+    Those of float32 are of `in_float_blocks`. Integers have a step for each output, and x is
+    rounded like them; they are of `in_blocks` or, for few rows, (in, out).
     """
+    _project(x, weight, steps, bias, relu, levels, y)
+
+
+def _project(x, weight, steps, bias, relu, levels, y):
+    raise NotImplementedError
+
+
+@overload(_project)
+def _choose_product(x, weight, steps, bias, relu, levels, y):
+    if isinstance(weight.dtype, types.Float):
+        return lambda x, weight, steps, bias, relu, levels, y: multiply_floats(x, weight, relu, y)
+    return _project_bytes if weight.ndim == 3 else _project_few
+
+
+def _project_bytes(x, weight, steps, bias, relu, levels, y):
     rows = x.shape[0]
+    whole = np.empty((rows, 4 * (weight.shape[1] - 1)), np.uint8)
     row_steps = np.empty(rows, np.float32)
-    if weight.ndim == 3:
-        whole = np.empty((rows, 4 * (weight.shape[1] - 1)), np.uint8)
-        quantize_rows(x, levels, OFFSET, whole, row_steps)
-        multiply_bytes(whole, weight, row_steps, steps, bias, relu, y)
-    elif steps.size == 0:
-        multiply_rows(x, weight, bias, relu, y)
-    else:
-        whole = np.empty(x.shape, np.float32)
-        quantize_rows(x, levels, 0, whole, row_steps)
-        multiply_rows(whole, weight, np.zeros_like(bias), False, y)
-        scale_rows(y, row_steps, steps, bias, relu)
+    quantize_rows(x, levels, OFFSET, whole, row_steps)
+    multiply_bytes(whole, weight, row_steps, steps, bias, relu, y)
+
+
+def _project_few(x, weight, steps, bias, relu, levels, y):
+    whole = np.empty(x.shape, np.float32)
+    row_steps = np.empty(x.shape[0], np.float32)
+    quantize_rows(x, levels, 0, whole, row_steps)
+    multiply_rows(whole, weight, y)
+    scale_rows(y, row_steps, steps, bias, relu)

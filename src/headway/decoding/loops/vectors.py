@@ -55,12 +55,12 @@ class Code:
         """Return the larger of each two; of b what is not a number shows."""
         return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
 
-    def everywhere(self, number):
+    def everywhere(self, number, lanes=LANES):
         """Return a vector of the same number."""
-        kind = ir.VectorType(number.type, LANES)
-        nothing = ir.Constant(kind, ir.Undefined)
+        nothing = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
         one = self.builder.insert_element(nothing, number, INT(0))
-        return self.builder.shuffle_vector(one, nothing, ir.Constant(INTS, [0] * LANES))
+        first = ir.Constant(ir.VectorType(INT, lanes), [0] * lanes)
+        return self.builder.shuffle_vector(one, nothing, first)
 
     def total(self, vector):
         """Return the sum of all numbers."""

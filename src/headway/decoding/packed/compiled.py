@@ -1,5 +1,6 @@
-"""Kernels compiled by Numba, for the CPU; large products stay with PyTorch."""
+"""Kernels compiled by Numba, for the CPU; products in bfloat16 stay with PyTorch."""
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from headway.decoding.engine import Ints
 from headway.decoding.loops import attention, products
 from headway.decoding.loops.dot_products import has_dot_products
+from headway.decoding.loops.float_products import in_float_blocks, multiply_floats
 from headway.decoding.loops.logits import sharpen
 from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.kernels import Cache, FewRows, Heads, Linear, Owners
@@ -30,8 +32,8 @@ from headway.decoding.packed.weights import Projection
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
-# Where a product is so small, a plain loop has finished before a library has prepared; figures in
-# benchmarks/NOTES.md. In float32 the limit is one of rows, of 8-bit integers one of products.
+# Where a product of 8-bit integers is so small, a plain loop has finished before a library has
+# prepared; figures in benchmarks/NOTES.md.
 FEW_ROWS = 8
 FEW_PRODUCTS = 400_000
 # Sums of so many products are whole numbers that float32 holds without rounding.
@@ -160,24 +162,20 @@ class CompiledKernels:
 class Float32Product:
     """A product in float32."""
 
+    most_rows = sys.maxsize
+
     def __init__(self, projection: Projection, relu: bool) -> None:
-        """Keep the weights transposed: outputs side by side fill the machine's vectors."""
-        self.weight = projection.weight.float().t().contiguous()  # (in, out)
-        self.bias = projection.bias.float().contiguous()
+        """Pack the weights."""
+        self.bias = projection.bias.float().contiguous().numpy()
+        self.weight = in_float_blocks(projection.weight.float().numpy(), self.bias)
+        self.steps = np.empty(0, np.float32)
         self.relu = relu
-        self.arrays = self.weight.numpy(), self.bias.numpy()
-        self.most_rows = FEW_ROWS
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""
-        rows = len(x)
-        if rows <= FEW_ROWS:
-            weight, bias = self.arrays
-            y = np.empty((rows, bias.size), np.float32)
-            products.multiply_rows(x, weight, bias, self.relu, y)
-            return y
-        y = torch.addmm(self.bias, torch.from_numpy(x), self.weight)
-        return (y.relu_() if self.relu else y).numpy()
+        y = np.empty((len(x), self.bias.size), np.float32)
+        multiply_floats(x, self.weight, self.relu, y)
+        return y
 
 
 class Int8LoopProduct:
@@ -188,7 +186,6 @@ class Int8LoopProduct:
         self.packed = Int8Product(projection, relu)
         self.steps = self.packed.steps.numpy()
         self.bias = self.packed.bias.numpy()
-        self.nothing = np.zeros_like(self.bias)
         self.size = projection.weight.numel()
         small = self.size <= FEW_PRODUCTS and projection.weight.size(1) <= _EXACT_IN_FLOAT32
         self.weight = None
@@ -205,7 +202,7 @@ class Int8LoopProduct:
             whole = np.empty(x.shape, np.float32)
             products.quantize_rows(x, LEVELS, 0, whole, steps)
             y = np.empty((rows, self.bias.size), np.float32)
-            products.multiply_rows(whole, self.weight, self.nothing, False, y)
+            products.multiply_rows(whole, self.weight, y)
         else:
             whole, offset = self._room(rows, x.shape[1])
             products.quantize_rows(x, LEVELS, offset, whole, steps)

@@ -29,9 +29,9 @@ class FusedDecoder:
     def __init__(self, decoder: Stack) -> None:
         """Take the prepared weights, as they are."""
         products = _products(decoder)
-        self.weights = tuple(_weight(product) for product in products)
-        self.steps = tuple(_steps(product) for product in products)
-        self.biases = tuple(_bias(product) for product in products)
+        self.weights = tuple(product.weight for product in products)
+        self.steps = tuple(product.steps for product in products)
+        self.biases = tuple(product.bias for product in products)
         self.gammas = tuple(norm.gamma for norm in decoder.norms)
         self.betas = tuple(norm.beta for norm in decoder.norms)
         self.epsilon = decoder.norms[0].epsilon
@@ -47,7 +47,7 @@ class FusedDecoder:
         relu = all(s.activation is None for s in decoder.sublayers if isinstance(s, FeedForward))
         one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
         one_kind = len({type(p) for p in products}) == 1
-        compiled = all(isinstance(p, _KINDS) and _weight(p) is not None for p in products)
+        compiled = all(isinstance(p, _KINDS) and p.weight is not None for p in products)
         return relu and one_epsilon and one_kind and compiled
 
     def __call__(self, x: Floats, step: Step) -> Floats:
@@ -76,16 +76,3 @@ def _products_of(sublayer: Any) -> Sequence[Any]:
     if isinstance(sublayer, MemoryAttention):
         return [sublayer.w_q, sublayer.w_o]
     return [sublayer.w_1, sublayer.w_2]
-
-
-def _weight(product: Any) -> NDArray[Any]:
-    return product.arrays[0] if isinstance(product, Float32Product) else product.weight
-
-
-def _bias(product: Any) -> Floats:
-    return product.arrays[1] if isinstance(product, Float32Product) else product.bias
-
-
-def _steps(product: Any) -> Floats:
-    """Return the step of each output, none in float32."""
-    return np.empty(0, np.float32) if isinstance(product, Float32Product) else product.steps

@@ -155,6 +155,41 @@ def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(way: str
     assert (logits.argmax(dim=1) == exact.argmax(dim=1)).all()
 
 
+def floats(weights: Projection, relu: bool):
+    module = pytest.importorskip("headway.decoding.packed.compiled")
+    multiply = module.Float32Product(weights, relu)
+    return lambda x: torch.from_numpy(multiply(x.numpy()))
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize(("outputs", "inputs"), [(37, 130), (128, 128), (1, 1), (200, 3)])
+def test_float32_is_exact_to_rounding_and_a_row_has_its_bits_in_every_batch(
+    outputs: int, inputs: int, relu: bool
+) -> None:
+    weights, x = projection(outputs, inputs), torch.randn(20, inputs)
+    exact = x.double() @ weights.weight.double().T + weights.bias.double()
+    multiply = floats(weights, relu)
+
+    y = multiply(x)
+
+    bound = 1e-6 * (x.abs() @ weights.weight.abs().T + weights.bias.abs())
+    assert ((y - (exact.relu() if relu else exact)).abs() <= bound).all()
+    for rows in range(1, 20):
+        assert torch.equal(multiply(x[:rows]), y[:rows])
+        assert torch.equal(multiply(x[rows:].contiguous()), y[rows:])
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_what_is_not_finite_shows_in_float32(odd: float, relu: bool) -> None:
+    weights, x = projection(), torch.randn(9, 130)
+    x[4, 7] = odd
+
+    y = floats(weights, relu)(x)
+
+    assert torch.equal(y.isfinite().all(dim=1), torch.arange(9) != 4)
+
+
 @pytest.mark.parametrize("relu", [False, True])
 def test_bfloat16_is_near(relu: bool) -> None:
     weights, x = projection(), torch.randn(5, 130)
@@ -268,7 +303,8 @@ def test_many_rows_go_to_the_tiles_of_the_processor_and_come_back_the_same(
 
 def test_code_for_another_processor_has_no_dot_products(monkeypatch: pytest.MonkeyPatch) -> None:
     loops = pytest.importorskip("headway.decoding.loops.dot_products")
-    monkeypatch.setattr(loops.config, "CPU_NAME", "generic", raising=False)
+    compiling = importlib.import_module("headway.decoding.loops.compiling")
+    monkeypatch.setattr(compiling.config, "CPU_NAME", "generic", raising=False)
 
     assert not loops.has_dot_products()
 
