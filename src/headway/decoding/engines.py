@@ -1,11 +1,10 @@
 """Which engine computes, and in which precision."""
 
-from importlib.util import find_spec
 from typing import Literal, get_args
 
 from headway.decoding.engine import Engine
+from headway.decoding.packed.choosing import kernels_for
 from headway.decoding.packed.engine import PackedEngine
-from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.packed.products import Precision
 from headway.decoding.reference import ReferenceEngine
 from headway.errors import ConfigError, suggest
@@ -39,17 +38,7 @@ def build_engine(
                 "Use the packed engine for it.",
             )
         return ReferenceEngine(model)
-    chosen = _choose(model, precision)
-    if device.type == "cpu" and find_spec("numba"):
-        from headway.decoding.packed.compiled import CompiledKernels
-
-        return PackedEngine(model, CompiledKernels(chosen))
-    if chosen == "int8" and device.type != "cpu":
-        raise ConfigError(
-            f"int8 is for the CPU, and the model is on {device}.",
-            "Use bfloat16 or float32 there, or the device cpu.",
-        )
-    return PackedEngine(model, PlainKernels(device, chosen))
+    return PackedEngine(model, kernels_for(device, _choose(model, precision)))
 
 
 def _choose(model: Transformer, precision: PrecisionName) -> Precision:

@@ -6,13 +6,15 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
 from torch import nn
 
 from headway.bundle import write_atomically
-from headway.decoding.packed.products import Precision, product
+from headway.decoding.packed.choosing import kernels_for
+from headway.decoding.packed.products import Precision
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 
@@ -25,10 +27,12 @@ def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
     """Return the precision in which a product of this size takes the least time here.
 
     bfloat16 and int8 change scores a little: their tolerance is in `docs/decoding.md`. A
-    measurement is kept in the user's cache folder, by processor, PyTorch and size; where that
-    cannot be written, it is made again each time.
+    measurement is kept in the user's cache folder, by processor, versions, kernels and size; where
+    that cannot be written, it is made again each time.
     """
-    key = "|".join([processor(device), torch.__version__, f"{d_model}x{d_ff}"])
+    kernels = type(kernels_for(device, "float32")).__name__
+    versions = f"{version('headway')}, {torch.__version__}, {kernels}"
+    key = "|".join([processor(device), versions, f"{d_model}x{d_ff}"])
     known = _read()
     if known.get(key) not in ("float32", "bfloat16", "int8"):
         known[key] = _measure(device, d_model, d_ff)
@@ -63,10 +67,12 @@ def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
     for _ in range(3):
         for precision in candidates:
             try:
-                multiply = product(projection, precision, device)
+                kernels = kernels_for(device, precision)
+                multiply = kernels.linear(projection)
             except ConfigError:  # this PyTorch has no product of integers
                 continue
-            taken = _seconds(lambda multiply=multiply: multiply(rows), device)
+            x = kernels.array(rows)
+            taken = _seconds(lambda multiply=multiply, x=x: multiply(x), device)
             seconds[precision] = min(taken, seconds.get(precision, taken))
     return min(seconds, key=lambda name: seconds[name])
 

@@ -1,7 +1,8 @@
-"""Products of 8-bit integers by the processor's own dot products (AVX-512 VNNI).
+"""Products of 8-bit integers by the processor's own dot products (VNNI).
 
 LLVM does not make these instructions of a loop, so the innermost loop is put together of them here:
-each multiplies 64 unsigned bytes with 64 signed ones and adds them, four by four, to 16 sums.
+each multiplies unsigned bytes with signed ones and adds them, four by four, to 16 sums (AVX-512
+VNNI) or 8 (AVX-VNNI).
 """
 
 from typing import Any
@@ -12,28 +13,32 @@ from numba import types
 from numba.core import cgutils
 
 from headway.decoding.loops.compiling import compiled, host_has, scaled
-from headway.decoding.loops.vectors import INT, INTS, LANES, WORD, for_loops
+from headway.decoding.loops.vectors import INT, WORD, for_loops
 
+LEVELS = 127
+"""The largest whole number of a row; sums of 32 bits have room for so many."""
 OFFSET = 128
-"""What is added to the rows' numbers, from -127 to 127, to make them unsigned."""
-_OUTPUTS = 64  # of a block of weights, four vectors of sums
+"""What is added to the rows' numbers to make them unsigned."""
 _INPUTS = 4  # that one sum takes in one instruction
-_ROWS = 6  # whose 24 vectors of sums, with the weights, fill the 32 registers
+_ROWS = 6  # whose vectors of sums, with the weights, fill the registers, 32 or 16
+_LANES, _VECTORS = (16, 4) if host_has("avx512vnni") else (8, 2)
+_OUTPUTS = _LANES * _VECTORS  # of a block of weights
 
 _LINE = _OUTPUTS * _INPUTS  # bytes
-_VECTORS = _OUTPUTS // LANES
-_INSTRUCTION = "llvm.x86.avx512.vpdpbusd.512"
+_SUMS = ir.VectorType(INT, _LANES)
+_INSTRUCTION = f"llvm.x86.avx512.vpdpbusd.{32 * _LANES}"
 
 
 def has_dot_products() -> bool:
     """Tell whether the processor has the instructions."""
-    return host_has("avx512vnni")
+    return host_has("avx512vnni") or host_has("avxvnni")
 
 
 def in_blocks(weight):
-    """Return weights as the loops below want them, (out, in) -> (blocks, 1 + in / 4, 256), int8.
+    """Return weights as the loops below want them, int8, (out, in) -> (blocks, 1 + in / 4, 4 * 64).
 
-    A block is of 64 outputs, of which each row holds four inputs, output by output; zeros fill up.
+    A block is of 64 outputs (AVX-VNNI: 16), of which each row holds four inputs, output by output;
+    zeros fill up.
     Its first row holds, in int32, where the sums begin: so that the offset of the inputs is out of
     them at the end.
     """
@@ -97,12 +102,12 @@ def _sum_up(rows: int) -> Any:
     def write(code, whole, first, width, weight, begin, lines, sums):
         builder = code.builder
         instruction = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(INTS, [INTS] * 3), _INSTRUCTION
+            builder.module, ir.FunctionType(_SUMS, [_SUMS] * 3), _INSTRUCTION
         )
 
         def weights_at(place):
             places = [builder.add(place, WORD(_LINE // _VECTORS * v)) for v in range(_VECTORS)]
-            return [weight.raw(each, INTS) for each in places]
+            return [weight.raw(each, _SUMS) for each in places]
 
         def each(line, totals):
             vectors = weights_at(builder.add(builder.add(begin, WORD(_LINE)), line))
@@ -110,7 +115,7 @@ def _sum_up(rows: int) -> Any:
             summed = []
             for row in range(rows):
                 place = builder.add(builder.mul(width, WORD(row)), column)
-                four = code.everywhere(whole.raw(place, INT))
+                four = code.everywhere(whole.raw(place, INT), _LANES)
                 for v, vector in enumerate(vectors):
                     total = totals[row * _VECTORS + v]
                     summed.append(builder.call(instruction, [total, four, vector]))
@@ -119,7 +124,7 @@ def _sum_up(rows: int) -> Any:
         size = builder.mul(builder.sub(lines, WORD(1)), WORD(_LINE))
         totals = code.fold_all(size, _LINE, rows * weights_at(begin), each)
         for number, total in enumerate(totals):
-            sums.store(WORD(LANES * number), total)
+            sums.store(WORD(_LANES * number), total)
 
     return for_loops(types.void)(write)
 

@@ -162,6 +162,7 @@ class CompiledKernels:
 class Float32Product:
     """A product in float32."""
 
+    levels = 0  # nothing is rounded
     most_rows = sys.maxsize
 
     def __init__(self, projection: Projection, relu: bool) -> None:
@@ -180,6 +181,8 @@ class Float32Product:
 
 class Int8LoopProduct:
     """The product of integers of `Int8Product`, with the steps in and out compiled."""
+
+    levels = LEVELS
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Round and pack the weights."""

@@ -7,9 +7,8 @@ import torch
 from numpy.typing import NDArray
 
 from headway.decoding.loops import products
-from headway.decoding.loops.dot_products import in_blocks
+from headway.decoding.loops.dot_products import LEVELS, in_blocks
 from headway.decoding.packed.products import (
-    LEVELS,
     TILES,
     ByteProduct,
     byte_kind,
@@ -25,7 +24,9 @@ _LARGE = 2**25
 
 
 class DotProduct:
-    """The product of integers of `Int8Product`, to the bit, in one compiled loop."""
+    """The product of integers of `Int8Product` in one compiled loop, rows always in 8 bits."""
+
+    levels = LEVELS
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Round and pack the weights."""

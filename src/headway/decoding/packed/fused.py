@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from headway.decoding.loops.decoder import decode_rows
 from headway.decoding.packed.compiled import Float32Product, Int8LoopProduct
 from headway.decoding.packed.dot_products import DotProduct
-from headway.decoding.packed.products import LEVELS
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.sublayers import (
     FeedForward,
@@ -38,6 +37,7 @@ class FusedDecoder:
         attentions = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
         self.num_heads = attentions[0].heads.num_heads
         self.pre = decoder.pre
+        self.levels = products[0].levels
         self.limit = min(product.most_rows for product in products)
 
     @staticmethod
@@ -60,7 +60,7 @@ class FusedDecoder:
             tuple(cache.keys for cache in state.memory),
             tuple(cache.values for cache in state.memory),
             self.num_heads, self.weights, self.steps, self.biases, self.gammas, self.betas,
-            self.epsilon, self.pre, LEVELS,
+            self.epsilon, self.pre, self.levels,
         )  # fmt: skip
         return x
 
