@@ -15,7 +15,7 @@ from headway.data.batching import Batch, collate
 from headway.data.cleaning import EncodedPair
 from headway.model.accounting import multiply_adds
 from headway.model.transformer import Transformer
-from headway.training.memory import keep_few_kernels, keep_freed_memory
+from headway.training.memory import prepare_process
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
 from headway.training.step import TrainingStep
@@ -43,8 +43,7 @@ SIZES = {"tiny": Size(4, 128, 256, 4), "base": Size(6, 512, 2048, 8)}
 def our_step(threads: int | None, size: str, precision: str) -> Work:
     """Prepare one step of our trainer."""
     set_threads(threads)
-    keep_freed_memory()  # as `headway train` does
-    keep_few_kernels()
+    prepare_process()  # as `headway train` does
     model = our_model(size)
     step = TrainingStep(
         model,

@@ -39,10 +39,9 @@ def check(
     """
     from headway.config.run import load_run_config
     from headway.training.check import check_run
-    from headway.training.memory import keep_few_kernels, keep_freed_memory
+    from headway.training.memory import prepare_process
 
-    keep_freed_memory()
-    keep_few_kernels()
+    prepare_process()
     files = {
         "source": source,
         "target": target,

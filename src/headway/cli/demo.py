@@ -59,11 +59,10 @@ def demo(
     """Train on the built-in Korean-English corpus, evaluate, translate, draw attention."""
     from headway.demo import remove_demo, run_demo
     from headway.errors import ConfigError, suggest
-    from headway.training.memory import keep_few_kernels, keep_freed_memory
+    from headway.training.memory import prepare_process
     from headway.training.reporting import Reporter
 
-    keep_freed_memory()
-    keep_few_kernels()
+    prepare_process()
     if lang not in _WORDS:
         raise ConfigError(f"There is no language '{lang}'.", suggest(lang, _WORDS))
     words = _WORDS[lang]

@@ -51,13 +51,12 @@ def train(
     """
     from headway.config.run import load_run_config
     from headway.training.distributed import is_leader
-    from headway.training.memory import keep_few_kernels, keep_freed_memory
+    from headway.training.memory import prepare_process
     from headway.training.reporting import Reporter
     from headway.training.run import train as run
     from headway.training.seeds import begun_config, train_seeds
 
-    keep_freed_memory()
-    keep_few_kernels()
+    prepare_process()
     folder = out or Path("runs") / (config.stem if config else "run")
     files = {
         "source": source,

@@ -13,13 +13,19 @@ _STEPS_BETWEEN_HOLES = 20
 _KERNELS = 128
 
 
+def prepare_process() -> None:
+    """Set this process up for training; call it before the first tensor."""
+    keep_freed_memory()
+    keep_few_kernels()
+
+
 def keep_freed_memory() -> bool:
     """Tell glibc not to hand freed memory back to the system; return whether it will.
 
     Every step frees and takes the same hundreds of megabytes again, and pages fresh from the
     system are filled with zeros first: 6 to 11 % of a step of the tiny model
-    (benchmarks/NOTES.md). It holds for the whole process, so commands call it and the library
-    does not. Elsewhere than under glibc nothing happens.
+    (benchmarks/NOTES.md). It holds for the whole process, so commands do it and the library does
+    not. Elsewhere than under glibc nothing happens.
     """
     return _set(_LARGEST_MMAP_THRESHOLD, 2**31 - 1, 64 * 2**20)
 
