@@ -50,6 +50,7 @@ class BeamSearch:
         self.ids = np.empty((0, self.copies, 16), dtype=np.int64)  # (N, K, longest yet or more)
         self.requests: list[Request] = []
         self.finished: list[Finished] = []
+        self._look_for_the_living()
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
         """Start new sentences in free slots; of each, only the first row is a hypothesis."""
@@ -67,24 +68,30 @@ class BeamSearch:
         fresh_ones = (Finished(request, self.coverage) for request in requests)
         so_far = [*self.finished, *fresh_ones]
         self.finished = [so_far[place] for place in order]
+        self._look_for_the_living()
+
+    def _look_for_the_living(self) -> None:
+        """Note where the live hypotheses are, as places of their sentences and as copies."""
+        self.living = (self.log_probs > -math.inf).nonzero()
 
     def rows(self) -> tuple[Ints, Ints]:
         """Return the rows of live hypotheses and the newest piece of each."""
-        sentence, copy = (self.log_probs > -math.inf).nonzero()
+        sentence, copy = self.living
         steps = self.steps[sentence]
         newest = np.where(steps > 0, self.ids[sentence, copy, steps - 1], START_ID)
         return self.slots[sentence] * self.copies + copy, newest
 
     def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
         """Choose the next hypotheses of each sentence."""
-        sentence, copy = (self.log_probs > -math.inf).nonzero()
+        sentence, copy = self.living
         num, size = self.log_probs.shape
-        found, pieces = self._candidates(logits, sentence, copy)
+        found, ids = self._candidates(logits, sentence, copy)
         width = found.shape[1]
-        totals = np.full((num, size, width), -math.inf)
-        totals[sentence, copy] = found + self.log_probs[sentence, copy, None]
-        ids = np.full((num, size, width), END_ID)
-        ids[sentence, copy] = pieces
+        totals = found + self.log_probs[sentence, copy, None]
+        if len(totals) < num * size:
+            every = np.full((num, size, width), -math.inf), np.full((num, size, width), END_ID)
+            every[0][sentence, copy], every[1][sentence, copy] = totals, ids
+            totals, ids = every
         totals, ids = totals.reshape(num, -1), ids.reshape(num, -1)
         best = self._rank(totals, ids, width)  # (N, 2 K)
         each = np.arange(num)[:, None]
@@ -153,9 +160,16 @@ class BeamSearch:
         self.steps = self.steps + 1
 
     def _give_back(self, parents: Ints) -> Advance:
-        """Forget the sentences that are done; tell which row goes on from which."""
-        best = self.log_probs.max(axis=1).tolist()
-        done = np.array([not self._can_improve(row, top) for row, top in enumerate(best)])
+        """Forget the sentences that are done; tell which row goes on from which.
+
+        Done are those without a live hypothesis, and those of which enough have finished and that
+        no live one can improve.
+        """
+        best = self.log_probs.max(axis=1)
+        done = best == -math.inf
+        for row, found in enumerate(self.finished):
+            if done[row] or len(found) >= self.enough:
+                done[row] = not self._can_improve(row, float(best[row]))
         finished = [
             (int(self.slots[row]), self.finished[row].best_first()[: self.options.n_best])
             for row in done.nonzero()[0]
@@ -167,7 +181,8 @@ class BeamSearch:
             self.steps, self.ids = self.steps[kept], self.ids[kept]
             self.requests = [r for r, keep in zip(self.requests, kept, strict=True) if keep]
             self.finished = [f for f, keep in zip(self.finished, kept, strict=True) if keep]
-        sentence, copy = (self.log_probs > -math.inf).nonzero()
+        self._look_for_the_living()
+        sentence, copy = self.living
         first = self.slots[sentence] * self.copies
         return Advance(finished, first + copy, first + parents[sentence, copy])
 
@@ -185,11 +200,9 @@ class BeamSearch:
     def _can_improve(self, row: int, best: float) -> bool:
         """Tell whether a live hypothesis may still be among those that will be returned.
 
-        best: the largest log-probability of one.
+        best: the largest log-probability of one, minus infinity without any.
         """
         if best == -math.inf:
             return False
-        if len(self.finished[row]) < self.enough:
-            return True
         score = self.options.score(best, int(self.steps[row]))
         return self.finished[row].would_take(score, self.options.n_best)
