@@ -1,6 +1,8 @@
 """How loops are compiled, and what several of them need."""
 
+import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding
@@ -11,14 +13,20 @@ from numba.core import config
 # Sums may be reordered, so that they use the machine's vectors. Not nnan or ninf: a model whose
 # numbers are not finite must show it.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
+_FILES = sorted(Path(__file__).parent.glob("*.py"))
+_SOURCES = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in _FILES)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at the first call; keep the machine code where a folder can be written for it."""
     try:
-        return numba.njit(function, nogil=True, cache=True, fastmath=_FAST)
+        dispatcher: Any = numba.njit(function, nogil=True, cache=True, fastmath=_FAST)
     except RuntimeError:  # neither the package's folder nor the user's: compiled in each process
         return numba.njit(function, nogil=True, fastmath=_FAST)
+    # Numba would look for changes in the function's own file alone, but what it calls is in it.
+    with contextlib.suppress(AttributeError):
+        dispatcher._cache._cache_file._source_stamp = _SOURCES
+    return dispatcher
 
 
 def host_has(feature: str) -> bool:

@@ -1,0 +1,57 @@
+"""Machine code is kept, and not beyond a change of anything that went into it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numba")
+
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import callee_and_caller.caller as caller
+
+print(caller.twice(3), sum(caller.twice.stats.cache_hits.values()))
+"""
+CALLER = """
+from callee_and_caller.compiling import compiled
+from callee_and_caller.callee import factor
+
+
+@compiled
+def twice(x):
+    return x * factor()
+"""
+CALLEE = """
+from callee_and_caller.compiling import compiled
+
+
+@compiled
+def factor():
+    return {}
+"""
+
+
+def test_a_change_in_a_file_is_seen_by_what_calls_it_from_another(tmp_path: Path) -> None:
+    from headway.decoding.loops import compiling
+
+    package = tmp_path / "callee_and_caller"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    shutil.copy(compiling.__file__, package / "compiling.py")
+    (package / "caller.py").write_text(CALLER)
+    found = []
+    for factor in (2, 2, 70):
+        (package / "callee.py").write_text(CALLEE.format(factor))
+        os.utime(package / "callee.py", ns=(factor, factor))  # written again, it is no other
+        run = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(tmp_path)],
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        found.append(run.stdout.split())
+
+    assert found == [["6", "0"], ["6", "1"], ["210", "0"]]
