@@ -101,40 +101,53 @@ def take_turns(
         )
         running[name] = process
         os.killpg(process.pid, signal.SIGSTOP)
-    with log.open("w") as lines:
-        for name in itertools.cycle(commands):
-            if name not in running:
-                continue
-            process = running[name]
-            began = time.perf_counter()
-            os.killpg(process.pid, signal.SIGCONT)
-            try:
-                process.wait(TURN)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGSTOP)
-                held, memory[name] = resident(process.pid)
-            else:
-                held = 0
-                del running[name]
-            turn = time.perf_counter() - began
-            seconds[name] += turn
-            lines.write(json.dumps({"name": name, "seconds": turn, "resident": held}) + "\n")
-            lines.flush()
-            if process.returncode:
-                for other in running.values():
-                    os.killpg(other.pid, signal.SIGKILL)
-                raise SystemExit(f"{name} failed with {process.returncode}.")
-            if not running:
-                return seconds, memory
-    raise AssertionError("without commands")
+    try:
+        with log.open("w") as lines:
+            for name in itertools.cycle(commands):
+                if name not in running:
+                    continue
+                process, began = running[name], time.perf_counter()
+                os.killpg(process.pid, signal.SIGCONT)
+                most = wait(process)
+                if most is None:
+                    os.killpg(process.pid, signal.SIGSTOP)
+                    held = resident(process.pid)
+                else:
+                    held = memory[name] = most
+                    del running[name]
+                turn = time.perf_counter() - began
+                seconds[name] += turn
+                line = {"name": name, "seconds": turn, "resident": held}
+                lines.write(json.dumps(line) + "\n")
+                lines.flush()
+                if process.returncode:
+                    raise SystemExit(f"{name} failed with {process.returncode}.")
+                if not running:
+                    break
+    finally:
+        for process in running.values():  # nobody else would ever continue or end them
+            os.killpg(process.pid, signal.SIGKILL)
+    return seconds, memory
 
 
-def resident(pid: int) -> tuple[int, int]:
-    """Return how many bytes a process holds, and how many it held at most."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    values = dict(line.split(":", 1) for line in lines)
-    held, most = (int(values[name].split()[0]) * 1024 for name in ("VmRSS", "VmHWM"))
-    return held, most
+def wait(process: subprocess.Popen[bytes]) -> int | None:
+    """Wait for one turn; return the most bytes that the process held if it ended, else None."""
+    end = time.perf_counter() + TURN
+    while time.perf_counter() < end:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return usage.ru_maxrss * 1024
+        time.sleep(0.05)
+    return None
+
+
+def resident(pid: int) -> int:
+    """Return how many bytes a process holds; 0 where it has just ended."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    return 0
 
 
 def prepared(config: RunConfig) -> tuple[Texts, Tokenizer]:

@@ -99,9 +99,15 @@ def test_alone_in_any_batch_in_any_order_on_any_engine_a_sentence_gets_the_same(
 
 @settings(max_examples=6)
 @given(variant=VARIANTS, beam_size=st.sampled_from([1, 3]))
-@pytest.mark.parametrize("precision", ["float32", "int8"])
+@pytest.mark.parametrize(
+    ("precision", "dot_products"), [("float32", True), ("int8", True), ("int8", False)]
+)
 def test_compiled_loops_give_the_very_same_bits_in_every_batch(
-    precision: Precision, build: Build, variant: dict[str, Any], beam_size: int
+    precision: Precision,
+    dot_products: bool,
+    build: Build,
+    variant: dict[str, Any],
+    beam_size: int,
 ) -> None:
     """They take every row by itself, with its sums in one order; those of integers are exact.
 
@@ -111,8 +117,10 @@ def test_compiled_loops_give_the_very_same_bits_in_every_batch(
     compiled = pytest.importorskip("headway.decoding.packed.compiled")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "worth_integers", lambda _: True)
-        # Few rows go through a loop, more through PyTorch's product: bits must not tell which.
-        patch.setattr(compiled, "FEW_PRODUCTS", 2_000)
+        if not dot_products:
+            patch.setattr(compiled, "has_dot_products", lambda: False)
+            # Few rows go through a loop, more through PyTorch's product: bits must not tell which.
+            patch.setattr(compiled, "FEW_PRODUCTS", 2_000)
         model = build(**variant | {"activation": "relu"})
         engine = PackedEngine(model, compiled.CompiledKernels(precision))
         requests, options = some(variant["seed"], 20), SearchOptions(beam_size, n_best=beam_size)

@@ -6,7 +6,6 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 
 import torch
@@ -19,6 +18,7 @@ from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 
 _ROWS = 64
+_GENERATION = 2  # of the kernels; those of another one are measured anew
 _SECONDS = 0.02
 _CPU_INFO = Path("/proc/cpuinfo")
 
@@ -30,9 +30,8 @@ def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
     measurement is kept in the user's cache folder, by processor, versions, kernels and size; where
     that cannot be written, it is made again each time.
     """
-    kernels = type(kernels_for(device, "float32")).__name__
-    versions = f"{version('headway')}, {torch.__version__}, {kernels}"
-    key = "|".join([processor(device), versions, f"{d_model}x{d_ff}"])
+    kernels = f"{kernels_for(device, 'float32').name}, {_GENERATION}"
+    key = "|".join([processor(device), torch.__version__, kernels, f"{d_model}x{d_ff}"])
     known = _read()
     if known.get(key) not in ("float32", "bfloat16", "int8"):
         known[key] = _measure(device, d_model, d_ff)

@@ -46,7 +46,9 @@ def keep_few_kernels() -> None:
     its 1,024 cost 0.3 GB and, far apart in memory, some 5 % of a step of the tiny model
     (benchmarks/NOTES.md). A number in the environment stays. It holds for the whole process.
     """
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(_KERNELS))
+    names = [f"{library}_PRIMITIVE_CACHE_CAPACITY" for library in ("ONEDNN", "DNNL")]
+    if not any(name in os.environ for name in names):
+        os.environ[names[0]] = str(_KERNELS)
 
 
 def give_back_holes(step: int) -> None:

@@ -8,6 +8,8 @@ import sys
 import pytest
 import torch
 
+from headway.training import memory
+
 PROGRAM = """
 import resource
 import sys
@@ -66,15 +68,20 @@ product(1)
 @pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="PyTorch without oneDNN")
 @pytest.mark.parametrize(
     ("arguments", "capacity", "kept"),
-    [([], None, True), (["few"], None, False), (["few"], "5000", True)],
+    [
+        ([], {}, True),
+        (["few"], {}, False),
+        (["few"], {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "5000"}, True),
+        (["few"], {"DNNL_PRIMITIVE_CACHE_CAPACITY": "5000"}, True),
+    ],
 )
 def test_few_kernels_are_remembered_unless_the_environment_says_how_many(
-    arguments: list[str], capacity: str | None, kept: bool
+    arguments: list[str], capacity: dict[str, str], kept: bool
 ) -> None:
     environment = os.environ | {"ONEDNN_VERBOSE": "profile_create"}
-    environment.pop("ONEDNN_PRIMITIVE_CACHE_CAPACITY", None)
-    if capacity:
-        environment["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] = capacity
+    for library in ("ONEDNN", "DNNL"):
+        environment.pop(f"{library}_PRIMITIVE_CACHE_CAPACITY", None)
+    environment |= capacity
 
     run = subprocess.run(
         [sys.executable, "-c", KERNELS, *arguments],
@@ -84,3 +91,12 @@ def test_few_kernels_are_remembered_unless_the_environment_says_how_many(
 
     assert products
     assert all(("cache_hit" in line) == kept for line in products)
+
+
+def test_holes_are_given_back_after_every_twentieth_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+    for step in range(1, 61):
+        monkeypatch.setattr(memory, "give_back", lambda step=step: given.append(step))
+        memory.give_back_holes(step)
+
+    assert given == [20, 40, 60]

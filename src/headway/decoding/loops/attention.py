@@ -17,7 +17,9 @@ def _attend(x, i, keys, values, places, length, num_heads, weights, out):
     d_k); values likewise. weights: (H, T), scratch, T in sixteens. out: (R, H * d_v).
     """
     d_k, d_v = keys.shape[1] // num_heads, values.shape[1] // num_heads
-    if d_k % LANES == 0 and d_v % LANES == 0:
+    if length == 0:  # the loops below run once at least
+        out[i] = np.float32(0.0)
+    elif d_k % LANES == 0 and d_v % LANES == 0:
         _attend_in_vectors(x, i, keys, values, places, length, num_heads, weights, out)
     else:
         _attend_in_numbers(x, i, keys, values, places, length, num_heads, weights, out)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding
 import numba
 import numpy as np
 from numba.core import config
+from numba.core.codegen import get_host_cpu_features
 
 # Sums may be reordered, so that they use the machine's vectors. Not nnan or ninf: a model whose
 # numbers are not finite must show it.
@@ -33,10 +33,7 @@ def host_has(feature: str) -> bool:
     """Tell whether the processor has what LLVM calls so, and Numba compiles for it."""
     if any(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES")):
         return False  # somebody wants code for another one
-    try:
-        return bool(llvmlite.binding.get_host_cpu_features().get(feature))
-    except RuntimeError:  # LLVM cannot say
-        return False
+    return f"+{feature}" in get_host_cpu_features().split(",")
 
 
 @numba.njit

@@ -14,10 +14,10 @@ def decode_rows(
 ):  # fmt: skip
     """Run all decoder layers, in one call.
 
-    The same sums as of the functions above, one after the other: what is saved is the way into
-    each and back, which for few rows takes longer than the sums. x: (R, d_model), embedded; it is
-    overwritten with the result. Of each layer weights, steps and biases hold w_qkv, w_o, w_q, w_o,
-    w_1 and w_2; gammas and betas one a sub-layer and, with pre-norm, the closing one.
+    The same sums as one by one: what is saved is the way into each call and back, which for few
+    rows takes longer than the sums. x: (R, d_model), embedded; it is overwritten with the result.
+    Of each layer weights, steps and biases hold w_qkv, w_o, w_q, w_o, w_1 and w_2; gammas and betas
+    one a sub-layer and, with pre-norm, the closing one.
     """
     count, d_model = x.shape
     total = np.empty((count, d_model), np.float32)

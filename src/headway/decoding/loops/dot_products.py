@@ -23,7 +23,6 @@ _INPUTS = 4  # that one sum takes in one instruction
 _ROWS = 6  # whose vectors of sums, with the weights, fill the registers, 32 or 16
 _LANES, _VECTORS = (16, 4) if host_has("avx512vnni") else (8, 2)
 _OUTPUTS = _LANES * _VECTORS  # of a block of weights
-
 _LINE = _OUTPUTS * _INPUTS  # bytes
 _SUMS = ir.VectorType(INT, _LANES)
 _INSTRUCTION = f"llvm.x86.avx512.vpdpbusd.{32 * _LANES}"
@@ -38,9 +37,8 @@ def in_blocks(weight):
     """Return weights as the loops below want them, int8, (out, in) -> (blocks, 1 + in / 4, 4 * 64).
 
     A block is of 64 outputs (AVX-VNNI: 16), of which each row holds four inputs, output by output;
-    zeros fill up.
-    Its first row holds, in int32, where the sums begin: so that the offset of the inputs is out of
-    them at the end.
+    zeros fill up. Its first row holds, in int32, where the sums begin: so that the offset of the
+    inputs is out of them at the end.
     """
     outputs, inputs = weight.shape
     blocks, steps = -(-outputs // _OUTPUTS), -(-inputs // _INPUTS)

@@ -14,7 +14,7 @@ from headway.decoding.loops.compiling import compiled, host_has
 from headway.decoding.loops.vectors import WORD, for_loops
 
 # Vectors of sums that, with the weights and an input, fit into the registers: 32 of 16 numbers with
-# AVX-512, elsewhere 16 of 8 or as many of 4.
+# AVX-512, 16 of 8 with AVX, 32 of 4 on ARM.
 _LANES, _VECTORS = (16, 4) if host_has("avx512f") else (8, 2)
 _OUTPUTS = _LANES * _VECTORS
 _ROWS = 6
@@ -91,8 +91,8 @@ def _sum_up(rows: int) -> Any:
                 place = builder.add(builder.add(first, builder.mul(width, WORD(row))), column)
                 number = code.everywhere(x.one(place), _LANES)
                 for v, vector in enumerate(vectors):
-                    product = code.multiply(number, vector)
-                    summed.append(code.add(totals[row * _VECTORS + v], product))
+                    total = totals[row * _VECTORS + v]
+                    summed.append(code.add_product(total, number, vector))
             return summed
 
         totals = code.fold_all(width, 1, rows * weights_at(begin), each)

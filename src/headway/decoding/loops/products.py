@@ -92,7 +92,9 @@ def quantize_rows(x, levels, offset, whole, steps):
         for c in range(x.shape[1]):
             largest_bits = max(largest_bits, bits[i, c] & np.int32(0x7FFFFFFF))
         largest = np.float32(np.int32(largest_bits).view(np.float32))
-        step = np.float32(1.0) if largest == 0 else largest / np.float32(levels)
+        # Below, the inverse would be infinite. What is not a number is not below, and shows.
+        nothing = largest < np.float32(1e-30)
+        step = np.float32(1.0) if nothing else largest / np.float32(levels)
         steps[i] = step
         inverse = np.float32(1.0) / step
         for c in range(x.shape[1]):

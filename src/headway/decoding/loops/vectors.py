@@ -11,11 +11,13 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 LANES = 16
 # Sums may be taken in another order and with fused products; see `compiling`.
 _FAST = ("reassoc", "contract", "arcp", "nsz")
+_FUSED = ("contract",)
 _SHORT, INT, WORD = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _FLOAT = ir.FloatType()
 _FLOATS, INTS = ir.VectorType(_FLOAT, LANES), ir.VectorType(INT, LANES)
@@ -61,6 +63,11 @@ class Code:
         one = self.builder.insert_element(nothing, number, INT(0))
         first = ir.Constant(ir.VectorType(INT, lanes), [0] * lanes)
         return self.builder.shuffle_vector(one, nothing, first)
+
+    def add_product(self, total, a, b):
+        """Return total + a * b, in this order whatever stands around it."""
+        product = self.builder.fmul(a, b, flags=_FUSED)
+        return self.builder.fadd(total, product, flags=_FUSED)
 
     def total(self, vector):
         """Return the sum of all numbers."""
@@ -185,6 +192,9 @@ def for_loops(result: types.Type) -> Callable[[Callable[..., Any]], Any]:
 
     def turn(write: Callable[..., Any]) -> Any:
         def typed(context, *kinds):
+            if any(isinstance(kind, types.Array) and kind.layout != "C" for kind in kinds):
+                raise TypingError(f"{write.__name__} is for arrays that lie in one piece")
+
             def generate(context, builder, signature, arguments):
                 code = Code(context, builder, signature.args, arguments)
                 found = write(code, *code.arguments)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from headway.decoding.loops.dot_products import has_dot_products
 from headway.decoding.loops.float_products import in_float_blocks, multiply_floats
 from headway.decoding.loops.logits import sharpen
 from headway.decoding.packed.dot_products import DotProduct
-from headway.decoding.packed.kernels import Cache, FewRows, Heads, Linear, Owners
+from headway.decoding.packed.kernels import Cache, Heads, Linear, Owners, WholeDecoder
 from headway.decoding.packed.listed_loops import ListedLoop
 from headway.decoding.packed.products import (
     LEVELS,
@@ -48,6 +49,8 @@ class _Norm(NamedTuple):
 
 class CompiledKernels:
     """NumPy arrays in, NumPy arrays out."""
+
+    name = f"Numba {numba.__version__}{' with dot products' if has_dot_products() else ''}"
 
     def __init__(self, precision: Precision = "float32") -> None:
         """Compute products in this precision, all else in float32.
@@ -110,7 +113,7 @@ class CompiledKernels:
         """Prepare the projection to the pieces of each row's list."""
         return ListedLoop(self.array(projection.weight), self.array(projection.bias))
 
-    def fuse(self, decoder: Stack) -> FewRows | None:
+    def fuse(self, decoder: Stack) -> WholeDecoder | None:
         """Return the decoder in one call, where it has ReLU and products for it."""
         from headway.decoding.packed.fused import FusedDecoder
 

@@ -62,7 +62,7 @@ class PackedEngine:
         output = Projection.of_output(model.output_projection)
         self.output_projection = kernels.output(output)
         self.listed_projection = kernels.listed(output)
-        self.few_rows = kernels.fuse(self.decoder)
+        self.whole_decoder = kernels.fuse(self.decoder)
         self.past_heads = [heads_of(layer.self_attention) for layer in layers]
         self.memory_heads = [heads_of(attention) for attention in crossing]
 
@@ -95,8 +95,8 @@ class PackedEngine:
         pieces = state.allowed.pieces(slots, previous_ids)
         x: Array = self.target_embedding(pieces, at)  # (R, d_model)
         step = Step(state, rows, slots)
-        if self.few_rows is not None and len(rows) <= self.few_rows.limit:
-            x = self.few_rows(x, step)
+        if self.whole_decoder is not None and len(rows) <= self.whole_decoder.limit:
+            x = self.whole_decoder(x, step)
         else:
             x = self.decoder(x, step)
         state.lengths[rows] += 1

@@ -32,6 +32,9 @@ class Heads:
 class Kernels(Protocol):
     """The operations of an encoder pass and a decoder step; R rows, or N source pieces."""
 
+    name: str
+    """What computes, in words, with all that its speed depends on."""
+
     def array(self, tensor: Tensor) -> Array:
         """Return the tensor's numbers in the kernels' own kind."""
         ...
@@ -71,8 +74,8 @@ class Kernels(Protocol):
         """Prepare the same for the pieces in each row's list: x, slots, lists -> (R, W)."""
         ...
 
-    def fuse(self, decoder: Any) -> "FewRows | None":
-        """Return the whole decoder for few rows, if these kernels have a faster one for them."""
+    def fuse(self, decoder: Any) -> "WholeDecoder | None":
+        """Return the whole decoder in one call, if these kernels have it."""
         ...
 
     def norm(self, module: nn.LayerNorm) -> Any:
@@ -104,8 +107,8 @@ class Kernels(Protocol):
         ...
 
 
-class FewRows(Protocol):
-    """All layers of a decoder."""
+class WholeDecoder(Protocol):
+    """All layers of a decoder in one call."""
 
     limit: int
     """Rows that it takes at most."""

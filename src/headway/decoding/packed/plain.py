@@ -24,6 +24,8 @@ from headway.decoding.packed.weights import Projection
 class PlainKernels:
     """Tensors in, tensors out."""
 
+    name = "PyTorch"
+
     def __init__(self, device: torch.device, precision: Precision = "float32") -> None:
         """Work on this device, with products in this precision, all else in float32.
 

@@ -85,7 +85,7 @@ def quantize_rows(
 ) -> tuple[Float[Tensor, "R in"], Float[Tensor, "R"]]:
     """Return whole numbers from -LEVELS to LEVELS and the step of each row."""
     largest = x.abs().amax(dim=1)
-    steps = torch.where(largest == 0, 1.0, largest / LEVELS)
+    steps = torch.where(largest < 1e-30, 1.0, largest / LEVELS)  # whose inverse is finite
     return (x * steps.reciprocal()[:, None]).round(), steps
 
 

@@ -120,20 +120,22 @@ def test_rounding_is_within_what_is_promised() -> None:
 def test_a_row_of_zeros_gives_the_bias(way: Callable[..., products.Product]) -> None:
     weights = projection()
 
-    zeros = way(weights, False)(torch.zeros(2, 130))
-    torch.testing.assert_close(zeros, weights.bias.expand(2, -1))
+    for nearly in (0.0, 1e-44, 1e-38):  # of which no step has a finite inverse
+        found = way(weights, False)(torch.full((2, 130), nearly))
+        torch.testing.assert_close(found, weights.bias.expand(2, -1))
 
 
 @pytest.mark.parametrize("rows", [2, 40])
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("way", [Int8Product, compiled, dots])
 def test_what_is_not_finite_shows(
-    way: Callable[..., products.Product], rows: int, odd: float
+    way: Callable[..., products.Product], relu: bool, rows: int, odd: float
 ) -> None:
     weights, x = projection(), torch.randn(rows, 130)
     x[1, 7] = odd
 
-    finite = way(weights, False)(x).isfinite().all(dim=1)
+    finite = way(weights, relu)(x).isfinite().all(dim=1)
 
     assert finite[0]
     assert not finite[1]
