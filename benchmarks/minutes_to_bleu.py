@@ -19,11 +19,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from transformers import MarianConfig, MarianMTModel
+from torch import nn
 
+from headway.benchmark.peers import build_marian, marian_logits
+from headway.benchmark.work import Size
 from headway.config.run import RunConfig, load_run_config
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID, Tokenizer
 from headway.evaluation.metrics import score_texts
@@ -158,30 +161,12 @@ def prepared(config: RunConfig) -> tuple[Texts, Tokenizer]:
     return texts, tokenizer
 
 
-def build_peer(config: RunConfig, vocabulary: int) -> MarianMTModel:
+def build_peer(config: RunConfig, vocabulary: int) -> Any:
     """Return a MarianMTModel of the sizes of our model."""
     model = config.model.with_vocabulary(vocabulary, vocabulary)
-    return MarianMTModel(
-        MarianConfig(
-            vocab_size=vocabulary,
-            d_model=model.d_model,
-            encoder_layers=model.num_encoder_layers,
-            decoder_layers=model.num_decoder_layers,
-            encoder_attention_heads=model.num_heads,
-            decoder_attention_heads=model.num_heads,
-            encoder_ffn_dim=model.d_ff,
-            decoder_ffn_dim=model.d_ff,
-            activation_function="relu",
-            dropout=model.dropout,
-            scale_embedding=True,
-            max_position_embeddings=512,
-            pad_token_id=PAD_ID,
-            bos_token_id=START_ID,
-            eos_token_id=END_ID,
-            forced_eos_token_id=END_ID,
-            decoder_start_token_id=START_ID,
-        )
-    )
+    assert model.num_encoder_layers == model.num_decoder_layers
+    size = Size(model.num_encoder_layers, model.d_model, model.d_ff, model.num_heads)
+    return build_marian(size, vocabulary, dropout=model.dropout, start_id=START_ID)
 
 
 def train_peer(config: RunConfig, folder: Path, precision: str) -> None:
@@ -232,20 +217,13 @@ def numbered(stream: BatchStream, steps: int) -> Iterator[tuple[int, BatchGroup]
     return zip(range(1, steps + 1), stream.groups(), strict=False)
 
 
-def peer_step(
-    model: MarianMTModel, group: BatchGroup, precision: str, label_smoothing: float
-) -> float:
+def peer_step(model: nn.Module, group: BatchGroup, precision: str, label_smoothing: float) -> float:
     """Add up the gradients of one update; return its loss, smoothing included."""
     tokens = sum(batch.num_target_tokens for batch in group.batches)
     total = 0.0
     for batch in group.batches:
         with autocast(precision, "cpu"):
-            logits = model(
-                batch.source_ids,
-                (batch.source_ids != PAD_ID).long(),
-                decoder_input_ids=batch.target_ids,
-                use_cache=False,
-            ).logits
+            logits = marian_logits(model, batch.source_ids, batch.target_ids)
             loss = F.cross_entropy(
                 logits.flatten(0, 1),
                 batch.label_ids.flatten(),

@@ -5,6 +5,7 @@ layer too. The loss is `F.cross_entropy` on all logits.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +21,7 @@ from headway.benchmark.work import (
     Work,
     set_threads,
 )
+from headway.data.tokenizer import END_ID, PAD_ID, START_ID
 from headway.errors import MissingExtraError
 from headway.training.step import autocast
 
@@ -48,7 +50,10 @@ def peer_step(threads: int | None, peer: str, size: str, precision: str) -> Work
     return step
 
 
-def _marian(size: Size) -> tuple[nn.Module, Logits]:
+def build_marian(
+    size: Size, vocabulary: int = VOCABULARY, *, dropout: float = 0.1, start_id: int = PAD_ID
+) -> nn.Module:
+    """Return a fresh MarianMTModel of transformers; MissingExtraError without it."""
     try:
         from transformers import MarianConfig, MarianMTModel
     except ImportError as error:
@@ -56,9 +61,9 @@ def _marian(size: Size) -> tuple[nn.Module, Logits]:
             "The peer 'marian' needs transformers, which is not installed.",
             "Install it with: pip install 'headway[marian]'.",
         ) from error
-    model = MarianMTModel(
+    return MarianMTModel(
         MarianConfig(
-            vocab_size=VOCABULARY,
+            vocab_size=vocabulary,
             d_model=size.d_model,
             encoder_layers=size.num_layers,
             decoder_layers=size.num_layers,
@@ -67,21 +72,27 @@ def _marian(size: Size) -> tuple[nn.Module, Logits]:
             encoder_ffn_dim=size.d_ff,
             decoder_ffn_dim=size.d_ff,
             activation_function="relu",
-            dropout=0.1,
+            dropout=dropout,
             scale_embedding=True,
             max_position_embeddings=512,
-            pad_token_id=0,
-            eos_token_id=3,
-            forced_eos_token_id=3,
-            decoder_start_token_id=0,
+            pad_token_id=PAD_ID,
+            bos_token_id=START_ID,
+            eos_token_id=END_ID,
+            forced_eos_token_id=END_ID,
+            decoder_start_token_id=start_id,
         )
     )
 
-    def logits_of(source: Tensor, target: Tensor) -> Tensor:
-        seen = (source != 0).long()
-        return model(source, seen, decoder_input_ids=target, use_cache=False).logits
 
-    return model, logits_of
+def marian_logits(model: nn.Module, source: Tensor, target: Tensor) -> Tensor:
+    """Return its logits, (B, S) (B, T) -> (B, T, V)."""
+    seen = (source != PAD_ID).long()
+    return model(source, seen, decoder_input_ids=target, use_cache=False).logits
+
+
+def _marian(size: Size) -> tuple[nn.Module, Logits]:
+    model = build_marian(size)
+    return model, partial(marian_logits, model)
 
 
 class _TorchTransformer(nn.Module):
@@ -98,7 +109,7 @@ class _TorchTransformer(nn.Module):
         )
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        padding = source == 0
+        padding = source == PAD_ID
         hidden = self.layers(
             self.tokens(source),
             self.tokens(target),

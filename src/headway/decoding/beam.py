@@ -89,9 +89,10 @@ class BeamSearch:
         width = found.shape[1]
         totals = found + self.log_probs[sentence, copy, None]
         if len(totals) < num * size:
-            every = np.full((num, size, width), -math.inf), np.full((num, size, width), END_ID)
-            every[0][sentence, copy], every[1][sentence, copy] = totals, ids
-            totals, ids = every
+            of_the_living, totals = totals, np.full((num, size, width), -math.inf)
+            totals[sentence, copy] = of_the_living
+            pieces, ids = ids, np.full((num, size, width), END_ID)
+            ids[sentence, copy] = pieces
         totals, ids = totals.reshape(num, -1), ids.reshape(num, -1)
         best = self._rank(totals, ids, width)  # (N, 2 K)
         each = np.arange(num)[:, None]

@@ -73,9 +73,8 @@ def collect(
     body = search_body(state)
     searched = list(_searches(here, kept, body))
     if not any(_found(seen.sentence, own["answer"]["record"]) for own in searched):
-        state["target"] = (
-            seen.sentence.target
-        )  # a translation that was given, as the page says then
+        # A translation that was given, as the page says then.
+        state["target"] = seen.sentence.target
     tensors, left_out = _tensors(kept, max_bytes)
     model = _json(model_routes.model(here, kept.owner.name))
     return {

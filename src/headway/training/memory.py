@@ -1,4 +1,4 @@
-"""What becomes of memory that a training step frees: kept for the next step, or handed back."""
+"""What a training process keeps in memory: what a step frees, and kernels that were compiled."""
 
 import ctypes
 import os

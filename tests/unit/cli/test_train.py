@@ -1,5 +1,6 @@
 """`headway train`: from files to a bundle, and what it refuses."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -37,6 +38,19 @@ def test_files_on_the_command_line_give_a_bundle_that_translates(
     assert f"headway translate {out}" in printed
     assert "9 pairs read, 9 kept" in err
     assert run("translate", out, files[0].partition("=")[2])[1].count("\n") == 9
+
+
+def test_the_process_is_set_up_before_anything_is_computed(
+    run, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr("headway.training.memory.prepare_process", lambda: done.append("set up"))
+    monkeypatch.setattr("headway.training.run.begin", lambda *_: done.append("begun") or 1 / 0)
+
+    with contextlib.suppress(ZeroDivisionError):
+        run("train", *files, *SMALL, "--out", tmp_path / "run")
+
+    assert done == ["set up", "begun"]
 
 
 def test_json_prints_the_report_alone(run, files: list[str], tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ import sys
 import pytest
 import torch
 
-from headway.training import memory
-
 PROGRAM = """
 import resource
 import sys
@@ -48,10 +46,10 @@ def test_pages_are_taken_from_the_system_only_once() -> None:
 KERNELS = """
 import sys
 import torch
-from headway.training.memory import keep_few_kernels
+from headway.training.memory import prepare_process
 
 if "few" in sys.argv:
-    keep_few_kernels()
+    prepare_process()
 weight = torch.ones(8, 8).to_mkldnn()
 
 def product(rows):
@@ -91,12 +89,3 @@ def test_few_kernels_are_remembered_unless_the_environment_says_how_many(
 
     assert products
     assert all(("cache_hit" in line) == kept for line in products)
-
-
-def test_holes_are_given_back_after_every_twentieth_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[int] = []
-    for step in range(1, 61):
-        monkeypatch.setattr(memory, "give_back", lambda step=step: given.append(step))
-        memory.give_back_holes(step)
-
-    assert given == [20, 40, 60]

@@ -108,6 +108,19 @@ def test_it_validates_every_so_often_and_at_the_end(make: Callable[..., Trainer]
     assert trainer.progress.step == saved_step(trainer) == 5
 
 
+def test_holes_in_memory_are_given_back_after_every_twentieth_step(
+    make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer, given = make(max_steps=45, validate_every_steps=50), []
+    monkeypatch.setattr(
+        "headway.training.memory.give_back", lambda: given.append(trainer.progress.step)
+    )
+
+    trainer.run()
+
+    assert given == [20, 40]
+
+
 def test_without_an_interval_it_validates_once_an_epoch(make: Callable[..., Trainer]) -> None:
     trainer = make(validate_every_steps=None, max_epochs=3, max_steps=1000)
     batches = [len(trainer.stream.epoch(number)) for number in range(3)]

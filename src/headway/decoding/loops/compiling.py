@@ -12,7 +12,7 @@ from numba.core.codegen import get_host_cpu_features
 
 # Sums may be reordered, so that they use the machine's vectors. Not nnan or ninf: a model whose
 # numbers are not finite must show it.
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
+FAST = {"reassoc", "contract", "arcp", "nsz"}
 _FILES = sorted(Path(__file__).parent.glob("*.py"))
 _SOURCES = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in _FILES)
 
@@ -20,10 +20,11 @@ _SOURCES = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for f
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at the first call; keep the machine code where a folder can be written for it."""
     try:
-        dispatcher: Any = numba.njit(function, nogil=True, cache=True, fastmath=_FAST)
+        dispatcher: Any = numba.njit(function, nogil=True, cache=True, fastmath=FAST)
     except RuntimeError:  # neither the package's folder nor the user's: compiled in each process
-        return numba.njit(function, nogil=True, fastmath=_FAST)
-    # Numba would look for changes in the function's own file alone, but what it calls is in it.
+        return numba.njit(function, nogil=True, fastmath=FAST)
+    # Numba would look for changes in the function's own file alone, but what it calls is in it. One
+    # that keeps its stamp elsewhere does just that; a test would tell.
     with contextlib.suppress(AttributeError):
         dispatcher._cache._cache_file._source_stamp = _SOURCES
     return dispatcher

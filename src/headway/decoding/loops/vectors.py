@@ -14,9 +14,10 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from headway.decoding.loops.compiling import FAST
+
 LANES = 16
-# Sums may be taken in another order and with fused products; see `compiling`.
-_FAST = ("reassoc", "contract", "arcp", "nsz")
+_FAST = tuple(sorted(FAST))
 _FUSED = ("contract",)
 _SHORT, INT, WORD = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _FLOAT = ir.FloatType()

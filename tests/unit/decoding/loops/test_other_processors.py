@@ -20,18 +20,24 @@ import torch
 from headway.decoding.loops.dot_products import has_dot_products
 from headway.decoding.packed.compiled import Float32Product
 from headway.decoding.packed.dot_products import DotProduct
+from headway.decoding.packed.products import quantize_weight
 from headway.decoding.packed.weights import Projection
 
 for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
     given = Projection(torch.randn(outputs, inputs), torch.randn(outputs))
     x = torch.randn(15, inputs)
-    exact = (x @ given.weight.T + given.bias).relu()
-    for kind, off in ((Float32Product, 1e-4), (DotProduct, 0.5)):
+    row_steps = x.abs().amax(dim=1, keepdim=True) / 127
+    rounded = (x * row_steps.reciprocal()).round() * row_steps
+    weight, steps = quantize_weight(given.weight)
+    for kind, a, b in (
+        (Float32Product, x, given.weight), (DotProduct, rounded, weight * steps[:, None])
+    ):
         if kind is DotProduct and not has_dot_products():
             continue
         multiply = kind(given, True)
         y = torch.from_numpy(multiply(x.numpy()))
-        assert (y - exact).abs().max() < off, kind
+        exact = (a.double() @ b.double().T + given.bias).relu()
+        assert (y - exact).abs().max() < 1e-4, kind
         for rows in range(1, 15):
             assert torch.equal(torch.from_numpy(multiply(x[:rows].numpy())), y[:rows])
 print("right")
