@@ -113,10 +113,10 @@ def scale_rows(y, steps, weight_steps, bias, relu):
 
 @compiled
 def project(x, weight, steps, bias, relu, levels, y):
-    """Compute y = x weight + bias, and a ReLU, with weights in float32 or in 8-bit integers.
+    """Compute y = x weight + bias, and a ReLU, with weights in floats or in 8-bit integers.
 
-    Those of float32 are of `in_float_blocks`. Integers have a step for each output, and x is
-    rounded like them; they are of `in_blocks` or, for few rows, (in, out).
+    Floats are of `in_float_blocks` or `in_pair_blocks`. Integers have a step for each output, and x
+    is rounded like them; they are of `in_byte_blocks` or, for few rows, (in, out).
     """
     _project(x, weight, steps, bias, relu, levels, y)
 
@@ -127,7 +127,7 @@ def _project(x, weight, steps, bias, relu, levels, y):
 
 @overload(_project)
 def _choose_product(x, weight, steps, bias, relu, levels, y):
-    if isinstance(weight.dtype, types.Float):
+    if isinstance(weight.dtype, types.Float) or weight.dtype == types.uint32:
         return lambda x, weight, steps, bias, relu, levels, y: multiply_floats(x, weight, relu, y)
     return _project_bytes if weight.ndim == 3 else _project_few
 

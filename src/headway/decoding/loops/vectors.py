@@ -117,6 +117,15 @@ class Code:
         """
         return self.fold_all(count, step, [begin], lambda index, values: [each(index, *values)])[0]
 
+    def repeat(self, count, step, each):
+        """Do `each(index)` for the same indices."""
+
+        def do(index, values):
+            each(index)
+            return values
+
+        self.fold_all(count, step, [], do)
+
     def fold_all(self, count, step, begin, each):
         """Do the same for several values at a time."""
         builder, before = self.builder, self.builder.block
@@ -173,7 +182,7 @@ class Numbers:
 
     def store(self, index, vector):
         """Write 16 numbers from this place on."""
-        self.code.builder.store(vector, self._at(index, vector.type)).align = 4
+        self.code.builder.store(vector, self._at(index, vector.type)).align = 1
 
     def fetch(self, index):
         """Ask for these numbers before they are needed."""
@@ -264,3 +273,17 @@ def weigh(code, weights, first, places, length, values, stride, column, factor, 
 def fetch(code, numbers, place):
     """Ask for what lies there before it is needed."""
     numbers.fetch(place)
+
+
+@for_loops(types.void)
+def round_off(code, numbers, first, upper, place, width):
+    """Write numbers[first:] in bfloat16 to upper[place:], by an instruction for it; in sixteens."""
+    name = "llvm.x86.avx512bf16.cvtneps2bf16.512"
+    kind = ir.FunctionType(_SHORTS, [_FLOATS])
+    instruction = cgutils.get_or_insert_function(code.builder.module, kind, name)
+
+    def each(index):
+        vector = numbers.load(code.builder.add(first, index))
+        upper.store(code.builder.add(place, index), code.builder.call(instruction, [vector]))
+
+    code.repeat(width, LANES, each)

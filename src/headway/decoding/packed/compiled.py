@@ -1,4 +1,4 @@
-"""Kernels compiled by Numba, for the CPU; products in bfloat16 stay with PyTorch."""
+"""Kernels compiled by Numba, for the CPU."""
 
 import sys
 from collections.abc import Callable
@@ -12,8 +12,13 @@ from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
 from headway.decoding.loops import attention, products
-from headway.decoding.loops.dot_products import has_dot_products
-from headway.decoding.loops.float_products import in_float_blocks, multiply_floats
+from headway.decoding.loops.blocks import multiplies_bytes, multiplies_bfloat16
+from headway.decoding.loops.compiling import host_has
+from headway.decoding.loops.float_products import (
+    in_float_blocks,
+    in_pair_blocks,
+    multiply_floats,
+)
 from headway.decoding.loops.logits import sharpen
 from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.kernels import Cache, Heads, Linear, Owners, WholeDecoder
@@ -50,7 +55,7 @@ class _Norm(NamedTuple):
 class CompiledKernels:
     """NumPy arrays in, NumPy arrays out."""
 
-    name = f"Numba {numba.__version__}{' with dot products' if has_dot_products() else ''}"
+    name = f"Numba {numba.__version__}{' with dot products' if multiplies_bytes() else ''}"
 
     def __init__(self, precision: Precision = "float32") -> None:
         """Compute products in this precision, all else in float32.
@@ -88,10 +93,13 @@ class CompiledKernels:
     def linear(self, projection: Projection, *, relu: bool = False) -> Callable[[Floats], Floats]:
         """Prepare x weight^T + bias."""
         if self.precision == "int8" and worth_integers(projection):
-            kind = DotProduct if has_dot_products() else Int8LoopProduct
+            kind = DotProduct if multiplies_bytes() else Int8LoopProduct
             return kind(projection, relu)
         if self.precision != "bfloat16":
             return Float32Product(projection, relu)
+        if multiplies_bfloat16() and not host_has("amx-bf16"):
+            return Bfloat16Product(projection, relu)
+        # Of tiles of the processor (AMX), or of what it has instead, PyTorch knows more.
         multiply = product(projection, self.precision, torch.device("cpu"), relu=relu)
         return lambda x: multiply(torch.from_numpy(x)).numpy()
 
@@ -165,13 +173,14 @@ class CompiledKernels:
 class Float32Product:
     """A product in float32."""
 
-    levels = 0  # nothing is rounded
+    pack = staticmethod(in_float_blocks)
+    levels = 0  # no whole numbers
     most_rows = sys.maxsize
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Pack the weights."""
         self.bias = projection.bias.float().contiguous().numpy()
-        self.weight = in_float_blocks(projection.weight.float().numpy(), self.bias)
+        self.weight = self.pack(projection.weight.float().contiguous().numpy(), self.bias)
         self.steps = np.empty(0, np.float32)
         self.relu = relu
 
@@ -180,6 +189,12 @@ class Float32Product:
         y = np.empty((len(x), self.bias.size), np.float32)
         multiply_floats(x, self.weight, self.relu, y)
         return y
+
+
+class Bfloat16Product(Float32Product):
+    """A product of what is rounded to bfloat16, summed up in float32."""
+
+    pack = staticmethod(in_pair_blocks)
 
 
 class Int8LoopProduct:

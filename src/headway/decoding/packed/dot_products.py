@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from headway.decoding.loops import products
-from headway.decoding.loops.dot_products import LEVELS, in_blocks
+from headway.decoding.loops.dot_products import LEVELS, in_byte_blocks
 from headway.decoding.packed.products import (
     TILES,
     ByteProduct,
@@ -31,7 +31,7 @@ class DotProduct:
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Round and pack the weights."""
         weight, steps = quantize_weight(projection.weight)
-        self.weight = in_blocks(weight.numpy())
+        self.weight = in_byte_blocks(weight.numpy())
         self.steps = steps.numpy()
         self.bias = projection.bias.float().contiguous().numpy()
         self.relu = relu

@@ -17,7 +17,7 @@ has = compiling.host_has
 compiling.host_has = lambda feature: not feature.startswith("avx512") and has(feature)
 
 import torch
-from headway.decoding.loops.dot_products import has_dot_products
+from headway.decoding.loops.blocks import multiplies_bytes
 from headway.decoding.packed.compiled import Float32Product
 from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.products import quantize_weight
@@ -32,7 +32,7 @@ for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
     for kind, a, b in (
         (Float32Product, x, given.weight), (DotProduct, rounded, weight * steps[:, None])
     ):
-        if kind is DotProduct and not has_dot_products():
+        if kind is DotProduct and not multiplies_bytes():
             continue
         multiply = kind(given, True)
         y = torch.from_numpy(multiply(x.numpy()))
@@ -43,9 +43,9 @@ for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
 print("right")
 """
 NO_AVX = """
-from headway.decoding.loops.dot_products import has_dot_products
+from headway.decoding.loops.blocks import multiplies_bytes
 
-assert not has_dot_products()
+assert not multiplies_bytes()
 print("right")
 """
 

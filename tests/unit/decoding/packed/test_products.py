@@ -47,7 +47,7 @@ def compiled(weights: Projection, relu: bool):
 def dots(weights: Projection, relu: bool):
     """Return the product by the processor's dot products; skip where it has none."""
     loops = pytest.importorskip("headway.decoding.loops.dot_products")
-    if not loops.has_dot_products():
+    if not importlib.import_module("headway.decoding.loops.blocks").multiplies_bytes():
         pytest.skip("a processor without VNNI")
     if loops.LEVELS != LEVELS:
         pytest.skip("rows have 7 bits elsewhere on this processor")
@@ -165,6 +165,16 @@ def floats(weights: Projection, relu: bool):
     return lambda x: torch.from_numpy(multiply(x.numpy()))
 
 
+def pairs(weights: Projection, relu: bool):
+    """Return the product in bfloat16 by the processor's own sums; skip where it has none."""
+    blocks = pytest.importorskip("headway.decoding.loops.blocks")
+    if not blocks.multiplies_bfloat16():
+        pytest.skip("a processor without AVX512_BF16")
+    module = importlib.import_module("headway.decoding.packed.compiled")
+    multiply = module.Bfloat16Product(weights, relu)
+    return lambda x: torch.from_numpy(multiply(x.numpy()))
+
+
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize(("outputs", "inputs"), [(37, 130), (128, 128), (1, 1), (200, 3)])
 def test_float32_is_exact_to_rounding_and_a_row_has_its_bits_in_every_batch(
@@ -184,14 +194,48 @@ def test_float32_is_exact_to_rounding_and_a_row_has_its_bits_in_every_batch(
 
 
 @pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("column", [7, 129])
 @pytest.mark.parametrize("odd", [float("nan"), float("inf")])
-def test_what_is_not_finite_shows_in_float32(odd: float, relu: bool) -> None:
+@pytest.mark.parametrize("way", [floats, pairs])
+def test_what_is_not_finite_shows_in_floats(
+    way: Callable[..., products.Product], odd: float, column: int, relu: bool
+) -> None:
     weights, x = projection(), torch.randn(9, 130)
-    x[4, 7] = odd
+    x[4, column] = odd
 
-    y = floats(weights, relu)(x)
+    y = way(weights, relu)(x)
 
     assert torch.equal(y.isfinite().all(dim=1), torch.arange(9) != 4)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize(("outputs", "inputs"), [(37, 131), (128, 128), (1, 1), (200, 3)])
+def test_bfloat16_is_summed_up_exactly_to_rounding_and_a_row_has_its_bits_in_every_batch(
+    outputs: int, inputs: int, relu: bool
+) -> None:
+    weights, x = projection(outputs, inputs), torch.randn(20, inputs)
+    rounded, weight = x.bfloat16().double(), weights.weight.bfloat16().double()
+    exact = rounded @ weight.T + weights.bias.double()
+    multiply = pairs(weights, relu)
+
+    y = multiply(x)
+
+    bound = 1e-6 * (x.abs() @ weights.weight.abs().T + weights.bias.abs())
+    assert ((y - (exact.relu() if relu else exact)).abs() <= bound).all()
+    for rows in range(1, 20):
+        assert torch.equal(multiply(x[:rows]), y[:rows])
+        assert torch.equal(multiply(x[rows:].contiguous()), y[rows:])
+
+
+def test_tiles_of_the_processor_multiply_bfloat16_where_it_has_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = pytest.importorskip("headway.decoding.packed.compiled")
+    monkeypatch.setattr(module, "multiplies_bfloat16", lambda: True)
+    for tiles in (True, False):
+        monkeypatch.setattr(module, "host_has", lambda name, has=tiles: has and name == "amx-bf16")
+        prepared = module.CompiledKernels("bfloat16").linear(projection())
+        assert isinstance(prepared, module.Bfloat16Product) != tiles
 
 
 @pytest.mark.parametrize("relu", [False, True])
@@ -306,11 +350,12 @@ def test_many_rows_go_to_the_tiles_of_the_processor_and_come_back_the_same(
 
 
 def test_code_for_another_processor_has_no_dot_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    loops = pytest.importorskip("headway.decoding.loops.dot_products")
+    blocks = pytest.importorskip("headway.decoding.loops.blocks")
     compiling = importlib.import_module("headway.decoding.loops.compiling")
     monkeypatch.setattr(compiling.config, "CPU_NAME", "generic", raising=False)
 
-    assert not loops.has_dot_products()
+    assert not blocks.multiplies_bytes()
+    assert not blocks.multiplies_bfloat16()
 
 
 def test_bytes_are_left_alone_where_they_were_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
