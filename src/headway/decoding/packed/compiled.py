@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
 from headway.decoding.loops import attention, products
-from headway.decoding.loops.blocks import multiplies_bytes, multiplies_bfloat16
+from headway.decoding.loops.blocks import multiplies_bfloat16, multiplies_bytes
 from headway.decoding.loops.compiling import host_has
 from headway.decoding.loops.float_products import (
     in_float_blocks,
