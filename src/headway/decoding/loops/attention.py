@@ -6,7 +6,15 @@ import numpy as np
 
 from headway.decoding.loops.compiling import compiled, exp
 from headway.decoding.loops.kept import read, write
-from headway.decoding.loops.vectors import LANES, dot, fetch, soften, weigh
+from headway.decoding.loops.vectors import (
+    LANES,
+    fetch,
+    score_four,
+    soften,
+    weigh_sixteen,
+    weigh_sixty_four,
+    weigh_thirty_two,
+)
 
 
 @compiled
@@ -31,18 +39,28 @@ def _attend_in_vectors(x, i, keys, values, places, length, num_heads, weights, o
     d_k, d_v = key_width // num_heads, value_width // num_heads
     scale = np.float32(1.0 / math.sqrt(d_k))
     query = i * x.shape[1]
-    for s in range(length):
-        key, value = places[s] * key_width, places[s] * value_width
+    for s in range(0, length, 4):
         for h in range(num_heads):
-            weights[h, s] = scale * dot(x, query + h * d_k, keys, key + h * d_k, d_k)
-            fetch(values, value + h * d_v)
+            score_four(
+                x, query + h * d_k, keys, places, s, key_width, h * d_k, d_k, scale,
+                weights, h * room + s,
+            )  # fmt: skip
+            for j in range(s, s + 4):
+                fetch(values, places[j] * value_width + h * d_v)
     for h in range(num_heads):
         inverse = np.float32(1.0) / soften(weights, h * room, length)
-        for c in range(h * d_v, (h + 1) * d_v, LANES):
-            weigh(
-                weights, h * room, places, length, values, value_width, c, inverse,
-                out, i * value_width + c,
-            )  # fmt: skip
+        c, end, o = h * d_v, (h + 1) * d_v, i * value_width
+        while c < end:
+            given = weights, h * room, places, length, values, value_width, c, inverse, out, o + c
+            if end - c >= 64:
+                weigh_sixty_four(*given)
+                c += 64
+            elif end - c >= 32:
+                weigh_thirty_two(*given)
+                c += 32
+            else:
+                weigh_sixteen(*given)
+                c += 16
 
 
 @compiled
@@ -80,8 +98,12 @@ def _keep(rows, i, first, cache, place):
 
 @compiled
 def _room_for(num_heads, length):
-    """Return room for the weights of so many keys, in sixteens."""
-    return np.empty((num_heads, -(-length // LANES) * LANES), np.float32)
+    """Return room for the weights and the places of so many keys, in sixteens.
+
+    Keys are taken four at a time: places beyond the last one must be of keys, too.
+    """
+    room = -(-length // LANES) * LANES
+    return np.empty((num_heads, room), np.float32), np.zeros(room, np.int64)
 
 
 @compiled
@@ -95,8 +117,7 @@ def attend_to_past(qkv, rows, lengths, owners, keys, values, num_heads, out):
     room, count, width = keys.shape
     keys = keys.reshape(room * count, width)
     values = values.reshape(room * count, values.shape[2])
-    weights = _room_for(num_heads, room)
-    places = np.empty(room, np.int64)
+    weights, places = _room_for(num_heads, room)
     for i in range(rows.size):
         row = rows[i]
         length = lengths[row]
@@ -132,8 +153,7 @@ def attend_to_memory(q, slots, lengths, keys, values, num_heads, out):
     count, room, width = keys.shape
     keys = keys.reshape(count * room, width)
     values = values.reshape(count * room, values.shape[2])
-    weights = _room_for(num_heads, room)
-    places = np.empty(room, np.int64)
+    weights, places = _room_for(num_heads, room)
     for i in range(slots.size):
         slot = slots[i]
         for s in range(lengths[slot]):
@@ -148,8 +168,8 @@ def attend_to_source(qkv, starts, keys, values, num_heads, out):
     qkv: (N, H * (2 d_k + d_v)). keys, values: (longest, H * d), scratch. out: (N, H * d_v).
     """
     room, width = keys.shape
-    weights = _room_for(num_heads, room)
-    places = np.arange(room)
+    weights, places = _room_for(num_heads, room)
+    places[:room] = np.arange(room)
     for b in range(starts.size - 1):
         for row in range(starts[b], starts[b + 1]):
             _keep(qkv, row, width, keys, row - starts[b])

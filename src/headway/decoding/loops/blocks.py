@@ -20,10 +20,8 @@ from headway.decoding.loops.vectors import INT, WORD, for_loops
 # Sums of a row that, in all with the weights and an input, fit into the registers: 32 of 16 numbers
 # with AVX-512, 16 of 8 with AVX, 32 of 4 on ARM.
 _LANES, _VECTORS = (16, 4) if host_has("avx512f") else (8, 2)
-OUTPUTS = _LANES * _VECTORS
-"""Outputs of a block."""
-ROWS = 6
-"""Rows that are multiplied with a block at a time, at most."""
+_OUTPUTS = _LANES * _VECTORS  # of a block
+_ROWS = 6  # that are multiplied with a block at a time, at most
 _FLOATS, _INTS = (ir.VectorType(kind, _LANES) for kind in (ir.FloatType(), INT))
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 _FOURS = f"llvm.x86.avx512.vpdpbusd.{32 * _LANES}"
@@ -39,44 +37,71 @@ def multiplies_bytes() -> bool:
     return host_has("avx512vnni") or host_has("avxvnni")
 
 
-def in_blocks(words, begins):
-    """Return weights as `sum_up` wants them, (out, W) -> (blocks, 1 + W, OUTPUTS), 32 bits each.
+def in_blocks(words, *beginnings):
+    """Return weights in blocks, (out, W) and (out,) each -> (blocks, …, outputs of a block).
 
-    The first row of a block holds where its sums begin; `begins` are (out,). Zeros fill up.
+    Of 32 bits all. The first rows of a block are its outputs' beginnings; zeros fill up.
     """
     outputs, width = words.shape
-    blocks = -(-outputs // OUTPUTS)
-    filled = np.zeros((1 + width, blocks * OUTPUTS), words.dtype)
-    filled[0, :outputs] = begins.view(words.dtype)
-    filled[1:, :outputs] = words.T
-    return np.ascontiguousarray(filled.reshape(1 + width, blocks, OUTPUTS).transpose(1, 0, 2))
+    blocks, first = -(-outputs // _OUTPUTS), len(beginnings)
+    filled = np.zeros((first + width, blocks * _OUTPUTS), words.dtype)
+    for line, beginning in zip(filled, beginnings, strict=False):
+        line[:outputs] = beginning.view(words.dtype)
+    filled[first:, :outputs] = words.T
+    parts = filled.reshape(first + width, blocks, _OUTPUTS).transpose(1, 0, 2)
+    return np.ascontiguousarray(parts)
 
 
 @compiled
-def sum_up(rows, x, first, width, weight, begin, sums):
-    """Sum up so many rows, 1 to ROWS, with one block.
+def multiply_blocks(x, weight, row_steps, relu, y):
+    """Compute y = x weight + bias; then max(0, y) where asked.
 
-    The first row begins at x[first], its width is in words; the block begins at weight[begin]:
-    places are counted as if there were no dimensions. What the numbers are, the kind of the weights
-    tells: float32, uint32 for bfloat16 or int32 for bytes. sums: (ROWS, OUTPUTS), float32, of bytes
-    int32. Nothing is checked.
+    What the numbers are, the kind of the weights tells. Blocks of float32, and of uint32 for
+    bfloat16, begin with the bias. Those of int32 for bytes begin with where the sums begin, the
+    step of each output and the bias; sums are exact, and are then multiplied with both steps. x:
+    (R, W), of the same kind. weight: `in_blocks`. row_steps: (R,), of bytes. y: (R, out), float32.
     """
+    count, outputs = y.shape
+    size = weight.shape[1] * _OUTPUTS
+    floor = np.float32(0.0) if relu else np.float32(-np.inf)
+    # Vectors that go to several rows of y one after the other hold up what is loaded next.
+    found = np.empty((_ROWS, _OUTPUTS), np.float32)
+    for block in range(weight.shape[0]):
+        first = block * _OUTPUTS
+        end = min(first + _OUTPUTS, outputs)
+        for row in range(0, count, _ROWS):
+            rows = min(count - row, _ROWS)
+            _multiply(rows, x, row, weight, block * size, weight.shape[1], row_steps, floor, found)
+            for i in range(rows):
+                line = y[row + i, first:end]
+                for o in range(line.size):
+                    line[o] = found[i, o]
+
+
+@compiled
+def _multiply(rows, x, row, weight, begin, lines, row_steps, floor, found):
+    """Multiply one to six rows, from x[row] on, with one block, of so many lines.
+
+    The block begins at weight[begin], counted as if there were no dimensions. found: (6, outputs of
+    a block). Nothing is checked.
+    """
+    given = x, row, weight, begin, lines, row_steps, floor, found
     if rows == 6:
-        _sum_six(x, first, width, weight, begin, sums)
+        _multiply_six(*given)
     elif rows == 5:
-        _sum_five(x, first, width, weight, begin, sums)
+        _multiply_five(*given)
     elif rows == 4:
-        _sum_four(x, first, width, weight, begin, sums)
+        _multiply_four(*given)
     elif rows == 3:
-        _sum_three(x, first, width, weight, begin, sums)
+        _multiply_three(*given)
     elif rows == 2:
-        _sum_two(x, first, width, weight, begin, sums)
+        _multiply_two(*given)
     else:
-        _sum_one(x, first, width, weight, begin, sums)
+        _multiply_one(*given)
 
 
 def _instruction(code, kind):
-    """Return what adds the products of two vectors to sums, and the kind of these."""
+    """Return what adds the products of two vectors of words to sums."""
 
     def named(sums, name):
         signature = ir.FunctionType(sums, [sums, _INTS, _INTS])
@@ -84,40 +109,54 @@ def _instruction(code, kind):
         return lambda *vectors: code.builder.call(function, vectors)
 
     if kind == types.uint32:
-        return named(_FLOATS, _PAIRS), _FLOATS
+        return named(_FLOATS, _PAIRS)
     if kind == types.int32:
-        return named(_INTS, _FOURS), _INTS
-    return code.add_product, _FLOATS
+        return named(_INTS, _FOURS)
+    return code.add_product
 
 
-def _write_sums(rows: int) -> Any:
-    def write(code, x, first, width, weight, begin, sums):
-        builder = code.builder
-        add_products, kind = _instruction(code, weight.kind.dtype)
-        words = _FLOATS if weight.kind.dtype == types.float32 else _INTS
+def _write_product(rows: int) -> Any:
+    def write(code, x, row, weight, begin, lines, row_steps, floor, found):
+        builder, kind = code.builder, weight.kind.dtype
+        bytes_ = kind == types.int32
+        add_products = _instruction(code, kind)
+        words = _FLOATS if kind == types.float32 else _INTS
+        beginnings = 3 if bytes_ else 1
+        width = builder.sub(lines, WORD(beginnings))
 
-        def line_at(place, kind):
-            places = [builder.add(place, WORD(_LANES * v)) for v in range(_VECTORS)]
+        def line_at(number, kind):
+            at = builder.add(begin, builder.mul(number, WORD(_OUTPUTS)))
+            places = [builder.add(at, WORD(_LANES * v)) for v in range(_VECTORS)]
             return [weight.raw(each, kind) for each in places]
 
         def each(column, totals):
-            line = builder.add(builder.mul(column, WORD(OUTPUTS)), WORD(OUTPUTS))
-            vectors = line_at(builder.add(begin, line), words)
+            vectors = line_at(builder.add(column, WORD(beginnings)), words)
             summed = []
-            for row in range(rows):
-                place = builder.add(builder.add(first, builder.mul(width, WORD(row))), column)
-                word = code.everywhere(x.one(place), _LANES)
+            for i in range(rows):
+                at = builder.mul(width, builder.add(row, WORD(i)))
+                word = code.everywhere(x.one(builder.add(at, column)), _LANES)
                 for v, vector in enumerate(vectors):
-                    total = totals[row * _VECTORS + v]
-                    summed.append(add_products(total, word, vector))
+                    summed.append(add_products(totals[i * _VECTORS + v], word, vector))
             return summed
 
-        totals = code.fold_all(width, 1, rows * line_at(begin, kind), each)
-        for number, total in enumerate(totals):
-            sums.store(WORD(_LANES * number), total)
+        sums = line_at(WORD(0), _INTS if bytes_ else _FLOATS)
+        totals = code.fold_all(width, 1, rows * sums, each)
+        floors = code.everywhere(floor, _LANES)
+        for i in range(rows):
+            line = totals[i * _VECTORS : (i + 1) * _VECTORS]
+            if bytes_:
+                row_step = code.everywhere(row_steps.one(builder.add(row, WORD(i))), _LANES)
+                rest = zip(line, line_at(WORD(1), _FLOATS), line_at(WORD(2), _FLOATS), strict=True)
+                line = [
+                    code.scaled(builder.sitofp(total, _FLOATS), row_step, *each)
+                    for total, *each in rest
+                ]
+            for v, total in enumerate(line):
+                place = WORD((i * _VECTORS + v) * _LANES)
+                found.store(place, code.larger(floors, total))
 
     return for_loops(types.void)(write)
 
 
-_sum_one, _sum_two, _sum_three = (_write_sums(rows) for rows in (1, 2, 3))
-_sum_four, _sum_five, _sum_six = (_write_sums(rows) for rows in (4, 5, 6))
+_multiply_one, _multiply_two, _multiply_three = (_write_product(rows) for rows in (1, 2, 3))
+_multiply_four, _multiply_five, _multiply_six = (_write_product(rows) for rows in (4, 5, 6))

@@ -37,15 +37,6 @@ def host_has(feature: str) -> bool:
     return f"+{feature}" in get_host_cpu_features().split(",")
 
 
-@numba.njit
-def scaled(total, row_step, step, bias):
-    """Return a sum of whole numbers as the number that it stands for.
-
-    In this order everywhere, so that a number has the same bits whoever summed up.
-    """
-    return total * (row_step * step) + bias
-
-
 @compiled
 def exp(x):
     """Compute e^x for x <= 0 within two units in the last place; the loops around it vectorize.

@@ -5,9 +5,11 @@ from numba import types
 from numba.extending import overload
 
 from headway.decoding.loops import kept
-from headway.decoding.loops.blocks import OUTPUTS, ROWS, in_blocks, sum_up
+from headway.decoding.loops.blocks import in_blocks, multiply_blocks
 from headway.decoding.loops.compiling import compiled
 from headway.decoding.loops.vectors import LANES, round_off
+
+_NO_STEPS = np.empty(0, np.float32)
 
 
 def in_float_blocks(weight, bias):
@@ -43,21 +45,7 @@ def multiply_floats(x, weight, relu, y):
     x: (R, in), float32; it is rounded as the weights are. weight: `in_float_blocks` or
     `in_pair_blocks`. y: (R, out). Sums are in float32.
     """
-    words = _words(x, weight)
-    count, outputs = y.shape
-    width, size = words.shape[1], weight.shape[1] * OUTPUTS
-    sums = np.empty((ROWS, OUTPUTS), np.float32)
-    zero = np.float32(0.0)
-    for block in range(weight.shape[0]):
-        first = block * OUTPUTS
-        end = min(first + OUTPUTS, outputs)
-        for row in range(0, count, ROWS):
-            rows = min(count - row, ROWS)
-            sum_up(rows, words, row * width, width, weight, block * size, sums)
-            for i in range(rows):
-                line, found = y[row + i, first:end], sums[i]
-                for o in range(line.size):
-                    line[o] = found[o] if not (relu and found[o] < zero) else zero
+    multiply_blocks(_words(x, weight), weight, _NO_STEPS, relu, y)
 
 
 def _words(x, weight):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from headway.decoding.loops.compiling import LANES, compiled, exp, fill_lanes, largest_of
+from headway.decoding.loops.vectors import sum_powers
 
 # Logits that are computed again, at most, for one row: more than may ever be chosen from.
 _SHARP_PIECES = 64
@@ -72,12 +73,13 @@ def best_pieces(logits, never, values, ids, totals):
     """
     count = values.shape[1]
     size = logits.shape[1]
+    whole = size - size % 64
     lanes = np.empty(LANES, np.float32)
     for i in range(logits.shape[0]):
         fill_lanes(logits[i], lanes)
         top = largest_of(lanes)
-        total = np.float32(0.0)
-        for v in range(size):
+        total = sum_powers(logits, i * size, whole, top) if whole else np.float32(0.0)
+        for v in range(whole, size):
             total += exp(logits[i, v] - top)
         totals[i] = top + np.log(total)
         for piece in never:

@@ -4,9 +4,10 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from headway.decoding.loops.compiling import compiled, scaled
+from headway.decoding.loops.compiling import compiled
 from headway.decoding.loops.dot_products import OFFSET, multiply_bytes
 from headway.decoding.loops.float_products import multiply_floats
+from headway.decoding.loops.vectors import scaled
 
 
 @compiled
@@ -134,10 +135,10 @@ def _choose_product(x, weight, steps, bias, relu, levels, y):
 
 def _project_bytes(x, weight, steps, bias, relu, levels, y):
     rows = x.shape[0]
-    whole = np.empty((rows, 4 * (weight.shape[1] - 1)), np.uint8)
+    whole = np.empty((rows, -(-x.shape[1] // 4) * 4), np.uint8)
     row_steps = np.empty(rows, np.float32)
     quantize_rows(x, levels, OFFSET, whole, row_steps)
-    multiply_bytes(whole, weight, row_steps, steps, bias, relu, y)
+    multiply_bytes(whole, weight, row_steps, relu, y)
 
 
 def _project_few(x, weight, steps, bias, relu, levels, y):

@@ -19,6 +19,8 @@ from headway.decoding.loops.compiling import FAST
 LANES = 16
 _FAST = tuple(sorted(FAST))
 _FUSED = ("contract",)
+# Nothing else is free to change; without any flag, Numba would add all of FAST.
+_EXACT = ("nsz",)
 _SHORT, INT, WORD = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _FLOAT = ir.FloatType()
 _FLOATS, INTS = ir.VectorType(_FLOAT, LANES), ir.VectorType(INT, LANES)
@@ -70,9 +72,36 @@ class Code:
         product = self.builder.fmul(a, b, flags=_FUSED)
         return self.builder.fadd(total, product, flags=_FUSED)
 
+    def scaled(self, total, row_step, step, bias):
+        """Return total * (row_step * step) + bias, with the same bits wherever it stands."""
+        step = self.builder.fmul(row_step, step, flags=_EXACT)
+        return self.builder.fadd(self.builder.fmul(total, step, flags=_EXACT), bias, flags=_EXACT)
+
     def total(self, vector):
         """Return the sum of all numbers."""
         return self._reduced("fadd", vector, ir.Constant(_FLOAT, -0.0))
+
+    def totals_of_four(self, vectors):
+        """Return a vector of the sums of four vectors."""
+        a, b, c, d = vectors
+        ab, cd = self._sums_of_pairs(a, b, 1), self._sums_of_pairs(c, d, 1)
+        quarters = self._sums_of_pairs(ab, cd, 2)  # each has a part of all four sums
+        halves = self._half(quarters, 8, 0), self._half(quarters, 8, 8)
+        both = self.add(*halves)
+        return self.add(self._half(both, 4, 0), self._half(both, 4, 4))
+
+    def _sums_of_pairs(self, a, b, size):
+        """Return, in turns, what the groups of so many numbers of a add up to by twos, and of b."""
+        firsts = range(0, LANES, 2 * size)
+        lower = [v + first + i for first in firsts for v in (0, LANES) for i in range(size)]
+        masks = (
+            ir.Constant(ir.VectorType(INT, LANES), [i + by for i in lower]) for by in (0, size)
+        )
+        return self.add(*(self.builder.shuffle_vector(a, b, mask) for mask in masks))
+
+    def _half(self, vector, size, first):
+        mask = ir.Constant(ir.VectorType(INT, size), list(range(first, first + size)))
+        return self.builder.shuffle_vector(vector, vector, mask)
 
     def largest(self, vector):
         """Return the largest of all numbers."""
@@ -218,15 +247,32 @@ def for_loops(result: types.Type) -> Callable[[Callable[..., Any]], Any]:
 
 
 @for_loops(types.float32)
-def dot(code, query, first, keys, place, width):
-    """Return query[first:] . keys[place:], so many numbers of each; width in sixteens."""
+def scaled(code, total, row_step, step, bias):
+    """Return a sum of whole numbers as the number that it stands for, as blocks of bytes do."""
+    return code.scaled(total, row_step, step, bias)
 
-    def each(index, total):
-        x = query.load(code.builder.add(first, index))
-        y = keys.load(code.builder.add(place, index))
-        return code.add(total, code.multiply(x, y))
 
-    return code.total(code.fold(width, LANES, _all(0.0), each))
+@for_loops(types.void)
+def score_four(code, query, first, keys, places, s, stride, column, width, scale, scores, place):
+    """Compute scores[place + j] = scale * query[first:] . keys[places[s + j] * stride + column:].
+
+    For j below 4; `width` numbers of each, in sixteens.
+    """
+    builder = code.builder
+    lines = [
+        builder.add(builder.mul(places.one(builder.add(s, WORD(j))), stride), column)
+        for j in range(4)
+    ]
+
+    def each(index, totals):
+        x = query.load(builder.add(first, index))
+        return [
+            code.add(total, code.multiply(x, keys.load(builder.add(line, index))))
+            for total, line in zip(totals, lines, strict=True)
+        ]
+
+    sums = code.totals_of_four(code.fold_all(width, LANES, 4 * [_all(0.0)], each))
+    scores.store(place, code.multiply(sums, code.everywhere(scale, 4)))
 
 
 @for_loops(types.float32)
@@ -252,21 +298,48 @@ def soften(code, scores, first, length):
     return code.total(code.fold(length, LANES, _all(0.0), change))
 
 
-@for_loops(types.void)
-def weigh(code, weights, first, places, length, values, stride, column, factor, out, o):
-    """Compute out[o:] = factor * sum of weights[first + s] * values[places[s] * stride + column:].
+@for_loops(types.float32)
+def sum_powers(code, numbers, first, length, top):
+    """Return the sum of e^(numbers[first:] - top), so many of them; in sixty-fours."""
+    builder, largest = code.builder, code.everywhere(top)
 
-    Sixteen numbers of each.
+    def each(index, totals):
+        places = [builder.add(builder.add(first, index), WORD(LANES * n)) for n in range(4)]
+        return [
+            code.add(total, code.exp(code.subtract(numbers.load(place), largest)))
+            for total, place in zip(totals, places, strict=True)
+        ]
+
+    a, b, c, d = code.fold_all(length, 4 * LANES, 4 * [_all(0.0)], each)
+    return code.total(code.add(code.add(a, b), code.add(c, d)))
+
+
+def _weigh(sixteens):
+    """Return what computes out[o:] = factor * sum of weights[first + s] * its values.
+
+    These begin at values[places[s] * stride + column]. So many times sixteen numbers of each.
     """
-    builder = code.builder
 
-    def each(s, total):
-        weight = code.everywhere(weights.one(builder.add(first, s)))
-        place = builder.add(builder.mul(places.one(s), stride), column)
-        return code.add(total, code.multiply(weight, values.load(place)))
+    def write(code, weights, first, places, length, values, stride, column, factor, out, o):
+        builder = code.builder
+        steps = [WORD(LANES * number) for number in range(sixteens)]
 
-    total = code.fold(length, 1, _all(0.0), each)
-    out.store(o, code.multiply(total, code.everywhere(factor)))
+        def each(s, totals):
+            weight = code.everywhere(weights.one(builder.add(first, s)))
+            place = builder.add(builder.mul(places.one(s), stride), column)
+            return [
+                code.add(total, code.multiply(weight, values.load(builder.add(place, step))))
+                for total, step in zip(totals, steps, strict=True)
+            ]
+
+        totals = code.fold_all(length, 1, sixteens * [_all(0.0)], each)
+        for total, step in zip(totals, steps, strict=True):
+            out.store(builder.add(o, step), code.multiply(total, code.everywhere(factor)))
+
+    return for_loops(types.void)(write)
+
+
+weigh_sixteen, weigh_thirty_two, weigh_sixty_four = _weigh(1), _weigh(2), _weigh(4)
 
 
 @for_loops(types.void)

@@ -31,9 +31,9 @@ class DotProduct:
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Round and pack the weights."""
         weight, steps = quantize_weight(projection.weight)
-        self.weight = in_byte_blocks(weight.numpy())
         self.steps = steps.numpy()
         self.bias = projection.bias.float().contiguous().numpy()
+        self.weight = in_byte_blocks(weight.numpy(), self.steps, self.bias)
         self.relu = relu
         self.tiles = ByteProduct(weight, TILES) if byte_kind() is TILES else None
         self.most_rows = sys.maxsize if self.tiles is None else _LARGE // weight.numel()
