@@ -118,7 +118,7 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
     assert found.peers["marian"]["float32"] == 1024
     assert found.peers["torch"].get("bfloat16") == (None if imitated else 512)
     assert found.ratio == 2
-    assert found.matrix_rate == 2 * 2048**3 / 0.5
+    assert found.matrix_rate == 10 * 2 * 2048**3 / 0.5
     rate = work.training_operations("tiny") / found.matrix_rate
     assert found.matrix_rate_fraction == pytest.approx(rate)
 
