@@ -16,6 +16,8 @@ from headway.decoding.loops.vectors import (
     weigh_thirty_two,
 )
 
+_CACHE_LINE = 64  # bytes
+
 
 @compiled
 def _attend(x, i, keys, values, places, length, num_heads, weights, out):
@@ -144,6 +146,14 @@ def keep_memory(rows, first, slots, starts, cache):
 
 
 @compiled
+def _fetch(cache, first, count):
+    """Ask for so many rows of a cache before they are needed."""
+    width = cache.shape[1]
+    for place in range(first * width, (first + count) * width, _CACHE_LINE // cache.itemsize):
+        fetch(cache, place)
+
+
+@compiled
 def attend_to_memory(q, slots, lengths, keys, values, num_heads, out):
     """Attend to the memory of each row's sentence.
 
@@ -158,6 +168,9 @@ def attend_to_memory(q, slots, lengths, keys, values, num_heads, out):
         slot = slots[i]
         for s in range(lengths[slot]):
             places[s] = slot * room + s
+        if i + 1 < slots.size and slots[i + 1] != slot:  # while this one is at work
+            _fetch(keys, slots[i + 1] * room, lengths[slots[i + 1]])
+            _fetch(values, slots[i + 1] * room, lengths[slots[i + 1]])
         _attend(q, i, keys, values, places, lengths[slot], num_heads, weights, out)
 
 
