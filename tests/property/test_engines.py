@@ -18,6 +18,7 @@ from headway.decoding.options import SearchOptions
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.packed.products import Precision
+from headway.decoding.packed.weights import Projection
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.search import Request
 from headway.decoding.searches import build_search, search_all
@@ -116,9 +117,8 @@ def test_compiled_loops_give_the_very_same_bits_in_every_batch(
     batch. Where products are too small for integers, they stay in float32; here all are integers.
     """
     compiled = pytest.importorskip("headway.decoding.packed.compiled")
-    if precision == "bfloat16" and not (
-        compiled.multiplies_bfloat16() and not compiled.host_has("amx-bf16")
-    ):
+    product = compiled.CompiledKernels(precision).linear(Projection.of(torch.nn.Linear(2, 3)))
+    if precision == "bfloat16" and not isinstance(product, compiled.Bfloat16Product):
         pytest.skip("PyTorch multiplies bfloat16 here")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "worth_integers", lambda _: True)

@@ -36,7 +36,7 @@ class Comparison:
     tokens_per_second: float
     peers: dict[str, dict[str, float]]
     matrix_rate: float
-    """Operations a second of a large matrix product in our precision, measured in between."""
+    """Operations a second of large matrix products in our precision, measured in between."""
     matrix_rate_fraction: float
     """The share of that rate which the matrix products of our training reach."""
 

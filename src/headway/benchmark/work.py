@@ -1,4 +1,4 @@
-"""One training step of the same work, ours and, for the machine itself, a large matrix product.
+"""One training step of the same work, ours and, for the machine itself, large matrix products.
 
 Everybody trains a model of the same size on the same kind of batch: random pieces, no padding,
 dropout 0.1, label smoothing 0.1, Adam, one table of embeddings.

@@ -70,6 +70,16 @@ def test_a_peer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         peers.peer_step(None, "marian", "tiny", "float32")
 
 
+def test_as_many_matrix_products_are_made_as_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "_LARGE", 8)
+    made: list[int] = []
+    monkeypatch.setattr(work.torch, "mm", lambda a, b, out: made.append(2 * a.numel() * b.size(1)))
+
+    work.matrix_product(None, "float32")()
+
+    assert sum(made) == work.product_operations()
+
+
 def test_other_names_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"There is no size 'tiney'\. Did you mean 'tiny'"):
         compare_training("tiney")
@@ -118,7 +128,7 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
     assert found.peers["marian"]["float32"] == 1024
     assert found.peers["torch"].get("bfloat16") == (None if imitated else 512)
     assert found.ratio == 2
-    assert found.matrix_rate == 10 * 2 * 2048**3 / 0.5
+    assert found.matrix_rate == work.product_operations() / 0.5
     rate = work.training_operations("tiny") / found.matrix_rate
     assert found.matrix_rate_fraction == pytest.approx(rate)
 

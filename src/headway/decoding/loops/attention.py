@@ -6,8 +6,7 @@ import numpy as np
 
 from headway.decoding.loops.compiling import compiled, exp
 from headway.decoding.loops.kept import read, write
-from headway.decoding.loops.vectors import (
-    LANES,
+from headway.decoding.loops.vector_loops import (
     fetch,
     score_four,
     soften,
@@ -15,6 +14,7 @@ from headway.decoding.loops.vectors import (
     weigh_sixty_four,
     weigh_thirty_two,
 )
+from headway.decoding.loops.vectors import LANES
 
 _CACHE_LINE = 64  # bytes
 

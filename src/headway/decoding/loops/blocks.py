@@ -13,6 +13,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 
 from headway.decoding.loops.compiling import compiled, host_has
 from headway.decoding.loops.vectors import INT, WORD, for_loops
@@ -34,7 +35,7 @@ def multiplies_bfloat16() -> bool:
 
 def multiplies_bytes() -> bool:
     """Tell whether the processor sums up products of an unsigned byte with a signed one (VNNI)."""
-    return host_has("avx512vnni") or host_has("avxvnni")
+    return host_has("avx512vnni" if _LANES == 16 else "avxvnni")
 
 
 def in_blocks(words, *beginnings):
@@ -45,8 +46,8 @@ def in_blocks(words, *beginnings):
     outputs, width = words.shape
     blocks, first = -(-outputs // _OUTPUTS), len(beginnings)
     filled = np.zeros((first + width, blocks * _OUTPUTS), words.dtype)
-    for line, beginning in zip(filled, beginnings, strict=False):
-        line[:outputs] = beginning.view(words.dtype)
+    for line, beginning in enumerate(beginnings):
+        filled[line, :outputs] = beginning.view(words.dtype)
     filled[first:, :outputs] = words.T
     parts = filled.reshape(first + width, blocks, _OUTPUTS).transpose(1, 0, 2)
     return np.ascontiguousarray(parts)
@@ -56,10 +57,10 @@ def in_blocks(words, *beginnings):
 def multiply_blocks(x, weight, row_steps, relu, y):
     """Compute y = x weight + bias; then max(0, y) where asked.
 
-    What the numbers are, the kind of the weights tells. Blocks of float32, and of uint32 for
-    bfloat16, begin with the bias. Those of int32 for bytes begin with where the sums begin, the
-    step of each output and the bias; sums are exact, and are then multiplied with both steps. x:
-    (R, W), of the same kind. weight: `in_blocks`. row_steps: (R,), of bytes. y: (R, out), float32.
+    weight: `in_blocks`. x: (R, W), of the same kind. row_steps: (R,), of bytes only. y: (R, out),
+    float32. The kind of the words tells what the numbers are, and the first rows of a block:
+    float32: the bias. uint32, pairs of bfloat16: the bias. int32, fours of bytes: where the exact
+    sums begin, the step of each output, which multiplies them with that of the row, and the bias.
     """
     count, outputs = y.shape
     size = weight.shape[1] * _OUTPUTS
@@ -119,15 +120,17 @@ def _write_product(rows: int) -> Any:
     def write(code, x, row, weight, begin, lines, row_steps, floor, found):
         builder, kind = code.builder, weight.kind.dtype
         bytes_ = kind == types.int32
+        if x.kind.dtype != kind:
+            raise TypingError(f"rows of {x.kind.dtype} cannot be multiplied with words of {kind}")
         add_products = _instruction(code, kind)
         words = _FLOATS if kind == types.float32 else _INTS
         beginnings = 3 if bytes_ else 1
         width = builder.sub(lines, WORD(beginnings))
 
-        def line_at(number, kind):
+        def line_at(number, vector):
             at = builder.add(begin, builder.mul(number, WORD(_OUTPUTS)))
             places = [builder.add(at, WORD(_LANES * v)) for v in range(_VECTORS)]
-            return [weight.raw(each, kind) for each in places]
+            return [weight.raw(place, vector) for place in places]
 
         def each(column, totals):
             vectors = line_at(builder.add(column, WORD(beginnings)), words)
@@ -148,8 +151,8 @@ def _write_product(rows: int) -> Any:
                 row_step = code.everywhere(row_steps.one(builder.add(row, WORD(i))), _LANES)
                 rest = zip(line, line_at(WORD(1), _FLOATS), line_at(WORD(2), _FLOATS), strict=True)
                 line = [
-                    code.scaled(builder.sitofp(total, _FLOATS), row_step, *each)
-                    for total, *each in rest
+                    code.scaled(builder.sitofp(total, _FLOATS), row_step, step, bias)
+                    for total, step, bias in rest
                 ]
             for v, total in enumerate(line):
                 place = WORD((i * _VECTORS + v) * _LANES)

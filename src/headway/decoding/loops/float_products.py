@@ -7,13 +7,14 @@ from numba.extending import overload
 from headway.decoding.loops import kept
 from headway.decoding.loops.blocks import in_blocks, multiply_blocks
 from headway.decoding.loops.compiling import compiled
-from headway.decoding.loops.vectors import LANES, round_off
+from headway.decoding.loops.vector_loops import round_off
+from headway.decoding.loops.vectors import LANES
 
 _NO_STEPS = np.empty(0, np.float32)
 
 
 def in_float_blocks(weight, bias):
-    """Return weights and bias, (out, in) and (out,), as `multiply_floats` wants them."""
+    """Return weights and bias, (out, in) and (out,), in blocks for `multiply_floats`."""
     return in_blocks(weight, bias)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from headway.decoding.loops.compiling import LANES, compiled, exp, fill_lanes, largest_of
-from headway.decoding.loops.vectors import sum_powers
+from headway.decoding.loops.vector_loops import POWERS, sum_powers
 
 # Logits that are computed again, at most, for one row: more than may ever be chosen from.
 _SHARP_PIECES = 64
@@ -73,7 +73,7 @@ def best_pieces(logits, never, values, ids, totals):
     """
     count = values.shape[1]
     size = logits.shape[1]
-    whole = size - size % 64
+    whole = size - size % POWERS
     lanes = np.empty(LANES, np.float32)
     for i in range(logits.shape[0]):
         fill_lanes(logits[i], lanes)

@@ -7,7 +7,7 @@ from numba.extending import overload
 from headway.decoding.loops.compiling import compiled
 from headway.decoding.loops.dot_products import OFFSET, multiply_bytes
 from headway.decoding.loops.float_products import multiply_floats
-from headway.decoding.loops.vectors import scaled
+from headway.decoding.loops.vector_loops import scaled
 
 
 @compiled

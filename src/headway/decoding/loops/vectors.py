@@ -1,4 +1,4 @@
-"""Loops over vectors of 16 numbers, put together in LLVM's own language.
+"""A small language for loops over vectors: instructions put together for LLVM, called from Numba.
 
 LLVM turns loops into vectors where they are long. Those of attention are short, a few dozen numbers
 each, and most of them would run number by number.
@@ -23,12 +23,13 @@ _FUSED = ("contract",)
 _EXACT = ("nsz",)
 _SHORT, INT, WORD = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _FLOAT = ir.FloatType()
-_FLOATS, INTS = ir.VectorType(_FLOAT, LANES), ir.VectorType(INT, LANES)
-_SHORTS = ir.VectorType(_SHORT, LANES)
+FLOATS, INTS = ir.VectorType(_FLOAT, LANES), ir.VectorType(INT, LANES)
+SHORTS = ir.VectorType(_SHORT, LANES)
 
 
-def _all(number: float) -> ir.Constant:
-    return ir.Constant(_FLOATS, [number] * LANES)
+def constant(number: float) -> ir.Constant:
+    """Return a vector of this number."""
+    return ir.Constant(FLOATS, [number] * LANES)
 
 
 class Code:
@@ -108,7 +109,7 @@ class Code:
         return self._reduced("fmax", vector)
 
     def _reduced(self, name, vector, *begin):
-        kind = ir.FunctionType(_FLOAT, [*(value.type for value in begin), _FLOATS])
+        kind = ir.FunctionType(_FLOAT, [*(value.type for value in begin), FLOATS])
         function = cgutils.get_or_insert_function(
             self.builder.module, kind, f"llvm.vector.reduce.{name}.v{LANES}f32"
         )
@@ -117,21 +118,21 @@ class Code:
     def exp(self, x):
         """Compute e^x as `compiling.exp` does, with the same numbers."""
         builder = self.builder
-        t = self.multiply(self.larger(_all(-87.0), x), _all(1.4426950408889634))
+        t = self.multiply(self.larger(constant(-87.0), x), constant(1.4426950408889634))
         floor = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_FLOATS, [_FLOATS]), f"llvm.floor.v{LANES}f32"
+            builder.module, ir.FunctionType(FLOATS, [FLOATS]), f"llvm.floor.v{LANES}f32"
         )
-        n = builder.call(floor, [self.add(t, _all(0.5))])
+        n = builder.call(floor, [self.add(t, constant(0.5))])
         rest = self.subtract(t, n)
-        power = _all(1.535336188319500e-4)
+        power = constant(1.535336188319500e-4)
         for factor in (
             1.339887440266574e-3, 9.618437357674640e-3, 5.550332471162809e-2,
             2.402264791363012e-1, 6.931472028550421e-1, 1.0,
         ):  # fmt: skip
-            power = self.add(self.multiply(power, rest), _all(factor))
+            power = self.add(self.multiply(power, rest), constant(factor))
         exponent = builder.add(builder.fptosi(n, INTS), ir.Constant(INTS, [127] * LANES))
         bits = builder.shl(exponent, ir.Constant(INTS, [23] * LANES))
-        return self.multiply(power, builder.bitcast(bits, _FLOATS))
+        return self.multiply(power, builder.bitcast(bits, FLOATS))
 
     def there(self, first, length):
         """Tell which of the places first, first + 1, … are before `length`."""
@@ -145,15 +146,6 @@ class Code:
         count is above 0.
         """
         return self.fold_all(count, step, [begin], lambda index, values: [each(index, *values)])[0]
-
-    def repeat(self, count, step, each):
-        """Do `each(index)` for the same indices."""
-
-        def do(index, values):
-            each(index)
-            return values
-
-        self.fold_all(count, step, [], do)
 
     def fold_all(self, count, step, begin, each):
         """Do the same for several values at a time."""
@@ -200,17 +192,19 @@ class Numbers:
     def load(self, index):
         """Return 16 numbers of float32, or of bfloat16 in uint16, from this one on, in float32."""
         builder = self.code.builder
+        if self.kind.dtype not in (types.float32, types.uint16):
+            raise TypingError(f"vectors are of float32 or of bfloat16, not of {self.kind.dtype}")
         upper_halves = self.kind.dtype == types.uint16
-        vector = builder.load(self._at(index, _SHORTS if upper_halves else _FLOATS))
+        vector = builder.load(self._at(index, SHORTS if upper_halves else FLOATS))
         vector.align = 2 if upper_halves else 4
         if not upper_halves:
             return vector
         wide = builder.zext(vector, INTS)
         bits = builder.shl(wide, ir.Constant(INTS, [16] * LANES))
-        return builder.bitcast(bits, _FLOATS)
+        return builder.bitcast(bits, FLOATS)
 
     def store(self, index, vector):
-        """Write 16 numbers from this place on."""
+        """Write a vector from this place on."""
         self.code.builder.store(vector, self._at(index, vector.type)).align = 1
 
     def fetch(self, index):
@@ -226,7 +220,7 @@ class Numbers:
 def for_loops(result: types.Type) -> Callable[[Callable[..., Any]], Any]:
     """Make of a function that writes code one that compiled loops can call.
 
-    Its arguments are arrays, of which only the numbers in a row are seen, and whole numbers.
+    Its arguments are arrays, of which only the numbers in a row are seen, and numbers.
     """
 
     def turn(write: Callable[..., Any]) -> Any:
@@ -244,119 +238,3 @@ def for_loops(result: types.Type) -> Callable[[Callable[..., Any]], Any]:
         return intrinsic(functools.update_wrapper(typed, write))
 
     return turn
-
-
-@for_loops(types.float32)
-def scaled(code, total, row_step, step, bias):
-    """Return a sum of whole numbers as the number that it stands for, as blocks of bytes do."""
-    return code.scaled(total, row_step, step, bias)
-
-
-@for_loops(types.void)
-def score_four(code, query, first, keys, places, s, stride, column, width, scale, scores, place):
-    """Compute scores[place + j] = scale * query[first:] . keys[places[s + j] * stride + column:].
-
-    For j below 4; `width` numbers of each, in sixteens.
-    """
-    builder = code.builder
-    lines = [
-        builder.add(builder.mul(places.one(builder.add(s, WORD(j))), stride), column)
-        for j in range(4)
-    ]
-
-    def each(index, totals):
-        x = query.load(builder.add(first, index))
-        return [
-            code.add(total, code.multiply(x, keys.load(builder.add(line, index))))
-            for total, line in zip(totals, lines, strict=True)
-        ]
-
-    sums = code.totals_of_four(code.fold_all(width, LANES, 4 * [_all(0.0)], each))
-    scores.store(place, code.multiply(sums, code.everywhere(scale, 4)))
-
-
-@for_loops(types.float32)
-def soften(code, scores, first, length):
-    """Turn scores[first:] into e^(score - largest), in sixteens, and return their sum."""
-    nothing = _all(float("-inf"))
-
-    def score_at(index, there):
-        return code.builder.select(there, scores.load(code.builder.add(first, index)), nothing)
-
-    def find(index, top):
-        return code.larger(top, score_at(index, code.there(index, length)))
-
-    top = code.everywhere(code.largest(code.fold(length, LANES, nothing, find)))
-
-    def change(index, total):
-        there = code.there(index, length)
-        power = code.exp(code.subtract(score_at(index, there), top))
-        power = code.builder.select(there, power, _all(0.0))
-        scores.store(code.builder.add(first, index), power)
-        return code.add(total, power)
-
-    return code.total(code.fold(length, LANES, _all(0.0), change))
-
-
-@for_loops(types.float32)
-def sum_powers(code, numbers, first, length, top):
-    """Return the sum of e^(numbers[first:] - top), so many of them; in sixty-fours."""
-    builder, largest = code.builder, code.everywhere(top)
-
-    def each(index, totals):
-        places = [builder.add(builder.add(first, index), WORD(LANES * n)) for n in range(4)]
-        return [
-            code.add(total, code.exp(code.subtract(numbers.load(place), largest)))
-            for total, place in zip(totals, places, strict=True)
-        ]
-
-    a, b, c, d = code.fold_all(length, 4 * LANES, 4 * [_all(0.0)], each)
-    return code.total(code.add(code.add(a, b), code.add(c, d)))
-
-
-def _weigh(sixteens):
-    """Return what computes out[o:] = factor * sum of weights[first + s] * its values.
-
-    These begin at values[places[s] * stride + column]. So many times sixteen numbers of each.
-    """
-
-    def write(code, weights, first, places, length, values, stride, column, factor, out, o):
-        builder = code.builder
-        steps = [WORD(LANES * number) for number in range(sixteens)]
-
-        def each(s, totals):
-            weight = code.everywhere(weights.one(builder.add(first, s)))
-            place = builder.add(builder.mul(places.one(s), stride), column)
-            return [
-                code.add(total, code.multiply(weight, values.load(builder.add(place, step))))
-                for total, step in zip(totals, steps, strict=True)
-            ]
-
-        totals = code.fold_all(length, 1, sixteens * [_all(0.0)], each)
-        for total, step in zip(totals, steps, strict=True):
-            out.store(builder.add(o, step), code.multiply(total, code.everywhere(factor)))
-
-    return for_loops(types.void)(write)
-
-
-weigh_sixteen, weigh_thirty_two, weigh_sixty_four = _weigh(1), _weigh(2), _weigh(4)
-
-
-@for_loops(types.void)
-def fetch(code, numbers, place):
-    """Ask for what lies there before it is needed."""
-    numbers.fetch(place)
-
-
-@for_loops(types.void)
-def round_off(code, numbers, first, upper, place, width):
-    """Write numbers[first:] in bfloat16 to upper[place:], by an instruction for it; in sixteens."""
-    name = "llvm.x86.avx512bf16.cvtneps2bf16.512"
-    kind = ir.FunctionType(_SHORTS, [_FLOATS])
-    instruction = cgutils.get_or_insert_function(code.builder.module, kind, name)
-
-    def each(index):
-        vector = numbers.load(code.builder.add(first, index))
-        upper.store(code.builder.add(place, index), code.builder.call(instruction, [vector]))
-
-    code.repeat(width, LANES, each)

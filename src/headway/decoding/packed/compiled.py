@@ -55,7 +55,10 @@ class _Norm(NamedTuple):
 class CompiledKernels:
     """NumPy arrays in, NumPy arrays out."""
 
-    name = f"Numba {numba.__version__}{' with dot products' if multiplies_bytes() else ''}"
+    name = (
+        f"Numba {numba.__version__}{', sums of bytes' * multiplies_bytes()}"
+        f"{', sums of bfloat16' * multiplies_bfloat16()}"
+    )
 
     def __init__(self, precision: Precision = "float32") -> None:
         """Compute products in this precision, all else in float32.

@@ -23,7 +23,7 @@ _KINDS = (Float32Product, Bfloat16Product, Int8LoopProduct, DotProduct)
 
 
 class FusedDecoder:
-    """All layers of a decoder with ReLU, in float32 or in 8-bit integers throughout."""
+    """All layers of a decoder with ReLU, in one kind of products throughout."""
 
     def __init__(self, decoder: Stack) -> None:
         """Take the prepared weights, as they are."""

@@ -9,8 +9,11 @@ import torch.nn.functional as F
 
 attention = pytest.importorskip("headway.decoding.loops.attention")
 
-# Heads in vectors of sixteen numbers, and others, which go number by number.
-WIDTHS = [(2, 16, 32), (3, 48, 16), (1, 64, 64), (2, 5, 7), (3, 16, 8), (4, 24, 16)]
+# Heads in vectors of sixteen numbers, some in several parts, and others, which go number by number.
+WIDTHS = [
+    (2, 16, 32), (3, 48, 16), (1, 64, 64), (2, 16, 112), (2, 32, 128),
+    (2, 5, 7), (3, 16, 8), (4, 24, 16),
+]  # fmt: skip
 LENGTHS = [1, 3, 16, 17, 40]
 
 
@@ -39,6 +42,8 @@ def test_each_row_attends_to_the_memory_of_its_slot(
     keys, values = torch.randn(5, 41, heads * d_k), torch.randn(5, 41, heads * d_v)
     slots, q = np.array([0, 0, 2, 4, 4, 1]), 3 * torch.randn(6, heads * d_k)
     lengths = np.array(LENGTHS)
+    for slot, length in enumerate(lengths):  # what lies beyond a sentence never shows
+        keys[slot, length:] = values[slot, length:] = torch.nan
     out = np.full((6, heads * d_v), np.nan, np.float32)
 
     attention.attend_to_memory(
@@ -62,6 +67,11 @@ def test_the_past_goes_through_the_rows_that_own_it_and_grows_by_one(
     own = np.random.default_rng(0).random((count, room)) < 0.5
     owners = np.where(own, np.arange(count)[:, None], 1).astype(np.int32)
     lengths, rows = np.array([0, 2, 15, 16, 40]), np.array([0, 2, 3, 4])
+    seen = torch.zeros(room, count, dtype=torch.bool)
+    for row in rows:
+        seen[np.arange(lengths[row]), owners[row, : lengths[row]]] = True
+    for cache, width in ((kept_keys, d_k), (kept_values, d_v)):
+        cache[~seen.numpy()] = kept(torch.full((heads * width,), torch.nan), dtype)
     qkv = 2 * torch.randn(4, heads * (2 * d_k + d_v))
     out = np.full((4, heads * d_v), np.nan, np.float32)
 
@@ -84,7 +94,7 @@ def test_source_pieces_attend_to_their_own_sentence(heads: int, d_k: int, d_v: i
     starts = np.array([0, *np.cumsum(LENGTHS)])
     qkv = 2 * torch.randn(starts[-1], heads * (2 * d_k + d_v))
     out = np.full((len(qkv), heads * d_v), np.nan, np.float32)
-    scratch = (np.empty((40, heads * width), np.float32) for width in (d_k, d_v))
+    scratch = (np.full((40, heads * width), np.nan, np.float32) for width in (d_k, d_v))
 
     attention.attend_to_source(qkv.numpy(), starts, *scratch, heads, out)
 
