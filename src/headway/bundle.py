@@ -34,6 +34,7 @@ from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
 from headway.errors import BundleError, ConfigError, DataError, TokenizerError
 from headway.mapping import MappedTensors, map_file, read_tensors
+from headway.model.empty import empty_model
 from headway.model.transformer import Transformer
 
 FORMAT = 1
@@ -343,16 +344,6 @@ def _description(path: Path, data: bytes) -> dict[str, Any]:
         if key not in description:
             raise BundleError(f"{path} lacks '{key}'.", _DAMAGED)
     return description
-
-
-def empty_model(config: ModelConfig, device: torch.device | str) -> Transformer:
-    """Build a model whose weights are yet to be set, without the time of drawing them."""
-    with torch.device("meta"):
-        model = Transformer.from_config(config)
-    model.to_empty(device=device)
-    if config.shared_embeddings != "none":  # `to_empty` parts what was shared
-        model.output_projection.weight = model.target_embedding.tokens.weight
-    return model
 
 
 def _tokenizers(folder: Path, files: dict[str, bytes]) -> tuple[Tokenizer, Tokenizer]:

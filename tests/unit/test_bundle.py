@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pickle
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -205,6 +206,21 @@ def test_loading_draws_nothing_random(saved: Path) -> None:
     load_bundle(saved)
 
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_process_that_translates_does_without_pytorchs_compiler(saved: Path) -> None:
+    program = """
+import sys
+from headway.decoding.translator import load
+
+load(sys.argv[1]).translate(["ab"])
+print(sorted({"sympy", "torch._dynamo"} & set(sys.modules)))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(saved)], capture_output=True, check=False, text=True
+    )
+
+    assert run.stdout == "[]\n", run.stderr
 
 
 def test_others_may_read_what_the_umask_lets_them(joint: Bundle, tmp_path: Path) -> None:

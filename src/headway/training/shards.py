@@ -14,9 +14,10 @@ import dataclasses
 import torch
 from torch import nn
 
-from headway.bundle import Bundle, empty_model
+from headway.bundle import Bundle
 from headway.config.training import TrainingConfig
 from headway.errors import ConfigError
+from headway.model.empty import empty_model
 from headway.model.transformer import Transformer
 from headway.training.distributed import World
 
