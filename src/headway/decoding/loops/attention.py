@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from headway.decoding.loops.compiling import compiled, exp
+from headway.decoding.loops.compiling import compiled
 from headway.decoding.loops.kept import read, write
 from headway.decoding.loops.vector_loops import (
+    exp,
     fetch,
     score_four,
     soften,

@@ -37,26 +37,6 @@ def host_has(feature: str) -> bool:
     return f"+{feature}" in get_host_cpu_features().split(",")
 
 
-@compiled
-def exp(x):
-    """Compute e^x for x <= 0 within two units in the last place; the loops around it vectorize.
-
-    2^t is 2^n, put together of bits, times a polynomial for the rest, which lies within a half.
-    """
-    t = max(x, np.float32(-87.0)) * np.float32(1.4426950408889634)
-    n = np.floor(t + np.float32(0.5))
-    rest = t - n
-    power = np.float32(1.535336188319500e-4)
-    power = power * rest + np.float32(1.339887440266574e-3)
-    power = power * rest + np.float32(9.618437357674640e-3)
-    power = power * rest + np.float32(5.550332471162809e-2)
-    power = power * rest + np.float32(2.402264791363012e-1)
-    power = power * rest + np.float32(6.931472028550421e-1)
-    power = power * rest + np.float32(1.0)
-    bits = np.int32((np.int32(n) + np.int32(127)) << np.int32(23))
-    return power * bits.view(np.float32)
-
-
 # The largest of many numbers is found lane by lane, number i in lane i modulo LANES: the lanes fill
 # the machine's vectors, while a single running maximum would be one long chain.
 LANES = 256

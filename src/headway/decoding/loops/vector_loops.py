@@ -16,6 +16,12 @@ def scaled(code, total, row_step, step, bias):
     return code.scaled(total, row_step, step, bias)
 
 
+@for_loops(types.float32)
+def exp(code, x):
+    """Compute e^x of one number, x <= 0, as vectors have it; loops around it become vectors."""
+    return code.exp(x)
+
+
 @for_loops(types.void)
 def score_four(code, query, first, keys, places, s, stride, column, width, scale, scores, place):
     """Compute scores[place + j] = scale * query[first:] . keys[places[s + j] * stride + column:].

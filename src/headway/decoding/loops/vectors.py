@@ -116,23 +116,33 @@ class Code:
         return self.builder.call(function, [*begin, vector], fastmath=_FAST)
 
     def exp(self, x):
-        """Compute e^x as `compiling.exp` does, with the same numbers."""
-        builder = self.builder
-        t = self.multiply(self.larger(constant(-87.0), x), constant(1.4426950408889634))
+        """Compute e^x for x <= 0, one or a vector of them, within two units in the last place.
+
+        2^t is 2^n, put together of bits, times a polynomial for the rest, which lies within a half.
+        """
+        builder, floats = self.builder, x.type
+        whole = INTS if floats == FLOATS else INT
+
+        def all_(number, kind=floats):
+            return kind([number] * LANES if floats == FLOATS else number)
+
+        t = self.multiply(self.larger(all_(-87.0), x), all_(1.4426950408889634))
         floor = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(FLOATS, [FLOATS]), f"llvm.floor.v{LANES}f32"
+            builder.module,
+            ir.FunctionType(floats, [floats]),
+            f"llvm.floor.{f'v{LANES}' if floats == FLOATS else ''}f32",
         )
-        n = builder.call(floor, [self.add(t, constant(0.5))])
+        n = builder.call(floor, [self.add(t, all_(0.5))])
         rest = self.subtract(t, n)
-        power = constant(1.535336188319500e-4)
+        power = all_(1.535336188319500e-4)
         for factor in (
             1.339887440266574e-3, 9.618437357674640e-3, 5.550332471162809e-2,
             2.402264791363012e-1, 6.931472028550421e-1, 1.0,
         ):  # fmt: skip
-            power = self.add(self.multiply(power, rest), constant(factor))
-        exponent = builder.add(builder.fptosi(n, INTS), ir.Constant(INTS, [127] * LANES))
-        bits = builder.shl(exponent, ir.Constant(INTS, [23] * LANES))
-        return self.multiply(power, builder.bitcast(bits, FLOATS))
+            power = self.add(self.multiply(power, rest), all_(factor))
+        exponent = builder.add(builder.fptosi(n, whole), all_(127, whole))
+        bits = builder.shl(exponent, all_(23, whole))
+        return self.multiply(power, builder.bitcast(bits, floats))
 
     def there(self, first, length):
         """Tell which of the places first, first + 1, … are before `length`."""
