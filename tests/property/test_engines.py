@@ -1,6 +1,7 @@
 """Engines agree, and what a sentence gets depends on no other sentence."""
 
 import random
+import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -117,18 +118,22 @@ def test_compiled_loops_give_the_very_same_bits_in_every_batch(
     batch. Where products are too small for integers, they stay in float32; here all are integers.
     """
     compiled = pytest.importorskip("headway.decoding.packed.compiled")
-    product = compiled.CompiledKernels(precision).linear(Projection.of(torch.nn.Linear(2, 3)))
-    if precision == "bfloat16" and not isinstance(product, compiled.Bfloat16Product):
-        pytest.skip("PyTorch multiplies bfloat16 here")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "worth_integers", lambda _: True)
         if not dot_products:
             patch.setattr(compiled, "multiplies_bytes", lambda: False)
             # Few rows go through a loop, more through PyTorch's product: bits must not tell which.
             patch.setattr(compiled, "FEW_PRODUCTS", 2_000)
+        kernels = compiled.CompiledKernels(precision)
+        product = kernels.linear(Projection.of(torch.nn.Linear(2, 3)))
+        if precision == "bfloat16" and not isinstance(product, compiled.Bfloat16Product):
+            pytest.skip("PyTorch multiplies bfloat16 here")
         model = build(**variant | {"activation": "relu"})
-        engine = PackedEngine(model, compiled.CompiledKernels(precision))
+        engine = PackedEngine(model, kernels)
         requests, options = some(variant["seed"], 20), SearchOptions(beam_size, n_best=beam_size)
+        if product.most_rows == sys.maxsize:  # no library takes part: all layers in one call
+            assert engine.whole_decoder is not None
+            assert engine.whole_decoder.limit == sys.maxsize
 
         alone = [search_all(engine, options, [request])[0] for request in requests]
 

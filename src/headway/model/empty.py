@@ -21,7 +21,7 @@ class _NothingDrawn(TorchFunctionMode):
     """Leaves weights as the system gives their memory, which costs nothing until it is written.
 
     The device "meta" would do the same, but its operations import PyTorch's compiler: a second and
-    90 MB of every process that translates.
+    70 MB of every process that translates.
     """
 
     def __torch_function__(

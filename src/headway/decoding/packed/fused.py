@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.decoding.loops.decoder import decode_rows
-from headway.decoding.packed.compiled import Bfloat16Product, Float32Product, Int8LoopProduct
+from headway.decoding.packed.compiled import Float32Product, Int8LoopProduct
 from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.sublayers import (
@@ -19,7 +19,7 @@ from headway.decoding.packed.sublayers import (
 )
 
 Floats = NDArray[np.float32]
-_KINDS = (Float32Product, Bfloat16Product, Int8LoopProduct, DotProduct)
+_KINDS = (Float32Product, Int8LoopProduct, DotProduct)
 
 
 class FusedDecoder:
