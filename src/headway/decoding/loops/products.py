@@ -113,27 +113,29 @@ def scale_rows(y, steps, weight_steps, bias, relu):
 
 
 @compiled
-def project(x, weight, steps, bias, relu, levels, y):
+def project(x, prepared, relu, y):
     """Compute y = x weight + bias, and a ReLU, with weights in floats or in 8-bit integers.
 
-    Floats are of `in_float_blocks` or `in_pair_blocks`. Integers have a step for each output, and x
-    is rounded like them; they are of `in_byte_blocks` or, for few rows, (in, out).
+    prepared: weights, the steps of outputs, biases, and the largest whole number of a row. Floats
+    are of `in_float_blocks` or `in_pair_blocks` and need no steps. For integers x is rounded to
+    whole numbers like them; they are of `in_byte_blocks` or, for few rows, (in, out).
     """
-    _project(x, weight, steps, bias, relu, levels, y)
+    weight, steps, bias, levels = prepared
+    _project(x, weight, steps, bias, levels, relu, y)
 
 
-def _project(x, weight, steps, bias, relu, levels, y):
+def _project(x, weight, steps, bias, levels, relu, y):
     raise NotImplementedError
 
 
 @overload(_project)
-def _choose_product(x, weight, steps, bias, relu, levels, y):
+def _choose_product(x, weight, steps, bias, levels, relu, y):
     if isinstance(weight.dtype, types.Float) or weight.dtype == types.uint32:
-        return lambda x, weight, steps, bias, relu, levels, y: multiply_floats(x, weight, relu, y)
+        return lambda x, weight, steps, bias, levels, relu, y: multiply_floats(x, weight, relu, y)
     return _project_bytes if weight.ndim == 3 else _project_few
 
 
-def _project_bytes(x, weight, steps, bias, relu, levels, y):
+def _project_bytes(x, weight, steps, bias, levels, relu, y):
     rows = x.shape[0]
     whole = np.empty((rows, -(-x.shape[1] // 4) * 4), np.uint8)
     row_steps = np.empty(rows, np.float32)
@@ -141,7 +143,7 @@ def _project_bytes(x, weight, steps, bias, relu, levels, y):
     multiply_bytes(whole, weight, row_steps, relu, y)
 
 
-def _project_few(x, weight, steps, bias, relu, levels, y):
+def _project_few(x, weight, steps, bias, levels, relu, y):
     whole = np.empty(x.shape, np.float32)
     row_steps = np.empty(x.shape[0], np.float32)
     quantize_rows(x, levels, 0, whole, row_steps)

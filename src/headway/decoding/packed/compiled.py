@@ -93,17 +93,21 @@ class CompiledKernels:
         """Return these rows of a table."""
         return table[ids]
 
-    def linear(self, projection: Projection, *, relu: bool = False) -> Callable[[Floats], Floats]:
-        """Prepare x weight^T + bias."""
-        if self.precision == "int8" and worth_integers(projection):
+    def linear(
+        self, projection: Projection, *, relu: bool = False, fine: bool = False
+    ) -> Callable[[Floats], Floats]:
+        """Prepare x weight^T + bias; in int8 what is fine in bfloat16, where that is fast."""
+        # Of tiles of the processor (AMX), or of what it has instead, PyTorch knows more.
+        pairs = multiplies_bfloat16() and not host_has("amx-bf16")
+        integers = self.precision == "int8" and worth_integers(projection)
+        if integers and not (fine and pairs):
             kind = DotProduct if multiplies_bytes() else Int8LoopProduct
             return kind(projection, relu)
-        if self.precision != "bfloat16":
+        if not integers and self.precision != "bfloat16":
             return Float32Product(projection, relu)
-        if multiplies_bfloat16() and not host_has("amx-bf16"):
+        if pairs:
             return Bfloat16Product(projection, relu)
-        # Of tiles of the processor (AMX), or of what it has instead, PyTorch knows more.
-        multiply = product(projection, self.precision, torch.device("cpu"), relu=relu)
+        multiply = product(projection, "bfloat16", torch.device("cpu"), relu=relu)
         return lambda x: multiply(torch.from_numpy(x)).numpy()
 
     def output(self, projection: Projection) -> Linear:
@@ -177,14 +181,13 @@ class Float32Product:
     """A product in float32."""
 
     pack = staticmethod(in_float_blocks)
-    levels = 0  # no whole numbers
     most_rows = sys.maxsize
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Pack the weights."""
         self.bias = projection.bias.float().contiguous().numpy()
         self.weight = self.pack(projection.weight.float().contiguous().numpy(), self.bias)
-        self.steps = np.empty(0, np.float32)
+        self.prepared = self.weight, np.empty(0, np.float32), self.bias, 0  # no whole numbers
         self.relu = relu
 
     def __call__(self, x: Floats) -> Floats:
@@ -203,8 +206,6 @@ class Bfloat16Product(Float32Product):
 class Int8LoopProduct:
     """The product of integers of `Int8Product`, with the steps in and out compiled."""
 
-    levels = LEVELS
-
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Round and pack the weights."""
         self.packed = Int8Product(projection, relu)
@@ -212,25 +213,23 @@ class Int8LoopProduct:
         self.bias = self.packed.bias.numpy()
         self.size = projection.weight.numel()
         small = self.size <= FEW_PRODUCTS and projection.weight.size(1) <= _EXACT_IN_FLOAT32
-        self.weight = None
+        self.prepared = None
         if small:
             weight, _ = quantize_weight(projection.weight)
-            self.weight = weight.t().contiguous().numpy()  # (in, out)
+            self.prepared = weight.t().contiguous().numpy(), self.steps, self.bias, LEVELS
         self.most_rows = min(FEW_ROWS, FEW_PRODUCTS // self.size) if small else 0
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""
         rows = len(x)
-        steps = np.empty(rows, np.float32)
-        if rows <= self.most_rows and self.weight is not None:
-            whole = np.empty(x.shape, np.float32)
-            products.quantize_rows(x, LEVELS, 0, whole, steps)
+        if rows <= self.most_rows and self.prepared is not None:
             y = np.empty((rows, self.bias.size), np.float32)
-            products.multiply_rows(whole, self.weight, y)
-        else:
-            whole, offset = self._room(rows, x.shape[1])
-            products.quantize_rows(x, LEVELS, offset, whole, steps)
-            y = self.packed.multiply(torch.from_numpy(whole)).numpy()[:rows]
+            products.project(x, self.prepared, self.packed.relu, y)
+            return y
+        steps = np.empty(rows, np.float32)
+        whole, offset = self._room(rows, x.shape[1])
+        products.quantize_rows(x, LEVELS, offset, whole, steps)
+        y = self.packed.multiply(torch.from_numpy(whole)).numpy()[:rows]
         products.scale_rows(y, steps, self.steps, self.bias, self.packed.relu)
         return y
 

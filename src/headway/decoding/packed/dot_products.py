@@ -26,14 +26,13 @@ _LARGE = 2**25
 class DotProduct:
     """The product of integers of `Int8Product` in one compiled loop, rows always in 8 bits."""
 
-    levels = LEVELS
-
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Round and pack the weights."""
         weight, steps = quantize_weight(projection.weight)
         self.steps = steps.numpy()
         self.bias = projection.bias.float().contiguous().numpy()
-        self.weight = in_byte_blocks(weight.numpy(), self.steps, self.bias)
+        blocks = in_byte_blocks(weight.numpy(), self.steps, self.bias)
+        self.prepared = blocks, self.steps, self.bias, LEVELS
         self.relu = relu
         self.tiles = ByteProduct(weight, TILES) if byte_kind() is TILES else None
         self.most_rows = sys.maxsize if self.tiles is None else _LARGE // weight.numel()
@@ -43,7 +42,7 @@ class DotProduct:
         if self.tiles is not None and len(x) > self.most_rows:
             return self._by_tiles(self.tiles, x)
         y = np.empty((len(x), self.bias.size), np.float32)
-        products.project(x, self.weight, self.steps, self.bias, self.relu, LEVELS, y)
+        products.project(x, self.prepared, self.relu, y)
         return y
 
     def _by_tiles(self, tiles: ByteProduct, x: Floats) -> Floats:

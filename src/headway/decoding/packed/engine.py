@@ -58,7 +58,7 @@ class PackedEngine:
             self.decoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
             give_back()
         crossing = [layer.cross_attention for layer in layers]
-        self.memory_projection = kernels.linear(project_memory(crossing))
+        self.memory_projection = kernels.linear(project_memory(crossing), fine=True)
         output = Projection.of_output(model.output_projection)
         self.output_projection = kernels.output(output)
         self.listed_projection = kernels.listed(output)

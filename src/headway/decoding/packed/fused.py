@@ -1,6 +1,5 @@
 """The decoder in one compiled call: a step of few rows is mostly waiting for calls."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,31 +22,31 @@ _KINDS = (Float32Product, Int8LoopProduct, DotProduct)
 
 
 class FusedDecoder:
-    """All layers of a decoder with ReLU, in one kind of products throughout."""
+    """All layers of a decoder with ReLU, in one or two kinds of products."""
 
     def __init__(self, decoder: Stack) -> None:
         """Take the prepared weights, as they are."""
-        products = _products(decoder)
-        self.weights = tuple(product.weight for product in products)
-        self.steps = tuple(product.steps for product in products)
-        self.biases = tuple(product.bias for product in products)
+        projections, feed_forward = _products(decoder)
+        self.projections = tuple(product.prepared for product in projections)
+        self.feed_forward = tuple(product.prepared for product in feed_forward)
         self.gammas = tuple(norm.gamma for norm in decoder.norms)
         self.betas = tuple(norm.beta for norm in decoder.norms)
         self.epsilon = decoder.norms[0].epsilon
         attentions = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
         self.num_heads = attentions[0].heads.num_heads
         self.pre = decoder.pre
-        self.levels = products[0].levels
-        self.limit = min(product.most_rows for product in products)
+        self.limit = min(product.most_rows for product in [*projections, *feed_forward])
 
     @staticmethod
     def fits(decoder: Stack) -> bool:
         """Tell whether a decoder is of the kind that this one can run."""
-        products = _products(decoder)
+        both = _products(decoder)
         relu = all(s.activation is None for s in decoder.sublayers if isinstance(s, FeedForward))
         one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
-        one_kind = len({type(p) for p in products}) == 1
-        compiled = all(isinstance(p, _KINDS) and p.weight is not None for p in products)
+        one_kind = all(len({type(product) for product in products}) == 1 for products in both)
+        compiled = all(
+            isinstance(p, _KINDS) and p.prepared is not None for products in both for p in products
+        )
         return relu and one_epsilon and one_kind and compiled
 
     def __call__(self, x: Floats, step: Step) -> Floats:
@@ -59,20 +58,20 @@ class FusedDecoder:
             tuple(cache.values for cache in state.past),
             tuple(cache.keys for cache in state.memory),
             tuple(cache.values for cache in state.memory),
-            self.num_heads, self.weights, self.steps, self.biases, self.gammas, self.betas,
-            self.epsilon, self.pre, self.levels,
+            self.num_heads, self.projections, self.feed_forward, self.gammas, self.betas,
+            self.epsilon, self.pre,
         )  # fmt: skip
         return x
 
 
-def _products(decoder: Stack) -> list[Any]:
-    """Return the products of all sub-layers in the order in which they are taken."""
-    return [product for sublayer in decoder.sublayers for product in _products_of(sublayer)]
-
-
-def _products_of(sublayer: Any) -> Sequence[Any]:
-    if isinstance(sublayer, PastAttention):
-        return [sublayer.w_qkv, sublayer.w_o]
-    if isinstance(sublayer, MemoryAttention):
-        return [sublayer.w_q, sublayer.w_o]
-    return [sublayer.w_1, sublayer.w_2]
+def _products(decoder: Stack) -> tuple[list[Any], list[Any]]:
+    """Return those of attention and those of feed-forward networks, in the order of their use."""
+    projections, feed_forward = [], []
+    for sublayer in decoder.sublayers:
+        if isinstance(sublayer, PastAttention):
+            projections += [sublayer.w_qkv, sublayer.w_o]
+        elif isinstance(sublayer, MemoryAttention):
+            projections += [sublayer.w_q, sublayer.w_o]
+        elif isinstance(sublayer, FeedForward):
+            feed_forward += [sublayer.w_1, sublayer.w_2]
+    return projections, feed_forward

@@ -62,8 +62,11 @@ class Kernels(Protocol):
         """Return these rows of a table."""
         ...
 
-    def linear(self, projection: Projection, *, relu: bool = False) -> Linear:
-        """Prepare (R, in) -> (R, out), with a ReLU after it where asked."""
+    def linear(self, projection: Projection, *, relu: bool = False, fine: bool = False) -> Linear:
+        """Prepare (R, in) -> (R, out), with a ReLU after it where asked.
+
+        fine: one of those whose rounding to 8 bits would change most translations.
+        """
         ...
 
     def output(self, projection: Projection) -> Linear:

@@ -63,8 +63,8 @@ class PlainKernels:
         """Return these rows of a table."""
         return table[self._index(ids)]
 
-    def linear(self, projection: Projection, *, relu: bool = False) -> Product:
-        """Prepare x weight^T + bias."""
+    def linear(self, projection: Projection, *, relu: bool = False, fine: bool = False) -> Product:
+        """Prepare x weight^T + bias; in int8 also what is fine, for PyTorch is slower between."""
         return product(projection, self.precision, self.device, relu=relu)
 
     def output(self, projection: Projection) -> Product:

@@ -159,6 +159,29 @@ def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(way: str
     assert (logits.argmax(dim=1) == exact.argmax(dim=1)).all()
 
 
+@pytest.mark.parametrize("instructions", ["none", "bfloat16", "tiles"])
+def test_in_int8_what_is_fine_is_in_bfloat16_where_loops_multiply_it(
+    instructions: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = pytest.importorskip("headway.decoding.packed.compiled")
+    if instructions == "bfloat16" and not module.multiplies_bfloat16():
+        pytest.skip("a processor without AVX512_BF16")
+    monkeypatch.setattr(module, "multiplies_bfloat16", lambda: instructions != "none")
+    monkeypatch.setattr(module, "host_has", lambda name: instructions == "tiles")
+    kernels = module.CompiledKernels("int8")
+    weights, x = projection(outputs=300), torch.randn(6, 130)
+    exact = x @ weights.weight.T + weights.bias
+
+    def error(*, fine: bool) -> float:
+        y = torch.from_numpy(kernels.linear(weights, fine=fine)(x.numpy()))
+        return float((y - exact).square().mean().sqrt())
+
+    less = error(fine=True) / error(fine=False)
+    assert less < 0.5 if instructions == "bfloat16" else less == 1.0
+    small = projection(outputs=20)  # in float32 either way
+    assert type(kernels.linear(small, fine=True)) is module.Float32Product
+
+
 def floats(weights: Projection, relu: bool):
     module = pytest.importorskip("headway.decoding.packed.compiled")
     multiply = module.Float32Product(weights, relu)
