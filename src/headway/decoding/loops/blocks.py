@@ -54,13 +54,14 @@ def in_blocks(words, *beginnings):
 
 
 @compiled
-def multiply_blocks(x, weight, row_steps, relu, y):
+def multiply_blocks(x, weight, row_steps, zeros, relu, y):
     """Compute y = x weight + bias; then max(0, y) where asked.
 
-    weight: `in_blocks`. x: (R, W), of the same kind. row_steps: (R,), of bytes only. y: (R, out),
-    float32. The kind of the words tells what the numbers are, and the first rows of a block:
-    float32: the bias. uint32, pairs of bfloat16: the bias. int32, fours of bytes: where the exact
-    sums begin, the step of each output, which multiplies them with that of the row, and the bias.
+    weight: `in_blocks`. x: (R, W), of the same kind. row_steps, zeros: (R,), of bytes only. y: (R,
+    out), float32. The kind of the words tells what the numbers are, and the first rows of a block:
+    float32: the bias. uint32, pairs of bfloat16: the bias. int32, fours of bytes: the sum of each
+    output's weights, which times the row's zero is taken from the exact sums; the output's step,
+    which multiplies them with that of the row; and the bias.
     """
     count, outputs = y.shape
     size = weight.shape[1] * _OUTPUTS
@@ -72,7 +73,9 @@ def multiply_blocks(x, weight, row_steps, relu, y):
         end = min(first + _OUTPUTS, outputs)
         for row in range(0, count, _ROWS):
             rows = min(count - row, _ROWS)
-            _multiply(rows, x, row, weight, block * size, weight.shape[1], row_steps, floor, found)
+            _multiply(
+                rows, x, row, weight, block * size, weight.shape[1], row_steps, zeros, floor, found
+            )
             for i in range(rows):
                 line = y[row + i, first:end]
                 for o in range(line.size):
@@ -80,13 +83,13 @@ def multiply_blocks(x, weight, row_steps, relu, y):
 
 
 @compiled
-def _multiply(rows, x, row, weight, begin, lines, row_steps, floor, found):
+def _multiply(rows, x, row, weight, begin, lines, row_steps, zeros, floor, found):
     """Multiply one to six rows, from x[row] on, with one block, of so many lines.
 
     The block begins at weight[begin], counted as if there were no dimensions. found: (6, outputs of
     a block). Nothing is checked.
     """
-    given = x, row, weight, begin, lines, row_steps, floor, found
+    given = x, row, weight, begin, lines, row_steps, zeros, floor, found
     if rows == 6:
         _multiply_six(*given)
     elif rows == 5:
@@ -117,7 +120,7 @@ def _instruction(code, kind):
 
 
 def _write_product(rows: int) -> Any:
-    def write(code, x, row, weight, begin, lines, row_steps, floor, found):
+    def write(code, x, row, weight, begin, lines, row_steps, zeros, floor, found):
         builder, kind = code.builder, weight.kind.dtype
         bytes_ = kind == types.int32
         if x.kind.dtype != kind:
@@ -143,7 +146,11 @@ def _write_product(rows: int) -> Any:
             return summed
 
         sums = line_at(WORD(0), _INTS if bytes_ else _FLOATS)
-        totals = code.fold_all(width, 1, rows * sums, each)
+        begins = rows * sums
+        if bytes_:
+            below = [builder.neg(zeros.one(builder.add(row, WORD(i)))) for i in range(rows)]
+            begins = [builder.mul(code.everywhere(n, _LANES), v) for n in below for v in sums]
+        totals = code.fold_all(width, 1, begins, each)
         floors = code.everywhere(floor, _LANES)
         for i in range(rows):
             line = totals[i * _VECTORS : (i + 1) * _VECTORS]

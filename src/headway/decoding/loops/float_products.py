@@ -10,7 +10,7 @@ from headway.decoding.loops.compiling import compiled
 from headway.decoding.loops.vector_loops import round_off
 from headway.decoding.loops.vectors import LANES
 
-_NO_STEPS = np.empty(0, np.float32)
+_NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)
 
 
 def in_float_blocks(weight, bias):
@@ -46,7 +46,7 @@ def multiply_floats(x, weight, relu, y):
     x: (R, in), float32; it is rounded as the weights are. weight: `in_float_blocks` or
     `in_pair_blocks`. y: (R, out). Sums are in float32.
     """
-    multiply_blocks(_words(x, weight), weight, _NO_STEPS, relu, y)
+    multiply_blocks(_words(x, weight), weight, _NO_STEPS, _NO_ZEROS, relu, y)
 
 
 def _words(x, weight):

@@ -103,6 +103,34 @@ def quantize_rows(x, levels, offset, whole, steps):
 
 
 @compiled
+def quantize_ranges(x, whole, steps, zeros):
+    """Write each row in whole numbers from 0 to 255: what lies between its extremes.
+
+    A number is (whole - zeros[i]) * steps[i]; 0 is among them, and exact. whole: (R, in), uint8. So
+    a row that is all above 0, or reaches further on one side, loses no levels to the other.
+    """
+    bits = x.view(np.int32)
+    for i in range(x.shape[0]):
+        # As above, but each sign by itself: the bits of what is below 0 are below 0.
+        above, below = np.int32(0), np.int32(0)
+        for c in range(x.shape[1]):
+            number = bits[i, c]
+            above = max(above, number)
+            below = max(below, (number >> np.int32(31)) & number & np.int32(0x7FFFFFFF))
+        lowest = np.float32(np.int32(below).view(np.float32))
+        extent = lowest + np.float32(np.int32(above).view(np.float32))
+        nothing = extent < np.float32(1e-30)
+        # Of 254 steps: both ends may be rounded outwards by a half.
+        step = np.float32(1.0) if nothing else extent / np.float32(254.0)
+        steps[i] = step
+        inverse = np.float32(1.0) / step
+        zero = np.rint(lowest * inverse)
+        zeros[i] = np.int32(zero)
+        for c in range(x.shape[1]):
+            whole[i, c] = np.rint(x[i, c] * inverse) + zero
+
+
+@compiled
 def scale_rows(y, steps, weight_steps, bias, relu):
     """Compute y * steps[i] * weight_steps[o] + bias in place; then max(0, y) where asked."""
     zero = np.float32(0.0)
@@ -116,9 +144,9 @@ def scale_rows(y, steps, weight_steps, bias, relu):
 def project(x, prepared, relu, y):
     """Compute y = x weight + bias, and a ReLU, with weights in floats or in 8-bit integers.
 
-    prepared: weights, the steps of outputs, biases, and the largest whole number of a row. Floats
-    are of `in_float_blocks` or `in_pair_blocks` and need no steps. For integers x is rounded to
-    whole numbers like them; they are of `in_byte_blocks` or, for few rows, (in, out).
+    prepared: weights, the steps of outputs, biases, and the largest whole number of a row, or 0 for
+    those between its extremes. Floats are of `in_float_blocks` or `in_pair_blocks` and need none of
+    this but biases. Integers are of `in_byte_blocks` or, for few rows, (in, out).
     """
     weight, steps, bias, levels = prepared
     _project(x, weight, steps, bias, levels, relu, y)
@@ -139,8 +167,12 @@ def _project_bytes(x, weight, steps, bias, levels, relu, y):
     rows = x.shape[0]
     whole = np.empty((rows, -(-x.shape[1] // 4) * 4), np.uint8)
     row_steps = np.empty(rows, np.float32)
-    quantize_rows(x, levels, OFFSET, whole, row_steps)
-    multiply_bytes(whole, weight, row_steps, relu, y)
+    zeros = np.full(rows, OFFSET, np.int32)
+    if levels:
+        quantize_rows(x, levels, OFFSET, whole, row_steps)
+    else:
+        quantize_ranges(x, whole, row_steps, zeros)
+    multiply_bytes(whole, weight, row_steps, zeros, relu, y)
 
 
 def _project_few(x, weight, steps, bias, levels, relu, y):

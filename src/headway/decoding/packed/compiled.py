@@ -42,6 +42,8 @@ Kept = NDArray[Any]
 # prepared; figures in benchmarks/NOTES.md.
 FEW_ROWS = 8
 FEW_PRODUCTS = 400_000
+# Weights from which a product of bytes takes two thirds of the time of one of bfloat16, or less.
+PAYING = 2**17
 # Sums of so many products are whole numbers that float32 holds without rounding.
 _EXACT_IN_FLOAT32 = 2**24 // (LEVELS * 127)
 
@@ -96,11 +98,11 @@ class CompiledKernels:
     def linear(
         self, projection: Projection, *, relu: bool = False, fine: bool = False
     ) -> Callable[[Floats], Floats]:
-        """Prepare x weight^T + bias; in int8 what is fine in bfloat16, where that is fast."""
+        """Prepare x weight^T + bias; in int8 what is fine or small in bfloat16, where loops do."""
         # Of tiles of the processor (AMX), or of what it has instead, PyTorch knows more.
         pairs = multiplies_bfloat16() and not host_has("amx-bf16")
         integers = self.precision == "int8" and worth_integers(projection)
-        if integers and not (fine and pairs):
+        if integers and not (pairs and (fine or projection.weight.numel() < PAYING)):
             kind = DotProduct if multiplies_bytes() else Int8LoopProduct
             return kind(projection, relu)
         if not integers and self.precision != "bfloat16":

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from headway.decoding.loops import products
-from headway.decoding.loops.dot_products import LEVELS, in_byte_blocks
+from headway.decoding.loops.dot_products import in_byte_blocks
 from headway.decoding.packed.products import (
     TILES,
     ByteProduct,
@@ -21,10 +21,14 @@ Floats = NDArray[np.float32]
 # Products of integers from which a processor's tiles take less time, calls included; figures in
 # benchmarks/NOTES.md.
 _LARGE = 2**25
+_LEVELS = 127
 
 
 class DotProduct:
-    """The product of integers of `Int8Product` in one compiled loop, rows always in 8 bits."""
+    """The product of `Int8Product` in one compiled loop, rows in 8 bits between their extremes.
+
+    With tiles, which take signed bytes, rows have as many levels below 0 as above.
+    """
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Round and pack the weights."""
@@ -32,9 +36,9 @@ class DotProduct:
         self.steps = steps.numpy()
         self.bias = projection.bias.float().contiguous().numpy()
         blocks = in_byte_blocks(weight.numpy(), self.steps, self.bias)
-        self.prepared = blocks, self.steps, self.bias, LEVELS
         self.relu = relu
         self.tiles = ByteProduct(weight, TILES) if byte_kind() is TILES else None
+        self.prepared = blocks, self.steps, self.bias, 0 if self.tiles is None else _LEVELS
         self.most_rows = sys.maxsize if self.tiles is None else _LARGE // weight.numel()
 
     def __call__(self, x: Floats) -> Floats:
@@ -50,7 +54,7 @@ class DotProduct:
         rows, width = x.shape
         whole = torch.empty(tile_rows(rows), width, dtype=TILES.dtype)
         row_steps = np.empty(rows, np.float32)
-        products.quantize_rows(x, LEVELS, TILES.offset, whole.numpy(), row_steps)
+        products.quantize_rows(x, _LEVELS, TILES.offset, whole.numpy(), row_steps)
         y = tiles(whole).numpy()[:rows]
         products.scale_rows(y, row_steps, self.steps, self.bias, self.relu)
         return y

@@ -26,16 +26,16 @@ class FusedDecoder:
 
     def __init__(self, decoder: Stack) -> None:
         """Take the prepared weights, as they are."""
-        projections, feed_forward = _products(decoder)
+        projections, outputs = _products(decoder)
         self.projections = tuple(product.prepared for product in projections)
-        self.feed_forward = tuple(product.prepared for product in feed_forward)
+        self.outputs = tuple(product.prepared for product in outputs)
         self.gammas = tuple(norm.gamma for norm in decoder.norms)
         self.betas = tuple(norm.beta for norm in decoder.norms)
         self.epsilon = decoder.norms[0].epsilon
         attentions = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
         self.num_heads = attentions[0].heads.num_heads
         self.pre = decoder.pre
-        self.limit = min(product.most_rows for product in [*projections, *feed_forward])
+        self.limit = min(product.most_rows for product in [*projections, *outputs])
 
     @staticmethod
     def fits(decoder: Stack) -> bool:
@@ -58,20 +58,22 @@ class FusedDecoder:
             tuple(cache.values for cache in state.past),
             tuple(cache.keys for cache in state.memory),
             tuple(cache.values for cache in state.memory),
-            self.num_heads, self.projections, self.feed_forward, self.gammas, self.betas,
+            self.num_heads, self.projections, self.outputs, self.gammas, self.betas,
             self.epsilon, self.pre,
         )  # fmt: skip
         return x
 
 
 def _products(decoder: Stack) -> tuple[list[Any], list[Any]]:
-    """Return those of attention and those of feed-forward networks, in the order of their use."""
-    projections, feed_forward = [], []
+    """Return all products in the order of their use, those that join heads by themselves."""
+    projections, outputs = [], []
     for sublayer in decoder.sublayers:
         if isinstance(sublayer, PastAttention):
-            projections += [sublayer.w_qkv, sublayer.w_o]
+            projections.append(sublayer.w_qkv)
+            outputs.append(sublayer.w_o)
         elif isinstance(sublayer, MemoryAttention):
-            projections += [sublayer.w_q, sublayer.w_o]
+            projections.append(sublayer.w_q)
+            outputs.append(sublayer.w_o)
         elif isinstance(sublayer, FeedForward):
-            feed_forward += [sublayer.w_1, sublayer.w_2]
-    return projections, feed_forward
+            projections += [sublayer.w_1, sublayer.w_2]
+    return projections, outputs

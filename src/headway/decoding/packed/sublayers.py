@@ -114,7 +114,7 @@ class PastAttention:
         self.kernels = kernels
         self.heads = heads_of(attention)
         self.layer = layer
-        self.w_qkv: Linear = kernels.linear(project_all(attention), fine=True)
+        self.w_qkv: Linear = kernels.linear(project_all(attention))
         self.w_o: Linear = kernels.linear(Projection.of(attention.w_o), fine=True)
 
     def __call__(self, x: Array, step: Step) -> Array:
@@ -139,7 +139,7 @@ class MemoryAttention:
         self.kernels = kernels
         self.heads = heads_of(attention)
         self.layer = layer
-        self.w_q: Linear = kernels.linear(Projection.of(attention.w_q), fine=True)
+        self.w_q: Linear = kernels.linear(Projection.of(attention.w_q))
         self.w_o: Linear = kernels.linear(Projection.of(attention.w_o), fine=True)
 
     def __call__(self, x: Array, step: Step) -> Array:

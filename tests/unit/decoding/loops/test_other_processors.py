@@ -26,7 +26,7 @@ from headway.decoding.packed.weights import Projection
 for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
     given = Projection(torch.randn(outputs, inputs), torch.randn(outputs))
     x = torch.randn(15, inputs)
-    row_steps = x.abs().amax(dim=1, keepdim=True) / 127
+    row_steps = (x.amax(dim=1).clamp_min(0) - x.amin(dim=1).clamp_max(0))[:, None] / 254
     rounded = (x * row_steps.reciprocal()).round() * row_steps
     weight, steps = quantize_weight(given.weight)
     for kind, a, b in (

@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 
@@ -30,12 +31,18 @@ def projection(outputs: int = 37, inputs: int = 130) -> Projection:
     return Projection(torch.randn(outputs, inputs), torch.randn(outputs))
 
 
-def exactly(x: torch.Tensor, weights: Projection) -> torch.Tensor:
+def exactly(x: torch.Tensor, weights: Projection, *, ranges: bool = False) -> torch.Tensor:
     """Return what the rounded numbers give, in float64 and so without any further rounding."""
-    whole, steps = quantize_rows(x)
+    whole, steps = quantize_ranges(x) if ranges else quantize_rows(x)
     weight, weight_steps = quantize_weight(weights.weight)
     sums = whole.double() @ weight.double().T
     return sums * (steps[:, None].double() * weight_steps.double()) + weights.bias.double()
+
+
+def quantize_ranges(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return whole numbers and the step of each row, 254 of which reach from end to end."""
+    steps = (x.amax(dim=1).clamp_min(0) - x.amin(dim=1).clamp_max(0)) / 254
+    return (x * steps.reciprocal()[:, None]).round(), steps
 
 
 def compiled(weights: Projection, relu: bool):
@@ -46,11 +53,9 @@ def compiled(weights: Projection, relu: bool):
 
 def dots(weights: Projection, relu: bool):
     """Return the product by the processor's dot products; skip where it has none."""
-    loops = pytest.importorskip("headway.decoding.loops.dot_products")
-    if not importlib.import_module("headway.decoding.loops.blocks").multiplies_bytes():
+    blocks = pytest.importorskip("headway.decoding.loops.blocks")
+    if not blocks.multiplies_bytes():
         pytest.skip("a processor without VNNI")
-    if loops.LEVELS != LEVELS:
-        pytest.skip("rows have 7 bits elsewhere on this processor")
     multiply = importlib.import_module("headway.decoding.packed.dot_products").DotProduct
     prepared = multiply(weights, relu)
     return lambda x: torch.from_numpy(prepared(x.numpy()))
@@ -71,7 +76,9 @@ def test_whole_numbers_are_multiplied_without_rounding(
         module = pytest.importorskip("headway.decoding.packed.compiled")
         multiply = compiled(weights, relu)
         monkeypatch.setattr(module, "FEW_PRODUCTS", 10**9 if way == "loop" else -1)
-    expected = exactly(x, weights)
+    expected = exactly(
+        x, weights, ranges=way == "dots" and products.byte_kind() is not products.TILES
+    )
 
     y = multiply(x)
 
@@ -143,7 +150,7 @@ def test_what_is_not_finite_shows(
 
 @pytest.mark.parametrize("way", ["plain", "compiled"])
 def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(way: str) -> None:
-    weights, x = projection(outputs=300), torch.randn(6, 130)
+    weights, x = projection(outputs=1100), torch.randn(6, 130)
     exact = x @ weights.weight.T + weights.bias
     if way == "plain":
         logits = SharpProduct(weights)(x)
@@ -160,7 +167,7 @@ def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(way: str
 
 
 @pytest.mark.parametrize("instructions", ["none", "bfloat16", "tiles"])
-def test_in_int8_what_is_fine_is_in_bfloat16_where_loops_multiply_it(
+def test_in_int8_what_is_fine_or_small_is_in_bfloat16_where_loops_multiply_it(
     instructions: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = pytest.importorskip("headway.decoding.packed.compiled")
@@ -169,7 +176,7 @@ def test_in_int8_what_is_fine_is_in_bfloat16_where_loops_multiply_it(
     monkeypatch.setattr(module, "multiplies_bfloat16", lambda: instructions != "none")
     monkeypatch.setattr(module, "host_has", lambda name: instructions == "tiles")
     kernels = module.CompiledKernels("int8")
-    weights, x = projection(outputs=300), torch.randn(6, 130)
+    weights, x = projection(outputs=1100), torch.randn(6, 130)
     exact = x @ weights.weight.T + weights.bias
 
     def error(*, fine: bool) -> float:
@@ -178,8 +185,9 @@ def test_in_int8_what_is_fine_is_in_bfloat16_where_loops_multiply_it(
 
     less = error(fine=True) / error(fine=False)
     assert less < 0.5 if instructions == "bfloat16" else less == 1.0
-    small = projection(outputs=20)  # in float32 either way
-    assert type(kernels.linear(small, fine=True)) is module.Float32Product
+    kinds = [type(kernels.linear(projection(outputs))) for outputs in (20, 300)]
+    least = module.Bfloat16Product if instructions == "bfloat16" else type(kernels.linear(weights))
+    assert kinds == [module.Float32Product, least]
 
 
 def floats(weights: Projection, relu: bool):
@@ -318,16 +326,45 @@ def test_a_row_is_the_same_among_few_and_among_many(
 @pytest.mark.parametrize(
     ("outputs", "inputs"), [(37, 130), (128, 128), (192, 4), (1, 3), (6000, 2051)]
 )
-def test_dot_products_give_the_bits_of_the_library_in_every_batch(
-    outputs: int, inputs: int, relu: bool
+@pytest.mark.parametrize("kind", [None, *BYTE_KINDS[:1]])
+def test_dot_products_give_the_same_bits_in_every_batch_and_beside_tiles_those_of_the_library(
+    kind: ByteKind | None, outputs: int, inputs: int, relu: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights, x = projection(outputs, inputs), torch.randn(15, inputs)
-    expected = compiled(weights, relu)(x)
+    module = pytest.importorskip("headway.decoding.packed.dot_products")
+    monkeypatch.setattr(module, "byte_kind", lambda: kind)
+    monkeypatch.setattr(module, "_LARGE", 10**12)
     multiply = dots(weights, relu)
 
-    assert torch.equal(multiply(x), expected)
+    expected = multiply(x)
+
+    if kind is products.TILES:
+        assert torch.equal(compiled(weights, relu)(x), expected)
     for rows in range(1, 15):
         assert torch.equal(multiply(x[:rows]), expected[:rows])
+
+
+def test_a_row_on_one_side_of_zero_has_all_levels_there() -> None:
+    """What comes of a ReLU is rounded half as coarsely as numbers of both signs."""
+    loops = pytest.importorskip("headway.decoding.loops.products")
+    x = np.random.default_rng(0).uniform(0.0, 2.0, (3, 130)).astype(np.float32)
+    x[1] *= -1.0
+    x[2, ::2] *= -0.5
+    whole, steps, zeros = (
+        np.empty(x.shape, np.uint8),
+        np.empty(3, np.float32),
+        np.empty(3, np.int32),
+    )
+
+    loops.quantize_ranges(x, whole, steps, zeros)
+
+    assert zeros[0] == 0
+    assert zeros[1] == 254
+    assert 80 < zeros[2] < 90
+    extents = [x[0].max(), -x[1].min(), x[2].max() - x[2].min()]
+    np.testing.assert_allclose(steps, np.array(extents) / 254, rtol=1e-6)
+    found = (whole.astype(np.float32) - zeros[:, None]) * steps[:, None]
+    assert (abs(found - x) <= 0.501 * steps[:, None]).all()
 
 
 def test_the_largest_numbers_do_not_run_over_in_dot_products() -> None:
@@ -344,9 +381,9 @@ def test_many_rows_go_to_the_tiles_of_the_processor_and_come_back_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     weights, x = projection(), torch.randn(70, 130)
-    few = dots(weights, True)(x)
-    module = importlib.import_module("headway.decoding.packed.dot_products")
+    module = pytest.importorskip("headway.decoding.packed.dot_products")
     monkeypatch.setattr(module, "byte_kind", lambda: products.TILES)
+    few = dots(weights, True)(x)
     monkeypatch.setattr(module, "_LARGE", 37 * 130 * 60)
     prepared = module.DotProduct(weights, True)
     used = []
