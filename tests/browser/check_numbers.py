@@ -46,8 +46,9 @@ def test_a_cell_says_its_number_its_labels_and_its_name(
         _, query, key = weights.axes
         assert lines[0].split(" ")[0] == f"{weights[head, row, column].item():.4f}"
         assert lines[1] == f"{query.label(row)}  ·  {key.pieces[column]}"
-        place = f"head={head}, query={row}, key={column}"
-        assert page.locator(".about-name").text_content() == f"{name}  [{place}]"
+        code = page.locator(".about-name").text_content()
+        assert code == f'trace["{name}"].at(head={head}, query={row}, key={column})'
+        assert eval(code, {"trace": trace}) == weights[head, row, column]
         score = trace[name.replace("weights", "scores")][head, row, column].item()
         assert f"{score:.4f}".replace("-", "−") in " ".join(lines)
 
@@ -57,6 +58,8 @@ def test_the_mean_of_the_heads_is_the_mean(seen: Any, translator: Translator) ->
     page = seen.open("attention", view="cross", l=1)
     lines = point(page, "big-matrix", tuple(weights.shape), 3, 1)  # type: ignore[arg-type]
     assert abs(float(lines[0].split(" ")[0]) - weights[3, 1].item()) < 6e-5
+    code = page.locator(".about-name").text_content()
+    assert eval(code, {"trace": translator.trace(SENTENCE)}) == weights[3, 1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -88,3 +91,35 @@ def test_probabilities_are_of_the_whole_vocabulary(seen: Any, translator: Transl
     others = 1 - best.values.double().sum().item()
     said = page.locator(".candidate.is-other .bar-share").inner_text()
     assert float(said.removesuffix(" %")) == pytest.approx(100 * others, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("screen", "pointed", "state"),
+    [
+        ("translate", ".stage-pieces [data-weight]", {"h": 1}),
+        ("translate", ".stage-pieces [data-weight]", {}),
+        ("translate", ".candidate", {}),
+        (
+            "hand",
+            '[data-key^="strip:"] .strip-cell[data-index="2"]',
+            {"view": "cross", "show": "all"},
+        ),
+        ("attention", ".flow-node", {"show": "flow"}),
+    ],
+)
+def test_what_python_is_said_to_call_a_number_is_that_number(
+    seen: Any, translator: Translator, screen: str, pointed: str, state: dict[str, Any]
+) -> None:
+    trace = translator.trace(SENTENCE)
+    page = seen.open(screen, **state)
+    places = page.locator(pointed)
+    seen_codes = set()
+    for index in range(places.count()):
+        places.nth(index).hover(force=True)  # also below its own label
+        code = page.locator(".about-name").text_content()
+        value = page.locator(".about-value").text_content()
+        assert eval(code, {"trace": trace}).item() == pytest.approx(
+            float(value.replace("−", "-")), abs=6e-5
+        ), code
+        seen_codes.add(code)
+    assert len(seen_codes) > 1

@@ -2,6 +2,7 @@
 /** The column "What is this?": name, axes, equation and sentence of what one points at. */
 
 import { formula, h } from "app/dom.js";
+import { tensorCode } from "app/python.js";
 
 /**
  * Return the catalog's row of a tensor's name, also of its mean or sum, `….weights.mean(0)`.
@@ -20,6 +21,17 @@ export function rowOf(model, name) {
  * @property {string} [value]
  * @property {string} [words]  a sentence; that of the catalog by default
  */
+
+/**
+ * Return Python for what one points at, where it is one part of one tensor of the trace.
+ * @param {string} name
+ * @param {string} place
+ * @param {boolean} isTensor
+ */
+function codeOf(name, place, isTensor) {
+  const isMerged = /=\[/.test(place);
+  return isTensor && !isMerged ? tensorCode(name, place) : [name, place && `[${place}]`].filter(Boolean).join("  ");
+}
 
 export class About {
   /** @param {import("app/explorer.js").Explorer} explorer */
@@ -47,7 +59,7 @@ export class About {
       this.body.replaceChildren(h("p", { class: "quiet" }, explorer.t("about.nothing")));
       return;
     }
-    const row = subject.name && explorer.model ? rowOf(explorer.model, subject.name) : null;
+    const row = subject.name && explorer.model ? rowOf(explorer.model, subject.name) ?? null : null;
     const sentence = subject.words ?? (row && (explorer.language === "ko" ? row.korean : row.english));
     const layer = /^(encoder|decoder)\.layers\.(\d+)/.exec(subject.name ?? "");
     const of = layer && explorer.model.sizes[`num_${layer[1]}_layers`];
@@ -57,7 +69,7 @@ export class About {
       row ? h("div", { class: "about-formula" }, formula(row.mathml)) : null,
       subject.name ? h("dl", null,
         h("dt", null, explorer.t("about.name")),
-        h("dd", null, h("code", { class: "about-name" }, subject.name + (subject.place ? `  [${subject.place}]` : ""))),
+        h("dd", null, h("code", { class: "about-name" }, codeOf(subject.name, subject.place ?? "", row !== null))),
         subject.value ? h("dd", { class: "about-value" }, subject.value) : null,
         row?.axes.length ? [h("dt", null, explorer.t("about.axes")), h("dd", null, row.axes.join(" × "))] : null) : null,
     ].filter((part) => part !== null));

@@ -8,6 +8,7 @@ import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { largest, matrix } from "app/matrix.js";
 import { fixed, percent } from "app/numbers.js";
+import { spoken } from "app/python.js";
 import { Tensor } from "app/trace.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -40,9 +41,6 @@ function sizeFor(most) {
   if (most <= 20) return 28;
   return most <= 40 ? 20 : 16;
 }
-
-/** Return a name as Python writes it, of a head or the mean. @param {string} name @param {number} head */
-export const spoken = (name, head) => (head < 0 ? `${name}.mean(0)` : name);
 
 /**
  * Return what is known of a cell.

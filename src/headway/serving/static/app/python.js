@@ -11,6 +11,22 @@
 /** Return a text as Python writes it. @param {string} text */
 export const quoted = (text) => JSON.stringify(text);
 
+/**
+ * Return the Python of a tensor of the trace, or of a part of it: `trace["…"].at(head=0, query=2)`.
+ * @param {string} name   also of a mean or sum, `….weights.mean(0)`
+ * @param {string} [place]   as `head=0, query=2`
+ */
+export function tensorCode(name, place) {
+  const [, path, reduced = ""] = /** @type {RegExpExecArray} */ (/^(.*?)(\.(?:mean|sum)\(.*)?$/.exec(name));
+  const whole = `trace[${quoted(path)}]`;
+  if (!reduced) return place ? `${whole}.at(${place})` : whole;
+  const places = place ? place.split(", ").map((part) => part.slice(part.indexOf("=") + 1)) : [];
+  return `${whole}${reduced}${places.length ? `[${places.join(", ")}]` : ""}`;
+}
+
+/** Return a name as Python writes it, of a head or the mean. @param {string} name @param {number} head */
+export const spoken = (name, head) => (head < 0 ? `${name}.mean(0)` : name);
+
 /** Return the line that loads the model. @param {Explorer} explorer */
 export const loadLine = ({ model }) => `translator = headway.load(${quoted(model.given)})`;
 

@@ -6,6 +6,7 @@ import { h, s } from "app/dom.js";
 import { count, fixed, percent } from "app/numbers.js";
 import { walk } from "app/parts.js";
 import { isEncoding, stop } from "app/player.js";
+import { spoken } from "app/python.js";
 
 /**
  * @typedef {import("app/explorer.js").Explorer} Explorer
@@ -54,7 +55,7 @@ function source(explorer, { trace, weights, name, heads }, t) {
       const where = `${head < 0 ? "" : `head=${head}, `}query=${t}, key=${place}`;
       return h("li", {
         "data-weight": fixed(weight, 6),
-        onpointerenter: () => explorer.about({ name, place: where, value: fixed(weight) }),
+        onpointerenter: () => explorer.about({ name: spoken(name, head), place: where, value: fixed(weight) }),
       },
       h("span", { class: "piece", style: `background: ${css(color)}; color: ${inkOn(color)}` }, piece),
       h("span", { class: "stage-weight number" }, fixed(weight, 2)));

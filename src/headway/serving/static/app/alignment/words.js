@@ -8,6 +8,7 @@ import { h } from "app/dom.js";
 import { matrix } from "app/matrix.js";
 import { fixed } from "app/numbers.js";
 import { choice, select } from "app/parts.js";
+import { spoken, tensorCode } from "app/python.js";
 import { Tensor } from "app/trace.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -40,7 +41,7 @@ export function where(explorer, aligned) {
         choice(explorer.t("alignment.moment"), moments, reads ? "reads" : "", (show) => explorer.go({ show, ...other })))),
     h("p", { class: "alignment-which", role: "status" }, h("strong", null, words), " ",
       explorer.t(!isDefault ? "alignment.why.chosen" : explorer.backend.interactive ? "alignment.why.default" : "alignment.why.static"), " ",
-      h("code", null, head === null ? `${aligned.name} · mean(head)` : `${aligned.name} [head=${head}]`)));
+      h("code", null, tensorCode(spoken(aligned.name, head ?? -1), head === null ? "" : `head=${head}`))));
 }
 
 /** @param {Explorer} explorer @param {Answers} data */
@@ -84,7 +85,7 @@ function cells(explorer, { links }, aligned, gold) {
     marked: links.map(([source, target]) => /** @type {[number, number]} */ ([target, source])), start: walked,
     describe: say, tableWord: explorer.t("matrix.table"),
     hover: (row, column) => explorer.about({
-      name: aligned.name, place: head === null ? "" : `head=${head}`,
+      name: spoken(aligned.name, head ?? -1), place: head === null ? "" : `head=${head}`,
       value: fixed(tensor.value(row, column)), words: explorer.t("alignment.cell", { target: targets[row], source: sources[column] }),
     }),
     choose: (row, column) => {

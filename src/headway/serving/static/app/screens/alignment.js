@@ -7,7 +7,7 @@ import { gold } from "app/alignment/gold.js";
 import { where, wordAlignment } from "app/alignment/words.js";
 import { h } from "app/dom.js";
 import { choice, heading } from "app/parts.js";
-import { quoted, traceLines } from "app/python.js";
+import { quoted, spoken, tensorCode, traceLines } from "app/python.js";
 
 /** @typedef {import("app/alignment/answers.js").Answers} Answers */
 
@@ -43,7 +43,8 @@ function pythonCode(explorer, { trace, attributed }) {
     ].join("\n");
   }
   const { layer, head, reads, layers } = reading(explorer);
-  const weights = `trace["decoder.layers.${layer ?? layers - 1}.cross_attention.weights"]${head === null ? ".mean(0)" : `.at(head=${head})`}`;
+  const name = `decoder.layers.${layer ?? layers - 1}.cross_attention.weights`;
+  const weights = tensorCode(spoken(name, head ?? -1), head === null ? "" : `head=${head}`);
   return [
     ...traceLines(explorer, trace, ["from headway.data.words import number_words", "from headway.decoding.alignment import word_alignment"]),
     `weights = ${weights}[${reads ? "1:" : ":-1"}, :-1]`,

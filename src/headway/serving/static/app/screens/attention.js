@@ -1,8 +1,8 @@
 // @ts-check
 /** Attention: all heads of all layers at once, and one of them large. */
 
-import { bigView, comparison, spoken } from "app/attention-big.js";
-import { quoted, traceLines } from "app/python.js";
+import { bigView, comparison } from "app/attention-big.js";
+import { quoted, spoken, tensorCode, traceLines } from "app/python.js";
 import { flowOf, flowView } from "app/attention-flow.js";
 import { panel, picturesOf } from "app/attention-grid.js";
 import { KINDS, attentionName, followRow, groupAt, kindOf, maskOf, viewOf } from "app/attention-view.js";
@@ -132,7 +132,7 @@ function render(explorer, data) {
       choose: (l, own) => explorer.go({ view: one, l, h: own }),
     }))),
     h("section", { class: "panel attention-big" },
-      h("div", { class: "big-head" }, h("h2", null, title), h("code", { class: "quiet" }, `${spoken(subject.name, head)}${head < 0 ? "" : `  [head=${head}]`}`)),
+      h("div", { class: "big-head" }, h("h2", null, title), h("code", { class: "quiet" }, tensorCode(spoken(subject.name, head), head < 0 ? "" : `head=${head}`))),
       controls(explorer, chosen),
       flags.has("merge") ? h("p", { class: "quiet" }, explorer.t("attention.merge-note")) : null,
       flags.has("noends") ? h("p", { class: "quiet" }, explorer.t("attention.noends-note")) : null,

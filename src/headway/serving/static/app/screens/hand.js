@@ -1,7 +1,7 @@
 // @ts-check
 /** By hand: one weight and what its head gathers, worked out and compared with the model. */
 
-import { quoted, traceLines } from "app/python.js";
+import { quoted, tensorCode, traceLines } from "app/python.js";
 import { KINDS, askerLabels, attentionName, followRow, keysOf, kindOf, layersOf, maskOf } from "app/attention-view.js";
 import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
@@ -113,7 +113,7 @@ function picker(explorer, { chosen, trace, model: { weights } }, hidden) {
       select(explorer.t("hand.head"), Array.from({ length: heads }, (_, one) => [String(one), explorer.headWords(one)]), head, (one) => explorer.go({ h: Number(one) })),
       select(explorer.t("hand.query"), numbered(rows), i, (query) => place(Number(query), j)),
       select(explorer.t("hand.key"), numbered(columns), j, (key) => place(i, Number(key))),
-      h("p", { class: "hand-cell" }, h("code", null, `${name}.weights  [head=${head}, query=${i}, key=${j}]`), " = ", h("strong", { class: "number" }, weights ? fixed(weights.value(i, j)) : "–"))),
+      h("p", { class: "hand-cell" }, h("code", null, tensorCode(`${name}.weights`, `head=${head}, query=${i}, key=${j}`)), " = ", h("strong", { class: "number" }, weights ? fixed(weights.value(i, j)) : "–"))),
     figure);
 }
 

@@ -5,7 +5,7 @@ import { h } from "app/dom.js";
 import { begin, strip } from "app/live.js";
 import { heading, select } from "app/parts.js";
 import { stop, transport } from "app/player.js";
-import { traceLines } from "app/python.js";
+import { spoken, tensorCode, traceLines } from "app/python.js";
 import { controls } from "app/translate-controls.js";
 import { rowPanel } from "app/translate-row.js";
 import { stage } from "app/translate-stage.js";
@@ -66,7 +66,7 @@ function tintChoice(explorer, { name, layers, heads, trace }) {
 
 /** Return the tint in Python. @param {string} name @param {number} head @param {number} t */
 function weightsCode(name, head, t) {
-  return head < 0 ? `trace["${name}"].mean(0)[${t}]` : `trace["${name}"].at(head=${head}, query=${t})`;
+  return tensorCode(spoken(name, head), head < 0 ? `query=${t}` : `head=${head}, query=${t}`);
 }
 
 /** @param {Explorer} explorer @param {Seen} seen */

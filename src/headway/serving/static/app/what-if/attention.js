@@ -6,6 +6,7 @@ import { h } from "app/dom.js";
 import { largest, matrix } from "app/matrix.js";
 import { fixed } from "app/numbers.js";
 import { choice, select } from "app/parts.js";
+import { spoken, tensorCode } from "app/python.js";
 import { scaleBar } from "app/scale.js";
 import { difference } from "app/what-if/answers.js";
 
@@ -26,7 +27,7 @@ export function attentionDifference(explorer, data) {
       choice(explorer.t("what-if.field.attention"), kinds, kindOf(explorer.state.view), (view) => explorer.go({ view, l: -1, h: -1 })),
       select(explorer.t("what-if.field.layer"), layerList, layer, (l) => explorer.go({ l: Number(l) })),
       select(explorer.t("what-if.field.head"), headList, head, (own) => explorer.go({ h: Number(own) }))),
-    h("p", { class: "quiet" }, h("code", null, head < 0 ? `${name} · mean(head)` : `${name} [head=${head}]`)),
+    h("p", { class: "quiet" }, h("code", null, tensorCode(spoken(name, head), head < 0 ? "" : `head=${head}`))),
     attention.b ? three(explorer, data, attention, attention.b) : h("p", null, explorer.t("what-if.other-shape")));
 }
 
@@ -47,7 +48,7 @@ function three(explorer, data, { name, a: before, masked, maskedAfter, head }, a
     rowAxis: explorer.t("matrix.asks"), columnAxis: explorer.t("matrix.looked"),
     maskWord: explorer.t("matrix.mask"), tableWord: explorer.t("matrix.table"),
     describe: (row, column) => [`A ${fixed(before.value(row, column))}`, `B ${fixed(after.value(row, column))}`],
-    hover: (row, column) => explorer.about({ name, place: `${head < 0 ? "" : `head=${head}, `}query=${row}, key=${column}`, value: fixed(tensor.value(row, column)) }),
+    hover: (row, column) => explorer.about({ name: spoken(name, head), place: `${head < 0 ? "" : `head=${head}, `}query=${row}, key=${column}`, value: fixed(tensor.value(row, column)) }),
     ...more,
   }));
   const decoded = kindOf(explorer.state.view) !== "encoder";
