@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from headway.inspection.particles import with_particles
+
 SCREENS = [
     "translate", "attention", "hand", "tree", "what-if", "tensors", "position", "alignment",
     "lessons",
@@ -53,6 +55,18 @@ def test_korean_is_all_korean(seen: Any) -> None:
             if len(re.findall(r"\b(?:the|is|of|and|with|this|to)\b", line)) > 2
         ]
     assert found == []
+
+
+def test_particles_agree_as_they_do_in_python(seen: Any) -> None:
+    page = seen.open("translate", lang="ko")
+    program = """async (texts) => {
+      const { withParticles } = await import("app/particles.js");
+      return texts.map(withParticles);
+    }"""
+    before = [*"가각갈힣0123456789%a.", "“서울”", "«나»", "'책')", "0.5", "A 8"]
+    forms = ["을(를)", "은(는)", "이(가)", "(으)로"]
+    given = [f"{word}{form} {word}{form}" for word in before for form in forms]
+    assert page.evaluate(program, given) == [with_particles(text) for text in given]
 
 
 def test_choosing_a_language_keeps_the_place(seen: Any) -> None:

@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from headway.errors import ConfigError
+from headway.inspection.particles import with_particles
 
 Language = Literal["en", "ko"]
 
@@ -140,4 +141,5 @@ def check_language(language: str) -> None:
 
 def say(phrase: str, language: Language, **fields: object) -> str:
     """Return a phrase with its fields filled in."""
-    return PHRASES[phrase][get_args(Language).index(language)].format(**fields)
+    filled = PHRASES[phrase][get_args(Language).index(language)].format(**fields)
+    return with_particles(filled) if language == "ko" else filled

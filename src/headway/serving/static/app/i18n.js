@@ -1,6 +1,7 @@
 // @ts-check
 /** Texts in Korean and English. A text that is missing shows as ⟦its key⟧, which the tests look for. */
 
+import { withParticles } from "app/particles.js";
 import alignment from "app/texts/alignment.js";
 import attention from "app/texts/attention.js";
 import common from "app/texts/common.js";
@@ -43,5 +44,6 @@ export function text(language, key, values = {}) {
     console.error(`no text '${key}' in ${language}`);
     return `⟦${key}⟧`;
   }
-  return found.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? `⟦${name}⟧`));
+  const filled = found.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? `⟦${name}⟧`));
+  return language === "ko" ? withParticles(filled) : filled;
 }
