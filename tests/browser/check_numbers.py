@@ -123,3 +123,12 @@ def test_what_python_is_said_to_call_a_number_is_that_number(
         ), code
         seen_codes.add(code)
     assert len(seen_codes) > 1
+
+
+def test_the_names_beside_the_arithmetic_are_python(seen: Any, translator: Translator) -> None:
+    trace = translator.trace(SENTENCE)
+    page = seen.open("hand", view="cross", l=1, h=2, q=3, k=1, show="all")
+    codes = page.locator("code.tensor-name").all_inner_texts()
+    assert len(codes) > 8
+    for code in codes:
+        assert eval(code, {"trace": trace}).isfinite().all(), code

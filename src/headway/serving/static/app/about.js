@@ -22,17 +22,6 @@ export function rowOf(model, name) {
  * @property {string} [words]  a sentence; that of the catalog by default
  */
 
-/**
- * Return Python for what one points at, where it is one part of one tensor of the trace.
- * @param {string} name
- * @param {string} place
- * @param {boolean} isTensor
- */
-function codeOf(name, place, isTensor) {
-  const isMerged = /=\[/.test(place);
-  return isTensor && !isMerged ? tensorCode(name, place) : [name, place && `[${place}]`].filter(Boolean).join("  ");
-}
-
 export class About {
   /** @param {import("app/explorer.js").Explorer} explorer */
   constructor(explorer) {
@@ -59,7 +48,7 @@ export class About {
       this.body.replaceChildren(h("p", { class: "quiet" }, explorer.t("about.nothing")));
       return;
     }
-    const row = subject.name && explorer.model ? rowOf(explorer.model, subject.name) ?? null : null;
+    const row = subject.name && explorer.model ? rowOf(explorer.model, subject.name) : null;
     const sentence = subject.words ?? (row && (explorer.language === "ko" ? row.korean : row.english));
     const layer = /^(encoder|decoder)\.layers\.(\d+)/.exec(subject.name ?? "");
     const of = layer && explorer.model.sizes[`num_${layer[1]}_layers`];
@@ -69,7 +58,7 @@ export class About {
       row ? h("div", { class: "about-formula" }, formula(row.mathml)) : null,
       subject.name ? h("dl", null,
         h("dt", null, explorer.t("about.name")),
-        h("dd", null, h("code", { class: "about-name" }, codeOf(subject.name, subject.place ?? "", row !== null))),
+        h("dd", null, h("code", { class: "about-name" }, row ? tensorCode(subject.name, subject.place) : subject.name)),
         subject.value ? h("dd", { class: "about-value" }, subject.value) : null,
         row?.axes.length ? [h("dt", null, explorer.t("about.axes")), h("dd", null, row.axes.join(" × "))] : null) : null,
     ].filter((part) => part !== null));

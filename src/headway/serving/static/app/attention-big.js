@@ -8,7 +8,7 @@ import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { largest, matrix } from "app/matrix.js";
 import { fixed, percent } from "app/numbers.js";
-import { spoken } from "app/python.js";
+import { spoken, tensorCode } from "app/python.js";
 import { Tensor } from "app/trace.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -80,7 +80,7 @@ export function headMatrix(explorer, subject, { label, key, cell, hover, table =
     masked: view.masked, maskWord: explorer.t("matrix.mask"),
     describe: (row, column) => {
       const facts = cellFacts(explorer, subject, row, column);
-      return [`${explorer.t("attention.sum")} ${facts.sum}`, `${explorer.t("attention.score")} ${facts.score}`, `${facts.name}  [${facts.place}]`];
+      return [`${explorer.t("attention.sum")} ${facts.sum}`, `${explorer.t("attention.score")} ${facts.score}`, tensorCode(facts.name, facts.place)];
     },
     hover: (row, column) => {
       const { name, place, value } = cellFacts(explorer, subject, row, column);
@@ -140,7 +140,7 @@ function cellCard(explorer, subject, row, column) {
     item(explorer.t("attention.looked"), view.columnLabels[column]),
     item(explorer.t("attention.sum"), facts.sum),
     item(explorer.t("attention.score"), facts.score),
-    item(explorer.t("about.name"), h("code", null, `${facts.name}  [${facts.place}]`)),
+    item(explorer.t("about.name"), h("code", null, tensorCode(facts.name, facts.place))),
     head < 0 ? item("", h("span", { class: "quiet" }, explorer.t("attention.mean-note"))) : null);
 }
 

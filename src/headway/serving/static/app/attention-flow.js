@@ -10,6 +10,7 @@ import { colorOf, css, inkOn } from "app/colors.js";
 import { h, s } from "app/dom.js";
 import { largest } from "app/matrix.js";
 import { fixed } from "app/numbers.js";
+import { tensorCode } from "app/python.js";
 import * as tooltip from "app/tooltip.js";
 
 /**
@@ -82,7 +83,7 @@ export function flowView(explorer, trace, steps) {
       s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, titles, way, nodes)),
     h("ol", { class: "flow-list" }, steps.map((step) => h("li", null,
       explorer.t("attention.flow.step", { layer: step.layer, asks: step.asking, piece: source[step.strongest], weight: fixed(step.weights[step.strongest]) }), " ",
-      h("code", null, `${step.name}  [query=${step.asks}, key=${step.strongest}]`)))));
+      h("code", null, tensorCode(step.name, `query=${step.asks}, key=${step.strongest}`))))));
 }
 
 /**

@@ -5,6 +5,7 @@ import { total } from "app/arithmetic.js";
 import { reachable } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { fixed } from "app/numbers.js";
+import { tensorCode } from "app/python.js";
 import * as tooltip from "app/tooltip.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -60,7 +61,7 @@ export function strip(explorer, values, { label, all, name, place, axis = "" }) 
  */
 export function nameOf(explorer, name, place = "", key = name) {
   const tell = () => explorer.about({ name, place });
-  return h("code", { class: "tensor-name", tabindex: "0", "data-key": `name:${key}:${place}`, onpointerenter: tell, onfocus: tell }, place ? `${name}  [${place}]` : name);
+  return h("code", { class: "tensor-name", tabindex: "0", "data-key": `name:${key}:${place}`, onpointerenter: tell, onfocus: tell }, tensorCode(name, place));
 }
 
 /**

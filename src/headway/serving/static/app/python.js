@@ -13,10 +13,12 @@ export const quoted = (text) => JSON.stringify(text);
 
 /**
  * Return the Python of a tensor of the trace, or of a part of it: `trace["…"].at(head=0, query=2)`.
+ * Of several places taken together no single expression is the number: name and place, then.
  * @param {string} name   also of a mean or sum, `….weights.mean(0)`
- * @param {string} [place]   as `head=0, query=2`
+ * @param {string} [place]   as `head=0, query=2`, or `query=[2, 3], key=0` of several
  */
 export function tensorCode(name, place) {
+  if (place && /=\[/.test(place)) return `${name}  [${place}]`;
   const [, path, reduced = ""] = /** @type {RegExpExecArray} */ (/^(.*?)(\.(?:mean|sum)\(.*)?$/.exec(name));
   const whole = `trace[${quoted(path)}]`;
   if (!reduced) return place ? `${whole}.at(${place})` : whole;
