@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import platform
 import time
@@ -18,17 +19,19 @@ from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 
 _ROWS = 64
-_GENERATION = 3  # of the kernels; those of another one are measured anew
+_GENERATION = 4  # of the kernels; those of another one are measured anew
 _SECONDS = 0.02
+_WORTH = 1.1  # times the least: what is more exact may take so long
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
 def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
     """Return the precision in which a product of this size takes the least time here.
 
-    bfloat16 and int8 change scores a little: their tolerance is in `docs/decoding.md`. A
-    measurement is kept in the user's cache folder, by processor, versions, kernels and size; where
-    that cannot be written, it is made again each time.
+    Where several take nearly the same, the most exact one: bfloat16 and int8 change scores a
+    little, and their tolerance is in `docs/decoding.md`. A measurement is kept in the user's cache
+    folder, by processor, versions, kernels and size; where that cannot be written, it is made again
+    each time.
     """
     kernels = f"{kernels_for(device, 'float32').name}, {_GENERATION}"
     key = "|".join([processor(device), torch.__version__, kernels, f"{d_model}x{d_ff}"])
@@ -59,7 +62,7 @@ def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
     """Time all candidates in turns, so that a disturbance meets each of them."""
     projection = Projection.of(nn.Linear(d_model, d_ff, device=device))
     rows = torch.randn(_ROWS, d_model, device=device)
-    candidates: list[Precision] = ["float32", "bfloat16"]
+    candidates: list[Precision] = ["float32", "bfloat16"]  # the most exact one first
     if device.type == "cpu":
         candidates.append("int8")
     seconds: dict[Precision, float] = {}
@@ -73,7 +76,8 @@ def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
             x = kernels.array(rows)
             taken = _seconds(lambda multiply=multiply, x=x: multiply(x), device)
             seconds[precision] = min(taken, seconds.get(precision, taken))
-    return min(seconds, key=lambda name: seconds[name])
+    least = min(seconds.values())
+    return next(name for name in candidates if seconds.get(name, math.inf) <= _WORTH * least)
 
 
 @torch.inference_mode()

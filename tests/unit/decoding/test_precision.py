@@ -69,11 +69,16 @@ def test_where_nothing_can_be_written_it_is_measured_again(
     assert len(measured) == 2
 
 
-def test_the_least_time_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter([3.0, 2.0, 5.0, 3.0, 1.0, 5.0, 3.0, 2.0, 0.5])
+@pytest.mark.parametrize(
+    ("least", "chosen"), [(0.5, "int8"), (0.95, "bfloat16"), (1.0, "bfloat16"), (2.8, "bfloat16")]
+)
+def test_the_least_time_wins_and_of_nearly_the_same_what_is_most_exact(
+    least: float, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([3.0, 2.0, 5.0, 3.0, 1.0, 5.0, 3.0, 2.0, least])
     monkeypatch.setattr(precision, "_seconds", lambda run, device: next(times))
 
-    assert precision._measure(CPU, 8, 16) == "int8"
+    assert precision._measure(CPU, 8, 16) == chosen
 
 
 def test_auto_is_what_was_measured(measured: list[tuple[int, int]], tiny: Transformer) -> None:
