@@ -1,10 +1,12 @@
 """What the page says under the pointer is what Python says, to four places."""
 
+import json
 import random
 from typing import Any
 
 import pytest
 
+from headway.inspection.edit import zero
 from headway.inspection.translator import Translator
 
 SENTENCE = "저는 학생입니다."
@@ -132,3 +134,39 @@ def test_the_names_beside_the_arithmetic_are_python(seen: Any, translator: Trans
     assert len(codes) > 8
     for code in codes:
         assert eval(code, {"trace": trace}).isfinite().all(), code
+
+
+def test_the_difference_of_two_heads_is_said_in_python(seen: Any, translator: Translator) -> None:
+    weights = translator.trace(SENTENCE)["decoder.layers.1.cross_attention.weights"]
+    page = seen.open("attention", view="cross", l=1, h=2, show="vs0")
+    point(page, "compare-difference", tuple(weights.shape[1:]), 3, 1)  # type: ignore[arg-type]
+    code = page.locator(".about-name").text_content()
+    difference = eval(code, {"trace": translator.trace(SENTENCE)})
+    assert difference == weights[2, 3, 1] - weights[0, 3, 1]
+
+
+@pytest.mark.parametrize("letter", ["A", "B", "D"])
+def test_of_two_traces_python_says_which(seen: Any, translator: Translator, letter: str) -> None:
+    heads, weights = (f"decoder.layers.0.self_attention.{part}" for part in ("heads", "weights"))
+    edits = {heads: zero(head=1)}
+    a = translator.trace(SENTENCE)
+    b = translator.trace(SENTENCE, a.sentence.writes[:-1], edit=edits)
+    later = weights.replace("0", "1")
+    given = json.dumps([{"name": heads, "kind": "zero", "where": {"head": 1}}])
+    page = seen.open("what-if", edits=given, view="decoder", l=1, h=2)
+    point(page, f"what-if:matrix:{letter}", tuple(a[later].shape[1:]), 3, 1)  # type: ignore[arg-type]
+    code = page.locator(".about-name").text_content()
+    own = {"A": a[later], "B": b[later], "D": b[later] - a[later]}[letter]
+    assert eval(code, {"a": a, "b": b}) == own[2, 3, 1]
+    assert b[later][2, 3, 1] != a[later][2, 3, 1]
+
+
+def test_a_position_beyond_the_sentence_has_python_too(seen: Any, translator: Translator) -> None:
+    page = seen.open("position", pos=40, dim=3)
+    page.locator('canvas[data-key="position-picture"]').hover(position={"x": 300, "y": 300})
+    code = page.locator(".about-name").text_content()
+    value = page.locator(".about-value").text_content()
+    positions = translator.bundle.model.source_embedding.positions
+    assert float(value.replace("−", "-")) == pytest.approx(
+        eval(code, {"positions": positions}).item(), abs=6e-7
+    )

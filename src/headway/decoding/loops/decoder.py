@@ -10,21 +10,23 @@ from headway.decoding.loops.products import project
 @compiled
 def decode_rows(
     x, rows, slots, lengths, owners, source_lengths, past_keys, past_values, memory_keys,
-    memory_values, num_heads, projections, outputs, gammas, betas, epsilon, pre,
+    memory_values, num_heads, products, gammas, betas, epsilon, pre,
 ):  # fmt: skip
     """Run all decoder layers, in one call.
 
     The same sums as one by one: what is saved is the way into each call and back, which for few
     rows takes longer than the sums. x: (R, d_model), embedded; it is overwritten with the result.
-    Of each layer projections has w_qkv, w_q, w_1 and w_2, and outputs has the two w_o, as `project`
-    takes them. gammas and betas: one a sub-layer and, with pre-norm, the closing one.
+    products: w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and w_2, of each
+    the `Prepared` of all layers. gammas and betas: one a sub-layer and, with pre-norm, the closing
+    one.
     """
+    w_qkv, w_o, w_q, w_memory, w_1, w_2 = products
     count, d_model = x.shape
     total = np.empty((count, d_model), np.float32)
     y = np.empty((count, d_model), np.float32)
-    qkv = np.empty((count, projections[0][2].size), np.float32)
-    q = np.empty((count, projections[1][2].size), np.float32)
-    hidden = np.empty((count, projections[2][2].size), np.float32)
+    qkv = np.empty((count, w_qkv[0].bias.size), np.float32)
+    q = np.empty((count, w_q[0].bias.size), np.float32)
+    hidden = np.empty((count, w_1[0].bias.size), np.float32)
     heads = np.empty((count, past_values[0].shape[2]), np.float32)
     # What a sub-layer's output is added to: post-norm x itself; pre-norm the bare sum, which then
     # takes turns with `total`: where input and output are one array, sums come in another order.
@@ -36,21 +38,20 @@ def decode_rows(
         add_norm(base, y, gammas[0], betas[0], epsilon, total, x)
         norm = 1
     for layer in range(len(past_keys)):
-        first = 4 * layer
-        project(x, projections[first], False, qkv)
+        project(x, w_qkv[layer], False, qkv)
         keys, values = past_keys[layer], past_values[layer]
         attend_to_past(qkv, rows, lengths, owners, keys, values, num_heads, heads)
-        project(heads, outputs[2 * layer], False, y)
+        project(heads, w_o[layer], False, y)
         add_norm(base, y, gammas[norm], betas[norm], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
-        project(x, projections[first + 1], False, q)
+        project(x, w_q[layer], False, q)
         keys, values = memory_keys[layer], memory_values[layer]
         attend_to_memory(q, slots, source_lengths, keys, values, num_heads, heads)
-        project(heads, outputs[2 * layer + 1], False, y)
+        project(heads, w_memory[layer], False, y)
         add_norm(base, y, gammas[norm + 1], betas[norm + 1], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
-        project(x, projections[first + 2], True, hidden)
-        project(hidden, projections[first + 3], False, y)
+        project(x, w_1[layer], True, hidden)
+        project(hidden, w_2[layer], False, y)
         add_norm(base, y, gammas[norm + 2], betas[norm + 2], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
         norm += 3

@@ -25,6 +25,6 @@ def multiply_bytes(whole, weight, row_steps, zeros, relu, y):
     """Compute y = (whole - zeros) weight, times both steps, + bias; then max(0, y) where asked.
 
     whole: (R, in, rounded up to fours), uint8. weight: `in_byte_blocks`. row_steps, zeros: (R,). y:
-    (R, out). Sums are of 32 bits and exact.
+    (R, out). Sums are of 32 bits and exact, up to 66,000 inputs.
     """
     multiply_blocks(whole.view(np.int32), weight, row_steps, zeros, relu, y)

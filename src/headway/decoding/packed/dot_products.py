@@ -21,13 +21,14 @@ Floats = NDArray[np.float32]
 # Products of integers from which a processor's tiles take less time, calls included; figures in
 # benchmarks/NOTES.md.
 _LARGE = 2**25
-_LEVELS = 127
+_LEVELS = 127  # on either side of 0, of the signed bytes that tiles take
 
 
 class DotProduct:
-    """The product of `Int8Product` in one compiled loop, rows in 8 bits between their extremes.
+    """A product of integers in one compiled loop, rows rounded between their extremes.
 
-    With tiles, which take signed bytes, rows have as many levels below 0 as above.
+    Beside tiles, which multiply many rows and must give the same, they are rounded as those of
+    `Int8Product` are, with as many levels below 0 as above.
     """
 
     def __init__(self, projection: Projection, relu: bool) -> None:
@@ -38,7 +39,8 @@ class DotProduct:
         blocks = in_byte_blocks(weight.numpy(), self.steps, self.bias)
         self.relu = relu
         self.tiles = ByteProduct(weight, TILES) if byte_kind() is TILES else None
-        self.prepared = blocks, self.steps, self.bias, 0 if self.tiles is None else _LEVELS
+        levels = 0 if self.tiles is None else _LEVELS
+        self.prepared = products.Prepared(blocks, self.steps, self.bias, levels)
         self.most_rows = sys.maxsize if self.tiles is None else _LARGE // weight.numel()
 
     def __call__(self, x: Floats) -> Floats:

@@ -22,30 +22,29 @@ _KINDS = (Float32Product, Int8LoopProduct, DotProduct)
 
 
 class FusedDecoder:
-    """All layers of a decoder with ReLU, in one or two kinds of products."""
+    """All layers of a decoder with ReLU, each product of the same kind in all of them."""
 
     def __init__(self, decoder: Stack) -> None:
         """Take the prepared weights, as they are."""
-        projections, outputs = _products(decoder)
-        self.projections = tuple(product.prepared for product in projections)
-        self.outputs = tuple(product.prepared for product in outputs)
+        products = _products(decoder)
+        self.prepared = tuple(tuple(product.prepared for product in role) for role in products)
         self.gammas = tuple(norm.gamma for norm in decoder.norms)
         self.betas = tuple(norm.beta for norm in decoder.norms)
         self.epsilon = decoder.norms[0].epsilon
         attentions = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
         self.num_heads = attentions[0].heads.num_heads
         self.pre = decoder.pre
-        self.limit = min(product.most_rows for product in [*projections, *outputs])
+        self.limit = min(product.most_rows for role in products for product in role)
 
     @staticmethod
     def fits(decoder: Stack) -> bool:
         """Tell whether a decoder is of the kind that this one can run."""
-        both = _products(decoder)
+        products = _products(decoder)
         relu = all(s.activation is None for s in decoder.sublayers if isinstance(s, FeedForward))
         one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
-        one_kind = all(len({type(product) for product in products}) == 1 for products in both)
+        one_kind = all(len({type(product) for product in role}) == 1 for role in products)
         compiled = all(
-            isinstance(p, _KINDS) and p.prepared is not None for products in both for p in products
+            isinstance(p, _KINDS) and p.prepared is not None for role in products for p in role
         )
         return relu and one_epsilon and one_kind and compiled
 
@@ -58,22 +57,21 @@ class FusedDecoder:
             tuple(cache.values for cache in state.past),
             tuple(cache.keys for cache in state.memory),
             tuple(cache.values for cache in state.memory),
-            self.num_heads, self.projections, self.outputs, self.gammas, self.betas,
-            self.epsilon, self.pre,
+            self.num_heads, self.prepared, self.gammas, self.betas, self.epsilon, self.pre,
         )  # fmt: skip
         return x
 
 
-def _products(decoder: Stack) -> tuple[list[Any], list[Any]]:
-    """Return all products in the order of their use, those that join heads by themselves."""
-    projections, outputs = [], []
-    for sublayer in decoder.sublayers:
-        if isinstance(sublayer, PastAttention):
-            projections.append(sublayer.w_qkv)
-            outputs.append(sublayer.w_o)
-        elif isinstance(sublayer, MemoryAttention):
-            projections.append(sublayer.w_q)
-            outputs.append(sublayer.w_o)
-        elif isinstance(sublayer, FeedForward):
-            projections += [sublayer.w_1, sublayer.w_2]
-    return projections, outputs
+def _products(decoder: Stack) -> list[list[Any]]:
+    """Return those of all layers, by what they are for, as `decode_rows` takes them."""
+    past = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
+    memory = [s for s in decoder.sublayers if isinstance(s, MemoryAttention)]
+    feed_forward = [s for s in decoder.sublayers if isinstance(s, FeedForward)]
+    return [
+        [attention.w_qkv for attention in past],
+        [attention.w_o for attention in past],
+        [attention.w_q for attention in memory],
+        [attention.w_o for attention in memory],
+        [network.w_1 for network in feed_forward],
+        [network.w_2 for network in feed_forward],
+    ]

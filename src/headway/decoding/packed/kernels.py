@@ -65,7 +65,7 @@ class Kernels(Protocol):
     def linear(self, projection: Projection, *, relu: bool = False, fine: bool = False) -> Linear:
         """Prepare (R, in) -> (R, out), with a ReLU after it where asked.
 
-        fine: one of those whose rounding to 8 bits would change most translations.
+        fine: one whose rounding to 8 bits loses more than the time that it saves is worth.
         """
         ...
 

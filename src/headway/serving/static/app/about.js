@@ -18,6 +18,7 @@ export function rowOf(model, name) {
  * @typedef {object} Subject
  * @property {string} [name]   of a tensor
  * @property {string} [place]  where in it, as `head=3, query=0`
+ * @property {string} [code]   Python, where the number is another one than that
  * @property {string} [value]
  * @property {string} [words]  a sentence; that of the catalog by default
  */
@@ -58,7 +59,7 @@ export class About {
       row ? h("div", { class: "about-formula" }, formula(row.mathml)) : null,
       subject.name ? h("dl", null,
         h("dt", null, explorer.t("about.name")),
-        h("dd", null, h("code", { class: "about-name" }, row ? tensorCode(subject.name, subject.place) : subject.name)),
+        h("dd", null, h("code", { class: "about-name" }, subject.code ?? (row ? tensorCode(subject.name, subject.place) : subject.name))),
         subject.value ? h("dd", { class: "about-value" }, subject.value) : null,
         row?.axes.length ? [h("dt", null, explorer.t("about.axes")), h("dd", null, row.axes.join(" × "))] : null) : null,
     ].filter((part) => part !== null));

@@ -158,8 +158,6 @@ export function comparison(explorer, first, second, wordsOf) {
   const difference = new Tensor(first.name, [rows, columns], ["query", "key"], Float32Array.from(a, (value, place) => value - b[place]));
   const cell = Math.min(30, cellSize(Math.max(rows, columns)));
   const limit = Math.max(...[a, b].map((data) => largest(data)));
-  const inPython = (/** @type {number} */ head) => (head < 0 ? ".mean(0)" : `[${head}]`);
-  const name = `${first.name}${inPython(first.head)} - …${inPython(second.head)}`;
   const one = (/** @type {Subject} */ subject, /** @type {string} */ key) => h("div", null, h("h3", null, wordsOf(subject.head)), headMatrix(explorer, subject, { label: wordsOf(subject.head), key, cell, table: true }));
   const title = explorer.t("attention.difference", { first: wordsOf(first.head), second: wordsOf(second.head) });
   const { view, chosen, choose } = first;
@@ -168,8 +166,11 @@ export function comparison(explorer, first, second, wordsOf) {
       tensor: difference, label: title, rows: view.rowLabels, columns: view.columnLabels, cell, chosen, choose, key: "compare-difference",
       scale: "signed", limit, masked: view.masked, maskWord: explorer.t("matrix.mask"),
       rowAxis: explorer.t("matrix.asks"), columnAxis: explorer.t("matrix.looked"),
-      describe: (row, column) => [`${fixed(view.tensor.value(row, column))} − ${fixed(second.view.tensor.value(row, column))}`, name],
-      hover: (row, column) => explorer.about({ name: first.name, place: placeOf(view, row, column, -1), value: fixed(difference.value(row, column)), words: title }),
+      describe: (row, column) => [`${fixed(view.tensor.value(row, column))} − ${fixed(second.view.tensor.value(row, column))}`],
+      hover: (row, column) => explorer.about({
+        name: first.name, value: fixed(difference.value(row, column)), words: title,
+        code: [first, second].map(({ head }) => tensorCode(spoken(first.name, head), placeOf(view, row, column, head))).join(" - "),
+      }),
       tableWord: explorer.t("matrix.table"),
     }), h("p", { class: "quiet" }, explorer.t("attention.signed"))));
 }

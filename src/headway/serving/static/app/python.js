@@ -16,11 +16,12 @@ export const quoted = (text) => JSON.stringify(text);
  * Of several places taken together no single expression is the number: name and place, then.
  * @param {string} name   also of a mean or sum, `….weights.mean(0)`
  * @param {string} [place]   as `head=0, query=2`, or `query=[2, 3], key=0` of several
+ * @param {string} [trace]   what the trace is called
  */
-export function tensorCode(name, place) {
+export function tensorCode(name, place, trace = "trace") {
   if (place && /=\[/.test(place)) return `${name}  [${place}]`;
   const [, path, reduced = ""] = /** @type {RegExpExecArray} */ (/^(.*?)(\.(?:mean|sum)\(.*)?$/.exec(name));
-  const whole = `trace[${quoted(path)}]`;
+  const whole = `${trace}[${quoted(path)}]`;
   if (!reduced) return place ? `${whole}.at(${place})` : whole;
   const places = place ? place.split(", ").map((part) => part.slice(part.indexOf("=") + 1)) : [];
   return `${whole}${reduced}${places.length ? `[${places.join(", ")}]` : ""}`;

@@ -85,7 +85,7 @@ function cells(explorer, { links }, aligned, gold) {
     marked: links.map(([source, target]) => /** @type {[number, number]} */ ([target, source])), start: walked,
     describe: say, tableWord: explorer.t("matrix.table"),
     hover: (row, column) => explorer.about({
-      name: spoken(aligned.name, head ?? -1), place: head === null ? "" : `head=${head}`,
+      name: aligned.name, code: spoken(aligned.name, head ?? -1) + (head === null ? "" : `  [head=${head}]`),
       value: fixed(tensor.value(row, column)), words: explorer.t("alignment.cell", { target: targets[row], source: sources[column] }),
     }),
     choose: (row, column) => {

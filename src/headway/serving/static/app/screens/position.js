@@ -73,7 +73,7 @@ function render(explorer, data) {
         tensor: encoding, label: explorer.t("position.picture", { positions, width }), key: "position-picture", limit: layout === "learned" ? undefined : 1,
         rows: Array.from({ length: positions }, (_, pos) => String(pos)), rowAxis: explorer.t("position.pos"), columnAxis: explorer.t("position.dim"),
         width: 1030, height: 7, tableWord: explorer.t("matrix.table-row"), chosen: [place.pos, place.dim],
-        hover: (pos, dim) => explorer.about({ name: NAME, place: `source=${pos}, d_model=${dim}`, value: fixed(encoding.value(pos, dim), 6) }),
+        hover: (pos, dim) => explorer.about({ name: NAME, code: `positions(${positions})[${pos}, ${dim}]`, value: fixed(encoding.value(pos, dim), 6) }),
         choose: (pos, dim) => explorer.go({ pos, dim }),
       })),
     h("div", { class: "row position-sliders" }, move("pos", positions), move("dim", width)),

@@ -27,7 +27,7 @@ export function attentionDifference(explorer, data) {
       choice(explorer.t("what-if.field.attention"), kinds, kindOf(explorer.state.view), (view) => explorer.go({ view, l: -1, h: -1 })),
       select(explorer.t("what-if.field.layer"), layerList, layer, (l) => explorer.go({ l: Number(l) })),
       select(explorer.t("what-if.field.head"), headList, head, (own) => explorer.go({ h: Number(own) }))),
-    h("p", { class: "quiet" }, h("code", null, tensorCode(spoken(name, head), head < 0 ? "" : `head=${head}`))),
+    h("p", { class: "quiet" }, h("code", null, tensorCode(spoken(name, head), head < 0 ? "" : `head=${head}`, "a"))),
     attention.b ? three(explorer, data, attention, attention.b) : h("p", null, explorer.t("what-if.other-shape")));
 }
 
@@ -48,7 +48,11 @@ function three(explorer, data, { name, a: before, masked, maskedAfter, head }, a
     rowAxis: explorer.t("matrix.asks"), columnAxis: explorer.t("matrix.looked"),
     maskWord: explorer.t("matrix.mask"), tableWord: explorer.t("matrix.table"),
     describe: (row, column) => [`A ${fixed(before.value(row, column))}`, `B ${fixed(after.value(row, column))}`],
-    hover: (row, column) => explorer.about({ name: spoken(name, head), place: `${head < 0 ? "" : `head=${head}, `}query=${row}, key=${column}`, value: fixed(tensor.value(row, column)) }),
+    hover: (row, column) => {
+      const place = `${head < 0 ? "" : `head=${head}, `}query=${row}, key=${column}`;
+      const code = (letter === "D" ? ["b", "a"] : [letter.toLowerCase()]).map((own) => tensorCode(spoken(name, head), place, own)).join(" - ");
+      explorer.about({ name, code, value: fixed(tensor.value(row, column)) });
+    },
     ...more,
   }));
   const decoded = kindOf(explorer.state.view) !== "encoder";

@@ -128,7 +128,7 @@ function moved(explorer, comparison) {
       h("thead", null, h("tr", null, h("th", { scope: "col" }, explorer.t("what-if.column.tensor")), h("th", { scope: "col" }, explorer.t("what-if.column.relative")))),
       h("tbody", null, list.map((/** @type {{name: string, relative: number | null}} */ { name, relative }) => {
         const value = fixed(relative ?? Infinity, 3);
-        const tell = () => explorer.about({ name, value });
+        const tell = () => explorer.about({ name, code: name, value });
         return h("tr", { onpointerenter: tell },
           h("th", { scope: "row" }, h("a", { href: explorer.address({ screen: "tensors", tab: "", show: "", at: "", name }), "data-key": `moved:${name}`, onfocus: tell }, h("code", null, name))),
           h("td", null, value));

@@ -70,7 +70,7 @@ function grid(explorer, kind, values, limit) {
     scale: "signed", limit, cell: 46, places: 3, write: (value) => signed(value, 2), masked: (layer, head) => !isThere(layer, head), tableWord: explorer.t("matrix.table"),
     describe: (layer, head) => [`${attention[layer].name}.heads [head=${head}]`],
     hover: (layer, head) => explorer.about({
-      name: `${attention[layer].name}.heads`, place: `head=${head}`, value: `Δ log p = ${signed(values[layer][head], 4)}`,
+      name: `${attention[layer].name}.heads`, code: `${attention[layer].name}.heads  [head=${head}]`, value: `Δ log p = ${signed(values[layer][head], 4)}`,
     }),
     choose: (layer, head) => { if (isThere(layer, head)) add(explorer, headOff(attention[layer].name, head)); },
   }));
