@@ -17,16 +17,16 @@ def decode_rows(
     The same sums as one by one: what is saved is the way into each call and back, which for few
     rows takes longer than the sums. x: (R, d_model), embedded; it is overwritten with the result.
     products: w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and w_2, of each
-    the `Prepared` of all layers. gammas and betas: one a sub-layer and, with pre-norm, the closing
-    one.
+    what `project` takes for all layers. gammas and betas: one a sub-layer and, with pre-norm, the
+    closing one.
     """
     w_qkv, w_o, w_q, w_memory, w_1, w_2 = products
     count, d_model = x.shape
     total = np.empty((count, d_model), np.float32)
     y = np.empty((count, d_model), np.float32)
-    qkv = np.empty((count, w_qkv[0].bias.size), np.float32)
-    q = np.empty((count, w_q[0].bias.size), np.float32)
-    hidden = np.empty((count, w_1[0].bias.size), np.float32)
+    qkv = np.empty((count, w_qkv[0][2].size), np.float32)
+    q = np.empty((count, w_q[0][2].size), np.float32)
+    hidden = np.empty((count, w_1[0][2].size), np.float32)
     heads = np.empty((count, past_values[0].shape[2]), np.float32)
     # What a sub-layer's output is added to: post-norm x itself; pre-norm the bare sum, which then
     # takes turns with `total`: where input and output are one array, sums come in another order.

@@ -1,7 +1,5 @@
 """Products of rows with weights, of whichever kind these are, and rounding to whole numbers."""
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numba import types
 from numba.extending import overload
@@ -10,19 +8,6 @@ from headway.decoding.loops.compiling import compiled
 from headway.decoding.loops.dot_products import OFFSET, multiply_bytes
 from headway.decoding.loops.float_products import multiply_floats
 from headway.decoding.loops.vector_loops import scaled
-
-
-class Prepared(NamedTuple):
-    """What `project` multiplies rows with."""
-
-    weight: Any
-    """Of `in_float_blocks`, `in_pair_blocks` or `in_byte_blocks`; for few rows (in, out), int8."""
-    steps: Any
-    """Of whole numbers: the step of each output, (out,)."""
-    bias: Any
-    """(out,), float32."""
-    levels: int
-    """Of whole numbers: the largest of a row, or 0 where they lie between the row's extremes."""
 
 
 @compiled
@@ -159,7 +144,10 @@ def scale_rows(y, steps, weight_steps, bias, relu):
 def project(x, prepared, relu, y):
     """Compute y = x weight + bias, and a ReLU, with weights in floats or in 8-bit integers.
 
-    prepared: `Prepared`.
+    prepared: weights, the step of each output, biases, and the largest whole number of a row, or 0
+    where they lie between the row's extremes. Weights are of `in_float_blocks`, `in_pair_blocks`,
+    `in_byte_blocks` or, for few rows, integers (in, out); floats need neither steps nor levels. A
+    bare tuple: on the way into a call a named one takes several times as long.
     """
     weight, steps, bias, levels = prepared
     _project(x, weight, steps, bias, levels, relu, y)

@@ -189,7 +189,7 @@ class Float32Product:
         """Pack the weights."""
         self.bias = projection.bias.float().contiguous().numpy()
         self.weight = self.pack(projection.weight.float().contiguous().numpy(), self.bias)
-        self.prepared = products.Prepared(self.weight, np.empty(0, np.float32), self.bias, 0)
+        self.prepared = self.weight, np.empty(0, np.float32), self.bias, 0
         self.relu = relu
 
     def __call__(self, x: Floats) -> Floats:
@@ -219,7 +219,7 @@ class Int8LoopProduct:
         if small:
             weight, _ = quantize_weight(projection.weight)
             whole = weight.t().contiguous().numpy()
-            self.prepared = products.Prepared(whole, self.steps, self.bias, LEVELS)
+            self.prepared = whole, self.steps, self.bias, LEVELS
         self.most_rows = min(FEW_ROWS, FEW_PRODUCTS // self.size) if small else 0
 
     def __call__(self, x: Floats) -> Floats:

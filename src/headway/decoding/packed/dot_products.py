@@ -40,7 +40,7 @@ class DotProduct:
         self.relu = relu
         self.tiles = ByteProduct(weight, TILES) if byte_kind() is TILES else None
         levels = 0 if self.tiles is None else _LEVELS
-        self.prepared = products.Prepared(blocks, self.steps, self.bias, levels)
+        self.prepared = blocks, self.steps, self.bias, levels
         self.most_rows = sys.maxsize if self.tiles is None else _LARGE // weight.numel()
 
     def __call__(self, x: Floats) -> Floats:
