@@ -67,6 +67,14 @@ def test_particles_agree_as_they_do_in_python(seen: Any) -> None:
     forms = ["을(를)", "은(는)", "이(가)", "(으)로"]
     given = [f"{word}{form} {word}{form}" for word in before for form in forms]
     assert page.evaluate(program, given) == [with_particles(text) for text in given]
+    shown = """async () => {
+      const { text } = await import("app/i18n.js");
+      return [128, 16].map((width) => text("ko", "lessons.4.hint", { width }));
+    }"""
+    assert [line[: line.index(" 나누")] for line in page.evaluate(shown)] == [
+        "먼저 q·k를 √128로",
+        "먼저 q·k를 √16으로",
+    ]
 
 
 def test_choosing_a_language_keeps_the_place(seen: Any) -> None:

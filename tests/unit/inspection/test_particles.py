@@ -3,6 +3,7 @@
 import pytest
 
 from headway.inspection.particles import with_particles
+from headway.inspection.phrases import PHRASES, say
 
 # The browser tests hold the page to the same.
 SETTLED = {
@@ -18,3 +19,10 @@ SETTLED = {
 @pytest.mark.parametrize("given", SETTLED)
 def test_particles_agree_with_the_sound_before_them(given: str) -> None:
     assert with_particles(given) == SETTLED[given]
+
+
+def test_phrases_say_them() -> None:
+    (phrase,) = [name for name, (_, korean) in PHRASES.items() if "{edit}(으)로" in korean]
+
+    assert say(phrase, "ko", edit="0").startswith("편집 0으로 ")
+    assert say(phrase, "ko", edit="하나").startswith("편집 하나로 ")

@@ -18,7 +18,7 @@ export function rowOf(model, name) {
  * @typedef {object} Subject
  * @property {string} [name]   of a tensor
  * @property {string} [place]  where in it, as `head=3, query=0`
- * @property {string} [code]   Python, where the number is another one than that
+ * @property {string} [code]   Python of a number that is no part of that tensor; a bare name if none is
  * @property {string} [value]
  * @property {string} [words]  a sentence; that of the catalog by default
  */
