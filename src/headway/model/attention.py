@@ -41,14 +41,20 @@ def mask_scores(
 def masked_softmax(
     masked_scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "..."] | None
 ) -> Float[Tensor, "*B T S"]:
-    """Normalize over the keys; a row that may attend to nothing gets zeros, never NaN."""
-    if mask is None:
-        return masked_scores.softmax(dim=-1)
-    empty = ~mask.any(dim=-1, keepdim=True)
-    if not empty.any():
-        return masked_scores.softmax(dim=-1)
-    # Empty rows go through the softmax as zeros, so that their gradient is zero and not NaN.
-    return masked_scores.masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)
+    """Normalize over the keys; a row that may attend to nothing gets zeros, never NaN.
+
+    Computed in float32 at least: half types lose digits in the sums, and PyTorch's kernels for
+    them are many times slower on a CPU.
+    """
+    wide = torch.promote_types(masked_scores.dtype, torch.float32)
+    empty = None if mask is None else ~mask.any(dim=-1, keepdim=True)
+    if empty is None or not empty.any():
+        weights = masked_scores.softmax(dim=-1, dtype=wide)
+    else:
+        # Empty rows go through the softmax as zeros, so that their gradient is zero and not NaN.
+        zeros = masked_scores.masked_fill(empty, 0.0)
+        weights = zeros.softmax(dim=-1, dtype=wide).masked_fill(empty, 0.0)
+    return weights.to(masked_scores.dtype)
 
 
 def fused_attention(

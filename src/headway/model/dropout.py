@@ -44,6 +44,12 @@ def _keep_mask(x: Tensor, p: float) -> Tensor:
     count = x.numel()
     draws = torch.empty((count + 3) // 4, dtype=torch.int64, device=x.device)
     draws.random_(-(2**63), None)
-    # Each 64-bit draw is four 16-bit ones, uniform from -32768 to 32767.
-    keep = draws.view(torch.int16)[:count].view(x.shape) >= dropped - 32768
-    return keep.to(x.dtype).mul_(65536 / (65536 - dropped))
+    # Each 64-bit draw is four 16-bit ones, uniform from -32768 to 32767. Clamping them between two
+    # neighbours is a comparison, and runs many times as fast as one that gives booleans.
+    first_kept = dropped - 32768
+    draws = draws.view(torch.int16)[:count].view(x.shape)
+    if dropped > 0:
+        draws = draws.clamp_(first_kept - 1, first_kept).sub_(first_kept - 1)
+    else:
+        draws.fill_(1)
+    return draws.to(x.dtype).mul_(65536 / (65536 - dropped))

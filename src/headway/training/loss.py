@@ -45,7 +45,7 @@ def projected_cross_entropy(
     labels: Int[Tensor, "N"],
     smoothing: float = 0.1,
     pad_id: int = 0,
-    chunk: int = 256,
+    chunk: int = 512,
 ) -> LossSums:
     """Compute the same loss from the decoder's output, without ever holding all logits.
 

@@ -135,9 +135,13 @@ class TrainingStep:
         ]
 
     def _clip(self) -> float:
-        limit = math.inf if self.clip_norm is None else self.clip_norm
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
-        return float(self.world.whole(norm))
+        """Scale the gradients down to the limit, where they are above it; return their norm."""
+        parameters = [p for p in self.model.parameters() if p.grad is not None]
+        norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+        total = float(self.world.whole(norm))
+        if self.clip_norm is not None and total > self.clip_norm:
+            nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
+        return total
 
 
 class Objective(nn.Module):

@@ -174,6 +174,24 @@ def test_the_softmax_of_an_empty_row_has_a_gradient_of_zero_too() -> None:
     assert (masked_scores.grad[1] == 0).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_half_types_lose_digits_once_and_not_in_the_sum(dtype: torch.dtype) -> None:
+    scores = (3 * torch.randn(7, 300)).to(dtype).requires_grad_()
+    wide = scores.detach().float().requires_grad_()
+    gradient = torch.randn(7, 300).to(dtype)
+
+    weights = masked_softmax(scores, None)
+    weights.backward(gradient)
+    of_wide = masked_softmax(wide, None)
+    of_wide.backward(gradient.float())
+
+    assert weights.dtype == dtype
+    assert (weights == of_wide.to(dtype)).all()
+    assert scores.grad is not None
+    assert wide.grad is not None
+    assert (scores.grad == wide.grad.to(dtype)).all()
+
+
 def test_no_keys_at_all_give_zeros() -> None:
     q, none, v = torch.randn(2, 5, 7), torch.randn(2, 0, 7), torch.randn(2, 0, 9)
 

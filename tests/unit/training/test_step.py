@@ -100,10 +100,11 @@ def test_the_norm_is_reported_before_clipping_and_the_gradient_is_clipped(
     assert float(total) == pytest.approx(0.01, rel=1e-3)
 
 
-def test_without_a_limit_the_gradient_is_left_alone(
-    model: Transformer, pairs: list[EncodedPair]
+@pytest.mark.parametrize("limit", [None, 1e6], ids=["none", "out of reach"])
+def test_below_its_limit_the_gradient_is_left_alone(
+    model: Transformer, pairs: list[EncodedPair], limit: float | None
 ) -> None:
-    step = make_step(without_dropout(model))
+    step = make_step(without_dropout(model), clip_norm=limit)
     seen = spy_on_gradients(step)
     tokens = collate(pairs).num_target_tokens
     other = copy.deepcopy(model)
