@@ -1,6 +1,5 @@
 """Our side of a comparison of translators: text in, text out."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +20,7 @@ from headway.decoding.engines import PrecisionName
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.search import Request, Search, run_search
-from headway.decoding.searches import build_search
+from headway.decoding.searches import build_search, pieces_at_work
 from headway.decoding.translator import Translator, load
 from headway.decoding.workers import search_with_workers, side_by_side
 
@@ -81,7 +80,7 @@ def _search_refilled(translator: Translator, requests: list[_Numbered], job: Job
             requests,
             workers=job.workers,
             slots=min(job.batch, -(-len(requests) // job.workers)),
-            max_tokens=sys.maxsize,
+            max_tokens=pieces_at_work(translator.engine, job.beam_size),
             lasting=True,
         )
     )
@@ -89,13 +88,29 @@ def _search_refilled(translator: Translator, requests: list[_Numbered], job: Job
 
 def _search_batches(translator: Translator, requests: list[_Numbered], job: Job) -> _Found:
     """Search batch by batch; a worker takes the next one when its own is done to the last row."""
-    batches = [requests[i : i + job.batch] for i in range(0, len(requests), job.batch)]
+    limit = pieces_at_work(translator.engine, job.beam_size)
+    batches = [*_cut(requests, job.batch, limit)]
 
     def whole(mine: Iterable[list[_Numbered]]) -> Iterator[tuple[int, list[Hypothesis]]]:
         for batch in mine:
             yield from run_search(translator.engine, _new_search(job), batch, slots=len(batch))
 
     return dict(side_by_side(whole, batches, job.workers))
+
+
+def _cut(requests: list[_Numbered], most: int, max_tokens: int) -> Iterator[list[_Numbered]]:
+    """Cut into batches of so many requests and, but for one alone, source pieces at most."""
+    batch: list[_Numbered] = []
+    tokens = 0
+    for numbered in requests:
+        length = len(numbered[1].source_ids)
+        if batch and (len(batch) == most or tokens + length > max_tokens):
+            yield batch
+            batch, tokens = [], 0
+        batch.append(numbered)
+        tokens += length
+    if batch:
+        yield batch
 
 
 def _new_search(job: Job) -> Search:

@@ -24,6 +24,13 @@ class Engine(Protocol[State]):
         """Return a state whose slots are all free."""
         ...
 
+    def enough(self, copies: int) -> int | None:
+        """Return from how many source pieces at work on more of them are no faster.
+
+        None where that is not known.
+        """
+        ...
+
     def encode(
         self,
         state: State,

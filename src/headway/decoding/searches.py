@@ -71,8 +71,8 @@ def search_all(
 
     slots: sentences that each worker has at work; unset, as many as make 256 rows, 128 at most.
     max_tokens: source pieces that all have at work together, counted once for each row of their
-    sentence. Long sentences go first: the last ones at work are then short, and a batch is seldom
-    half empty.
+    sentence; they are fewer where the engine says that fewer are enough. Long sentences go first:
+    the last ones at work are then short, and a batch is seldom half empty.
     """
     longest_first = sorted(enumerate(requests), key=lambda job: -len(job[1].source_ids))
 
@@ -88,8 +88,14 @@ def search_all(
         longest_first,
         workers=workers,
         slots=min(slots, max(len(requests) // workers, 1)),
-        max_tokens=max(max_tokens // copies // workers, 1),
+        max_tokens=pieces_at_work(engine, copies, max_tokens // copies // workers),
         lasting=attend is None and banned is None,
     ):
         found[index] = hypotheses
     return found
+
+
+def pieces_at_work(engine: Engine, copies: int, most: int = sys.maxsize) -> int:
+    """Return the source pieces that one worker has at work: what is enough, at most so many."""
+    enough = engine.enough(copies)
+    return max(most if enough is None else min(most, enough), 1)

@@ -1,5 +1,6 @@
 """The same text for both sides, in turns; the best that counts; one JSON line."""
 
+import itertools
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -7,16 +8,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headway.benchmark import translating
 from headway.benchmark.cells import Figures
 from headway.benchmark.configurations import OURS, Configuration, Entrant
 from headway.benchmark.ctranslate2 import prepare_ctranslate2
 from headway.benchmark.jobs import Job, Outcome, Text
-from headway.benchmark.our_translation import prepare_ours
+from headway.benchmark.our_translation import _cut, prepare_ours
 from headway.benchmark.translating import Field, compare_translation
 from headway.bundle import Bundle
 from headway.cli.app import main
+from headway.decoding.search import Request
 from headway.errors import ConfigError, MissingExtraError
 from headway.interop.ctranslate2 import write
 
@@ -215,6 +219,23 @@ def test_the_median_of_the_turns_counts() -> None:
     assert figures.rate == 30
     assert figures.p50 == 40
     assert figures.p99 == pytest.approx(59.6)
+
+
+@given(st.lists(st.integers(1, 9), max_size=30), st.integers(1, 7), st.integers(1, 30))
+def test_batches_are_cut_where_slots_or_pieces_run_out(
+    lengths: list[int], most: int, max_tokens: int
+) -> None:
+    requests = [(i, Request([7] * length, 9)) for i, length in enumerate(lengths)]
+
+    batches = [*_cut(requests, most, max_tokens)]
+
+    assert [each for batch in batches for each in batch] == requests
+    sizes = [[len(request.source_ids) for _, request in batch] for batch in batches]
+    for batch in sizes:
+        assert 1 <= len(batch) <= most
+        assert sum(batch) <= max_tokens or len(batch) == 1
+    for batch, following in itertools.pairwise(sizes):
+        assert len(batch) == most or sum(batch) + following[0] > max_tokens
 
 
 def test_refill_is_measured_with_our_best(

@@ -35,10 +35,14 @@ class ScriptedEngine:
         self.vocabulary = vocabulary
         self.steps = 0
         self.rows: list[list[int]] = []
+        self.at_ease: int | None = None
         self.encoded: list[list[int]] = []
 
     def start(self, slots: int, copies: int) -> State:
         return State(slots, copies)
+
+    def enough(self, copies: int) -> int | None:
+        return self.at_ease
 
     def encode(
         self,

@@ -160,6 +160,31 @@ def test_caches_grow_as_far_as_a_sentence_goes(tiny: Transformer, make: Make) ->
     torch.testing.assert_close(logits[3], whole(tiny, source, pasts[1]), rtol=0, atol=2e-5)
 
 
+@pytest.mark.parametrize("make", [plain, compiled])
+@pytest.mark.parametrize("copies", [1, 3])
+def test_enough_is_at_work_when_caches_hold_as_many_numbers_as_the_decoder_has_weights(
+    build: Build, make: Make, copies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = build()
+    engine: Any = make(model)
+    state = engine.start(1, copies)
+    memory, past = (
+        sum(part.shape[2] for cache in caches for part in (cache.keys, cache.values))
+        for caches in (state.memory, state.past)
+    )
+    each = memory + copies * past / 2  # numbers for a source piece, hypotheses half written
+    parts = model.decoder, model.output_projection
+    weights = sum(p.numel() for part in parts for p in part.parameters())
+
+    of_so_small_a_model = engine.enough(copies)
+    monkeypatch.setattr("headway.decoding.packed.engine._ALWAYS_FIT", 0)
+
+    assert abs(engine.enough(copies) * each - weights) <= each / 2
+    assert abs(of_so_small_a_model * each - 2**20) <= each / 2
+    engine.on_cpu = False
+    assert engine.enough(copies) is None
+
+
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
 @torch.inference_mode()
 def test_caches_are_of_bfloat16_where_products_are_not_of_float32(

@@ -1,6 +1,7 @@
 """An ensemble has the mean of the probabilities at every step."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,6 +43,18 @@ def test_the_score_of_a_translation_is_that_of_the_mean(build: Callable[..., Tra
             mean = sum(m(torch.tensor([SOURCE]), target)[0].softmax(-1) for m in models) / 2
             steps = mean.log().gather(1, torch.tensor([*h.ids, 3])[:, None])
             assert h.log_prob == pytest.approx(float(steps.sum()), abs=1e-4)
+
+
+def test_enough_for_an_ensemble_is_what_is_enough_for_the_first_to_have_enough(
+    scripted: Any,
+) -> None:
+    engines = [scripted({}) for _ in range(3)]
+    ensemble = EnsembleEngine(engines)
+    assert ensemble.enough(1) is None
+
+    engines[1].at_ease, engines[2].at_ease = 9, 5
+
+    assert ensemble.enough(1) == 5
 
 
 def test_one_model_alone_is_itself(tiny: Transformer) -> None:

@@ -92,8 +92,23 @@ def test_several_slots_are_refilled_together(scripted: Any) -> None:
     assert [len(found[i][0].ids) for i in range(60)] == lengths
     first, *later = [len(group) for group in engine.encoded]
     assert first == 24
-    # An eighth of 24 at least, but for what is left at the end.
-    assert all(size >= 3 for size in later[:-1])
+    # A quarter of 24 at least, but for what is left at the end.
+    assert all(size >= 6 for size in later[:-1])
+
+
+def test_pieces_that_become_free_are_given_away_together(scripted: Any) -> None:
+    engine = scripted(COUNTING)
+    jobs = [
+        (index, Request([10 + n % 5, *[9] * 14, END_ID], 9)) for index, n in enumerate(range(60))
+    ]
+
+    found = run_search(engine, GreedySearch(SearchOptions(1)), jobs, slots=60, max_tokens=16 * 24)
+
+    assert sorted(index for index, _ in found) == [*range(60)]
+    first, *later = [len(group) for group in engine.encoded]
+    assert first == 24
+    # A quarter of the pieces of 24 sentences, although most slots are free all the time.
+    assert all(size >= 6 for size in later[:-1])
 
 
 def test_the_budget_holds_and_one_sentence_always_may(scripted: Any) -> None:

@@ -1,5 +1,7 @@
 """All that is found comes back in order, of one worker or several."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -49,6 +51,19 @@ def test_an_error_in_a_worker_reaches_the_caller(tiny: Transformer) -> None:
 
     with pytest.raises(ConfigError, match="99999"):
         search_all(engine, SearchOptions(1), bad, workers=2)
+
+
+@pytest.mark.parametrize(("enough", "wanted", "most"), [(None, 99, 9), (6, 99, 3), (99, 4, 2)])
+def test_no_more_are_at_work_than_the_engine_calls_enough(
+    scripted: Any, enough: int | None, wanted: int, most: int
+) -> None:
+    engine = scripted({})  # every sentence ends at once
+    engine.at_ease = enough
+
+    search_all(engine, SearchOptions(1), [Request([5, 3], 4)] * 9, max_tokens=wanted)
+
+    assert max(map(len, engine.rows)) == most
+    assert sum(map(len, engine.rows)) == 9
 
 
 def test_a_budget_smaller_than_any_sentence_still_translates_all(tiny: Transformer) -> None:

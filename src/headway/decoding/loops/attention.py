@@ -115,20 +115,20 @@ def attend_to_past(qkv, rows, lengths, owners, keys, values, num_heads, out):
 
     qkv: (R, H * (2 d_k + d_v)). rows: which row of the caches each is. lengths: positions that a
     row of the caches had before. owners[r, s]: the row that holds position s of row r's past, for
-    a hypothesis shares the past of its parents. keys, values: (T, rows, H * d). out: (R, H * d_v).
+    a hypothesis shares the past of its parents. keys, values: (rows, T, H * d). out: (R, H * d_v).
     """
-    room, count, width = keys.shape
-    keys = keys.reshape(room * count, width)
-    values = values.reshape(room * count, values.shape[2])
+    count, room, width = keys.shape
+    keys = keys.reshape(count * room, width)
+    values = values.reshape(count * room, values.shape[2])
     weights, places = _room_for(num_heads, room)
     for i in range(rows.size):
         row = rows[i]
         length = lengths[row]
-        _keep(qkv, i, width, keys, length * count + row)
-        _keep(qkv, i, 2 * width, values, length * count + row)
+        _keep(qkv, i, width, keys, row * room + length)
+        _keep(qkv, i, 2 * width, values, row * room + length)
         owners[row, length] = row
         for s in range(length + 1):
-            places[s] = s * count + owners[row, s]
+            places[s] = owners[row, s] * room + s
         _attend(qkv, i, keys, values, places, length + 1, num_heads, weights, out)
 
 

@@ -33,6 +33,7 @@ from headway.decoding.packed.products import (
     tile_rows,
     worth_integers,
 )
+from headway.decoding.packed.sparse import sparse
 from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
 
@@ -80,12 +81,7 @@ class CompiledKernels:
 
     def empty(self, *shape: int) -> Kept:
         """Return room for a cache; the system gives the memory when it is first written."""
-        return np.empty(shape, self.cache_dtype)
-
-    def grow(self, cache: Kept, positions: int) -> Kept:
-        """Lengthen the cache where it lies: the system moves pages, and nothing is there twice."""
-        cache.resize((positions, *cache.shape[1:]), refcheck=False)
-        return cache
+        return sparse(shape, self.cache_dtype)
 
     def keep(self, rows: Floats, first: int, slots: Ints, starts: Ints, cache: Kept) -> None:
         """Write sentences' keys or values to the beginning of their slots."""

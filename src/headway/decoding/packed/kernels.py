@@ -47,10 +47,6 @@ class Kernels(Protocol):
         """Return room for a cache."""
         ...
 
-    def grow(self, cache: Array, positions: int) -> Array:
-        """Return a cache, (T, rows, H * d), with room for so many positions, for the one given."""
-        ...
-
     def keep(self, rows: Array, first: int, slots: Ints, starts: Ints, cache: Array) -> None:
         """Write sentences' keys or values to the beginning of their slots, (slots, S, H * d).
 
@@ -125,8 +121,8 @@ class WholeDecoder(Protocol):
 class Cache:
     """Keys and values of one attention, in float32 or bfloat16.
 
-    Self-attention: by position and row, (T, rows, H * d), so that it grows at its end.
-    Cross-attention: by slot and position, (slots, S, H * d), so that a sentence lies together.
+    Self-attention: by row and position, (rows, T, H * d). Cross-attention: by slot and position,
+    (slots, S, H * d). So what is read together lies together.
     """
 
     keys: Float[Array, "_ _ H*d_k"]

@@ -47,12 +47,6 @@ class PlainKernels:
         """Return room for a cache."""
         return torch.zeros(shape, device=self.device, dtype=self.cache_dtype)
 
-    def grow(self, cache: Tensor, positions: int) -> Tensor:
-        """Copy the cache into a longer one."""
-        longer = cache.new_zeros(positions, *cache.shape[1:])
-        longer[: len(cache)] = cache
-        return longer
-
     def keep(self, rows: Tensor, first: int, slots: Ints, starts: Ints, cache: Tensor) -> None:
         """Write sentences' keys or values to the beginning of their slots."""
         numbers = rows[:, first : first + cache.size(2)]
@@ -119,15 +113,15 @@ class PlainKernels:
         at = lengths[rows]
         owners[rows, at] = rows
         where, now = self._index(rows), self._index(at)
-        cache.keys[now, where] = k.to(self.cache_dtype)
-        cache.values[now, where] = v.to(self.cache_dtype)
+        cache.keys[where, now] = k.to(self.cache_dtype)
+        cache.values[where, now] = v.to(self.cache_dtype)
         longest = int(at.max()) + 1
         past = torch.from_numpy(owners[rows, :longest]).long().to(self.device)  # (R, T)
         steps = torch.arange(longest, device=self.device)
         there = steps <= now[:, None]
         past = past.where(there, 0)
         q = q.unflatten(1, (heads.num_heads, 1, heads.d_k))  # (R, H, 1, d_k)
-        keys, values = cache.keys[steps, past], cache.values[steps, past]  # (R, T, H * d)
+        keys, values = cache.keys[past, steps], cache.values[past, steps]  # (R, T, H * d)
         return _attend(q, keys, values, there[:, None, None]).flatten(1)
 
     def attend_to_memory(

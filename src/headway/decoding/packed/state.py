@@ -9,9 +9,10 @@ from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Array, Cache, Heads, Kernels
 
-# Positions. Of the past, what is not used is not written and so takes no memory on a CPU.
-_PAST_ROOM = 128
-_MEMORY_ROOM = 32
+# Positions; what is not used is not written and so takes no memory on a CPU. No powers of two: rows
+# that lie so far apart would all be kept in the same few places of a processor's caches.
+_PAST_ROOM = 132
+_MEMORY_ROOM = 33
 
 
 class PackedState:
@@ -39,7 +40,7 @@ class PackedState:
         self.source_lengths = np.zeros(slots, dtype=np.int64)
         self.lengths = np.zeros(rows, dtype=np.int64)
         self.owners = np.zeros((rows, _PAST_ROOM), dtype=np.int32)
-        self.past = [self._cache(_PAST_ROOM, rows, heads) for heads in past]
+        self.past = [self._cache(rows, _PAST_ROOM, heads) for heads in past]
         self.memory = [self._cache(slots, _MEMORY_ROOM, heads) for heads in memory]
 
     def _cache(self, first: int, second: int, heads: Heads) -> Cache:
@@ -73,20 +74,22 @@ class PackedState:
             wider = np.zeros((len(self.owners), longer), dtype=np.int32)
             wider[:, :room] = self.owners
             self.owners = wider
-            for cache in self.past:
-                cache.keys = self.kernels.grow(cache.keys, longer)
-                cache.values = self.kernels.grow(cache.values, longer)
+            self._lengthen(self.past, longer, self.lengths)
 
     def _make_room_for_memory(self, positions: int) -> None:
-        """Make the caches of the memory longer, one by one, so that only one is there twice."""
-        for cache in self.memory:
-            room = cache.keys.shape[1]
-            if positions > room:
-                longer = max(positions, room + room // 2)
-                cache.keys = self._longer(cache.keys, longer)
-                cache.values = self._longer(cache.values, longer)
+        room = self.memory[0].keys.shape[1]
+        if positions > room:
+            self._lengthen(self.memory, max(positions, room + room // 2), self.source_lengths)
 
-    def _longer(self, part: Array, room: int) -> Array:
-        longer = self.kernels.empty(part.shape[0], room, *part.shape[2:])
-        longer[:, : part.shape[1]] = part
+    def _lengthen(self, caches: Sequence[Cache], room: int, lengths: Ints) -> None:
+        """Make caches longer, one by one, so that only one is there twice."""
+        for cache in caches:
+            cache.keys = self._longer(cache.keys, room, lengths)
+            cache.values = self._longer(cache.values, room, lengths)
+
+    def _longer(self, part: Array, room: int, lengths: Ints) -> Array:
+        """Copy what is written of a cache, so that the rest still takes no memory."""
+        longer = self.kernels.empty(part.shape[0], room, part.shape[2])
+        for row, length in enumerate(lengths.tolist()):
+            longer[row, : min(length, part.shape[1])] = part[row, :length]
         return longer

@@ -61,15 +61,15 @@ def test_the_past_goes_through_the_rows_that_own_it_and_grows_by_one(
     heads: int, d_k: int, d_v: int, dtype: type
 ) -> None:
     count, room = 5, 43
-    keys, values = torch.randn(room, count, heads * d_k), torch.randn(room, count, heads * d_v)
+    keys, values = torch.randn(count, room, heads * d_k), torch.randn(count, room, heads * d_v)
     kept_keys, kept_values = kept(keys, dtype).copy(), kept(values, dtype).copy()
     # Some positions are a row's own, others those of row 1, which does not go on.
     own = np.random.default_rng(0).random((count, room)) < 0.5
     owners = np.where(own, np.arange(count)[:, None], 1).astype(np.int32)
     lengths, rows = np.array([0, 2, 15, 16, 40]), np.array([0, 2, 3, 4])
-    seen = torch.zeros(room, count, dtype=torch.bool)
+    seen = torch.zeros(count, room, dtype=torch.bool)
     for row in rows:
-        seen[np.arange(lengths[row]), owners[row, : lengths[row]]] = True
+        seen[owners[row, : lengths[row]], np.arange(lengths[row])] = True
     for cache, width in ((kept_keys, d_k), (kept_values, d_v)):
         cache[~seen.numpy()] = kept(torch.full((heads * width,), torch.nan), dtype)
     qkv = 2 * torch.randn(4, heads * (2 * d_k + d_v))
@@ -81,11 +81,11 @@ def test_the_past_goes_through_the_rows_that_own_it_and_grows_by_one(
         q, key, value = qkv[i].split([heads * d_k, heads * d_k, heads * d_v])
         length = lengths[row]
         at, owner = np.arange(length), owners[row, :length]
-        k = as_kept(torch.cat([keys[at, owner], key[None]]), dtype)
-        v = as_kept(torch.cat([values[at, owner], value[None]]), dtype)
+        k = as_kept(torch.cat([keys[owner, at], key[None]]), dtype)
+        v = as_kept(torch.cat([values[owner, at], value[None]]), dtype)
         assert owners[row, length] == row
-        assert (kept_keys[length, row] == kept(key, dtype)).all()
-        assert (kept_values[length, row] == kept(value, dtype)).all()
+        assert (kept_keys[row, length] == kept(key, dtype)).all()
+        assert (kept_values[row, length] == kept(value, dtype)).all()
         torch.testing.assert_close(torch.from_numpy(out[i]), expected(q, k, v, heads))
 
 
