@@ -81,6 +81,32 @@ def test_processes_with_fewer_parts_than_others_keep_pace(
     assert_alike(tmp_path / "run", tmp_path / "alone")
 
 
+def test_gradients_in_shards_are_clipped_by_the_norm_of_all(
+    trainings: "Trainings", make_config: MakeConfig, tmp_path: Path
+) -> None:
+    settings = RECIPE | {"max_steps": 4, "clip_norm": 0.1}
+    assert trainings.run(make_config(training=settings), tmp_path / "alone") == 0
+
+    divided = make_config(training=settings | {"shard": True})
+    assert trainings.run(divided, tmp_path / "run", processes=2) == 0
+
+    steps, expected = (
+        [
+            (record["loss"], record["gradient_norm"])
+            for record in map(
+                json.loads, (tmp_path / name / "metrics.jsonl").read_text().splitlines()
+            )
+            if record["kind"] == "step"
+        ]
+        for name in ("run", "alone")
+    )
+    norms = [norm for _, norm in steps]
+    assert min(norms) > 0.1
+    assert max(norms) > 2 * min(norms)  # so each step is scaled otherwise, and Adam sees it
+    for step, by_one in zip(steps, expected, strict=True):
+        assert step == pytest.approx(by_one, rel=1e-3)
+
+
 def test_shards_that_are_killed_go_on_to_the_same_bytes(
     trainings: "Trainings",
     shards: RunConfig,

@@ -96,7 +96,10 @@ def test_a_row_keeps_its_own_past_through_reordering_and_refill(
     exact = kind == "reference"
     model = build(dtype=torch.float64 if exact else torch.float32, **variant)
     engine, limit = engine_of(kind, model), 1e-12 if exact else 2e-5
-    state = engine.start(slots, copies)
+    with pytest.MonkeyPatch.context() as patch:  # room for two positions: caches grow at once
+        patch.setattr("headway.decoding.packed.state._PAST_ROOM", 2)
+        patch.setattr("headway.decoding.packed.state._MEMORY_ROOM", 2)
+        state = engine.start(slots, copies)
     live: dict[int, Row] = {}
     with torch.inference_mode():
         for _ in range(data.draw(st.integers(1, 7))):

@@ -25,9 +25,9 @@ class Engine(Protocol[State]):
         ...
 
     def enough(self, copies: int) -> int | None:
-        """Return from how many source pieces at work on more of them are no faster.
+        """Return how many source pieces are worth having at work; more of them gain little.
 
-        None where that is not known.
+        A piece counts once, whatever hypotheses its sentence has. None where it is not known.
         """
         ...
 

@@ -22,7 +22,7 @@ from headway.decoding.rules import Past, Rules
 NEVER_CHOSEN = (PAD_ID, START_ID, UNK_ID)
 NO_RULES = Rules()
 Floats = NDArray[np.float64]
-_WORTH_IT = 1 / 4  # of a batch, free; figures in benchmarks/NOTES.md
+_STILL_FULL = 3 / 4  # of those that were at work; figures in benchmarks/NOTES.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,18 +149,20 @@ def run_search(
     """Yield the number of each request with its hypotheses, best first, as they are done.
 
     Continuous refill: slots of finished sentences go to the next requests, when a quarter of the
-    batch is free, because reading several sentences together costs less than one by one.
+    batch is done, because reading several sentences together costs less than one by one.
     max_tokens: source pieces that the sentences at work may have together; one always may.
     """
     waiting = _Waiting(requests, max_tokens)
     state = engine.start(slots, search.copies)
     free = list(range(slots))  # a heap: who is at work lies together, in memory once used
     at_work: dict[int, tuple[int, Request]] = {}  # by slot
+    full = 0
     while True:
-        worth_it = len(free) >= slots * _WORTH_IT and waiting.has_room(_WORTH_IT)
-        if taken := waiting.take(len(free)) if worth_it or not at_work else []:
+        worth_it = len(at_work) <= full * _STILL_FULL
+        if taken := waiting.take(len(free)) if worth_it else []:
             fresh = [heappop(free) for _ in taken]
             at_work |= zip(fresh, taken, strict=True)
+            full = len(at_work)
             read_and_begin(engine, state, search, fresh, [request for _, request in taken])
         if not at_work:
             return
@@ -197,10 +199,6 @@ class _Waiting:
         self.max_tokens = math.inf if max_tokens is None else max_tokens
         self.at_work: dict[int, int] = {}
         self.tokens = 0
-
-    def has_room(self, share: float) -> bool:
-        """Tell whether such a share of the source pieces is free."""
-        return self.max_tokens - self.tokens >= share * self.max_tokens
 
     def take(self, count: int) -> list[tuple[int, Request]]:
         """Return the next requests, `count` at most, as far as there is room."""

@@ -50,7 +50,7 @@ def projected_cross_entropy(
     """Compute the same loss from the decoder's output, without ever holding all logits.
 
     Rows whose label is padding are left out. The others go through projection, loss and gradient
-    in chunks that stay in the processor's cache; the backward pass only scales what the forward
+    in chunks (figures in benchmarks/NOTES.md); the backward pass only scales what the forward
     pass has stored. A test holds it equal to `label_smoothed_cross_entropy`.
     """
     real = (labels != pad_id).nonzero()[:, 0]

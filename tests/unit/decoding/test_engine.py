@@ -137,7 +137,10 @@ def test_a_refilled_slot_remembers_nothing(tiny: Transformer, make: Make) -> Non
 
 @each_engine
 @torch.inference_mode()
-def test_caches_grow_as_far_as_a_sentence_goes(tiny: Transformer, make: Make) -> None:
+def test_caches_grow_as_far_as_a_sentence_goes(
+    tiny: Transformer, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.decoding.packed.state._PAST_ROOM", 33)
     engine = make(tiny)
     state = engine.start(2, 2)
     source = [4 + i % 19 for i in range(75)] + [3]
@@ -167,6 +170,7 @@ def test_enough_is_at_work_when_caches_hold_as_many_numbers_as_the_decoder_has_w
 ) -> None:
     model = build()
     engine: Any = make(model)
+    engine.kernels.by_memory = True
     state = engine.start(1, copies)
     memory, past = (
         sum(part.shape[2] for cache in caches for part in (cache.keys, cache.values))
@@ -177,11 +181,11 @@ def test_enough_is_at_work_when_caches_hold_as_many_numbers_as_the_decoder_has_w
     weights = sum(p.numel() for part in parts for p in part.parameters())
 
     of_so_small_a_model = engine.enough(copies)
-    monkeypatch.setattr("headway.decoding.packed.engine._ALWAYS_FIT", 0)
+    monkeypatch.setattr("headway.decoding.packed.engine._ALWAYS", 0)
 
     assert abs(engine.enough(copies) * each - weights) <= each / 2
     assert abs(of_so_small_a_model * each - 2**20) <= each / 2
-    engine.on_cpu = False
+    engine.kernels.by_memory = False
     assert engine.enough(copies) is None
 
 

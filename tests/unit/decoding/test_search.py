@@ -96,6 +96,17 @@ def test_several_slots_are_refilled_together(scripted: Any) -> None:
     assert all(size >= 6 for size in later[:-1])
 
 
+def test_a_long_sentence_does_not_keep_others_waiting(scripted: Any) -> None:
+    engine = scripted(COUNTING)
+    long = Request([17, *[9] * 79, END_ID], 9)  # 81 of 100 pieces for 8 steps
+    jobs = [(0, long), *((index, Request([10, 9, END_ID], 9)) for index in range(1, 40))]
+
+    list(run_search(engine, GreedySearch(SearchOptions(1)), jobs, slots=40, max_tokens=100))
+
+    # Six of three pieces beside it in each step, although most pieces are taken all the time.
+    assert [len(rows) for rows in engine.rows[:6]] == [7] * 6
+
+
 def test_pieces_that_become_free_are_given_away_together(scripted: Any) -> None:
     engine = scripted(COUNTING)
     jobs = [

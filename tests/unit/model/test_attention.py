@@ -174,15 +174,19 @@ def test_the_softmax_of_an_empty_row_has_a_gradient_of_zero_too() -> None:
     assert (masked_scores.grad[1] == 0).all()
 
 
+@pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_half_types_lose_digits_once_and_not_in_the_sum(dtype: torch.dtype) -> None:
+def test_half_types_lose_digits_once_and_not_in_the_sum(dtype: torch.dtype, masked: bool) -> None:
+    mask = torch.rand(7, 300) < 0.8 if masked else None
+    if mask is not None:
+        mask[3] = False
     scores = (3 * torch.randn(7, 300)).to(dtype).requires_grad_()
     wide = scores.detach().float().requires_grad_()
     gradient = torch.randn(7, 300).to(dtype)
 
-    weights = masked_softmax(scores, None)
+    weights = masked_softmax(mask_scores(scores, mask), mask)
     weights.backward(gradient)
-    of_wide = masked_softmax(wide, None)
+    of_wide = masked_softmax(mask_scores(wide, mask), mask)
     of_wide.backward(gradient.float())
 
     assert weights.dtype == dtype

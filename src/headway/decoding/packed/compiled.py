@@ -70,6 +70,8 @@ class CompiledKernels:
         """
         self.precision: Precision = precision
         self.cache_dtype = np.float32 if precision == "float32" else np.uint16
+        # Tiles (AMX) are for many rows: those of float32 alone are multiplied without them.
+        self.by_memory = precision == "float32" or not host_has("amx-bf16")
 
     def array(self, tensor: Tensor) -> Floats:
         """Return the tensor's numbers."""
@@ -82,6 +84,13 @@ class CompiledKernels:
     def empty(self, *shape: int) -> Kept:
         """Return room for a cache; the system gives the memory when it is first written."""
         return sparse(shape, self.cache_dtype)
+
+    def grow(self, cache: Kept, room: int, lengths: Ints) -> Kept:
+        """Copy what is written, so that the rest takes no memory yet."""
+        longer = self.empty(len(cache), room, cache.shape[2])
+        for row, length in enumerate(lengths.tolist()):
+            longer[row, : min(length, cache.shape[1])] = cache[row, :length]
+        return longer
 
     def keep(self, rows: Floats, first: int, slots: Ints, starts: Ints, cache: Kept) -> None:
         """Write sentences' keys or values to the beginning of their slots."""

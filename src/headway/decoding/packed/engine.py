@@ -33,8 +33,8 @@ from headway.model.decoder import DecoderLayer
 from headway.model.encoder import EncoderLayer
 from headway.model.transformer import Transformer
 
-# Numbers of caches that lie in the cache of one core of any processor of today.
-_ALWAYS_FIT = 2**20
+# Numbers that caches may always hold: with so small a decoder the way into a step is what costs.
+_ALWAYS = 2**20
 
 
 class PackedEngine:
@@ -70,26 +70,24 @@ class PackedEngine:
         self.memory_heads = [heads_of(attention) for attention in crossing]
         parts = model.decoder, model.output_projection
         self.decoder_weights = sum(p.numel() for part in parts for p in part.parameters())
-        self.on_cpu = output.weight.device.type == "cpu"
 
     def start(self, slots: int, copies: int) -> PackedState:
         """Return a state whose slots are all free."""
         return PackedState(slots, copies, self.past_heads, self.memory_heads, self.kernels)
 
     def enough(self, copies: int) -> int | None:
-        """Return, on a CPU, when the caches hold as many numbers as the decoder has weights.
+        """Return for how many the caches hold as many numbers as the decoder has weights.
 
-        A step reads both, and what no longer fits a processor's cache beside the weights is read
-        several times as slowly (benchmarks/NOTES.md). Hypotheses are, on average, half written.
-        Beside a very small decoder the caches may be larger than that.
+        Hypotheses are, on average, half written. A step reads both, and caches that are much
+        larger push the weights out of the processor's own (benchmarks/NOTES.md).
         """
-        if not self.on_cpu:
+        if not self.kernels.by_memory:
             return None
         memory, past = (
             sum(heads.num_heads * (heads.d_k + heads.d_v) for heads in layers)
             for layers in (self.memory_heads, self.past_heads)
         )
-        numbers = max(self.decoder_weights, _ALWAYS_FIT)
+        numbers = max(self.decoder_weights, _ALWAYS)
         return max(round(numbers / (memory + past * copies / 2)), 1)
 
     def encode(

@@ -35,6 +35,9 @@ class Kernels(Protocol):
     name: str
     """What computes, in words, with all that its speed depends on."""
 
+    by_memory: bool
+    """Whether many rows take as long, each, as few: then what they read decides, not the calls."""
+
     def array(self, tensor: Tensor) -> Array:
         """Return the tensor's numbers in the kernels' own kind."""
         ...
@@ -45,6 +48,13 @@ class Kernels(Protocol):
 
     def empty(self, *shape: int) -> Array:
         """Return room for a cache."""
+        ...
+
+    def grow(self, cache: Array, room: int, lengths: Ints) -> Array:
+        """Return a cache, (rows, T, H * d), with more room and what is written of this one.
+
+        lengths: positions of each row that may be written.
+        """
         ...
 
     def keep(self, rows: Array, first: int, slots: Ints, starts: Ints, cache: Array) -> None:

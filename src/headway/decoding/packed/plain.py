@@ -25,6 +25,7 @@ class PlainKernels:
     """Tensors in, tensors out."""
 
     name = "PyTorch"
+    by_memory = False
 
     def __init__(self, device: torch.device, precision: Precision = "float32") -> None:
         """Work on this device, with products in this precision, all else in float32.
@@ -46,6 +47,12 @@ class PlainKernels:
     def empty(self, *shape: int) -> Tensor:
         """Return room for a cache."""
         return torch.zeros(shape, device=self.device, dtype=self.cache_dtype)
+
+    def grow(self, cache: Tensor, room: int, lengths: Ints) -> Tensor:
+        """Copy all of it at once."""
+        longer = cache.new_zeros(len(cache), room, cache.size(2))
+        longer[:, : cache.size(1)] = cache
+        return longer
 
     def keep(self, rows: Tensor, first: int, slots: Ints, starts: Ints, cache: Tensor) -> None:
         """Write sentences' keys or values to the beginning of their slots."""

@@ -13,7 +13,10 @@ _HUGE = 4 * 2**20
 
 
 def sparse(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array with any numbers in it, whose memory is taken page by page when written."""
+    """Return an array with any numbers in it, whose memory is taken where it is written.
+
+    A small one may be on a huge page with others.
+    """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size < _HUGE or not hasattr(mmap, "MADV_NOHUGEPAGE"):  # the latter elsewhere than on Linux
         return np.empty(shape, dtype)

@@ -9,9 +9,9 @@ from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Array, Cache, Heads, Kernels
 
-# Positions; what is not used is not written and so takes no memory on a CPU. No powers of two: rows
-# that lie so far apart would all be kept in the same few places of a processor's caches.
-_PAST_ROOM = 132
+# Positions; what is not used is not written and so takes no memory on a CPU. Odd: rows that lie a
+# power of two apart would all be kept in the same few places of a processor's caches.
+_PAST_ROOM = 133
 _MEMORY_ROOM = 33
 
 
@@ -70,7 +70,7 @@ class PackedState:
         """See that so many positions of the past can be held."""
         room = self.owners.shape[1]
         if positions > room:
-            longer = max(positions, room + room // 4)
+            longer = max(positions, room + room // 4) | 1
             wider = np.zeros((len(self.owners), longer), dtype=np.int32)
             wider[:, :room] = self.owners
             self.owners = wider
@@ -79,17 +79,10 @@ class PackedState:
     def _make_room_for_memory(self, positions: int) -> None:
         room = self.memory[0].keys.shape[1]
         if positions > room:
-            self._lengthen(self.memory, max(positions, room + room // 2), self.source_lengths)
+            self._lengthen(self.memory, max(positions, room + room // 2) | 1, self.source_lengths)
 
     def _lengthen(self, caches: Sequence[Cache], room: int, lengths: Ints) -> None:
         """Make caches longer, one by one, so that only one is there twice."""
         for cache in caches:
-            cache.keys = self._longer(cache.keys, room, lengths)
-            cache.values = self._longer(cache.values, room, lengths)
-
-    def _longer(self, part: Array, room: int, lengths: Ints) -> Array:
-        """Copy what is written of a cache, so that the rest still takes no memory."""
-        longer = self.kernels.empty(part.shape[0], room, part.shape[2])
-        for row, length in enumerate(lengths.tolist()):
-            longer[row, : min(length, part.shape[1])] = part[row, :length]
-        return longer
+            cache.keys = self.kernels.grow(cache.keys, room, lengths)
+            cache.values = self.kernels.grow(cache.values, room, lengths)
