@@ -169,7 +169,13 @@ class Field:
         # The first time is a warm-up.
         tried = {entry: outcomes[1:] for entry, outcomes in in_turns(trial, 3).items()}
         seconds = {entry: min(one.seconds for one in tries) for entry, tries in tried.items()}
-        calls = {entry: self._call(entry) for entry in _not_hopeless(seconds)}
+        return self.take_turns(_not_hopeless(seconds), rounds)
+
+    def take_turns(
+        self, entries: Sequence[Configuration], rounds: int
+    ) -> dict[Configuration, Figures]:
+        """Let all take turns."""
+        calls = {entry: self._call(entry) for entry in entries}
         return {entry: Figures.of(found) for entry, found in in_turns(calls, rounds).items()}
 
     def _call(self, entry: Configuration, sentences: int | None = None) -> Callable[[], Outcome]:
@@ -219,8 +225,11 @@ def _measure(
 
 
 def _measure_refill(field: Field, row: Row, rounds: int) -> Refill:
-    """Measure the best configuration again, with and without refill, in both orders."""
-    entrant, job = row.configuration.entrant, row.configuration.job
+    """Measure the best configuration again, with and without refill, in both orders.
+
+    With one worker: those with refill live on from call to call, those without are started anew.
+    """
+    entrant, job = row.configuration.entrant, replace(row.configuration.job, workers=1)
     ways = {
         (refill, longest_first): Configuration(
             entrant, replace(job, refill=refill, longest_first=longest_first)
@@ -228,7 +237,7 @@ def _measure_refill(field: Field, row: Row, rounds: int) -> Refill:
         for longest_first in (True, False)
         for refill in (True, False)
     }
-    figures = field.race(list(ways.values()), rounds)
+    figures = field.take_turns(list(ways.values()), rounds + 1)  # the first is a warm-up
     return Refill(row.configuration, {way: figures[entry].rate for way, entry in ways.items()})
 
 

@@ -242,6 +242,8 @@ def test_refill_is_measured_with_our_best(
     bundle_path: Path, source: Path, pretended: type[Pretended]
 ) -> None:
     def seconds(entrant: Entrant, job: Job) -> float:
+        if job.sentences and not job.refill:
+            return 99.0  # slow with a few sentences says nothing here
         return 2.0 + (not job.refill) + 2 * (not job.longest_first)
 
     pretended.seconds = seconds  # type: ignore[method-assign]
