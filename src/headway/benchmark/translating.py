@@ -238,7 +238,7 @@ def _measure_refill(field: Field, row: Row, rounds: int) -> Refill:
         for refill in (True, False)
     }
     figures = field.take_turns(list(ways.values()), rounds + 1)  # the first is a warm-up
-    return Refill(row.configuration, {way: figures[entry].rate for way, entry in ways.items()})
+    return Refill(ways[True, True], {way: figures[entry].rate for way, entry in ways.items()})
 
 
 def _cells(batches: Sequence[int]) -> Iterator[list[int]]:

@@ -255,6 +255,7 @@ def test_refill_is_measured_with_our_best(
     assert file["refill"]["without"] == pytest.approx(33.3)
     assert file["refill"]["ratio"] == 1.5
     assert file["refill"]["as_they_come"] == {"with": 25, "without": 20, "ratio": 1.25}
+    assert file["refill"]["layout"]["workers"] == 1
     assert "refill" not in single
     assert file["peer"] is None
     assert file["ratio"] is None
