@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from heapq import heappop, heappush
 from typing import Protocol
 
 import numpy as np
@@ -154,13 +153,13 @@ def run_search(
     """
     waiting = _Waiting(requests, max_tokens)
     state = engine.start(slots, search.copies)
-    free = list(range(slots))  # a heap: who is at work lies together, in memory once used
+    free = list(range(slots - 1, -1, -1))  # those last used first: their memory is there
     at_work: dict[int, tuple[int, Request]] = {}  # by slot
     full = 0
     while True:
         worth_it = len(at_work) <= full * _STILL_FULL
         if taken := waiting.take(len(free)) if worth_it else []:
-            fresh = [heappop(free) for _ in taken]
+            fresh = [free.pop() for _ in taken]
             at_work |= zip(fresh, taken, strict=True)
             full = len(at_work)
             read_and_begin(engine, state, search, fresh, [request for _, request in taken])
@@ -170,7 +169,7 @@ def run_search(
         for slot, hypotheses in advance.finished:
             index, request = at_work.pop(slot)
             waiting.done(index)
-            heappush(free, slot)
+            free.append(slot)
             yield index, [h._replace(ids=request.pieces(h.ids)) for h in hypotheses]
         if advance.rows is not None and advance.parents is not None:
             engine.reorder(state, advance.rows, advance.parents)

@@ -36,7 +36,7 @@ class Kernels(Protocol):
     """What computes, in words, with all that its speed depends on."""
 
     by_memory: bool
-    """Whether many rows take as long, each, as few: then what they read decides, not the calls."""
+    """Whether a row takes as long beside many as beside few, so that what it reads decides."""
 
     def array(self, tensor: Tensor) -> Array:
         """Return the tensor's numbers in the kernels' own kind."""
