@@ -69,19 +69,28 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any, dropout: float) -> Any:
         return scaled_dot_product_attention(q, k, v, mask)[0]
 
+    monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
     monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda q, k: True)
     monkeypatch.setattr("headway.model.attention.fused_attention", attend)
     monkeypatch.setattr("headway.training.step.batch_loss", plain_loss)
     monkeypatch.setitem(train.__globals__, "build_optimizer", plain_optimizer)
 
 
-@pytest.mark.parametrize("norm_position", ["post", "pre"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"norm_position": "post"},
+        {"norm_position": "pre"},
+        {"d_k": 16, "d_v": 32, "dropout": 0.1},  # loops are for heads in sixteens
+    ],
+    ids=["post", "pre", "loops"],
+)
 def test_the_fast_path_has_the_loss_curve_of_the_plain_one(
-    norm_position: str, build: Build, request: pytest.FixtureRequest
+    changes: dict[str, Any], build: Build, request: pytest.FixtureRequest
 ) -> None:
-    fast = train(build(norm_position=norm_position))
+    fast = train(build(**changes))
     request.getfixturevalue("plain")
-    plain = train(build(norm_position=norm_position))
+    plain = train(build(**changes))
 
     assert fast[-1] < 0.8 * fast[0]
     assert fast != plain  # rounding shows that these are two paths

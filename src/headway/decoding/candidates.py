@@ -39,7 +39,7 @@ def _compiled() -> bool:
 def _compiled_best(
     logits: Float[Tensor, "R V"], count: int, never: Sequence[int]
 ) -> tuple[Floats, Ints, Floats]:
-    from headway.decoding.loops.logits import best_pieces as find
+    from headway.loops.logits import best_pieces as find
 
     rows = len(logits)
     values, ids = np.empty((rows, count), np.float32), np.empty((rows, count), np.int64)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from headway.errors import ConfigError
 from headway.model.cache import KeyValueCache
+from headway.model.compiled_attention import compiled_attention, fits
 from headway.model.dropout import dropout
 from headway.model.probe import listening, probe
 
@@ -123,6 +124,9 @@ class MultiHeadAttention(nn.Module):
         """
         if cache is None:
             self._check_inputs(query, key, value, mask)
+            if self._learns_in_loops(query, key):
+                projected = self.w_q(query), self.w_k(key), self.w_v(value)
+                return self.w_o(compiled_attention(*projected, mask, self.num_heads))
         q = self._split("q", self.w_q(query))  # (B, H, T, d_k)
         if cache is None:
             k, v = self.project(key, value)  # (B, H, S, d_k), (B, H, S, d_v)
@@ -153,6 +157,11 @@ class MultiHeadAttention(nn.Module):
         masked_scores = probe(self, "masked_scores", mask_scores(scores, mask))
         weights = probe(self, "weights", masked_softmax(masked_scores, mask))
         return probe(self, "heads", dropout(weights, self.dropout, self.training) @ v)
+
+    def _learns_in_loops(self, query: Tensor, key: Tensor) -> bool:
+        """Tell whether equation 1 and its gradient are computed by the loops for it."""
+        learns = self.training and torch.is_grad_enabled() and not listening()
+        return learns and self.dropout == 0.0 and fits(query, key, self.d_k, self.d_v)
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
         for name, x in (("query", query), ("key", key), ("value", value)):

@@ -1,55 +1,138 @@
-"""Dropout (section 5.4) with random numbers that cost little on a CPU."""
+"""Dropout (section 5.4) with random numbers that cost little on a CPU.
+
+There, a mask is a function of a key alone, which PyTorch's generator draws, one for each call: the
+backward pass makes the mask again instead of keeping it. Four elements share one 64-bit number,
+because 16 bits decide p to 1 / 65536.
+"""
 
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from headway.errors import ConfigError
+from headway.loops.arrays import array, can_loop
+
+_GAMMA = 0x9E3779B97F4A7C15
+_MIXING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
 def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tensor, "*shape"]:
-    """Zero each number with probability p while training and scale the rest by 1 / (1 - p).
-
-    On a CPU, `bernoulli_` draws one random number for each element and is a tenth of a training
-    step; four elements can share one 64-bit number, because 16 bits decide p to 1 / 65536.
-    """
+    """Zero each number with probability p while training and scale the rest by 1 / (1 - p)."""
     if not training or p == 0.0:
         return x
-    if not 0.0 < p < 1.0:
-        raise ConfigError(f"Dropout is {p}, but must be from 0 to below 1.", "The paper has 0.1.")
+    _check_probability(p)
     if x.device.type != "cpu":
         return F.dropout(x, p)
-    return _SharedDrawDropout.apply(x, p)  # type: ignore[no-any-return]
+    return _Drop.apply(x, _new_key(), p, x.dtype)  # type: ignore[no-any-return]
 
 
-class _SharedDrawDropout(torch.autograd.Function):
+def add_dropped(
+    x: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"], p: float, training: bool
+) -> Float[Tensor, "*shape"]:
+    """Compute x + Dropout(y); on a CPU in one loop where there are loops for it."""
+    if not training or p == 0.0 or x.shape != y.shape or not can_loop(x, y):
+        return x + dropout(y, p, training)
+    _check_probability(p)
+    return _AddDropped.apply(x, y, _new_key(), p)  # type: ignore[no-any-return]
+
+
+class _Drop(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
-        mask = _keep_mask(x, p)
-        ctx.save_for_backward(mask)
-        return x * mask
+    def forward(ctx: Any, x: Tensor, key: int, p: float, dtype: torch.dtype) -> Tensor:
+        ctx.draws, ctx.dtype = (key, p), x.dtype
+        out = torch.empty(x.shape, dtype=dtype)
+        if not can_loop(x, out):
+            return (x * mask(x.shape, key, p, x.dtype)).to(dtype)
+        _loops().drop(_row(x), *_draws(key, p), _row(out))
+        return out
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None]:
-        (mask,) = ctx.saved_tensors
-        return grad_outputs[0] * mask, None
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None, None, None]:
+        return _Drop.apply(grad_outputs[0], *ctx.draws, ctx.dtype), None, None, None  # type: ignore[return-value]
 
 
-def _keep_mask(x: Tensor, p: float) -> Tensor:
-    """Draw 0 or 1 / (1 - p) for every element of x."""
-    dropped = min(round(p * 65536), 65535)
-    count = x.numel()
-    draws = torch.empty((count + 3) // 4, dtype=torch.int64, device=x.device)
-    draws.random_(-(2**63), None)
+class _AddDropped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, key: int, p: float) -> Tensor:
+        ctx.draws, ctx.dtypes = (key, p), (x.dtype, y.dtype)
+        out = torch.empty(x.shape, dtype=torch.promote_types(x.dtype, y.dtype))
+        _loops().add_dropped(_row(x), _row(y), *_draws(key, p), _row(out))
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        x_dtype, y_dtype = ctx.dtypes
+        grad = grad_outputs[0]
+        return grad.to(x_dtype), _Drop.apply(grad, *ctx.draws, y_dtype), None, None  # type: ignore[return-value]
+
+
+def mask(
+    shape: torch.Size, key: int, p: float, dtype: torch.dtype = torch.float32
+) -> Float[Tensor, "*shape"]:
+    """Return 0 or 1 / (1 - p) for every element: what the loops multiply by, in plain PyTorch."""
+    count = shape.numel()
+    lowest, scale = _limits(p)
     # Each 64-bit draw is four 16-bit ones, uniform from -32768 to 32767. Clamping them between two
     # neighbours is a comparison, and runs many times as fast as one that gives booleans.
-    first_kept = dropped - 32768
-    draws = draws.view(torch.int16)[:count].view(x.shape)
-    if dropped > 0:
-        draws = draws.clamp_(first_kept - 1, first_kept).sub_(first_kept - 1)
+    draws = draw((count + 3) // 4, key).view(torch.int16)[:count].view(shape)
+    if lowest > -32768:
+        draws = draws.clamp_(lowest - 1, lowest).sub_(lowest - 1)
     else:
         draws.fill_(1)
-    return draws.to(x.dtype).mul_(65536 / (65536 - dropped))
+    return draws.to(dtype).mul_(scale)
+
+
+def draw(count: int, key: int) -> Int[Tensor, "count"]:
+    """Return the first `count` numbers of SplitMix64 (Steele, Lea and Flood 2014) from this key on.
+
+    Each is a function of key and place alone, so that any part of them can be made by itself.
+    """
+    z = torch.arange(count).mul_(_signed(_GAMMA)).add_(key)
+    for shift, factor in _MIXING:
+        z = z.bitwise_xor_(_shifted(z, shift)).mul_(_signed(factor))
+    return z.bitwise_xor_(_shifted(z, 31))
+
+
+def _shifted(z: Tensor, shift: int) -> Tensor:
+    """Shift to the right and fill with zeros; PyTorch's own shift fills with the sign."""
+    return (z >> shift).bitwise_and_(2 ** (64 - shift) - 1)
+
+
+def _signed(number: int) -> int:
+    return number - 2**64 if number >= 2**63 else number
+
+
+def _new_key() -> int:
+    return int(torch.empty((), dtype=torch.int64).random_(-(2**63), None))
+
+
+def _limits(p: float) -> tuple[int, float]:
+    """Return the smallest draw that keeps an element, and what is left is multiplied by."""
+    dropped = min(round(p * 65536), 65535)
+    return dropped - 32768, 65536 / (65536 - dropped)
+
+
+def _check_probability(p: float) -> None:
+    if not 0.0 < p < 1.0:
+        raise ConfigError(f"Dropout is {p}, but must be from 0 to below 1.", "The paper has 0.1.")
+
+
+def _draws(key: int, p: float) -> tuple[np.uint64, int, np.float32]:
+    """Return key, smallest draw that keeps an element, and factor, as loops take them."""
+    lowest, scale = _limits(p)
+    return np.uint64(key % 2**64), lowest, np.float32(scale)
+
+
+def _row(tensor: Tensor) -> Any:
+    return array(tensor).reshape(-1)
+
+
+def _loops() -> Any:
+    """Import what needs Numba when it is needed."""
+    from headway.loops import dropping
+
+    return dropping

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headway.errors import ConfigError
-from headway.model.dropout import dropout
+from headway.model.dropout import add_dropped
 from headway.model.probe import probe
 
 NormPosition = Literal["post", "pre"]
@@ -46,10 +46,13 @@ class Residual(nn.Module):
         """Run the sub-layer inside the frame."""
         if self.norm_position == "pre":
             # Deviation (pre-norm): trains deep models without warm-up.
-            added = dropout(sublayer(self._normalize(x)), self.dropout, self.training)
-            return probe(self, "sum", x + added)
-        added = dropout(sublayer(x), self.dropout, self.training)
-        return self._normalize(probe(self, "sum", x + added))
+            return probe(self, "sum", self._add(x, sublayer(self._normalize(x))))
+        return self._normalize(probe(self, "sum", self._add(x, sublayer(x))))
+
+    def _add(
+        self, x: Float[Tensor, "B L d_model"], y: Float[Tensor, "B L d_model"]
+    ) -> Float[Tensor, "B L d_model"]:
+        return add_dropped(x, y, self.dropout, self.training)
 
     def _normalize(self, x: Float[Tensor, "B L d_model"]) -> Float[Tensor, "B L d_model"]:
         return probe(self, "norm", self.norm(x))

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headway.errors import ConfigError
-from headway.model.dropout import dropout
+from headway.model.dropout import add_dropped, draw, dropout, mask
 
 
 def quantized(p: float) -> float:
@@ -41,15 +41,105 @@ def test_the_scale_is_within_what_sixteen_bits_allow(p: float) -> None:
 def test_of_all_draws_that_are_possible_exactly_the_share_p_is_dropped(
     p: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def every_draw_once(self: torch.Tensor, *bounds: object) -> torch.Tensor:
-        self.view(torch.int16).copy_(torch.arange(-32768, 32768))
-        return self
+    def every_draw_once(count: int, key: int) -> torch.Tensor:
+        return torch.arange(-32768, 32768, dtype=torch.int16).view(torch.int64)
 
-    monkeypatch.setattr(torch.Tensor, "random_", every_draw_once)
-    result = dropout(torch.ones(65536, dtype=torch.float64), p, training=True)
+    monkeypatch.setattr("headway.model.dropout.draw", every_draw_once)
+    result = mask(torch.Size([65536]), key=0, p=p, dtype=torch.float64)
 
     assert (result == 0).sum().item() == round(p * 65536)
     assert result.sum().item() == pytest.approx(65536, rel=1e-12)
+
+
+def test_draws_are_those_of_splitmix64() -> None:
+    published = [  # from its reference implementation, seed 1234567; the first state is the key
+        6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431,
+        16408922859458223821,
+    ]  # fmt: skip
+    assert [number % 2**64 for number in draw(6, 1234567).tolist()[1:]] == published
+
+
+@pytest.mark.parametrize("low", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", [(1,), (63,), (64,), (2, 65), (3, 5, 67), (2, 0)], ids=str)
+@pytest.mark.parametrize("p", [1e-9, 0.1, 0.5, 0.99999], ids=str)
+def test_loops_drop_what_plain_operations_drop(
+    p: float, shape: tuple[int, ...], low: torch.dtype
+) -> None:
+    pytest.importorskip("numba")
+    x, y = torch.randn(shape, requires_grad=True), torch.randn(shape).to(low).requires_grad_()
+    torch.manual_seed(8)
+    key = int(torch.empty((), dtype=torch.int64).random_(-(2**63), None))
+    torch.manual_seed(8)
+
+    result = add_dropped(x, y, p, training=True)
+    grad = torch.randn(shape)
+    result.backward(grad)
+
+    factors = mask(torch.Size(shape), key, p)
+    assert torch.equal(result, x + y.float() * factors)
+    assert x.grad is not None
+    assert y.grad is not None
+    assert torch.equal(x.grad, grad)
+    assert torch.equal(y.grad, (grad * factors).to(low))
+    torch.manual_seed(8)
+    assert torch.equal(dropout(y, p, training=True), (y.float() * factors).to(low))
+
+
+@pytest.mark.parametrize(
+    ("x_type", "y_type"),
+    [(torch.float64, torch.float64), (torch.float32, torch.float16), (torch.float16,) * 2],
+    ids=str,
+)
+def test_what_has_no_loops_is_dropped_and_added_all_the_same(
+    x_type: torch.dtype, y_type: torch.dtype
+) -> None:
+    x, y = torch.ones(4, 3, dtype=x_type), torch.ones(4, 3, dtype=y_type)
+    torch.manual_seed(6)
+    expected = x + dropout(y, 0.5, training=True)
+    torch.manual_seed(6)
+
+    result = add_dropped(x, y, 0.5, training=True)
+
+    assert torch.equal(result, expected)
+    assert result.dtype == x_type
+    assert set(result.flatten().tolist()) == {1.0, 3.0}
+
+
+def test_without_numba_the_same_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = torch.randn(2, 5, 16)
+
+    def seeded() -> torch.Tensor:
+        torch.manual_seed(5)
+        return add_dropped(x, y, 0.3, training=True)
+
+    compiled = seeded()
+    monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
+    assert torch.equal(seeded(), compiled)
+
+
+def test_rows_that_are_broadcast_are_added_to_every_row() -> None:
+    result = add_dropped(torch.zeros(4, 3), torch.ones(3), 0.5, training=True)
+
+    assert torch.equal(result, result[:1].expand(4, 3))
+
+
+def test_addition_is_all_there_is_in_eval_mode_or_without_dropout() -> None:
+    x, state = torch.ones(9), torch.get_rng_state()
+
+    assert torch.equal(add_dropped(x, x, 0.5, training=False), 2 * x)
+    assert torch.equal(add_dropped(x, x, 0.0, training=True), 2 * x)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_the_gradient_of_a_gradient_goes_through_the_same_mask() -> None:
+    x, y = (torch.randn(70, requires_grad=True) for _ in range(2))
+
+    result = add_dropped(x, y, 0.5, training=True)
+    (grad,) = torch.autograd.grad((result**2).sum(), y, create_graph=True)
+    (second,) = torch.autograd.grad(grad.sum(), y)
+
+    factors = (grad / (2 * result)).detach()
+    torch.testing.assert_close(second, 2 * factors**2)
 
 
 def test_each_element_is_drawn_on_its_own() -> None:
@@ -137,3 +227,5 @@ def test_nothing_happens_in_eval_mode_or_without_dropout() -> None:
 def test_a_probability_that_is_none_is_refused(p: float) -> None:
     with pytest.raises(ConfigError, match="must be from 0 to below 1"):
         dropout(torch.ones(3), p, training=True)
+    with pytest.raises(ConfigError, match="must be from 0 to below 1"):
+        add_dropped(torch.ones(3), torch.ones(3), p, training=True)

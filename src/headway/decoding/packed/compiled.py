@@ -11,15 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
-from headway.decoding.loops import attention, products
-from headway.decoding.loops.blocks import multiplies_bfloat16, multiplies_bytes
-from headway.decoding.loops.compiling import host_has
-from headway.decoding.loops.float_products import (
-    in_float_blocks,
-    in_pair_blocks,
-    multiply_floats,
-)
-from headway.decoding.loops.logits import sharpen
 from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.kernels import Cache, Heads, Linear, Owners, WholeDecoder
 from headway.decoding.packed.listed_loops import ListedLoop
@@ -36,6 +27,15 @@ from headway.decoding.packed.products import (
 from headway.decoding.packed.sparse import sparse
 from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
+from headway.loops import attention, products
+from headway.loops.blocks import multiplies_bfloat16, multiplies_bytes
+from headway.loops.compiling import host_has
+from headway.loops.float_products import (
+    in_float_blocks,
+    in_pair_blocks,
+    multiply_floats,
+)
+from headway.loops.logits import sharpen
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]

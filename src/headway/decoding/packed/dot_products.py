@@ -6,8 +6,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headway.decoding.loops import products
-from headway.decoding.loops.dot_products import in_byte_blocks
 from headway.decoding.packed.products import (
     TILES,
     ByteProduct,
@@ -16,6 +14,8 @@ from headway.decoding.packed.products import (
     tile_rows,
 )
 from headway.decoding.packed.weights import Projection
+from headway.loops import products
+from headway.loops.dot_products import in_byte_blocks
 
 Floats = NDArray[np.float32]
 # Products of integers from which a processor's tiles take less time, calls included; figures in

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.decoding.loops.decoder import decode_rows
 from headway.decoding.packed.compiled import Float32Product, Int8LoopProduct
 from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.state import PackedState
@@ -16,6 +15,7 @@ from headway.decoding.packed.sublayers import (
     Stack,
     Step,
 )
+from headway.loops.decoder import decode_rows
 
 Floats = NDArray[np.float32]
 _KINDS = (Float32Product, Int8LoopProduct, DotProduct)

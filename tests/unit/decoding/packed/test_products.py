@@ -53,7 +53,7 @@ def compiled(weights: Projection, relu: bool):
 
 def dots(weights: Projection, relu: bool):
     """Return the product by the processor's dot products; skip where it has none."""
-    blocks = pytest.importorskip("headway.decoding.loops.blocks")
+    blocks = pytest.importorskip("headway.loops.blocks")
     if not blocks.multiplies_bytes():
         pytest.skip("a processor without VNNI")
     multiply = importlib.import_module("headway.decoding.packed.dot_products").DotProduct
@@ -177,7 +177,7 @@ def floats(weights: Projection, relu: bool):
 
 def pairs(weights: Projection, relu: bool):
     """Return the product in bfloat16 by the processor's own sums; skip where it has none."""
-    blocks = pytest.importorskip("headway.decoding.loops.blocks")
+    blocks = pytest.importorskip("headway.loops.blocks")
     if not blocks.multiplies_bfloat16():
         pytest.skip("a processor without AVX512_BF16")
     module = importlib.import_module("headway.decoding.packed.compiled")
@@ -325,7 +325,7 @@ def test_dot_products_give_the_same_bits_in_every_batch_and_beside_tiles_those_o
 
 def test_a_row_on_one_side_of_zero_has_all_levels_there() -> None:
     """What comes of a ReLU is rounded half as coarsely as numbers of both signs."""
-    loops = pytest.importorskip("headway.decoding.loops.products")
+    loops = pytest.importorskip("headway.loops.products")
     x = np.random.default_rng(0).uniform(0.0, 2.0, (3, 130)).astype(np.float32)
     x[1] *= -1.0
     x[2, ::2] *= -0.5
@@ -378,8 +378,8 @@ def test_many_rows_go_to_the_tiles_of_the_processor_and_come_back_the_same(
 
 
 def test_code_for_another_processor_has_no_dot_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = pytest.importorskip("headway.decoding.loops.blocks")
-    compiling = importlib.import_module("headway.decoding.loops.compiling")
+    blocks = pytest.importorskip("headway.loops.blocks")
+    compiling = importlib.import_module("headway.loops.compiling")
     monkeypatch.setattr(compiling.config, "CPU_NAME", "generic", raising=False)
 
     assert not blocks.multiplies_bytes()

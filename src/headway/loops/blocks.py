@@ -15,8 +15,8 @@ from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 
-from headway.decoding.loops.compiling import compiled, host_has
-from headway.decoding.loops.vectors import INT, WORD, for_loops
+from headway.loops.compiling import compiled, host_has
+from headway.loops.vectors import INT, WORD, for_loops
 
 # Sums of a row that, in all with the weights and an input, fit into the registers: 32 of 16 numbers
 # with AVX-512, 16 of 8 with AVX, 32 of 4 on ARM.

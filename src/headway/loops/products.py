@@ -4,10 +4,10 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from headway.decoding.loops.compiling import compiled
-from headway.decoding.loops.dot_products import OFFSET, multiply_bytes
-from headway.decoding.loops.float_products import multiply_floats
-from headway.decoding.loops.vector_loops import scaled
+from headway.loops.compiling import compiled
+from headway.loops.dot_products import OFFSET, multiply_bytes
+from headway.loops.float_products import multiply_floats
+from headway.loops.vector_loops import scaled
 
 
 @compiled

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from headway.decoding.loops.attention import add_norm, attend_to_memory, attend_to_past
-from headway.decoding.loops.compiling import compiled
-from headway.decoding.loops.products import project
+from headway.loops.attention import add_norm, attend_to_memory, attend_to_past
+from headway.loops.compiling import compiled
+from headway.loops.products import project
 
 
 @compiled

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headway.decoding.loops.compiling import compiled
+from headway.loops.compiling import compiled
 
 
 @compiled

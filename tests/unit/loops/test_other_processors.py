@@ -11,13 +11,13 @@ pytest.importorskip("numba")
 
 # Without AVX-512; with AVX-VNNI where the processor has that.
 NARROW = """
-import headway.decoding.loops.compiling as compiling
+import headway.loops.compiling as compiling
 
 has = compiling.host_has
 compiling.host_has = lambda feature: not feature.startswith("avx512") and has(feature)
 
 import torch
-from headway.decoding.loops.blocks import multiplies_bytes
+from headway.loops.blocks import multiplies_bytes
 from headway.decoding.packed.compiled import Float32Product
 from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.products import quantize_weight
@@ -43,7 +43,7 @@ for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
 print("right")
 """
 NO_AVX = """
-from headway.decoding.loops.blocks import multiplies_bytes
+from headway.loops.blocks import multiplies_bytes
 
 assert not multiplies_bytes()
 print("right")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from headway.decoding.loops.blocks import in_blocks, multiply_blocks
-from headway.decoding.loops.compiling import compiled
+from headway.loops.blocks import in_blocks, multiply_blocks
+from headway.loops.compiling import compiled
 
 OFFSET = 128
 """What is added to whole numbers of both signs to make them unsigned."""

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from headway.decoding.loops.compiling import compiled
-from headway.decoding.loops.kept import read, write
-from headway.decoding.loops.vector_loops import (
+from headway.loops.compiling import compiled
+from headway.loops.kept import read, write
+from headway.loops.vector_loops import (
     exp,
     fetch,
     score_four,
@@ -15,7 +15,7 @@ from headway.decoding.loops.vector_loops import (
     weigh_sixty_four,
     weigh_thirty_two,
 )
-from headway.decoding.loops.vectors import LANES
+from headway.loops.vectors import LANES
 
 _CACHE_LINE = 64  # bytes
 

@@ -4,7 +4,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from headway.decoding.loops.vectors import FLOATS, LANES, SHORTS, WORD, constant, for_loops
+from headway.loops.vectors import FLOATS, LANES, SHORTS, WORD, constant, for_loops
 
 POWERS = 4 * LANES
 """Numbers that `sum_powers` takes at a time."""

@@ -14,9 +14,9 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from headway.decoding.loops.compiling import FAST
+from headway.loops import LANES
+from headway.loops.compiling import FAST
 
-LANES = 16
 _FAST = tuple(sorted(FAST))
 _FUSED = ("contract",)
 # Nothing else is free to change; without any flag, Numba would add all of FAST.
@@ -57,6 +57,14 @@ class Code:
         """Return a * b, number by number."""
         return self.builder.fmul(a, b, flags=_FAST)
 
+    def plus(self, a, b):
+        """Return a + b, rounded by itself whatever stands around it."""
+        return self.builder.fadd(a, b, flags=_EXACT)
+
+    def times(self, a, b):
+        """Return a * b, number by number, rounded by itself whatever stands around it."""
+        return self.builder.fmul(a, b, flags=_EXACT)
+
     def larger(self, a, b):
         """Return the larger of each two; of b what is not a number shows."""
         return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
@@ -75,8 +83,7 @@ class Code:
 
     def scaled(self, total, row_step, step, bias):
         """Return total * (row_step * step) + bias, with the same bits wherever it stands."""
-        step = self.builder.fmul(row_step, step, flags=_EXACT)
-        return self.builder.fadd(self.builder.fmul(total, step, flags=_EXACT), bias, flags=_EXACT)
+        return self.plus(self.times(total, self.times(row_step, step)), bias)
 
     def total(self, vector):
         """Return the sum of all numbers."""
@@ -216,6 +223,24 @@ class Numbers:
     def store(self, index, vector):
         """Write a vector from this place on."""
         self.code.builder.store(vector, self._at(index, vector.type)).align = 1
+
+    def put(self, index, vector):
+        """Write 16 numbers as the array has them, to the nearest if it has bfloat16."""
+        upper_halves = self.kind.dtype == types.uint16
+        self.store(index, self._upper_halves(vector) if upper_halves else vector)
+
+    def _upper_halves(self, vector):
+        builder = self.code.builder
+
+        def all_(number):
+            return ir.Constant(INTS, [number] * LANES)
+
+        bits = builder.bitcast(vector, INTS)
+        odd = builder.and_(builder.lshr(bits, all_(16)), all_(1))
+        rounded = builder.add(bits, builder.add(odd, all_(0x7FFF)))
+        upper = builder.trunc(builder.lshr(rounded, all_(16)), SHORTS)
+        nan = builder.fcmp_unordered("uno", vector, vector)
+        return builder.select(nan, ir.Constant(SHORTS, [0x7FC0] * LANES), upper)
 
     def fetch(self, index):
         """Ask for these numbers before they are needed."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from headway.decoding.loops.compiling import LANES, compiled, fill_lanes, largest_of
-from headway.decoding.loops.vector_loops import POWERS, exp, sum_powers
+from headway.loops.compiling import LANES, compiled, fill_lanes, largest_of
+from headway.loops.vector_loops import POWERS, exp, sum_powers
 
 # Logits that are computed again, at most, for one row: more than may ever be chosen from.
 _SHARP_PIECES = 64

@@ -37,7 +37,7 @@ def factor():
 
 
 def test_a_change_in_a_file_is_seen_by_what_calls_it_from_another(tmp_path: Path) -> None:
-    from headway.decoding.loops import compiling
+    from headway.loops import compiling
 
     package = tmp_path / "callee_and_caller"
     package.mkdir()

@@ -4,11 +4,11 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from headway.decoding.loops import kept
-from headway.decoding.loops.blocks import in_blocks, multiply_blocks
-from headway.decoding.loops.compiling import compiled
-from headway.decoding.loops.vector_loops import round_off
-from headway.decoding.loops.vectors import LANES
+from headway.loops import kept
+from headway.loops.blocks import in_blocks, multiply_blocks
+from headway.loops.compiling import compiled
+from headway.loops.vector_loops import round_off
+from headway.loops.vectors import LANES
 
 _NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)
 

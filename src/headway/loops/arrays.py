@@ -1,0 +1,30 @@
+"""Tensors as the arrays that loops take."""
+
+import functools
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from torch import Tensor
+
+TYPES = (torch.float32, torch.bfloat16)
+
+
+def can_loop(*tensors: Tensor) -> bool:
+    """Tell whether loops are installed, and take tensors of these types on these devices."""
+    known = all(tensor.device.type == "cpu" and tensor.dtype in TYPES for tensor in tensors)
+    return known and _has_numba()
+
+
+@functools.cache
+def _has_numba() -> bool:
+    return find_spec("numba") is not None
+
+
+def array(tensor: Tensor) -> Any:
+    """Return the tensor's numbers in a row after the other, bfloat16 in uint16, without copying.
+
+    Those of a tensor that does not lie so are copied.
+    """
+    tensor = tensor.detach().contiguous()
+    return (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy()

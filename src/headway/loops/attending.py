@@ -1,0 +1,252 @@
+"""Equation 1 and its gradient for whole batches, one head of one sentence after the other.
+
+B sentences, T queries and S keys each, H heads. Numbers come and go in float32 or bfloat16, and are
+float32 in between. Both widths of a head are in sixteens, as `LANES` says; T is filled up to fours
+and S to sixteens, with zeros.
+"""
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+
+from headway.loops.compiling import compiled
+from headway.loops.vectors import LANES, WORD, constant, for_loops
+
+ROWS = 4
+"""Rows of a product that are computed together."""
+
+
+@compiled
+def attend(q, k, v, allowed, num_heads, weights, out, start, end):
+    """Compute softmax(Q K^T / sqrt(d_k)) V for the sentences from start to before end.
+
+    q: (B, T, H * d_k). k: (B, S, H * d_k). v: (B, S, H * d_v). allowed: (1 or B, 1 or H, 1 or T,
+    S), true where a query may attend. weights: (B, H, T in fours, S in sixteens), all of them are
+    written but the rows after T. out: (B, T, H * d_v).
+    """
+    length, keys = q.shape[1], k.shape[1]
+    d_k, d_v = q.shape[2] // num_heads, v.shape[2] // num_heads
+    rows, room = weights.shape[2], weights.shape[3]
+    qs, ks = np.zeros((rows, d_k), np.float32), np.zeros((room, d_k), np.float32)
+    vs, found = np.zeros((room, d_v), np.float32), np.empty((rows, d_v), np.float32)
+    hidden = np.full((allowed.shape[2], room), np.float32(-np.inf))
+    scale = np.float32(1 / math.sqrt(d_k))
+    hidden_heads = 1 if allowed.shape[1] == 1 else num_heads
+    for b in range(start, end):
+        for h in range(num_heads):
+            if h < hidden_heads:
+                _hide(allowed[min(b, allowed.shape[0] - 1), h], hidden)
+            _take(q, b, h, qs)
+            _take(k, b, h, ks)
+            _take(v, b, h, vs)
+            first = (b * num_heads + h) * rows * room
+            _dot(qs, ks, weights, first)
+            for t in range(length):
+                row = min(t, hidden.shape[0] - 1) * room
+                _soften(weights, first + t * room, hidden, row, room, scale)
+            _mix(weights, first, room, 1, keys, vs, found)
+            _give(found, b, h, out)
+
+
+@compiled
+def attend_backward(q, k, v, weights, grad, num_heads, grad_q, grad_k, grad_v, start, end):
+    """Compute the gradients of what `attend` read from that of what it wrote, for these sentences.
+
+    grad: as out of `attend`. grad_q, grad_k, grad_v: as q, k and v.
+    """
+    length, keys = q.shape[1], k.shape[1]
+    d_k, d_v = q.shape[2] // num_heads, v.shape[2] // num_heads
+    rows, room = weights.shape[2], weights.shape[3]
+    scale = np.float32(1 / math.sqrt(d_k))
+    qs, ks = np.zeros((rows, d_k), np.float32), np.zeros((room, d_k), np.float32)
+    gs, vs = np.zeros((rows, d_v), np.float32), np.zeros((room, d_v), np.float32)
+    found_q, found_k = np.empty_like(qs), np.empty_like(ks)
+    found_v, scores = np.empty_like(vs), np.empty((rows, room), np.float32)
+    for b in range(start, end):
+        for h in range(num_heads):
+            _take(q, b, h, qs)
+            _take(k, b, h, ks)
+            _take(v, b, h, vs)
+            _take(grad, b, h, gs)
+            first = (b * num_heads + h) * rows * room
+            _mix(weights, first, 1, room, length, gs, found_v)
+            _dot(gs, vs, scores, 0)
+            for t in range(length):
+                _harden(weights, first + t * room, scores, t * room, room, scale)
+            _mix(scores, 0, room, 1, keys, ks, found_q)
+            _mix(scores, 0, 1, room, length, qs, found_k)
+            _give(found_q, b, h, grad_q)
+            _give(found_k, b, h, grad_k)
+            _give(found_v, b, h, grad_v)
+
+
+@compiled
+def _hide(allowed, hidden):
+    """Write 0 where a query may attend and -inf elsewhere; what is beyond the keys stays."""
+    for t in range(allowed.shape[0]):
+        for s in range(allowed.shape[1]):
+            hidden[t, s] = np.float32(0.0) if allowed[t, s] else np.float32(-np.inf)
+
+
+@compiled
+def _take(x, b, h, head):
+    """Copy a head of a sentence. x: (B, L, H * d). head: (L or more, d)."""
+    length, width, d = x.shape[1], x.shape[2], head.shape[1]
+    for t in range(length):
+        _copy(x, (b * length + t) * width + h * d, head, t * d, d)
+
+
+@compiled
+def _give(head, b, h, x):
+    """Do the reverse of `_take`."""
+    length, width, d = x.shape[1], x.shape[2], head.shape[1]
+    for t in range(length):
+        _copy(head, t * d, x, (b * length + t) * width + h * d, d)
+
+
+@compiled
+def _dot(a, b, out, first):
+    """Compute out = a b^T, from out[first] on. a: (R, d), R in fours. b: (S, d), S in sixteens."""
+    d, room = a.shape[1], b.shape[0]
+    for i in range(0, a.shape[0], ROWS):
+        for j in range(0, room, ROWS):
+            _dot_block(a, i * d, b, j * d, d, out, first + i * room + j, room)
+
+
+@compiled
+def _mix(a, first, row_step, step, count, b, out):
+    """Compute out[i] = the sum over s of a[first + i * row_step + s * step] * b[s].
+
+    b: (`count` or more, d). out: (R, d), R in fours.
+    """
+    d = b.shape[1]
+    for i in range(0, out.shape[0], ROWS):
+        for c in range(0, d - LANES, 2 * LANES):
+            _mix_two(a, first + i * row_step, row_step, step, count, b, c, d, out, i * d + c)
+        if d % (2 * LANES) > 0:
+            c = d - LANES
+            _mix_one(a, first + i * row_step, row_step, step, count, b, c, d, out, i * d + c)
+
+
+@for_loops(types.void)
+def _copy(code, x, at, out, to, width):
+    """Copy numbers, in sixteens, from one type to the other."""
+
+    def each(index, values):
+        builder = code.builder
+        out.put(builder.add(to, index), x.load(builder.add(at, index)))
+        return values
+
+    code.fold_all(width, LANES, [], each)
+
+
+@for_loops(types.void)
+def _dot_block(code, a, i, b, j, d, out, to, stride):
+    """Write the products of four rows with four rows to out[to:], out[to + stride:] and so on."""
+    builder = code.builder
+    lines = [builder.mul(d, WORD(row)) for row in range(ROWS)]
+
+    def each(index, totals):
+        x = [a.load(builder.add(builder.add(i, line), index)) for line in lines]
+        y = [b.load(builder.add(builder.add(j, line), index)) for line in lines]
+        pairs = [(one, other) for one in x for other in y]
+        return [
+            code.add(total, code.multiply(*pair)) for total, pair in zip(totals, pairs, strict=True)
+        ]
+
+    totals = code.fold_all(d, LANES, ROWS * ROWS * [constant(0.0)], each)
+    for row in range(ROWS):
+        sums = code.totals_of_four(totals[ROWS * row : ROWS * (row + 1)])
+        out.store(builder.add(to, builder.mul(stride, WORD(row))), sums)
+
+
+def _mix_block(sixteens):
+    """Return what computes four rows of `_mix`, so many times sixteen numbers of each."""
+
+    def write(code, a, first, row_step, step, count, b, c, stride, out, to):
+        builder = code.builder
+        parts = [WORD(LANES * part) for part in range(sixteens)]
+        rows = [builder.add(first, builder.mul(row_step, WORD(row))) for row in range(ROWS)]
+
+        def each(s, totals):
+            place = builder.add(builder.mul(s, stride), c)
+            line = [b.load(builder.add(place, part)) for part in parts]
+            at = builder.mul(s, step)
+            factors = [code.everywhere(a.one(builder.add(row, at))) for row in rows]
+            pairs = [(factor, values) for factor in factors for values in line]
+            return [
+                code.add(total, code.multiply(*pair))
+                for total, pair in zip(totals, pairs, strict=True)
+            ]
+
+        totals = code.fold_all(count, 1, ROWS * sixteens * [constant(0.0)], each)
+        for row in range(ROWS):
+            place = builder.add(to, builder.mul(stride, WORD(row)))
+            for part, total in zip(parts, totals[row * sixteens :], strict=False):
+                out.store(builder.add(place, part), total)
+
+    return for_loops(types.void)(write)
+
+
+_mix_one, _mix_two = _mix_block(1), _mix_block(2)
+
+
+@for_loops(types.void)
+def _soften(code, scores, first, hidden, row, room, scale):
+    """Turn a row of scores into weights: exactly 0 where hidden, even if all of them are."""
+    builder, factor = code.builder, code.everywhere(scale)
+    nothing, zero = constant(float("-inf")), constant(0.0)
+
+    def score_at(index):
+        score = code.multiply(scores.load(builder.add(first, index)), factor)
+        return code.plus(score, hidden.load(builder.add(row, index)))
+
+    top = code.everywhere(
+        code.largest(code.fold(room, LANES, nothing, lambda i, top: code.larger(top, score_at(i))))
+    )
+
+    def power_at(index, total):
+        score = score_at(index)
+        power = code.exp(code.subtract(score, top))
+        there = builder.fcmp_unordered("!=", score, nothing)  # and what is not a number shows
+        power = builder.select(there, power, zero)
+        scores.store(builder.add(first, index), power)
+        return code.add(total, power)
+
+    total = code.total(code.fold(room, LANES, zero, power_at))
+    some = builder.fcmp_ordered(">", total, ir.FloatType()(0.0))
+    one = ir.FloatType()(1.0)
+    share = code.everywhere(builder.fdiv(one, builder.select(some, total, one)))
+
+    def divide(index, values):
+        place = builder.add(first, index)
+        scores.store(place, code.multiply(scores.load(place), share))
+        return values
+
+    code.fold_all(room, LANES, [], divide)
+
+
+@for_loops(types.void)
+def _harden(code, weights, first, grads, row, room, scale):
+    """Turn a row of gradients by weights into those by scores."""
+    builder, factor = code.builder, code.everywhere(scale)
+
+    def both(index):
+        place = builder.add(row, index)
+        return weights.load(builder.add(first, index)), grads.load(place), place
+
+    def weigh(index, total):
+        weight, grad, _ = both(index)
+        return code.add(total, code.multiply(weight, grad))
+
+    mean = code.everywhere(code.total(code.fold(room, LANES, constant(0.0), weigh)))
+
+    def change(index, values):
+        weight, grad, place = both(index)
+        difference = code.multiply(weight, code.subtract(grad, mean))
+        grads.store(place, code.multiply(difference, factor))
+        return values
+
+    code.fold_all(room, LANES, [], change)

@@ -1,0 +1,90 @@
+"""Dropout's draws, and what is dropped and added, sixty-four numbers at a time (section 5.4).
+
+The draws are those of `headway.model.dropout.draw`, bit by bit: number i of SplitMix64 (Steele, Lea
+and Flood 2014) decides elements 4 i to 4 i + 3 by 16 bits each.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+
+from headway.loops.compiling import compiled
+from headway.loops.vectors import INTS, LANES, WORD, constant, for_loops
+
+BLOCK = 4 * LANES
+"""Elements that one vector of draws decides."""
+_WORDS = ir.VectorType(WORD, LANES)
+
+
+def _all(number):
+    return ir.Constant(_WORDS, [number] * LANES)
+
+
+def _fourths(code, key, first, lowest):
+    """Return which of the elements first, first + 1, … are kept, in four vectors of sixteen.
+
+    first: in sixty-fours. lowest: the smallest draw, from -32768 to 32767, that keeps an element.
+    """
+    builder = code.builder
+    number = builder.add(
+        code.everywhere(builder.lshr(first, WORD(2))), ir.Constant(_WORDS, list(range(LANES)))
+    )
+    z = builder.add(code.everywhere(key), builder.mul(number, _all(0x9E3779B97F4A7C15)))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z = builder.mul(builder.xor(z, builder.lshr(z, _all(shift))), _all(factor))
+    z = builder.xor(z, builder.lshr(z, _all(31)))
+    draws = builder.bitcast(z, ir.VectorType(ir.IntType(16), BLOCK))
+    limit = code.everywhere(builder.trunc(lowest, ir.IntType(16)))
+    for part in range(4):
+        places = ir.Constant(INTS, [LANES * part + lane for lane in range(LANES)])
+        draw = builder.shuffle_vector(draws, ir.Constant(draws.type, ir.Undefined), places)
+        yield builder.icmp_signed(">=", draw, limit)
+
+
+@for_loops(types.void)
+def _drop_block(code, x, at, key, first, lowest, scale, out):
+    builder, factor = code.builder, code.everywhere(scale)
+    for part, keep in enumerate(_fourths(code, key, first, lowest)):
+        place = builder.add(at, WORD(LANES * part))
+        scaled = code.times(x.load(place), factor)
+        out.put(place, builder.select(keep, scaled, constant(0.0)))
+
+
+@for_loops(types.void)
+def _add_block(code, x, y, at, key, first, lowest, scale, out):
+    builder, factor = code.builder, code.everywhere(scale)
+    for part, keep in enumerate(_fourths(code, key, first, lowest)):
+        place = builder.add(at, WORD(LANES * part))
+        scaled = code.times(y.load(place), factor)
+        kept = builder.select(keep, scaled, constant(0.0))
+        out.put(place, code.plus(x.load(place), kept))
+
+
+@compiled
+def drop(x, key, lowest, scale, out):
+    """Write x * scale where an element is kept, else 0. x, out: (N,), each in its own type."""
+    whole = x.size // BLOCK * BLOCK
+    for first in range(0, whole, BLOCK):
+        _drop_block(x, first, key, first, lowest, scale, out)
+    rest = x.size - whole
+    if rest > 0:
+        last_x, last_out = np.zeros(BLOCK, x.dtype), np.empty(BLOCK, out.dtype)
+        last_x[:rest] = x[whole:]
+        _drop_block(last_x, 0, key, whole, lowest, scale, last_out)
+        out[whole:] = last_out[:rest]
+
+
+@compiled
+def add_dropped(x, y, key, lowest, scale, out):
+    """Write x plus what `drop` makes of y. x, y, out: (N,), each in its own type."""
+    whole = x.size // BLOCK * BLOCK
+    for first in range(0, whole, BLOCK):
+        _add_block(x, y, first, key, first, lowest, scale, out)
+    rest = x.size - whole
+    if rest > 0:
+        last_x, last_y = np.zeros(BLOCK, x.dtype), np.zeros(BLOCK, y.dtype)
+        last_out = np.empty(BLOCK, out.dtype)
+        last_x[:rest] = x[whole:]
+        last_y[:rest] = y[whole:]
+        _add_block(last_x, last_y, 0, key, whole, lowest, scale, last_out)
+        out[whole:] = last_out[:rest]

@@ -1,0 +1,168 @@
+"""Compiled loops are equation 1 and its gradient, for any mask, length, width and type."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from headway.model import attention, compiled_attention
+from headway.model.attention import MultiHeadAttention, scaled_dot_product_attention
+from headway.model.probe import listen, stop_listening
+
+pytest.importorskip("numba")
+
+B, H = 3, 2
+
+
+def masks(t: int, s: int) -> dict[str, Tensor | None]:
+    torch.manual_seed(2)
+    ragged = torch.rand(B, H, t, s) < 0.6
+    ragged[0, 1, 0] = ragged[2] = False  # nothing to attend to, in a row and in a sentence
+    return {
+        "none": None,
+        "two axes": torch.ones(t, s, dtype=torch.bool).tril(),
+        "padding": (torch.arange(s) < torch.tensor([s, 1, (s + 1) // 2])[:, None])[:, None, None],
+        "one a sentence": ragged[:, :1],
+        "one a head": ragged[:1],
+        "one a query": ragged[..., :1],
+        "all its own": ragged,
+        "not in a row": ragged.transpose(0, 1).contiguous().transpose(0, 1),
+    }
+
+
+def by_the_equation(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, heads: int) -> Tensor:
+    q, k, v = (x.unflatten(-1, (heads, -1)).transpose(1, 2).double() for x in (q, k, v))
+    return scaled_dot_product_attention(q, k, v, mask)[0].transpose(1, 2).flatten(2)
+
+
+def output_and_gradients(attend: Any, inputs: list[Tensor], *rest: Any) -> list[Tensor]:
+    inputs = [x.detach().requires_grad_() for x in inputs]
+    output = attend(*inputs, *rest)
+    torch.manual_seed(4)
+    output.backward(torch.randn(output.shape).to(inputs[0].dtype).to(output.dtype))
+    return [output.detach(), *(x.grad for x in inputs if x.grad is not None)]
+
+
+@pytest.mark.parametrize("mask", masks(1, 1))
+@pytest.mark.parametrize(
+    ("t", "s", "d_k", "d_v"), [(1, 1, 16, 16), (5, 7, 32, 48), (4, 16, 48, 16), (18, 33, 64, 80)]
+)
+def test_loops_give_the_equation_and_its_gradient(
+    t: int, s: int, d_k: int, d_v: int, mask: str
+) -> None:
+    torch.manual_seed(1)
+    inputs = [torch.randn(B, *sizes) for sizes in ((t, H * d_k), (s, H * d_k), (s, H * d_v))]
+
+    found = output_and_gradients(
+        compiled_attention.compiled_attention, inputs, masks(t, s)[mask], H
+    )
+
+    expected = output_and_gradients(by_the_equation, inputs, masks(t, s)[mask], H)
+    assert len(found) == 4
+    for number, exact in zip(found, expected, strict=True):
+        torch.testing.assert_close(number.double(), exact.double(), rtol=1e-5, atol=1e-5)
+
+
+def test_bfloat16_is_rounded_at_the_ends_alone() -> None:
+    inputs = [torch.randn(B, 9, H * 32).bfloat16() for _ in range(3)]
+    mask = masks(9, 9)["all its own"]
+
+    found = output_and_gradients(compiled_attention.compiled_attention, inputs, mask, H)
+
+    expected = output_and_gradients(by_the_equation, inputs, mask, H)
+    for number, exact in zip(found, expected, strict=True):
+        assert number.dtype == torch.bfloat16
+        # 8 bits, to the nearest; the rest is float32's, beside what cancels out.
+        torch.testing.assert_close(number.double(), exact.double(), rtol=2**-8, atol=1e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_change_no_bit(threads: int) -> None:
+    inputs = [torch.randn(5, 7, H * 16) for _ in range(3)]
+    mask = torch.rand(5, 1, 7, 7) < 0.7
+    before = torch.get_num_threads()
+
+    def run(number: int) -> list[Tensor]:
+        torch.set_num_threads(number)
+        try:
+            return output_and_gradients(compiled_attention.compiled_attention, inputs, mask, H)
+        finally:
+            torch.set_num_threads(before)
+
+    assert all(torch.equal(a, b) for a, b in zip(run(threads), run(1), strict=True))
+
+
+def test_a_hidden_key_gets_exactly_nothing_and_its_gradient_is_zero() -> None:
+    q, k, v = (torch.randn(1, 4, 16) for _ in range(3))
+    mask = torch.tensor([True, True, False, True]).expand(4, 4)
+    changed = k.clone(), v.clone()
+    for x in changed:
+        x[:, 2] = 1e6
+
+    first = output_and_gradients(compiled_attention.compiled_attention, [q, k, v], mask, 1)
+    other = output_and_gradients(compiled_attention.compiled_attention, [q, *changed], mask, 1)
+
+    assert torch.equal(first[0], other[0])
+    assert not first[2][:, 2].any()
+    assert not first[3][:, 2].any()
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_what_is_not_finite_shows(which: int) -> None:
+    inputs = [torch.randn(1, 4, 16) for _ in range(3)]
+    inputs[which][0, 1, 3] = torch.nan
+
+    output = compiled_attention.compiled_attention(*inputs, None, 1)
+
+    assert output[0, 1].isnan().any()
+
+
+class LoopsUsedError(Exception):
+    """The loops are used."""
+
+
+@pytest.fixture
+def noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def notice(*inputs: object) -> None:
+        raise LoopsUsedError
+
+    monkeypatch.setattr(attention, "compiled_attention", notice)
+
+
+def attend(module: MultiHeadAttention, length: int = 5, **settings: Any) -> None:
+    x = torch.randn(2, length, module.d_model, **settings)
+    module(x, x, x)
+
+
+@pytest.mark.usefixtures("noticed")
+def test_loops_are_for_training_what_nobody_looks_at() -> None:
+    module = MultiHeadAttention(32, 2)
+    with pytest.raises(LoopsUsedError):
+        attend(module)
+    with pytest.raises(LoopsUsedError), torch.autocast("cpu", dtype=torch.bfloat16):
+        attend(module)
+
+    attend(module.eval())
+    module.train()
+    with torch.no_grad():
+        attend(module)
+    token = listen(lambda module, name, tensor: tensor)
+    try:
+        attend(module)
+    finally:
+        stop_listening(token)
+
+
+@pytest.mark.usefixtures("noticed")
+def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    attend(MultiHeadAttention(32, 4))  # heads of 8
+    attend(MultiHeadAttention(32, 2, d_v=5))
+    attend(MultiHeadAttention(32, 2, dropout=0.1))
+    attend(MultiHeadAttention(32, 2).double(), dtype=torch.float64)
+    attend(MultiHeadAttention(32, 2), length=compiled_attention.LONGEST + 1)
+    attend(MultiHeadAttention(32, 2), length=0)
+    with torch.autocast("cpu", dtype=torch.float16):
+        attend(MultiHeadAttention(32, 2))
+    monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
+    attend(MultiHeadAttention(32, 2))
