@@ -8,6 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from headway.loops import LANES
+from headway.loops.arrays import array, can_loop
+
 
 class LossSums(NamedTuple):
     """Sums over the real pieces of a batch; divide by their number for a mean."""
@@ -87,27 +90,17 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             for start in range(0, len(labels), chunk):
                 rows = slice(start, start + chunk)
                 logits = F.linear(hidden_low[rows], weight_low, bias_low)
-                logits = logits.to(torch.promote_types(dtype, torch.float32))
-                probs = logits.softmax(dim=-1)  # (chunk, V)
-                # The logarithm of the sum of exponentials, without a second pass of exponentials:
-                # the largest probability is at least 1 / V, so its logarithm is exact enough.
-                log_sum = logits.amax(dim=-1) - probs.amax(dim=-1).log()
-                nlls = log_sum - logits.gather(1, labels[rows, None])[:, 0]
-                total = logits.sum(-1) - logits[:, pad_id]
-                uniform = log_sum - total / (logits.size(-1) - 1)
-                loss += ((1 - smoothing) * nlls + smoothing * uniform).sum(dtype=loss.dtype)
-                nll += nlls.sum(dtype=loss.dtype)
+                grade = _grade_in_loops if _has_loops(logits) else _grade
+                sums, grad_low = grade(logits, labels[rows], smoothing, pad_id, grad_bias)
+                loss += sums.loss
+                nll += sums.nll
                 if grad_hidden is None or grad_weight is None:
                     continue
-                grad = _logit_gradient(probs, labels[rows], smoothing, pad_id)
-                grad_low = grad.to(dtype)
                 torch.mm(grad_low, weight_low, out=grad_hidden[rows])
                 if dtype == weight.dtype:
                     grad_weight.addmm_(grad_low.T, hidden_low[rows])
                 else:
                     grad_weight += grad_low.T @ hidden_low[rows]
-                if grad_bias is not None:
-                    grad_bias += grad.sum(0)
         ctx.save_for_backward(grad_hidden, grad_weight, grad_bias)
         ctx.hidden_dtype = hidden.dtype
         ctx.mark_non_differentiable(nll)
@@ -132,6 +125,58 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
 def _sum_dtype(like: Tensor) -> torch.dtype:
     """Return float64, since sums of thousands lose digits; Apple's GPUs do not have it."""
     return torch.float32 if like.device.type == "mps" else torch.float64
+
+
+def _grade(
+    logits: Tensor, labels: Tensor, smoothing: float, pad_id: int, grad_bias: Tensor | None
+) -> tuple[LossSums, Tensor]:
+    """Return the losses of these rows, and their gradient in the type of the logits.
+
+    Its sum is added to grad_bias.
+    """
+    low = logits.dtype
+    logits = logits.to(torch.promote_types(low, torch.float32))
+    probs = logits.softmax(dim=-1)  # (rows, V)
+    # The logarithm of the sum of exponentials, without a second pass of exponentials: the largest
+    # probability is at least 1 / V, so its logarithm is exact enough.
+    log_sum = logits.amax(dim=-1) - probs.amax(dim=-1).log()
+    nlls = log_sum - logits.gather(1, labels[:, None])[:, 0]
+    total = logits.sum(-1) - logits[:, pad_id]
+    uniform = log_sum - total / (logits.size(-1) - 1)
+    wide = _sum_dtype(logits)
+    loss = ((1 - smoothing) * nlls + smoothing * uniform).sum(dtype=wide)
+    grad = _logit_gradient(probs, labels, smoothing, pad_id)
+    if grad_bias is not None:
+        grad_bias += grad.sum(0)
+    return LossSums(loss, nlls.sum(dtype=wide)), grad.to(low)
+
+
+def _grade_in_loops(
+    logits: Tensor, labels: Tensor, smoothing: float, pad_id: int, grad_bias: Tensor | None
+) -> tuple[LossSums, Tensor]:
+    """Do the same in loops, and put the gradient in the place of the logits."""
+    from headway.loops.losses import smoothed_losses
+    from headway.loops.threads import divide
+
+    found: list[tuple[int, float, float, Tensor]] = []
+
+    def work(first: int, last: int) -> None:
+        part = torch.zeros(0 if grad_bias is None else logits.size(1))
+        sums = smoothed_losses(*given, array(part), first, last)
+        found.append((first, *sums, part))
+
+    given = array(logits), array(labels), smoothing, pad_id
+    divide(work, len(labels))
+    found.sort(key=lambda each: each[0])  # or sums would depend on which thread was first
+    if grad_bias is not None:
+        for _, _, _, part in found:
+            grad_bias += part
+    loss, nll = (sum(each[i] for each in found) for i in (1, 2))
+    return LossSums(*torch.tensor([loss, nll], dtype=torch.float64)), logits
+
+
+def _has_loops(logits: Tensor) -> bool:
+    return can_loop(logits) and logits.size(1) >= LANES
 
 
 def _logit_gradient(probs: Tensor, labels: Tensor, smoothing: float, pad_id: int) -> Tensor:

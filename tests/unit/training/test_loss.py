@@ -235,3 +235,72 @@ def test_in_bfloat16_it_stays_within_a_hundredth() -> None:
     assert (low_weight - exact_weight).norm() < 0.01 * exact_weight.norm()
     assert low_hidden.dtype == low_weight.dtype == torch.float32
     assert not torch.equal(low_weight, exact_weight)
+
+
+def wide_example(pieces: int, dtype: torch.dtype) -> dict[str, Tensor]:
+    rng = torch.Generator().manual_seed(3)
+    return {
+        "hidden": torch.randn(23, WIDTH, generator=rng).to(dtype),
+        "weight": torch.randn(pieces, WIDTH, generator=rng).to(dtype),
+        "bias": torch.randn(pieces, generator=rng).to(dtype),
+        "labels": torch.randint(0, pieces, (23,), generator=rng),
+    }
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("pad_id", [0, 15])
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no-bias"])
+@pytest.mark.parametrize("pieces", [16, 17, 47, 96])
+def test_loops_give_the_plain_loss_and_its_gradients(
+    pieces: int, bias: bool, pad_id: int, threads: int
+) -> None:
+    pytest.importorskip("numba")
+    values, before = wide_example(pieces, torch.float32), torch.get_num_threads()
+    exact = {name: x.double() if x.is_floating_point() else x for name, x in values.items()}
+    torch.set_num_threads(threads)
+    try:
+        _, found = both_ways(values, bias=bias, smoothing=0.1, pad_id=pad_id, chunk=10)
+    finally:
+        torch.set_num_threads(before)
+
+    expected, _ = both_ways(exact, bias=bias, smoothing=0.1, pad_id=pad_id, chunk=10)
+    for number, exact_number in zip(found, expected, strict=True):
+        torch.testing.assert_close(number.double(), exact_number, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(found[:2], expected[:2], rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("pieces", [16, 37])
+def test_loops_round_the_gradient_by_logits_as_plain_operations_do(
+    pieces: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    values = wide_example(pieces, torch.bfloat16)
+
+    def run() -> list[Tensor]:
+        bias = values["bias"].clone().requires_grad_()
+        hidden = values["hidden"].clone().requires_grad_()
+        sums = projected_cross_entropy(hidden, values["weight"], bias, values["labels"], 0.2)
+        sums.loss.backward()
+        assert bias.grad is not None
+        assert hidden.grad is not None
+        return [sums.loss.detach(), sums.nll, bias.grad, hidden.grad]
+
+    found = run()
+    monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
+    for number, plain in zip(found, run(), strict=True):
+        # A gradient may lie on the other side of where two numbers of 8 bits meet.
+        tolerance = 1e-6 if number.dtype == torch.float64 else 2**-7
+        torch.testing.assert_close(number, plain, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("place", [0, 20, 36])
+def test_a_logit_that_is_not_finite_shows(place: int) -> None:
+    values = wide_example(37, torch.float32)
+    values["weight"][place] = torch.nan
+
+    sums = projected_cross_entropy(
+        values["hidden"], values["weight"], None, torch.full((23,), 5), pad_id=3
+    )
+
+    assert sums.loss.isnan()
+    assert sums.nll.isnan()

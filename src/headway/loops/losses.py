@@ -1,0 +1,107 @@
+"""Label-smoothed cross-entropy and its gradient, a row of logits after the other (section 5.4)."""
+
+import math
+
+import numpy as np
+from numba import types
+
+from headway.loops.compiling import compiled
+from headway.loops.kept import read, write
+from headway.loops.vectors import LANES, constant, for_loops
+
+
+@compiled
+def smoothed_losses(logits, labels, smoothing, pad_id, grad_bias, first, last):
+    """Return the sums of smoothed loss and negative log-likelihood over the rows first to last.
+
+    logits: (R, V), V from LANES on, float32 or bfloat16; these rows become the gradient of the
+    loss. labels: (R,), none of them padding. grad_bias: (V,) or empty; the gradient's rows are
+    added to it before they are rounded.
+    """
+    pieces = logits.shape[1]
+    whole = pieces // LANES * LANES
+    powers = np.empty(pieces, np.float32)
+    uniform = np.float32(smoothing / (pieces - 1))
+    smoothed, likelihood = 0.0, 0.0
+    for i in range(first, last):
+        row, label = logits[i], labels[i]
+        total = _take(logits, i * pieces, powers, whole)
+        top = _largest(powers, whole)
+        for v in range(whole, pieces):
+            powers[v] = read(row[v])
+            total += powers[v]
+            top = max(top, powers[v])
+        own, padding = powers[label], powers[pad_id]
+        mass = _raise(powers, top, whole)
+        for v in range(whole, pieces):
+            powers[v] = np.float32(math.exp(powers[v] - top))
+            mass += powers[v]
+        log_mass = np.float64(top) + math.log(np.float64(mass))
+        nll = log_mass - own
+        likelihood += nll
+        others = log_mass - np.float64(total - padding) / (pieces - 1)
+        smoothed += (1.0 - smoothing) * nll + smoothing * others
+        share = np.float32(1.0) / mass
+        _grade(powers, share, uniform, logits, i * pieces, whole)
+        for v in range(whole, pieces):
+            powers[v] = powers[v] * share - uniform
+            _put(row, v, powers[v])
+        powers[pad_id] += uniform
+        powers[label] -= np.float32(1.0 - smoothing)
+        _put(row, pad_id, powers[pad_id])
+        _put(row, label, powers[label])
+        for v in range(grad_bias.size):
+            grad_bias[v] += powers[v]
+    return smoothed, likelihood
+
+
+@compiled
+def _put(row, v, number):
+    write(row, v, number)
+
+
+@for_loops(types.float32)
+def _take(code, logits, at, powers, width):
+    """Copy a row, in float32, and return its sum; width in sixteens."""
+
+    def each(index, total):
+        number = logits.load(code.builder.add(at, index))
+        powers.store(index, number)
+        return code.add(total, number)
+
+    return code.total(code.fold(width, LANES, constant(0.0), each))
+
+
+@for_loops(types.float32)
+def _largest(code, powers, width):
+    """Return the largest number."""
+    nothing = constant(float("-inf"))
+    tops = code.fold(width, LANES, nothing, lambda i, top: code.larger(top, powers.load(i)))
+    return code.largest(tops)
+
+
+@for_loops(types.float32)
+def _raise(code, powers, top, width):
+    """Put e^(x - top) in the place of each x, and return the sum."""
+    largest = code.everywhere(top)
+
+    def each(index, total):
+        power = code.exp(code.subtract(powers.load(index), largest))
+        powers.store(index, power)
+        return code.add(total, power)
+
+    return code.total(code.fold(width, LANES, constant(0.0), each))
+
+
+@for_loops(types.void)
+def _grade(code, powers, share, uniform, logits, at, width):
+    """Turn powers into shares less what is wanted of every piece; write them to the logits, too."""
+    factor, less = code.everywhere(share), code.everywhere(uniform)
+
+    def each(index, values):
+        grad = code.subtract(code.multiply(powers.load(index), factor), less)
+        powers.store(index, grad)
+        logits.put(code.builder.add(at, index), grad)
+        return values
+
+    code.fold_all(width, LANES, [], each)
