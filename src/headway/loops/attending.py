@@ -19,15 +19,16 @@ ROWS = 4
 
 
 @compiled
-def attend(q, k, v, allowed, num_heads, weights, out, start, end):
+def attend(queries, memory, column, sizes, allowed, weights, out, start, end):
     """Compute softmax(Q K^T / sqrt(d_k)) V for the sentences from start to before end.
 
-    q: (B, T, H * d_k). k: (B, S, H * d_k). v: (B, S, H * d_v). allowed: (1 or B, 1 or H, 1 or T,
-    S), true where a query may attend. weights: (B, H, T in fours, S in sixteens), all of them are
-    written but the rows after T. out: (B, T, H * d_v).
+    queries: (B, T, H * d_k or wider), Q first. memory: (B, S, column + H * (d_k + d_v)), K and V
+    from this column on; the same array where Q, K and V were projected together. sizes: H, d_k,
+    d_v. allowed: (1 or B, 1 or H, 1 or T, S), true where a query may attend. weights: (B, H, T in
+    fours, S in sixteens), all of them are written but the rows after T. out: (B, T, H * d_v).
     """
-    length, keys = q.shape[1], k.shape[1]
-    d_k, d_v = q.shape[2] // num_heads, v.shape[2] // num_heads
+    num_heads, d_k, d_v = sizes
+    length, keys = queries.shape[1], memory.shape[1]
     rows, room = weights.shape[2], weights.shape[3]
     qs, ks = np.zeros((rows, d_k), np.float32), np.zeros((room, d_k), np.float32)
     vs, found = np.zeros((room, d_v), np.float32), np.empty((rows, d_v), np.float32)
@@ -38,26 +39,28 @@ def attend(q, k, v, allowed, num_heads, weights, out, start, end):
         for h in range(num_heads):
             if h < hidden_heads:
                 _hide(allowed[min(b, allowed.shape[0] - 1), h], hidden)
-            _take(q, b, h, qs)
-            _take(k, b, h, ks)
-            _take(v, b, h, vs)
+            _take(queries, b, h * d_k, qs)
+            _take(memory, b, column + h * d_k, ks)
+            _take(memory, b, column + num_heads * d_k + h * d_v, vs)
             first = (b * num_heads + h) * rows * room
             _dot(qs, ks, weights, first)
             for t in range(length):
                 row = min(t, hidden.shape[0] - 1) * room
                 _soften(weights, first + t * room, hidden, row, room, scale)
             _mix(weights, first, room, 1, keys, vs, found)
-            _give(found, b, h, out)
+            _give(found, b, h * d_v, out)
 
 
 @compiled
-def attend_backward(q, k, v, weights, grad, num_heads, grad_q, grad_k, grad_v, start, end):
+def attend_backward(
+    queries, memory, column, sizes, weights, grad, grad_queries, grad_memory, start, end
+):
     """Compute the gradients of what `attend` read from that of what it wrote, for these sentences.
 
-    grad: as out of `attend`. grad_q, grad_k, grad_v: as q, k and v.
+    grad: as out of `attend`. grad_queries, grad_memory: as queries and memory.
     """
-    length, keys = q.shape[1], k.shape[1]
-    d_k, d_v = q.shape[2] // num_heads, v.shape[2] // num_heads
+    num_heads, d_k, d_v = sizes
+    length, keys = queries.shape[1], memory.shape[1]
     rows, room = weights.shape[2], weights.shape[3]
     scale = np.float32(1 / math.sqrt(d_k))
     qs, ks = np.zeros((rows, d_k), np.float32), np.zeros((room, d_k), np.float32)
@@ -66,10 +69,11 @@ def attend_backward(q, k, v, weights, grad, num_heads, grad_q, grad_k, grad_v, s
     found_v, scores = np.empty_like(vs), np.empty((rows, room), np.float32)
     for b in range(start, end):
         for h in range(num_heads):
-            _take(q, b, h, qs)
-            _take(k, b, h, ks)
-            _take(v, b, h, vs)
-            _take(grad, b, h, gs)
+            key, value = column + h * d_k, column + num_heads * d_k + h * d_v
+            _take(queries, b, h * d_k, qs)
+            _take(memory, b, key, ks)
+            _take(memory, b, value, vs)
+            _take(grad, b, h * d_v, gs)
             first = (b * num_heads + h) * rows * room
             _mix(weights, first, 1, room, length, gs, found_v)
             _dot(gs, vs, scores, 0)
@@ -77,9 +81,9 @@ def attend_backward(q, k, v, weights, grad, num_heads, grad_q, grad_k, grad_v, s
                 _harden(weights, first + t * room, scores, t * room, room, scale)
             _mix(scores, 0, room, 1, keys, ks, found_q)
             _mix(scores, 0, 1, room, length, qs, found_k)
-            _give(found_q, b, h, grad_q)
-            _give(found_k, b, h, grad_k)
-            _give(found_v, b, h, grad_v)
+            _give(found_q, b, h * d_k, grad_queries)
+            _give(found_k, b, key, grad_memory)
+            _give(found_v, b, value, grad_memory)
 
 
 @compiled
@@ -91,19 +95,19 @@ def _hide(allowed, hidden):
 
 
 @compiled
-def _take(x, b, h, head):
-    """Copy a head of a sentence. x: (B, L, H * d). head: (L or more, d)."""
+def _take(x, b, column, head):
+    """Copy the columns from this one on of a sentence. x: (B, L, width). head: (L or more, d)."""
     length, width, d = x.shape[1], x.shape[2], head.shape[1]
     for t in range(length):
-        _copy(x, (b * length + t) * width + h * d, head, t * d, d)
+        _copy(x, (b * length + t) * width + column, head, t * d, d)
 
 
 @compiled
-def _give(head, b, h, x):
+def _give(head, b, column, x):
     """Do the reverse of `_take`."""
     length, width, d = x.shape[1], x.shape[2], head.shape[1]
     for t in range(length):
-        _copy(head, t * d, x, (b * length + t) * width + h * d, d)
+        _copy(head, t * d, x, (b * length + t) * width + column, d)
 
 
 @compiled

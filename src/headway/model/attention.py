@@ -11,6 +11,7 @@ from headway.errors import ConfigError
 from headway.model.cache import KeyValueCache
 from headway.model.compiled_attention import compiled_attention, fits
 from headway.model.dropout import dropout
+from headway.model.joint_projection import project_together
 from headway.model.probe import listening, probe
 
 
@@ -125,8 +126,7 @@ class MultiHeadAttention(nn.Module):
         if cache is None:
             self._check_inputs(query, key, value, mask)
             if self._learns_in_loops(query, key):
-                projected = self.w_q(query), self.w_k(key), self.w_v(value)
-                return self.w_o(compiled_attention(*projected, mask, self.num_heads))
+                return self.w_o(self._in_loops(query, key, value, mask))
         q = self._split("q", self.w_q(query))  # (B, H, T, d_k)
         if cache is None:
             k, v = self.project(key, value)  # (B, H, S, d_k), (B, H, S, d_v)
@@ -157,6 +157,24 @@ class MultiHeadAttention(nn.Module):
         masked_scores = probe(self, "masked_scores", mask_scores(scores, mask))
         weights = probe(self, "weights", masked_softmax(masked_scores, mask))
         return probe(self, "heads", dropout(weights, self.dropout, self.training) @ v)
+
+    def _in_loops(
+        self,
+        query: Float[Tensor, "B T d_model"],
+        key: Float[Tensor, "B S d_model"],
+        value: Float[Tensor, "B S d_model"],
+        mask: Bool[Tensor, "..."] | None,
+    ) -> Float[Tensor, "B T H*d_v"]:
+        """Compute `concat` with few large operations."""
+        sizes = mask, self.num_heads, self.d_k
+        if query is key is value:
+            together = project_together(query, (self.w_q, self.w_k, self.w_v))
+            return compiled_attention(together, None, *sizes)
+        if key is value:
+            memory = project_together(key, (self.w_k, self.w_v))
+        else:
+            memory = torch.cat((self.w_k(key), self.w_v(value)), dim=-1)
+        return compiled_attention(self.w_q(query), memory, *sizes)
 
     def _learns_in_loops(self, query: Tensor, key: Tensor) -> bool:
         """Tell whether equation 1 and its gradient are computed by the loops for it."""

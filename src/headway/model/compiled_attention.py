@@ -34,50 +34,60 @@ def fits(
 
 
 def compiled_attention(
-    q: Float[Tensor, "B T H*d_k"],
-    k: Float[Tensor, "B S H*d_k"],
-    v: Float[Tensor, "B S H*d_v"],
+    queries: Float[Tensor, "B T width"],
+    memory: Float[Tensor, "B S width"] | None,
     mask: Bool[Tensor, "..."] | None,
     num_heads: int,
+    d_k: int,
 ) -> Float[Tensor, "B T H*d_v"]:
     """Compute equation 1 for every head, from projections as they are to `concat`.
 
-    mask: (T, S) or four axes that broadcast to (B, H, T, S), True = may attend; None for all. For
-    inputs that `fits` accepts. A query with nothing to attend to gets zeros, and so does its
-    gradient.
+    queries: Q, (B, T, H * d_k). memory: K beside V, (B, S, H * (d_k + d_v)); None where all three
+    are side by side in queries. mask: (T, S) or four axes that broadcast to (B, H, T, S), True =
+    may attend; None for all. A query with nothing to attend to gets zeros, and so does its
+    gradient. For what `fits`.
     """
     allowed = torch.ones(1, 1, 1, 1, dtype=torch.bool) if mask is None else mask
     allowed = allowed.view(*(1,) * (4 - allowed.dim()), *allowed.shape)
-    allowed = allowed.expand(-1, -1, -1, k.size(1))
-    return _Attend.apply(q, k, v, allowed, num_heads)  # type: ignore[no-any-return]
+    keys = (queries if memory is None else memory).size(1)
+    allowed = allowed.expand(-1, -1, -1, keys)
+    return _Attend.apply(queries, memory, allowed, num_heads, d_k)  # type: ignore[no-any-return]
 
 
 class _Attend(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, num_heads: int
+        ctx: Any, queries: Tensor, memory: Tensor | None, allowed: Tensor, num_heads: int, d_k: int
     ) -> Tensor:
         loops, divide = _loops()
-        sentences, length, keys = *q.shape[:2], k.size(1)
+        column = num_heads * d_k if memory is None else 0
+        both = queries if memory is None else memory
+        sizes = num_heads, d_k, (both.size(2) - column) // num_heads - d_k
+        sentences, length, keys = *queries.shape[:2], both.size(1)
         rows = -(-length // loops.ROWS) * loops.ROWS
         weights = torch.empty(sentences, num_heads, rows, -(-keys // LANES) * LANES)
-        out = torch.empty(sentences, length, v.size(2), dtype=v.dtype)
-        given = *(array(x) for x in (q, k, v, allowed)), num_heads, array(weights), array(out)
-        divide(lambda first, last: loops.attend(*given, first, last), sentences)
-        ctx.save_for_backward(q, k, v, weights)
-        ctx.num_heads = num_heads
+        out = torch.empty(sentences, length, num_heads * sizes[2], dtype=queries.dtype)
+        given = array(queries), array(both), column, sizes
+        rest = array(allowed), array(weights), array(out)
+        divide(lambda first, last: loops.attend(*given, *rest, first, last), sentences)
+        ctx.save_for_backward(queries, memory, weights)
+        ctx.layout = column, sizes
         return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         loops, divide = _loops()
-        saved, grad = ctx.saved_tensors, grad_outputs[0]
-        q, k, v, _ = saved
-        grads = [torch.empty_like(x, memory_format=torch.contiguous_format) for x in (q, k, v)]
-        given = *(array(x) for x in (*saved, grad)), ctx.num_heads, *(array(x) for x in grads)
-        divide(lambda first, last: loops.attend_backward(*given, first, last), len(q))
-        return *grads, None, None
+        queries, memory, weights = ctx.saved_tensors
+        grad_queries = torch.empty(queries.shape, dtype=queries.dtype)
+        both, grad_both = queries, grad_queries
+        if memory is not None:
+            both, grad_both = memory, torch.empty(memory.shape, dtype=memory.dtype)
+        given = array(queries), array(both), *ctx.layout
+        rest = (array(x) for x in (weights, grad_outputs[0], grad_queries, grad_both))
+        given = *given, *rest
+        divide(lambda first, last: loops.attend_backward(*given, first, last), len(queries))
+        return grad_queries, None if memory is None else grad_both, None, None, None
 
 
 def _loops() -> tuple[ModuleType, Any]:

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from headway.model import attention, compiled_attention
+from headway.model import attention
 from headway.model.attention import MultiHeadAttention, scaled_dot_product_attention
+from headway.model.compiled_attention import LONGEST, compiled_attention
 from headway.model.probe import listen, stop_listening
 
 pytest.importorskip("numba")
@@ -29,6 +30,14 @@ def masks(t: int, s: int) -> dict[str, Tensor | None]:
         "all its own": ragged,
         "not in a row": ragged.transpose(0, 1).contiguous().transpose(0, 1),
     }
+
+
+def by_loops(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, heads: int) -> Tensor:
+    return compiled_attention(q, torch.cat((k, v), -1), mask, heads, q.size(-1) // heads)
+
+
+def by_loops_together(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, heads: int) -> Tensor:
+    return compiled_attention(torch.cat((q, k, v), -1), None, mask, heads, q.size(-1) // heads)
 
 
 def by_the_equation(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, heads: int) -> Tensor:
@@ -54,9 +63,7 @@ def test_loops_give_the_equation_and_its_gradient(
     torch.manual_seed(1)
     inputs = [torch.randn(B, *sizes) for sizes in ((t, H * d_k), (s, H * d_k), (s, H * d_v))]
 
-    found = output_and_gradients(
-        compiled_attention.compiled_attention, inputs, masks(t, s)[mask], H
-    )
+    found = output_and_gradients(by_loops, inputs, masks(t, s)[mask], H)
 
     expected = output_and_gradients(by_the_equation, inputs, masks(t, s)[mask], H)
     assert len(found) == 4
@@ -64,11 +71,54 @@ def test_loops_give_the_equation_and_its_gradient(
         torch.testing.assert_close(number.double(), exact.double(), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("mask", ["none", "two axes", "all its own"])
+def test_projections_side_by_side_are_the_same_as_apart(mask: str) -> None:
+    torch.manual_seed(1)
+    inputs = [torch.randn(B, 6, H * d) for d in (32, 32, 48)]
+
+    together = output_and_gradients(by_loops_together, inputs, masks(6, 6)[mask], H)
+
+    apart = output_and_gradients(by_loops, inputs, masks(6, 6)[mask], H)
+    assert all(torch.equal(a, b) for a, b in zip(together, apart, strict=True))
+
+
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+def test_in_training_a_module_computes_what_it_says(
+    bias: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(1)
+    module = MultiHeadAttention(24, 2, d_k=16, d_v=32, bias=bias)
+    x, memory, values = torch.randn(3, 4, 7, 24)
+
+    def run(*inputs: Tensor) -> list[Tensor]:
+        module.zero_grad()
+        found = output_and_gradients(lambda *given: module(*given), list(inputs))
+        return found + [p.grad for p in module.parameters() if p.grad is not None]
+
+    def run_on_one(x: Tensor, *rest: Tensor) -> list[Tensor]:
+        """Give the same tensor as query, key and value, or as key and value."""
+        module.zero_grad()
+        inputs = [each.clone().requires_grad_() for each in (x, *rest)]
+        output = module(inputs[0], inputs[-1], inputs[-1])
+        output.square().sum().backward()
+        both = [*inputs, *module.parameters()]
+        return [output.detach(), *(each.grad for each in both if each.grad is not None)]
+
+    found = run(x, memory, values), run_on_one(x), run_on_one(x, memory)
+
+    monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
+    expected = run(x, memory, values), run_on_one(x), run_on_one(x, memory)
+    for some, others in zip(found, expected, strict=True):
+        assert len(some) == len(others) > 5
+        for number, exact in zip(some, others, strict=True):
+            torch.testing.assert_close(number, exact, rtol=1e-5, atol=1e-5)
+
+
 def test_bfloat16_is_rounded_at_the_ends_alone() -> None:
     inputs = [torch.randn(B, 9, H * 32).bfloat16() for _ in range(3)]
     mask = masks(9, 9)["all its own"]
 
-    found = output_and_gradients(compiled_attention.compiled_attention, inputs, mask, H)
+    found = output_and_gradients(by_loops, inputs, mask, H)
 
     expected = output_and_gradients(by_the_equation, inputs, mask, H)
     for number, exact in zip(found, expected, strict=True):
@@ -86,7 +136,7 @@ def test_threads_change_no_bit(threads: int) -> None:
     def run(number: int) -> list[Tensor]:
         torch.set_num_threads(number)
         try:
-            return output_and_gradients(compiled_attention.compiled_attention, inputs, mask, H)
+            return output_and_gradients(by_loops, inputs, mask, H)
         finally:
             torch.set_num_threads(before)
 
@@ -100,8 +150,8 @@ def test_a_hidden_key_gets_exactly_nothing_and_its_gradient_is_zero() -> None:
     for x in changed:
         x[:, 2] = 1e6
 
-    first = output_and_gradients(compiled_attention.compiled_attention, [q, k, v], mask, 1)
-    other = output_and_gradients(compiled_attention.compiled_attention, [q, *changed], mask, 1)
+    first = output_and_gradients(by_loops, [q, k, v], mask, 1)
+    other = output_and_gradients(by_loops, [q, *changed], mask, 1)
 
     assert torch.equal(first[0], other[0])
     assert not first[2][:, 2].any()
@@ -113,7 +163,7 @@ def test_what_is_not_finite_shows(which: int) -> None:
     inputs = [torch.randn(1, 4, 16) for _ in range(3)]
     inputs[which][0, 1, 3] = torch.nan
 
-    output = compiled_attention.compiled_attention(*inputs, None, 1)
+    output = by_loops(*inputs, None, 1)
 
     assert output[0, 1].isnan().any()
 
@@ -160,7 +210,7 @@ def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch
     attend(MultiHeadAttention(32, 2, d_v=5))
     attend(MultiHeadAttention(32, 2, dropout=0.1))
     attend(MultiHeadAttention(32, 2).double(), dtype=torch.float64)
-    attend(MultiHeadAttention(32, 2), length=compiled_attention.LONGEST + 1)
+    attend(MultiHeadAttention(32, 2), length=LONGEST + 1)
     attend(MultiHeadAttention(32, 2), length=0)
     with torch.autocast("cpu", dtype=torch.float16):
         attend(MultiHeadAttention(32, 2))
