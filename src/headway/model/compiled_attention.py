@@ -65,7 +65,8 @@ class _Attend(torch.autograd.Function):
         sizes = num_heads, d_k, (both.size(2) - column) // num_heads - d_k
         sentences, length, keys = *queries.shape[:2], both.size(1)
         rows = -(-length // loops.ROWS) * loops.ROWS
-        weights = torch.empty(sentences, num_heads, rows, -(-keys // LANES) * LANES)
+        room = -(-keys // LANES) * LANES
+        weights = torch.empty(sentences, num_heads, rows, room, dtype=torch.float32)
         out = torch.empty(sentences, length, num_heads * sizes[2], dtype=queries.dtype)
         given = array(queries), array(both), column, sizes
         rest = array(allowed), array(weights), array(out)

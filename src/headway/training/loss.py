@@ -161,7 +161,7 @@ def _grade_in_loops(
     found: list[tuple[int, float, float, Tensor]] = []
 
     def work(first: int, last: int) -> None:
-        part = torch.zeros(0 if grad_bias is None else logits.size(1))
+        part = torch.zeros(0 if grad_bias is None else logits.size(1), dtype=torch.float32)
         sums = smoothed_losses(*given, array(part), first, last)
         found.append((first, *sums, part))
 
