@@ -20,7 +20,7 @@ def _all(number):
     return ir.Constant(_WORDS, [number] * LANES)
 
 
-def fourths(code, key, first, lowest):
+def _fourths(code, key, first, lowest):
     """Return which of the elements first, first + 1, … are kept, in four vectors of sixteen.
 
     first: in sixty-fours. lowest: the smallest draw, from -32768 to 32767, that keeps an element.
@@ -44,7 +44,7 @@ def fourths(code, key, first, lowest):
 @for_loops(types.void)
 def _drop_block(code, x, at, key, first, lowest, scale, out):
     builder, factor = code.builder, code.everywhere(scale)
-    for part, keep in enumerate(fourths(code, key, first, lowest)):
+    for part, keep in enumerate(_fourths(code, key, first, lowest)):
         place = builder.add(at, WORD(LANES * part))
         scaled = code.times(x.load(place), factor)
         out.put(place, builder.select(keep, scaled, constant(0.0)))
@@ -53,7 +53,7 @@ def _drop_block(code, x, at, key, first, lowest, scale, out):
 @for_loops(types.void)
 def _add_block(code, x, y, at, key, first, lowest, scale, out):
     builder, factor = code.builder, code.everywhere(scale)
-    for part, keep in enumerate(fourths(code, key, first, lowest)):
+    for part, keep in enumerate(_fourths(code, key, first, lowest)):
         place = builder.add(at, WORD(LANES * part))
         scaled = code.times(y.load(place), factor)
         kept = builder.select(keep, scaled, constant(0.0))

@@ -27,7 +27,7 @@ def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tenso
     _check_probability(p)
     if x.device.type != "cpu":
         return F.dropout(x, p)
-    return _Drop.apply(x, new_key(), p, x.dtype)  # type: ignore[no-any-return]
+    return _Drop.apply(x, _new_key(), p, x.dtype)  # type: ignore[no-any-return]
 
 
 def add_dropped(
@@ -37,7 +37,7 @@ def add_dropped(
     if not training or p == 0.0 or x.shape != y.shape or not can_loop(x, y):
         return x + dropout(y, p, training)
     _check_probability(p)
-    return _AddDropped.apply(x, y, new_key(), p)  # type: ignore[no-any-return]
+    return _AddDropped.apply(x, y, _new_key(), p)  # type: ignore[no-any-return]
 
 
 class _Drop(torch.autograd.Function):
@@ -47,7 +47,7 @@ class _Drop(torch.autograd.Function):
         out = torch.empty(x.shape, dtype=dtype)
         if not can_loop(x, out):
             return (x * mask(x.shape, key, p, x.dtype)).to(dtype)
-        _loops().drop(_row(x), *loop_draws(key, p), _row(out))
+        _loops().drop(_row(x), *_draws(key, p), _row(out))
         return out
 
     @staticmethod
@@ -60,7 +60,7 @@ class _AddDropped(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, y: Tensor, key: int, p: float) -> Tensor:
         ctx.draws, ctx.dtypes = (key, p), (x.dtype, y.dtype)
         out = torch.empty(x.shape, dtype=torch.promote_types(x.dtype, y.dtype))
-        _loops().add_dropped(_row(x), _row(y), *loop_draws(key, p), _row(out))
+        _loops().add_dropped(_row(x), _row(y), *_draws(key, p), _row(out))
         return out
 
     @staticmethod
@@ -106,8 +106,7 @@ def _signed(number: int) -> int:
     return number - 2**64 if number >= 2**63 else number
 
 
-def new_key() -> int:
-    """Draw the key of a mask from PyTorch's generator."""
+def _new_key() -> int:
     return int(torch.empty((), dtype=torch.int64).random_(-(2**63), None))
 
 
@@ -122,7 +121,7 @@ def _check_probability(p: float) -> None:
         raise ConfigError(f"Dropout is {p}, but must be from 0 to below 1.", "The paper has 0.1.")
 
 
-def loop_draws(key: int, p: float) -> tuple[np.uint64, int, np.float32]:
+def _draws(key: int, p: float) -> tuple[np.uint64, int, np.float32]:
     """Return key, smallest draw that keeps an element, and factor, as loops take them."""
     lowest, scale = _limits(p)
     return np.uint64(key % 2**64), lowest, np.float32(scale)

@@ -9,8 +9,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from headway.model.plain import is_plain
-
 
 def project_together(
     x: Float[Tensor, "*B d_in"], projections: Sequence[nn.Linear]
@@ -20,11 +18,22 @@ def project_together(
     x is read, rounded for autocast and differentiated once instead of once for each.
     """
     biases = [projection.bias for projection in projections if projection.bias is not None]
-    plain = all(is_plain(projection, nn.Linear) for projection in projections)
+    plain = all(_is_plain(projection) for projection in projections)
     if not plain or len(biases) not in (0, len(projections)):
         return torch.cat([projection(x) for projection in projections], dim=-1)
     weights = [projection.weight for projection in projections]
     return _Project.apply(x, len(weights), *weights, *biases)  # type: ignore[no-any-return]
+
+
+def _is_plain(projection: nn.Linear) -> bool:
+    """Tell whether calling this module does no more than `nn.Linear` itself does."""
+    hooks = (
+        projection._forward_hooks,
+        projection._forward_pre_hooks,
+        projection._backward_hooks,
+        projection._backward_pre_hooks,
+    )
+    return type(projection) is nn.Linear and not any(hooks)
 
 
 class _Project(torch.autograd.Function):

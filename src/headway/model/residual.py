@@ -7,9 +7,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headway.errors import ConfigError
-from headway.model.compiled_residual import add_norm, fits
 from headway.model.dropout import add_dropped
-from headway.model.probe import listening, probe
+from headway.model.probe import probe
 
 NormPosition = Literal["post", "pre"]
 
@@ -48,10 +47,7 @@ class Residual(nn.Module):
         if self.norm_position == "pre":
             # Deviation (pre-norm): trains deep models without warm-up.
             return probe(self, "sum", self._add(x, sublayer(self._normalize(x))))
-        y = sublayer(x)
-        if self.training and not listening() and fits(x, y, self.norm, self.dropout):
-            return add_norm(x, y, self.norm, self.dropout)
-        return self._normalize(probe(self, "sum", self._add(x, y)))
+        return self._normalize(probe(self, "sum", self._add(x, sublayer(x))))
 
     def _add(
         self, x: Float[Tensor, "B L d_model"], y: Float[Tensor, "B L d_model"]
