@@ -91,7 +91,7 @@ def test_the_fast_path_has_the_loss_curve_of_the_plain_one(
     changes: dict[str, Any], build: Build, request: pytest.FixtureRequest
 ) -> None:
     # Beside ReLU's kink a last bit decides now and then whether a unit learns: courses part.
-    changes |= {"activation": "gelu"}
+    changes = changes | {"activation": "gelu"}
     fast = train(build(**changes))
     request.getfixturevalue("plain")
     plain = train(build(**changes))

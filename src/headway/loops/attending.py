@@ -20,7 +20,9 @@ ROWS = 4
 
 @compiled
 def attend(queries, memory, column, sizes, allowed, weights, out, start, end):
-    """Compute softmax(Q K^T / sqrt(d_k)) V for the sentences from start to before end.
+    """Compute softmax(Q K^T / sqrt(d_k)) V for the heads from start to before end.
+
+    Head h of sentence b is number b * H + h.
 
     queries: (B, T, H * d_k or wider), Q first. memory: (B, S, column + H * (d_k + d_v)), K and V
     from this column on; the same array where Q, K and V were projected together. sizes: H, d_k,
@@ -34,28 +36,27 @@ def attend(queries, memory, column, sizes, allowed, weights, out, start, end):
     vs, found = np.zeros((room, d_v), np.float32), np.empty((rows, d_v), np.float32)
     hidden = np.full((allowed.shape[2], room), np.float32(-np.inf))
     scale = np.float32(1 / math.sqrt(d_k))
-    hidden_heads = 1 if allowed.shape[1] == 1 else num_heads
-    for b in range(start, end):
-        for h in range(num_heads):
-            if h < hidden_heads:
-                _hide(allowed[min(b, allowed.shape[0] - 1), h], hidden)
-            _take(queries, b, h * d_k, qs)
-            _take(memory, b, column + h * d_k, ks)
-            _take(memory, b, column + num_heads * d_k + h * d_v, vs)
-            first = (b * num_heads + h) * rows * room
-            _dot(qs, ks, weights, first)
-            for t in range(length):
-                row = min(t, hidden.shape[0] - 1) * room
-                _soften(weights, first + t * room, hidden, row, room, scale)
-            _mix(weights, first, room, 1, keys, vs, found)
-            _give(found, b, h * d_v, out)
+    for number in range(start, end):
+        b, h = number // num_heads, number % num_heads
+        if number == start or h == 0 or allowed.shape[1] > 1:
+            _hide(allowed[min(b, allowed.shape[0] - 1), min(h, allowed.shape[1] - 1)], hidden)
+        _take(queries, b, h * d_k, qs)
+        _take(memory, b, column + h * d_k, ks)
+        _take(memory, b, column + num_heads * d_k + h * d_v, vs)
+        first = number * rows * room
+        _dot(qs, ks, weights, first)
+        for t in range(length):
+            row = min(t, hidden.shape[0] - 1) * room
+            _soften(weights, first + t * room, hidden, row, room, scale)
+        _mix(weights, first, room, 1, keys, vs, found)
+        _give(found, b, h * d_v, out)
 
 
 @compiled
 def attend_backward(
     queries, memory, column, sizes, weights, grad, grad_queries, grad_memory, start, end
 ):
-    """Compute the gradients of what `attend` read from that of what it wrote, for these sentences.
+    """Compute the gradients of what `attend` read from that of what it wrote, for these heads.
 
     grad: as out of `attend`. grad_queries, grad_memory: as queries and memory.
     """
@@ -67,23 +68,23 @@ def attend_backward(
     gs, vs = np.zeros((rows, d_v), np.float32), np.zeros((room, d_v), np.float32)
     found_q, found_k = np.empty_like(qs), np.empty_like(ks)
     found_v, scores = np.empty_like(vs), np.empty((rows, room), np.float32)
-    for b in range(start, end):
-        for h in range(num_heads):
-            key, value = column + h * d_k, column + num_heads * d_k + h * d_v
-            _take(queries, b, h * d_k, qs)
-            _take(memory, b, key, ks)
-            _take(memory, b, value, vs)
-            _take(grad, b, h * d_v, gs)
-            first = (b * num_heads + h) * rows * room
-            _mix(weights, first, 1, room, length, gs, found_v)
-            _dot(gs, vs, scores, 0)
-            for t in range(length):
-                _harden(weights, first + t * room, scores, t * room, room, scale)
-            _mix(scores, 0, room, 1, keys, ks, found_q)
-            _mix(scores, 0, 1, room, length, qs, found_k)
-            _give(found_q, b, h * d_k, grad_queries)
-            _give(found_k, b, key, grad_memory)
-            _give(found_v, b, value, grad_memory)
+    for number in range(start, end):
+        b, h = number // num_heads, number % num_heads
+        key, value = column + h * d_k, column + num_heads * d_k + h * d_v
+        _take(queries, b, h * d_k, qs)
+        _take(memory, b, key, ks)
+        _take(memory, b, value, vs)
+        _take(grad, b, h * d_v, gs)
+        first = number * rows * room
+        _mix(weights, first, 1, room, length, gs, found_v)
+        _dot(gs, vs, scores, 0)
+        for t in range(length):
+            _harden(weights, first + t * room, scores, t * room, room, scale)
+        _mix(scores, 0, room, 1, keys, ks, found_q)
+        _mix(scores, 0, 1, room, length, qs, found_k)
+        _give(found_q, b, h * d_k, grad_queries)
+        _give(found_k, b, key, grad_memory)
+        _give(found_v, b, value, grad_memory)
 
 
 @compiled
@@ -205,7 +206,8 @@ def _soften(code, scores, first, hidden, row, room, scale):
 
     def score_at(index):
         score = code.multiply(scores.load(builder.add(first, index)), factor)
-        return code.plus(score, hidden.load(builder.add(row, index)))
+        shown = builder.fcmp_ordered("==", hidden.load(builder.add(row, index)), zero)
+        return builder.select(shown, score, nothing)
 
     top = code.everywhere(
         code.largest(code.fold(room, LANES, nothing, lambda i, top: code.larger(top, score_at(i))))

@@ -46,8 +46,7 @@ def _drop_block(code, x, at, key, first, lowest, scale, out):
     builder, factor = code.builder, code.everywhere(scale)
     for part, keep in enumerate(_fourths(code, key, first, lowest)):
         place = builder.add(at, WORD(LANES * part))
-        scaled = code.times(x.load(place), factor)
-        out.put(place, builder.select(keep, scaled, constant(0.0)))
+        out.put(place, code.times(x.load(place), builder.select(keep, factor, constant(0.0))))
 
 
 @for_loops(types.void)
@@ -55,14 +54,13 @@ def _add_block(code, x, y, at, key, first, lowest, scale, out):
     builder, factor = code.builder, code.everywhere(scale)
     for part, keep in enumerate(_fourths(code, key, first, lowest)):
         place = builder.add(at, WORD(LANES * part))
-        scaled = code.times(y.load(place), factor)
-        kept = builder.select(keep, scaled, constant(0.0))
+        kept = code.times(y.load(place), builder.select(keep, factor, constant(0.0)))
         out.put(place, code.plus(x.load(place), kept))
 
 
 @compiled
 def drop(x, key, lowest, scale, out):
-    """Write x * scale where an element is kept, else 0. x, out: (N,), each in its own type."""
+    """Write x * scale where an element is kept, else x * 0. x, out: (N,), of any two types."""
     whole = x.size // BLOCK * BLOCK
     for first in range(0, whole, BLOCK):
         _drop_block(x, first, key, first, lowest, scale, out)

@@ -11,52 +11,77 @@ from headway.loops.vectors import LANES, constant, for_loops
 
 
 @compiled
-def smoothed_losses(logits, labels, smoothing, pad_id, grad_bias, first, last):
+def smoothed_losses(logits, labels, smoothing, pad_id, differentiate, grad_bias, first, last):
     """Return the sums of smoothed loss and negative log-likelihood over the rows first to last.
 
-    logits: (R, V), V from LANES on, float32 or bfloat16; these rows become the gradient of the
-    loss. labels: (R,), none of them padding. grad_bias: (V,) or empty; the gradient's rows are
-    added to it before they are rounded.
+    logits: (R, V), V from LANES on, float32 or bfloat16; if asked to differentiate, these rows
+    become the gradient of the loss. labels: (R,), none of them padding. grad_bias: (V,) or empty;
+    the gradient's rows are added to it before they are rounded.
     """
     pieces = logits.shape[1]
-    whole = pieces // LANES * LANES
     powers = np.empty(pieces, np.float32)
-    uniform = np.float32(smoothing / (pieces - 1))
     smoothed, likelihood = 0.0, 0.0
     for i in range(first, last):
-        row, label = logits[i], labels[i]
-        total = _take(logits, i * pieces, powers, whole)
-        top = _largest(powers, whole)
-        for v in range(whole, pieces):
-            powers[v] = read(row[v])
-            total += powers[v]
-            top = max(top, powers[v])
+        label = labels[i]
+        top, total = _read_row(logits, i, powers)
         own, padding = powers[label], powers[pad_id]
-        mass = _raise(powers, top, whole)
-        for v in range(whole, pieces):
-            powers[v] = np.float32(math.exp(powers[v] - top))
-            mass += powers[v]
+        mass = _raise_row(powers, top)
         log_mass = np.float64(top) + math.log(np.float64(mass))
         nll = log_mass - own
-        likelihood += nll
         others = log_mass - np.float64(total - padding) / (pieces - 1)
+        likelihood += nll
         smoothed += (1.0 - smoothing) * nll + smoothing * others
-        share = np.float32(1.0) / mass
-        _grade(powers, share, uniform, logits, i * pieces, whole)
-        for v in range(whole, pieces):
-            powers[v] = powers[v] * share - uniform
-            _put(row, v, powers[v])
-        powers[pad_id] += uniform
-        powers[label] -= np.float32(1.0 - smoothing)
-        _put(row, pad_id, powers[pad_id])
-        _put(row, label, powers[label])
-        for v in range(grad_bias.size):
-            grad_bias[v] += powers[v]
+        if differentiate:
+            _grade_row(powers, mass, label, smoothing, pad_id, logits, i)
+            for v in range(grad_bias.size):
+                grad_bias[v] += powers[v]
     return smoothed, likelihood
 
 
 @compiled
+def _read_row(logits, i, powers):
+    """Copy row i, in float32; return the largest of its numbers, and their sum."""
+    pieces, row = powers.size, logits[i]
+    whole = pieces // LANES * LANES
+    total = _take(logits, i * pieces, powers, whole)
+    top = _largest(powers, whole)
+    for v in range(whole, pieces):
+        powers[v] = read(row[v])
+        total += powers[v]
+        top = max(top, powers[v])
+    return top, total
+
+
+@compiled
+def _raise_row(powers, top):
+    """Put e^(x - top) in the place of each x; return the sum."""
+    whole = powers.size // LANES * LANES
+    mass = _raise(powers, top, whole)
+    for v in range(whole, powers.size):
+        powers[v] = np.float32(math.exp(powers[v] - top))
+        mass += powers[v]
+    return mass
+
+
+@compiled
+def _grade_row(powers, mass, label, smoothing, pad_id, logits, i):
+    """Turn powers into probabilities less what is wanted, and write them to row i of the logits."""
+    pieces, row = powers.size, logits[i]
+    whole = pieces // LANES * LANES
+    share, uniform = np.float32(1.0) / mass, np.float32(smoothing / (pieces - 1))
+    _grade(powers, share, uniform, logits, i * pieces, whole)
+    for v in range(whole, pieces):
+        powers[v] = powers[v] * share - uniform
+        _put(row, v, powers[v])
+    powers[pad_id] += uniform
+    powers[label] -= np.float32(1.0 - smoothing)
+    _put(row, pad_id, powers[pad_id])
+    _put(row, label, powers[label])
+
+
+@compiled
 def _put(row, v, number):
+    """Write one number; Numba warns where `write` itself is inlined several times."""
     write(row, v, number)
 
 

@@ -121,11 +121,12 @@ class MultiHeadAttention(nn.Module):
         """Let each query gather from the values; mask broadcasts to (B, H, T, S).
 
         mask: has two axes (T, S) or all four; three would leave open which of B and H is missing.
-        cache: keys and values of earlier steps; `key` and `value` then hold the newest only.
+        cache: keys and values of earlier steps; `key` and `value` then hold the newest only. While
+        training on a CPU with Numba there are first derivatives only (`compiled_attention`).
         """
         if cache is None:
             self._check_inputs(query, key, value, mask)
-            if self._learns_in_loops(query, key):
+            if self._learns_in_loops(query, key, value):
                 return self.w_o(self._in_loops(query, key, value, mask))
         q = self._split("q", self.w_q(query))  # (B, H, T, d_k)
         if cache is None:
@@ -176,10 +177,12 @@ class MultiHeadAttention(nn.Module):
             memory = torch.cat((self.w_k(key), self.w_v(value)), dim=-1)
         return compiled_attention(self.w_q(query), memory, *sizes)
 
-    def _learns_in_loops(self, query: Tensor, key: Tensor) -> bool:
+    def _learns_in_loops(self, query: Tensor, key: Tensor, value: Tensor) -> bool:
         """Tell whether equation 1 and its gradient are computed by the loops for it."""
-        learns = self.training and torch.is_grad_enabled() and not listening()
-        return learns and self.dropout == 0.0 and fits(query, key, self.d_k, self.d_v)
+        learns = self.training and torch.is_grad_enabled() and self.dropout == 0.0
+        # What somebody has changed, or looks at, is computed as it is written here.
+        own = type(self) is MultiHeadAttention and not listening()
+        return learns and own and fits(query, key, value, self.d_k, self.d_v)
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
         for name, x in (("query", query), ("key", key), ("value", value)):

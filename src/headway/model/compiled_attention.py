@@ -1,5 +1,6 @@
 """Equation 1 for training on a CPU, with its gradient, in compiled loops."""
 
+import functools
 from types import ModuleType
 from typing import Any
 
@@ -17,19 +18,25 @@ LONGEST = 256
 
 
 def fits(
-    query: Float[Tensor, "B T d_model"], key: Float[Tensor, "B S d_model"], d_k: int, d_v: int
+    query: Float[Tensor, "B T d_model"],
+    key: Float[Tensor, "B S d_model"],
+    value: Float[Tensor, "B S d_model"],
+    d_k: int,
+    d_v: int,
 ) -> bool:
     """Tell whether there are loops for the projections of these, and whether they are faster."""
     lowered = torch.is_autocast_enabled("cpu")
     dtype = torch.get_autocast_dtype("cpu") if lowered else query.dtype
     return (
-        can_loop(query, key)
+        can_loop(query, key, value)
+        and (lowered or query.dtype == key.dtype == value.dtype)
         and dtype in TYPES
         and d_k % LANES == 0
         and d_v % LANES == 0
-        and query.size(0) > 0
+        and query.size(0) == key.size(0) == value.size(0) > 0
         and 0 < query.size(1) <= LONGEST
         and 0 < key.size(1) <= LONGEST
+        and _loops()[1].can_divide()
     )
 
 
@@ -47,7 +54,9 @@ def compiled_attention(
     may attend; None for all. A query with nothing to attend to gets zeros, and so does its
     gradient. For what `fits`.
     """
-    allowed = torch.ones(1, 1, 1, 1, dtype=torch.bool) if mask is None else mask
+    allowed = (
+        torch.ones(1, 1, 1, 1, dtype=torch.bool, device=queries.device) if mask is None else mask
+    )
     allowed = allowed.view(*(1,) * (4 - allowed.dim()), *allowed.shape)
     keys = (queries if memory is None else memory).size(1)
     allowed = allowed.expand(-1, -1, -1, keys)
@@ -59,18 +68,21 @@ class _Attend(torch.autograd.Function):
     def forward(
         ctx: Any, queries: Tensor, memory: Tensor | None, allowed: Tensor, num_heads: int, d_k: int
     ) -> Tensor:
-        loops, divide = _loops()
+        loops, threads = _loops()
         column = num_heads * d_k if memory is None else 0
         both = queries if memory is None else memory
         sizes = num_heads, d_k, (both.size(2) - column) // num_heads - d_k
         sentences, length, keys = *queries.shape[:2], both.size(1)
         rows = -(-length // loops.ROWS) * loops.ROWS
         room = -(-keys // LANES) * LANES
-        weights = torch.empty(sentences, num_heads, rows, room, dtype=torch.float32)
-        out = torch.empty(sentences, length, num_heads * sizes[2], dtype=queries.dtype)
+        weights = torch.empty(
+            sentences, num_heads, rows, room, dtype=torch.float32, device=queries.device
+        )
+        out = queries.new_empty(sentences, length, num_heads * sizes[2])
         given = array(queries), array(both), column, sizes
         rest = array(allowed), array(weights), array(out)
-        divide(lambda first, last: loops.attend(*given, *rest, first, last), sentences)
+        work = functools.partial(loops.attend, *given, *rest)
+        threads.divide(work, sentences * num_heads)
         ctx.save_for_backward(queries, memory, weights)
         ctx.layout = column, sizes
         return out
@@ -78,22 +90,21 @@ class _Attend(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        loops, divide = _loops()
+        loops, threads = _loops()
         queries, memory, weights = ctx.saved_tensors
-        grad_queries = torch.empty(queries.shape, dtype=queries.dtype)
+        grad_queries = queries.new_empty(queries.shape)
         both, grad_both = queries, grad_queries
         if memory is not None:
-            both, grad_both = memory, torch.empty(memory.shape, dtype=memory.dtype)
+            both, grad_both = memory, memory.new_empty(memory.shape)
         given = array(queries), array(both), *ctx.layout
         rest = (array(x) for x in (weights, grad_outputs[0], grad_queries, grad_both))
-        given = *given, *rest
-        divide(lambda first, last: loops.attend_backward(*given, first, last), len(queries))
+        work = functools.partial(loops.attend_backward, *given, *rest)
+        threads.divide(work, len(queries) * ctx.layout[1][0])
         return grad_queries, None if memory is None else grad_both, None, None, None
 
 
-def _loops() -> tuple[ModuleType, Any]:
+def _loops() -> tuple[ModuleType, ModuleType]:
     """Import what needs Numba when it is needed."""
-    from headway.loops import attending
-    from headway.loops.threads import divide
+    from headway.loops import attending, threads
 
-    return attending, divide
+    return attending, threads

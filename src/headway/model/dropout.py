@@ -1,8 +1,8 @@
 """Dropout (section 5.4) with random numbers that cost little on a CPU.
 
-There, a mask is a function of a key alone, which PyTorch's generator draws, one for each call: the
-backward pass makes the mask again instead of keeping it. Four elements share one 64-bit number,
-because 16 bits decide p to 1 / 65536.
+There, a mask is a function of a key alone, which PyTorch's generator draws, one for each call:
+loops make it again in the backward pass instead of keeping it. Four elements share one 64-bit
+number, because 16 bits decide p to 1 / 65536.
 """
 
 from typing import Any
@@ -27,7 +27,10 @@ def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tenso
     _check_probability(p)
     if x.device.type != "cpu":
         return F.dropout(x, p)
-    return _Drop.apply(x, _new_key(), p, x.dtype)  # type: ignore[no-any-return]
+    if can_loop(x):
+        return _Drop.apply(x, _new_key(), p, x.dtype)  # type: ignore[no-any-return]
+    wide = torch.promote_types(x.dtype, torch.float32)
+    return (x * mask(x.shape, _new_key(), p, wide)).to(x.dtype)
 
 
 def add_dropped(
@@ -44,9 +47,7 @@ class _Drop(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, key: int, p: float, dtype: torch.dtype) -> Tensor:
         ctx.draws, ctx.dtype = (key, p), x.dtype
-        out = torch.empty(x.shape, dtype=dtype)
-        if not can_loop(x, out):
-            return (x * mask(x.shape, key, p, x.dtype)).to(dtype)
+        out = torch.empty(x.shape, dtype=dtype, device=x.device)
         _loops().drop(_row(x), *_draws(key, p), _row(out))
         return out
 
@@ -59,7 +60,8 @@ class _AddDropped(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, key: int, p: float) -> Tensor:
         ctx.draws, ctx.dtypes = (key, p), (x.dtype, y.dtype)
-        out = torch.empty(x.shape, dtype=torch.promote_types(x.dtype, y.dtype))
+        dtype = torch.promote_types(x.dtype, y.dtype)
+        out = torch.empty(x.shape, dtype=dtype, device=x.device)
         _loops().add_dropped(_row(x), _row(y), *_draws(key, p), _row(out))
         return out
 
@@ -91,7 +93,7 @@ def draw(count: int, key: int) -> Int[Tensor, "count"]:
 
     Each is a function of key and place alone, so that any part of them can be made by itself.
     """
-    z = torch.arange(count).mul_(_signed(_GAMMA)).add_(key)
+    z = torch.arange(count, device="cpu").mul_(_signed(_GAMMA)).add_(key)
     for shift, factor in _MIXING:
         z = z.bitwise_xor_(_shifted(z, shift)).mul_(_signed(factor))
     return z.bitwise_xor_(_shifted(z, 31))
@@ -107,7 +109,7 @@ def _signed(number: int) -> int:
 
 
 def _new_key() -> int:
-    return int(torch.empty((), dtype=torch.int64).random_(-(2**63), None))
+    return int(torch.empty((), dtype=torch.int64, device="cpu").random_(-(2**63), None))
 
 
 def _limits(p: float) -> tuple[int, float]:

@@ -17,23 +17,26 @@ def project_together(
 
     x is read, rounded for autocast and differentiated once instead of once for each.
     """
-    biases = [projection.bias for projection in projections if projection.bias is not None]
-    plain = all(_is_plain(projection) for projection in projections)
-    if not plain or len(biases) not in (0, len(projections)):
+    plain = all(_is_plain(projection, x) for projection in projections)
+    if not plain or len({projection.bias is None for projection in projections}) > 1:
         return torch.cat([projection(x) for projection in projections], dim=-1)
     weights = [projection.weight for projection in projections]
+    biases = [projection.bias for projection in projections if projection.bias is not None]
     return _Project.apply(x, len(weights), *weights, *biases)  # type: ignore[no-any-return]
 
 
-def _is_plain(projection: nn.Linear) -> bool:
-    """Tell whether calling this module does no more than `nn.Linear` itself does."""
+def _is_plain(projection: nn.Linear, x: Tensor) -> bool:
+    """Tell whether calling this module does what `nn.Linear` itself does, in types that fit."""
+    if type(projection) is not nn.Linear or "forward" in vars(projection):
+        return False
     hooks = (
         projection._forward_hooks,
         projection._forward_pre_hooks,
         projection._backward_hooks,
         projection._backward_pre_hooks,
     )
-    return type(projection) is nn.Linear and not any(hooks)
+    fits = torch.is_autocast_enabled(x.device.type) or projection.weight.dtype == x.dtype
+    return fits and not any(hooks)
 
 
 class _Project(torch.autograd.Function):
@@ -47,7 +50,8 @@ class _Project(torch.autograd.Function):
         rows = x.reshape(x.shape[:-1].numel(), x.size(-1)).to(dtype)
         with torch.autocast(device, enabled=False):
             y = F.linear(rows, weight, bias)
-        ctx.save_for_backward(rows, weight)
+        # Where nothing is rounded, no copy is kept: the parameters are there in any case.
+        ctx.save_for_backward(rows, *([weight] if lowered else parameters[:count]))
         ctx.input, ctx.parameters = (x.shape, x.dtype), [(len(p), p.dtype) for p in parameters]
         ctx.count = count
         return y.view(*x.shape[:-1], len(weight))
@@ -55,7 +59,8 @@ class _Project(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        rows, weight = ctx.saved_tensors
+        rows, *weights = ctx.saved_tensors
+        weight = weights[0] if len(weights) == 1 else _join(weights, rows.dtype)
         grad = grad_outputs[0].reshape(len(rows), len(weight))
         shape, dtype = ctx.input
         grad_x = (grad @ weight).view(shape).to(dtype) if ctx.needs_input_grad[0] else None
@@ -72,7 +77,8 @@ class _Project(torch.autograd.Function):
 def _join(parameters: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
     """Return the rows of all parameters, one after the other, in this type."""
     sizes = [len(parameter) for parameter in parameters]
-    joined = torch.empty(sum(sizes), *parameters[0].shape[1:], dtype=dtype)
+    shape = sum(sizes), *parameters[0].shape[1:]
+    joined = torch.empty(shape, dtype=dtype, device=parameters[0].device)
     for part, parameter in zip(joined.split(sizes), parameters, strict=True):
         part.copy_(parameter)
     return joined

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from headway.errors import ConfigError
 from headway.loops import LANES
 from headway.loops.arrays import array, can_loop
 
@@ -90,11 +91,13 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             for start in range(0, len(labels), chunk):
                 rows = slice(start, start + chunk)
                 logits = F.linear(hidden_low[rows], weight_low, bias_low)
-                grade = _grade_in_loops if _has_loops(logits) else _grade
-                sums, grad_low = grade(logits, labels[rows], smoothing, pad_id, grad_bias)
+                grade = _grade_in_loops if _has_loops(logits, pad_id) else _grade
+                sums, grad_low = grade(
+                    logits, labels[rows], smoothing, pad_id, grad_bias, differentiate
+                )
                 loss += sums.loss
                 nll += sums.nll
-                if grad_hidden is None or grad_weight is None:
+                if grad_hidden is None or grad_weight is None or grad_low is None:
                     continue
                 torch.mm(grad_low, weight_low, out=grad_hidden[rows])
                 if dtype == weight.dtype:
@@ -128,11 +131,16 @@ def _sum_dtype(like: Tensor) -> torch.dtype:
 
 
 def _grade(
-    logits: Tensor, labels: Tensor, smoothing: float, pad_id: int, grad_bias: Tensor | None
-) -> tuple[LossSums, Tensor]:
-    """Return the losses of these rows, and their gradient in the type of the logits.
+    logits: Tensor,
+    labels: Tensor,
+    smoothing: float,
+    pad_id: int,
+    grad_bias: Tensor | None,
+    differentiate: bool,
+) -> tuple[LossSums, Tensor | None]:
+    """Return the losses of these rows and, where asked for, their gradient in the logits' type.
 
-    Its sum is added to grad_bias.
+    The gradient's sum is added to grad_bias.
     """
     low = logits.dtype
     logits = logits.to(torch.promote_types(low, torch.float32))
@@ -145,38 +153,65 @@ def _grade(
     uniform = log_sum - total / (logits.size(-1) - 1)
     wide = _sum_dtype(logits)
     loss = ((1 - smoothing) * nlls + smoothing * uniform).sum(dtype=wide)
+    sums = LossSums(loss, nlls.sum(dtype=wide))
+    if not differentiate:
+        return sums, None
     grad = _logit_gradient(probs, labels, smoothing, pad_id)
     if grad_bias is not None:
         grad_bias += grad.sum(0)
-    return LossSums(loss, nlls.sum(dtype=wide)), grad.to(low)
+    return sums, grad.to(low)
 
 
 def _grade_in_loops(
-    logits: Tensor, labels: Tensor, smoothing: float, pad_id: int, grad_bias: Tensor | None
-) -> tuple[LossSums, Tensor]:
-    """Do the same in loops, and put the gradient in the place of the logits."""
+    logits: Tensor,
+    labels: Tensor,
+    smoothing: float,
+    pad_id: int,
+    grad_bias: Tensor | None,
+    differentiate: bool,
+) -> tuple[LossSums, Tensor | None]:
+    """Do the same in loops, which put the gradient in the place of the logits.
+
+    Sums are those of the threads' parts: their rounding depends on how many there are.
+    """
     from headway.loops.losses import smoothed_losses
     from headway.loops.threads import divide
 
+    _check_labels(labels, logits.size(1))
     found: list[tuple[int, float, float, Tensor]] = []
+    given = array(logits), array(labels), smoothing, pad_id, differentiate
 
     def work(first: int, last: int) -> None:
         part = torch.zeros(0 if grad_bias is None else logits.size(1), dtype=torch.float32)
-        sums = smoothed_losses(*given, array(part), first, last)
-        found.append((first, *sums, part))
+        found.append((first, *smoothed_losses(*given, array(part), first, last), part))
 
-    given = array(logits), array(labels), smoothing, pad_id
     divide(work, len(labels))
     found.sort(key=lambda each: each[0])  # or sums would depend on which thread was first
     if grad_bias is not None:
         for _, _, _, part in found:
             grad_bias += part
     loss, nll = (sum(each[i] for each in found) for i in (1, 2))
-    return LossSums(*torch.tensor([loss, nll], dtype=torch.float64)), logits
+    sums = LossSums(*torch.tensor([loss, nll], dtype=torch.float64))
+    return sums, logits if differentiate else None
 
 
-def _has_loops(logits: Tensor) -> bool:
-    return can_loop(logits) and logits.size(1) >= LANES
+def _has_loops(logits: Tensor, pad_id: int) -> bool:
+    if not can_loop(logits) or logits.size(1) < LANES or not 0 <= pad_id < logits.size(1):
+        return False
+    from headway.loops.threads import can_divide
+
+    return can_divide()
+
+
+def _check_labels(labels: Tensor, pieces: int) -> None:
+    """Refuse what is no piece: loops would read and write beyond the logits."""
+    least, largest = labels.aminmax()
+    if least < 0 or largest >= pieces:
+        wrong = int(least if least < 0 else largest)
+        raise ConfigError(
+            f"A label is {wrong}, but there are logits for pieces 0 to {pieces - 1}.",
+            "Encode the text with the tokenizer that the model was made for.",
+        )
 
 
 def _logit_gradient(probs: Tensor, labels: Tensor, smoothing: float, pad_id: int) -> Tensor:

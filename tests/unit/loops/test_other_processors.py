@@ -42,6 +42,29 @@ for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
             assert torch.equal(torch.from_numpy(multiply(x[:rows].numpy())), y[:rows])
 print("right")
 """
+TRAINING = """
+import torch
+from headway.model.attention import MultiHeadAttention
+from headway.model.dropout import add_dropped
+from headway.training.loss import projected_cross_entropy
+import headway.loops.arrays as arrays
+
+def run():
+    torch.manual_seed(1)
+    attend = MultiHeadAttention(96, 2)
+    x, weight = torch.randn(3, 5, 96, requires_grad=True), torch.randn(37, 96) / 9
+    hidden = add_dropped(x, attend(x, x, x, torch.ones(5, 5, dtype=torch.bool).tril()), 0.3, True)
+    labels = torch.arange(15) + 1
+    loss = projected_cross_entropy(hidden.flatten(0, 1), weight, None, labels).loss
+    loss.backward()
+    return loss, x.grad
+
+found = run()
+arrays._has_numba = lambda: False
+for number, plain in zip(found, run()):
+    torch.testing.assert_close(number, plain, rtol=1e-5, atol=1e-5)
+print("right")
+"""
 NO_AVX = """
 from headway.loops.blocks import multiplies_bytes
 
@@ -51,7 +74,13 @@ print("right")
 
 
 @pytest.mark.parametrize(
-    ("program", "environment"), [(NARROW, {}), (NO_AVX, {"NUMBA_ENABLE_AVX": "0"})]
+    ("program", "environment"),
+    [
+        (NARROW, {}),
+        (NO_AVX, {"NUMBA_ENABLE_AVX": "0"}),
+        (TRAINING, {"NUMBA_ENABLE_AVX": "0"}),
+        (TRAINING, {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma"}),
+    ],
 )
 def test_narrower_vectors_give_the_same(
     program: str, environment: dict[str, str], tmp_path: Path

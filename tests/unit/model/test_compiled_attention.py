@@ -88,18 +88,20 @@ def test_in_training_a_module_computes_what_it_says(
 ) -> None:
     torch.manual_seed(1)
     module = MultiHeadAttention(24, 2, d_k=16, d_v=32, bias=bias)
-    x, memory, values = torch.randn(3, 4, 7, 24)
+    x, memory, values = torch.randn(3, B, 4, 24)
+
+    mask = masks(4, 4)["one a sentence"]
 
     def run(*inputs: Tensor) -> list[Tensor]:
         module.zero_grad()
-        found = output_and_gradients(lambda *given: module(*given), list(inputs))
+        found = output_and_gradients(lambda *given: module(*given, mask), list(inputs))
         return found + [p.grad for p in module.parameters() if p.grad is not None]
 
     def run_on_one(x: Tensor, *rest: Tensor) -> list[Tensor]:
         """Give the same tensor as query, key and value, or as key and value."""
         module.zero_grad()
         inputs = [each.clone().requires_grad_() for each in (x, *rest)]
-        output = module(inputs[0], inputs[-1], inputs[-1])
+        output = module(inputs[0], inputs[-1], inputs[-1], mask)
         output.square().sum().backward()
         both = [*inputs, *module.parameters()]
         return [output.detach(), *(each.grad for each in both if each.grad is not None)]
@@ -158,6 +160,69 @@ def test_a_hidden_key_gets_exactly_nothing_and_its_gradient_is_zero() -> None:
     assert not first[3][:, 2].any()
 
 
+def test_a_hidden_score_is_hidden_even_if_it_is_not_finite() -> None:
+    q, k, v = (torch.randn(1, 4, 16).abs() for _ in range(3))
+    k[:, 2] = torch.inf
+    mask = torch.tensor([True, True, False, True]).expand(4, 4)
+
+    hidden = by_loops(q, k, v, mask, 1)
+
+    assert torch.equal(hidden, by_loops(q, k.nan_to_num(posinf=0.0), v, mask, 1))
+    assert hidden.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "value"), [(4, 1, 1), (1, 4, 4), (3, 3, 1), (3, 1, 3)], ids=str
+)
+def test_batches_of_different_sizes_broadcast_as_without_training(
+    query: int, key: int, value: int
+) -> None:
+    module = MultiHeadAttention(32, 2)
+    inputs = [torch.randn(size, 5, 32) for size in (query, key, value)]
+
+    torch.testing.assert_close(module.train()(*inputs), module.eval()(*inputs))
+
+
+def test_batches_that_do_not_fit_are_refused() -> None:
+    module = MultiHeadAttention(32, 2)
+    memory = torch.randn(3, 5, 32)
+
+    with pytest.raises(RuntimeError, match="must match"):
+        module(torch.randn(4, 5, 32), memory, memory)
+
+
+def test_a_gradient_that_is_spread_out_and_kept_graphs_are_right() -> None:
+    inputs = [torch.randn(2, 5, 32, requires_grad=True) for _ in range(3)]
+
+    output = by_loops(*inputs, None, 2)
+    first = torch.autograd.grad(output.sum(), inputs, retain_graph=True)
+    again = torch.autograd.grad(output, inputs, torch.ones_like(output))
+
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+
+
+def test_a_second_derivative_is_refused_rather_than_wrong() -> None:
+    q = torch.randn(1, 4, 16, requires_grad=True)
+    (gradient,) = torch.autograd.grad(by_loops(q, q, q, None, 1).sum() ** 2, q, create_graph=True)
+
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+def test_transforms_of_functions_go_another_way() -> None:
+    module = MultiHeadAttention(32, 2).train()
+    x = torch.randn(3, 4, 32)
+
+    def total(x: Tensor) -> Tensor:
+        return module(x[None], x[None], x[None]).square().sum()
+
+    alone = torch.func.vmap(torch.func.grad(total))(x)
+
+    for each, found in zip(x, alone, strict=True):
+        each = each.clone().requires_grad_()
+        torch.testing.assert_close(torch.autograd.grad(total(each), each)[0], found)
+
+
 @pytest.mark.parametrize("which", range(3))
 def test_what_is_not_finite_shows(which: int) -> None:
     inputs = [torch.randn(1, 4, 16) for _ in range(3)]
@@ -204,6 +269,10 @@ def test_loops_are_for_training_what_nobody_looks_at() -> None:
         stop_listening(token)
 
 
+class Changed(MultiHeadAttention):
+    """Attention that somebody has changed."""
+
+
 @pytest.mark.usefixtures("noticed")
 def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
     attend(MultiHeadAttention(32, 4))  # heads of 8
@@ -214,5 +283,10 @@ def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch
     attend(MultiHeadAttention(32, 2), length=0)
     with torch.autocast("cpu", dtype=torch.float16):
         attend(MultiHeadAttention(32, 2))
+    attend(Changed(32, 2))
+    with monkeypatch.context() as patch:
+        patch.setattr("headway.loops.threads._library", lambda: None)
+        patch.setattr(torch, "get_num_threads", lambda: 2)
+        attend(MultiHeadAttention(32, 2))  # it would be done by one thread
     monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
     attend(MultiHeadAttention(32, 2))

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from headway.errors import ConfigError
 from headway.model.dropout import add_dropped, draw, dropout, mask
@@ -105,16 +106,45 @@ def test_what_has_no_loops_is_dropped_and_added_all_the_same(
     assert set(result.flatten().tolist()) == {1.0, 3.0}
 
 
-def test_without_numba_the_same_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, y = torch.randn(2, 5, 16)
+@pytest.mark.parametrize("low", [torch.float32, torch.bfloat16], ids=str)
+def test_without_numba_the_same_is_dropped(
+    low: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = torch.randn(2, 5, 16).to(low)
 
-    def seeded() -> torch.Tensor:
+    def seeded() -> tuple[torch.Tensor, torch.Tensor]:
         torch.manual_seed(5)
-        return add_dropped(x, y, 0.3, training=True)
+        return dropout(y, 0.1, training=True), add_dropped(x, y, 0.3, training=True)
 
-    compiled = seeded()
+    dropped, added = seeded()
     monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
-    assert torch.equal(seeded(), compiled)
+    plain_dropped, plain_added = seeded()
+    assert torch.equal(dropped, plain_dropped)
+    # The loop does not round what it adds.
+    torch.testing.assert_close(added, plain_added, rtol=torch.finfo(low).eps * 2, atol=1e-2)
+    assert low == torch.bfloat16 or torch.equal(added, plain_added)
+
+
+def test_what_is_not_finite_shows_even_where_it_is_dropped() -> None:
+    x = torch.full((640,), torch.inf)
+
+    for result in (dropout(x, 0.5, True), add_dropped(torch.zeros(640), x, 0.5, True)):
+        assert not result.isfinite().any()
+
+
+def test_checkpointing_drops_the_same_again() -> None:
+    x = torch.randn(5, 70, requires_grad=True)
+
+    def run() -> torch.Tensor:
+        torch.manual_seed(5)
+        result = checkpoint(
+            lambda y: add_dropped(y, y, 0.5, training=True).square(), x, use_reentrant=False
+        )
+        return torch.autograd.grad(result.sum(), x)[0]
+
+    torch.manual_seed(5)
+    plain = add_dropped(x, x, 0.5, training=True).square()
+    torch.testing.assert_close(run(), torch.autograd.grad(plain.sum(), x)[0])
 
 
 def test_rows_that_are_broadcast_are_added_to_every_row() -> None:

@@ -1,6 +1,7 @@
 """Projections in one product are those of the modules, one after the other."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -94,6 +95,33 @@ def test_what_somebody_has_changed_is_called() -> None:
     assert torch.equal(project_together(x, changed), one_by_one(x, changed))
     assert torch.equal(project_together(x, hooked), one_by_one(x, hooked))
     assert len(calls) == 2
+
+
+class Wrapped(nn.Module):
+    """A layer in another one, which has no weights of its own."""
+
+    def __init__(self, inner: nn.Linear) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Call it."""
+        return self.inner(x)
+
+
+def test_what_is_no_linear_layer_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, projections = torch.randn(4, 7), modules()
+    expected = one_by_one(x, projections)
+    wrapped: Any = [*projections[:2], Wrapped(projections[2])]
+
+    assert torch.equal(project_together(x, wrapped), expected)
+    monkeypatch.setattr(projections[0], "forward", lambda x: torch.zeros(len(x), 3))
+    assert not project_together(x, projections)[:, :3].any()
+
+
+def test_types_that_do_not_fit_are_refused_as_they_are_one_by_one() -> None:
+    with pytest.raises(RuntimeError, match="dtype"):
+        project_together(torch.randn(4, 7), [each.double() for each in modules()])
 
 
 def test_one_without_a_bias_among_others_is_projected_all_the_same() -> None:

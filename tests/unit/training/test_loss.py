@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from headway.errors import ConfigError
+from headway.training import loss
 from headway.training.loss import (
     LossSums,
     label_smoothed_cross_entropy,
@@ -170,17 +172,17 @@ def test_the_gradient_is_the_slope(bias: bool) -> None:
     values = example()
     inputs = [values["hidden"], values["weight"]] + ([values["bias"]] if bias else [])
 
-    def loss(hidden: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    def value(hidden: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return projected_cross_entropy(hidden, weight, bias, values["labels"], 0.1, 0, 4).loss
 
-    assert torch.autograd.gradcheck(loss, [tensor.requires_grad_() for tensor in inputs])
+    assert torch.autograd.gradcheck(value, [tensor.requires_grad_() for tensor in inputs])
 
 
 def test_a_second_derivative_is_refused_rather_than_wrong() -> None:
     values = example()
     hidden = values["hidden"].requires_grad_()
-    loss = projected_cross_entropy(hidden, values["weight"], None, values["labels"]).loss
-    (gradient,) = torch.autograd.grad(loss**2, hidden, create_graph=True)
+    total = projected_cross_entropy(hidden, values["weight"], None, values["labels"]).loss
+    (gradient,) = torch.autograd.grad(total**2, hidden, create_graph=True)
 
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()
@@ -291,6 +293,39 @@ def test_loops_round_the_gradient_by_logits_as_plain_operations_do(
         # A gradient may lie on the other side of where two numbers of 8 bits meet.
         tolerance = 1e-6 if number.dtype == torch.float64 else 2**-7
         torch.testing.assert_close(number, plain, rtol=tolerance, atol=tolerance)
+
+
+def test_loops_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    calls = []
+    loops = loss._grade_in_loops
+    monkeypatch.setattr(loss, "_grade_in_loops", lambda *all: calls.append(1) or loops(*all))
+
+    for pieces in (15, 16):
+        both_ways(
+            wide_example(pieces, torch.float32), bias=False, smoothing=0.1, pad_id=0, chunk=12
+        )
+        assert len(calls) == (0 if pieces < 16 else 2)
+
+
+def test_in_loops_the_value_is_the_same_without_gradients() -> None:
+    values = wide_example(37, torch.float32)
+    arguments = (values["hidden"], values["weight"].requires_grad_(), None, values["labels"])
+
+    with torch.no_grad():
+        without = projected_cross_entropy(*arguments)
+
+    assert torch.equal(without.loss, projected_cross_entropy(*arguments).loss.detach())
+
+
+@pytest.mark.parametrize("label", [-1, 37])
+def test_a_label_that_is_no_piece_is_refused(label: int) -> None:
+    pytest.importorskip("numba")
+    values = wide_example(37, torch.float32)
+    values["labels"][4] = label
+
+    with pytest.raises(ConfigError, match=f"label is {label}, but .* pieces 0 to 36"):
+        projected_cross_entropy(values["hidden"], values["weight"], None, values["labels"])
 
 
 @pytest.mark.parametrize("place", [0, 20, 36])
