@@ -19,7 +19,7 @@ _Work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def can_divide() -> bool:
-    """Tell whether `divide` has all threads that PyTorch has, if it has only one."""
+    """Tell whether `divide` uses as many threads as PyTorch does."""
     return _library() is not None or torch.get_num_threads() == 1
 
 
