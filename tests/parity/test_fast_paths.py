@@ -71,7 +71,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any, dropout: float) -> Any:
         return scaled_dot_product_attention(q, k, v, mask)[0]
 
-    monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
+    monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)
     monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda q, k: True)
     monkeypatch.setattr("headway.model.attention.fused_attention", attend)
     monkeypatch.setattr("headway.training.step.batch_loss", plain_loss)

@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from functools import cache
-from importlib.util import find_spec
 
 import numpy as np
 from jaxtyping import Float
@@ -11,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headway.decoding.engine import Ints
+from headway.loops.arrays import has_numba
 
 Floats = NDArray[np.float32]
 
@@ -23,17 +22,12 @@ def best_pieces(
     never: pieces that are not among the best, though they count in the sum; `logits` lose them.
     """
     logits = logits.float()
-    if logits.device.type == "cpu" and _compiled():
+    if logits.device.type == "cpu" and has_numba():
         return _compiled_best(logits.contiguous(), count, never)
     totals = logits.logsumexp(dim=1)
     logits[:, never] = -math.inf
     values, ids = logits.topk(count, dim=1)
     return values.cpu().numpy(), ids.cpu().numpy(), totals.cpu().numpy()
-
-
-@cache
-def _compiled() -> bool:
-    return find_spec("numba") is not None
 
 
 def _compiled_best(

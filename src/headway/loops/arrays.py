@@ -13,7 +13,7 @@ TYPES = (torch.float32, torch.bfloat16)
 def can_loop(*tensors: Tensor) -> bool:
     """Tell whether loops are installed, and take these tensors: their types, and their memory."""
     known = all(tensor.device.type == "cpu" and tensor.dtype in TYPES for tensor in tensors)
-    return known and _has_numba() and not any(_is_traced(tensor) for tensor in tensors)
+    return known and has_numba() and not any(_is_traced(tensor) for tensor in tensors)
 
 
 def _is_traced(tensor: Tensor) -> bool:
@@ -24,7 +24,8 @@ def _is_traced(tensor: Tensor) -> bool:
 
 
 @functools.cache
-def _has_numba() -> bool:
+def has_numba() -> bool:
+    """Tell whether loops can be compiled."""
     return find_spec("numba") is not None
 
 

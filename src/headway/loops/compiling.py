@@ -37,9 +37,9 @@ def host_has(feature: str) -> bool:
     return f"+{feature}" in get_host_cpu_features().split(",")
 
 
-# The largest of many numbers is found lane by lane, number i in lane i modulo LANES: the lanes fill
-# the machine's vectors, while a single running maximum would be one long chain.
-LANES = 256
+# The largest of many numbers is found lane by lane, number i in lane i modulo MANY_LANES: the lanes
+# fill the machine's vectors, while a single running maximum would be one long chain.
+MANY_LANES = 256
 
 
 @compiled

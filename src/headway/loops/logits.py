@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headway.loops.compiling import LANES, compiled, fill_lanes, largest_of
+from headway.loops.compiling import MANY_LANES, compiled, fill_lanes, largest_of
 from headway.loops.vector_loops import POWERS, exp, sum_powers
 
 # Logits that are computed again, at most, for one row: more than may ever be chosen from.
@@ -31,7 +31,7 @@ def sharpen(x, weight, bias, margin, logits):
     Where these are more than 64, the margin is halved until they are not. x: (R, d_model). weight:
     (V, d_model). logits: (R, V), which came of rounded weights.
     """
-    lanes = np.empty(LANES, np.float32)
+    lanes = np.empty(MANY_LANES, np.float32)
     found = np.empty(_SHARP_PIECES, np.int64)
     for i in range(logits.shape[0]):
         fill_lanes(logits[i], lanes)
@@ -74,7 +74,7 @@ def best_pieces(logits, never, values, ids, totals):
     count = values.shape[1]
     size = logits.shape[1]
     whole = size - size % POWERS
-    lanes = np.empty(LANES, np.float32)
+    lanes = np.empty(MANY_LANES, np.float32)
     for i in range(logits.shape[0]):
         fill_lanes(logits[i], lanes)
         top = largest_of(lanes)
@@ -84,17 +84,17 @@ def best_pieces(logits, never, values, ids, totals):
         totals[i] = top + np.log(total)
         for piece in never:
             logits[i, piece] = np.float32(-np.inf)
-            lanes[piece % LANES] = largest_of(logits[i, piece % LANES :: LANES])
+            lanes[piece % MANY_LANES] = largest_of(logits[i, piece % MANY_LANES :: MANY_LANES])
         values[i] = np.float32(-np.inf)
         ids[i] = size
-        for lane in range(LANES):
+        for lane in range(MANY_LANES):
             _insert(lanes[lane], lane, values[i], ids[i])
         bound = values[i, count - 1]
         values[i] = np.float32(-np.inf)
         ids[i] = size
-        for lane in range(LANES):
+        for lane in range(MANY_LANES):
             if lanes[lane] >= bound:
-                for v in range(lane, size, LANES):
+                for v in range(lane, size, MANY_LANES):
                     _insert(logits[i, v], v, values[i], ids[i])
         for k in range(count):
             if ids[i, k] == size:  # fewer numbers than that

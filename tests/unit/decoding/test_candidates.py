@@ -14,7 +14,7 @@ from headway.decoding.candidates import best_pieces
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "compiled":
         pytest.importorskip("numba")
-    monkeypatch.setattr(candidates, "_compiled", lambda: request.param == "compiled")
+    monkeypatch.setattr(candidates, "has_numba", lambda: request.param == "compiled")
     return request.param
 
 

@@ -19,7 +19,7 @@ def test_each_name_gives_its_engine(tiny: Transformer) -> None:
 def test_the_packed_engine_does_without_numba(
     tiny: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headway.decoding.packed.choosing.find_spec", lambda _: None)
+    monkeypatch.setattr("headway.decoding.packed.choosing.has_numba", lambda: False)
 
     engine = build_engine(tiny, "packed")
 

@@ -60,7 +60,7 @@ def run():
     return loss, x.grad
 
 found = run()
-arrays._has_numba = lambda: False
+arrays.has_numba = lambda: False
 for number, plain in zip(found, run()):
     torch.testing.assert_close(number, plain, rtol=1e-5, atol=1e-5)
 print("right")

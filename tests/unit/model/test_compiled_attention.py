@@ -108,7 +108,7 @@ def test_in_training_a_module_computes_what_it_says(
 
     found = run(x, memory, values), run_on_one(x), run_on_one(x, memory)
 
-    monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
+    monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)
     expected = run(x, memory, values), run_on_one(x), run_on_one(x, memory)
     for some, others in zip(found, expected, strict=True):
         assert len(some) == len(others) > 5
@@ -143,6 +143,19 @@ def test_threads_change_no_bit(threads: int) -> None:
             torch.set_num_threads(before)
 
     assert all(torch.equal(a, b) for a, b in zip(run(threads), run(1), strict=True))
+
+
+def test_heads_of_a_single_sentence_are_divided_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    from headway.loops import threads
+
+    counts, called = [], threads.divide
+    monkeypatch.setattr(
+        threads, "divide", lambda work, count: counts.append(count) or called(work, count)
+    )
+
+    output_and_gradients(by_loops, [torch.randn(1, 5, 3 * 16) for _ in range(3)], None, 3)
+
+    assert counts == [3, 3]
 
 
 def test_a_hidden_key_gets_exactly_nothing_and_its_gradient_is_zero() -> None:
@@ -288,5 +301,5 @@ def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch
         patch.setattr("headway.loops.threads._library", lambda: None)
         patch.setattr(torch, "get_num_threads", lambda: 2)
         attend(MultiHeadAttention(32, 2))  # it would be done by one thread
-    monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
+    monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)
     attend(MultiHeadAttention(32, 2))

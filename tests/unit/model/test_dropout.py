@@ -107,6 +107,24 @@ def test_what_has_no_loops_is_dropped_and_added_all_the_same(
 
 
 @pytest.mark.parametrize("low", [torch.float32, torch.bfloat16], ids=str)
+def test_what_has_loops_takes_no_plain_operations(
+    low: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+
+    def refuse(*given: object) -> torch.Tensor:
+        raise AssertionError("a mask")
+
+    monkeypatch.setattr("headway.model.dropout.mask", refuse)
+    x, y = torch.randn(70, requires_grad=True), torch.randn(70).to(low).requires_grad_()
+
+    added = add_dropped(x, y, 0.5, training=True) + dropout(y, 0.5, training=True)
+    added.sum().backward()
+
+    assert y.grad is not None
+
+
+@pytest.mark.parametrize("low", [torch.float32, torch.bfloat16], ids=str)
 def test_without_numba_the_same_is_dropped(
     low: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,7 +135,7 @@ def test_without_numba_the_same_is_dropped(
         return dropout(y, 0.1, training=True), add_dropped(x, y, 0.3, training=True)
 
     dropped, added = seeded()
-    monkeypatch.setattr("headway.loops.arrays._has_numba", lambda: False)
+    monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)
     plain_dropped, plain_added = seeded()
     assert torch.equal(dropped, plain_dropped)
     # The loop does not round what it adds.

@@ -52,6 +52,36 @@ def test_output_and_gradients_are_those_of_the_modules(shape: tuple[int, ...], b
         torch.testing.assert_close(number, exact, rtol=1e-12, atol=1e-12)
 
 
+def test_modules_that_nobody_has_changed_are_not_called_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, projections = torch.randn(4, 7), modules()
+    expected = one_by_one(x, projections)
+
+    def refuse(self: nn.Linear, input: Tensor) -> Tensor:
+        raise AssertionError("a product of its own")
+
+    monkeypatch.setattr(nn.Linear, "forward", refuse)
+
+    torch.testing.assert_close(project_together(x, projections), expected)
+
+
+def test_without_rounding_no_copy_of_the_weights_is_kept() -> None:
+    projections, kept = modules(), []
+    own = {p.data_ptr() for each in projections for p in each.parameters()}
+    x = torch.randn(4, 7, requires_grad=True)
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept.append(tensor.data_ptr())
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        project_together(x, projections)
+
+    assert len(kept) == 1 + len(projections)
+    assert set(kept) <= own | {x.data_ptr()}
+
+
 def test_autocast_rounds_inputs_and_leaves_gradients_in_float32() -> None:
     x, projections = torch.randn(2, 6, 7), modules()
 

@@ -1,18 +1,17 @@
 """Which kernels compute on a device."""
 
-from importlib.util import find_spec
-
 import torch
 
 from headway.decoding.packed.kernels import Kernels
 from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.packed.products import Precision
 from headway.errors import ConfigError
+from headway.loops.arrays import has_numba
 
 
 def kernels_for(device: torch.device, precision: Precision) -> Kernels:
     """Return compiled kernels for a CPU where Numba is installed, those of PyTorch elsewhere."""
-    if device.type == "cpu" and find_spec("numba"):
+    if device.type == "cpu" and has_numba():
         from headway.decoding.packed.compiled import CompiledKernels
 
         return CompiledKernels(precision)
