@@ -7,6 +7,7 @@ A sum takes its products in the order of the inputs, however many rows there are
 row do not depend on its batch.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,16 @@ _ROWS = 6  # that are multiplied with a block at a time, at most
 _FLOATS, _INTS = (ir.VectorType(kind, _LANES) for kind in (ir.FloatType(), INT))
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 _FOURS = f"llvm.x86.avx512.vpdpbusd.{32 * _LANES}"
+_FOURS_NEED = "avx512vnni" if _LANES == 16 else "avxvnni"
+# What there was before VNNI: products of bytes summed by twos in 16 bits, and these by twos in 32.
+_TWOS_OF_BYTES, _TWOS_OF_SHORTS, _TWOS_NEED = (
+    ("llvm.x86.avx512.pmaddubs.w.512", "llvm.x86.avx512.pmaddw.d.512", "avx512bw")
+    if _LANES == 16
+    else ("llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd", "avx2")
+)
+_HAS_FOURS = host_has(_FOURS_NEED)
+LARGEST_BYTE = 255 if _HAS_FOURS else 127
+"""The largest unsigned byte whose sums are exact: two products of 127 with 127 fit into 16 bits."""
 
 
 def multiplies_bfloat16() -> bool:
@@ -34,8 +45,8 @@ def multiplies_bfloat16() -> bool:
 
 
 def multiplies_bytes() -> bool:
-    """Tell whether the processor sums up products of an unsigned byte with a signed one (VNNI)."""
-    return host_has("avx512vnni" if _LANES == 16 else "avxvnni")
+    """Tell whether the processor sums up products of an unsigned byte with a signed one."""
+    return host_has(_FOURS_NEED) or host_has(_TWOS_NEED)
 
 
 def in_blocks(words, *beginnings):
@@ -115,8 +126,24 @@ def _instruction(code, kind):
     if kind == types.uint32:
         return named(_FLOATS, _PAIRS)
     if kind == types.int32:
-        return named(_INTS, _FOURS)
+        return named(_INTS, _FOURS) if _HAS_FOURS else functools.partial(_add_twos, code)
     return code.add_product
+
+
+def _add_twos(code, sums, unsigned, signed):
+    """Do the same with words of four bytes by the instructions before VNNI."""
+    bytes_, shorts = (ir.VectorType(ir.IntType(bits), 32 // bits * _LANES) for bits in (8, 16))
+
+    def called(result, operands, name, *vectors):
+        signature = ir.FunctionType(result, [operands, operands])
+        function = cgutils.get_or_insert_function(code.builder.module, signature, name)
+        return code.builder.call(function, vectors)
+
+    given = (code.builder.bitcast(vector, bytes_) for vector in (unsigned, signed))
+    twos = called(shorts, bytes_, _TWOS_OF_BYTES, *given)
+    ones = ir.Constant(shorts, [1] * (2 * _LANES))
+    fours = called(_INTS, shorts, _TWOS_OF_SHORTS, twos, ones)
+    return code.builder.add(sums, fours)
 
 
 def _write_product(rows: int) -> Any:

@@ -4,6 +4,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from headway.loops.blocks import LARGEST_BYTE
 from headway.loops.compiling import compiled
 from headway.loops.dot_products import OFFSET, multiply_bytes
 from headway.loops.float_products import multiply_floats
@@ -104,7 +105,7 @@ def quantize_rows(x, levels, offset, whole, steps):
 
 @compiled
 def quantize_ranges(x, whole, steps, zeros):
-    """Write each row in whole numbers from 0 to 255: what lies between its extremes.
+    """Write each row in whole numbers from 0 to LARGEST_BYTE: what lies between its extremes.
 
     A number is (whole - zeros[i]) * steps[i]; 0 is among them, and exact. whole: (R, in), uint8. So
     a row that is all above 0, or reaches further on one side, loses no levels to the other.
@@ -120,8 +121,8 @@ def quantize_ranges(x, whole, steps, zeros):
         lowest = np.float32(np.int32(below).view(np.float32))
         extent = lowest + np.float32(np.int32(above).view(np.float32))
         nothing = extent < np.float32(1e-30)
-        # Of 254 steps: both ends may be rounded outwards by a half.
-        step = np.float32(1.0) if nothing else extent / np.float32(254.0)
+        # One step less than levels: both ends may be rounded outwards by a half.
+        step = np.float32(1.0) if nothing else extent / np.float32(LARGEST_BYTE - 1)
         steps[i] = step
         inverse = np.float32(1.0) / step
         zero = np.rint(lowest * inverse)

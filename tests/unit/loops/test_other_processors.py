@@ -9,15 +9,15 @@ import pytest
 
 pytest.importorskip("numba")
 
-# Without AVX-512; with AVX-VNNI where the processor has that.
-NARROW = """
+PRODUCTS = """
+import sys
 import headway.loops.compiling as compiling
 
-has = compiling.host_has
-compiling.host_has = lambda feature: not feature.startswith("avx512") and has(feature)
+has, without = compiling.host_has, tuple(sys.argv[1:])
+compiling.host_has = lambda feature: not feature.startswith(without) and has(feature)
 
 import torch
-from headway.loops.blocks import multiplies_bytes
+from headway.loops.blocks import LARGEST_BYTE, multiplies_bytes
 from headway.decoding.packed.compiled import Float32Product
 from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.products import quantize_weight
@@ -26,7 +26,8 @@ from headway.decoding.packed.weights import Projection
 for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
     given = Projection(torch.randn(outputs, inputs), torch.randn(outputs))
     x = torch.randn(15, inputs)
-    row_steps = (x.amax(dim=1).clamp_min(0) - x.amin(dim=1).clamp_max(0))[:, None] / 254
+    extents = (x.amax(dim=1).clamp_min(0) - x.amin(dim=1).clamp_max(0))[:, None]
+    row_steps = extents / (LARGEST_BYTE - 1)
     rounded = (x * row_steps.reciprocal()).round() * row_steps
     weight, steps = quantize_weight(given.weight)
     for kind, a, b in (
@@ -74,19 +75,22 @@ print("right")
 
 
 @pytest.mark.parametrize(
-    ("program", "environment"),
+    ("program", "without", "environment"),
     [
-        (NARROW, {}),
-        (NO_AVX, {"NUMBA_ENABLE_AVX": "0"}),
-        (TRAINING, {"NUMBA_ENABLE_AVX": "0"}),
-        (TRAINING, {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma"}),
+        # With AVX-VNNI where the processor has that; without; and AVX-512 without VNNI.
+        (PRODUCTS, ["avx512"], {}),
+        (PRODUCTS, ["avx512", "avxvnni"], {}),
+        (PRODUCTS, ["avx512vnni"], {}),
+        (NO_AVX, [], {"NUMBA_ENABLE_AVX": "0"}),
+        (TRAINING, [], {"NUMBA_ENABLE_AVX": "0"}),
+        (TRAINING, [], {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma"}),
     ],
 )
 def test_narrower_vectors_give_the_same(
-    program: str, environment: dict[str, str], tmp_path: Path
+    program: str, without: list[str], environment: dict[str, str], tmp_path: Path
 ) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", program, *without],
         check=False, capture_output=True, text=True,
         env=os.environ | environment | {"NUMBA_CACHE_DIR": str(tmp_path)},
     )  # fmt: skip

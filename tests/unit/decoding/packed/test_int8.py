@@ -72,7 +72,7 @@ def test_outputs_of_the_decoders_attention_and_its_memory_stay_in_bfloat16(
 @pytest.mark.parametrize("name", ["tiny", "small", "C-d_model-256", "B-d_k-16"])
 def test_a_decoder_of_small_and_large_products_is_one_call(name: str) -> None:
     if not module.multiplies_bytes():
-        pytest.skip("a processor without VNNI")
+        pytest.skip("a processor without sums of bytes")
     config = (
         architecture(name)
         .with_vocabulary(50)

@@ -40,8 +40,9 @@ def exactly(x: torch.Tensor, weights: Projection, *, ranges: bool = False) -> to
 
 
 def quantize_ranges(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return whole numbers and the step of each row, 254 of which reach from end to end."""
-    steps = (x.amax(dim=1).clamp_min(0) - x.amin(dim=1).clamp_max(0)) / 254
+    """Return whole numbers and the step of each row, one step less than bytes have levels."""
+    levels = importlib.import_module("headway.loops.blocks").LARGEST_BYTE
+    steps = (x.amax(dim=1).clamp_min(0) - x.amin(dim=1).clamp_max(0)) / (levels - 1)
     return (x * steps.reciprocal()[:, None]).round(), steps
 
 
@@ -55,7 +56,7 @@ def dots(weights: Projection, relu: bool):
     """Return the product by the processor's dot products; skip where it has none."""
     blocks = pytest.importorskip("headway.loops.blocks")
     if not blocks.multiplies_bytes():
-        pytest.skip("a processor without VNNI")
+        pytest.skip("a processor without sums of bytes")
     multiply = importlib.import_module("headway.decoding.packed.dot_products").DotProduct
     prepared = multiply(weights, relu)
     return lambda x: torch.from_numpy(prepared(x.numpy()))
@@ -337,11 +338,13 @@ def test_a_row_on_one_side_of_zero_has_all_levels_there() -> None:
 
     loops.quantize_ranges(x, whole, steps, zeros)
 
+    largest = loops.LARGEST_BYTE - 1
     assert zeros[0] == 0
-    assert zeros[1] == 254
-    assert 80 < zeros[2] < 90
+    assert zeros[1] == largest
+    assert 0.31 * largest < zeros[2] < 0.36 * largest
+    assert whole.max() <= loops.LARGEST_BYTE
     extents = [x[0].max(), -x[1].min(), x[2].max() - x[2].min()]
-    np.testing.assert_allclose(steps, np.array(extents) / 254, rtol=1e-6)
+    np.testing.assert_allclose(steps, np.array(extents) / largest, rtol=1e-6)
     found = (whole.astype(np.float32) - zeros[:, None]) * steps[:, None]
     assert (abs(found - x) <= 0.501 * steps[:, None]).all()
 
