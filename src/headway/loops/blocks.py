@@ -88,9 +88,20 @@ def multiply_blocks(x, weight, row_steps, zeros, relu, y):
                 rows, x, row, weight, block * size, weight.shape[1], row_steps, zeros, floor, found
             )
             for i in range(rows):
-                line = y[row + i, first:end]
-                for o in range(line.size):
-                    line[o] = found[i, o]
+                if end - first == _OUTPUTS:
+                    _copy_line(found, i * _OUTPUTS, y, (row + i) * outputs + first)
+                else:
+                    for o in range(first, end):
+                        y[row + i, o] = found[i, o - first]
+
+
+@for_loops(types.void)
+def _copy_line(code, found, begin, y, place):
+    """Copy the outputs of a block; a slice of y would count references."""
+    for v in range(_VECTORS):
+        step = WORD(_LANES * v)
+        vector = found.raw(code.builder.add(begin, step), _FLOATS)
+        y.store(code.builder.add(place, step), vector)
 
 
 @compiled

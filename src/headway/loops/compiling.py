@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numba
-import numpy as np
 from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 
@@ -35,28 +34,3 @@ def host_has(feature: str) -> bool:
     if any(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES")):
         return False  # somebody wants code for another one
     return f"+{feature}" in get_host_cpu_features().split(",")
-
-
-# The largest of many numbers is found lane by lane, number i in lane i modulo MANY_LANES: the lanes
-# fill the machine's vectors, while a single running maximum would be one long chain.
-MANY_LANES = 256
-
-
-@compiled
-def fill_lanes(x, lanes):
-    """Write the largest number of each lane, -inf where there is none."""
-    lanes[:] = np.float32(-np.inf)
-    for first in range(0, x.size, lanes.size):
-        part = x[first : first + lanes.size]
-        for j in range(part.size):
-            if part[j] > lanes[j]:
-                lanes[j] = part[j]
-
-
-@compiled
-def largest_of(x):
-    """Return the largest of a few numbers."""
-    top = np.float32(-np.inf)
-    for number in x:
-        top = max(top, number)
-    return top

@@ -2,11 +2,38 @@
 
 import numpy as np
 
-from headway.loops.compiling import MANY_LANES, compiled, fill_lanes, largest_of
-from headway.loops.vector_loops import POWERS, exp, sum_powers
+from headway.loops.compiling import compiled
+from headway.loops.vector_loops import MANY, exp, largest_lanes, sum_powers
 
 # Logits that are computed again, at most, for one row: more than may ever be chosen from.
 _SHARP_PIECES = 64
+# The largest of many numbers is found lane by lane, number i in lane i modulo _LANES: the
+# lanes fill the machine's vectors, while a single running maximum would be one long chain.
+_LANES = 256
+
+
+@compiled
+def _fill_lanes(x, lanes):
+    """Write the largest number of each lane, -inf where there is none."""
+    times = x.size // _LANES
+    lanes[:] = np.float32(-np.inf)
+    if times:
+        # Some lanes after the other, in registers: LLVM would write to memory through masks, which
+        # takes ten times as long on some processors.
+        for lane in range(0, _LANES, MANY):
+            largest_lanes(x, _LANES, times, lanes, lane)
+    for j in range(times * _LANES, x.size):
+        if x[j] > lanes[j % _LANES]:
+            lanes[j % _LANES] = x[j]
+
+
+@compiled
+def _largest_of(x):
+    """Return the largest of a few numbers."""
+    top = np.float32(-np.inf)
+    for number in x:
+        top = max(top, number)
+    return top
 
 
 @compiled
@@ -31,11 +58,11 @@ def sharpen(x, weight, bias, margin, logits):
     Where these are more than 64, the margin is halved until they are not. x: (R, d_model). weight:
     (V, d_model). logits: (R, V), which came of rounded weights.
     """
-    lanes = np.empty(MANY_LANES, np.float32)
+    lanes = np.empty(_LANES, np.float32)
     found = np.empty(_SHARP_PIECES, np.int64)
     for i in range(logits.shape[0]):
-        fill_lanes(logits[i], lanes)
-        best = largest_of(lanes)
+        _fill_lanes(logits[i], lanes)
+        best = _largest_of(lanes)
         near = margin
         count = _above(logits[i], lanes, best - near, found)
         while count > found.size:
@@ -73,28 +100,28 @@ def best_pieces(logits, never, values, ids, totals):
     """
     count = values.shape[1]
     size = logits.shape[1]
-    whole = size - size % POWERS
-    lanes = np.empty(MANY_LANES, np.float32)
+    whole = size - size % MANY
+    lanes = np.empty(_LANES, np.float32)
     for i in range(logits.shape[0]):
-        fill_lanes(logits[i], lanes)
-        top = largest_of(lanes)
+        _fill_lanes(logits[i], lanes)
+        top = _largest_of(lanes)
         total = sum_powers(logits, i * size, whole, top) if whole else np.float32(0.0)
         for v in range(whole, size):
             total += exp(logits[i, v] - top)
         totals[i] = top + np.log(total)
         for piece in never:
             logits[i, piece] = np.float32(-np.inf)
-            lanes[piece % MANY_LANES] = largest_of(logits[i, piece % MANY_LANES :: MANY_LANES])
+            lanes[piece % _LANES] = _largest_of(logits[i, piece % _LANES :: _LANES])
         values[i] = np.float32(-np.inf)
         ids[i] = size
-        for lane in range(MANY_LANES):
+        for lane in range(_LANES):
             _insert(lanes[lane], lane, values[i], ids[i])
         bound = values[i, count - 1]
         values[i] = np.float32(-np.inf)
         ids[i] = size
-        for lane in range(MANY_LANES):
+        for lane in range(_LANES):
             if lanes[lane] >= bound:
-                for v in range(lane, size, MANY_LANES):
+                for v in range(lane, size, _LANES):
                     _insert(logits[i, v], v, values[i], ids[i])
         for k in range(count):
             if ids[i, k] == size:  # fewer numbers than that

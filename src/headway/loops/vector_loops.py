@@ -6,8 +6,8 @@ from numba.core import cgutils
 
 from headway.loops.vectors import FLOATS, LANES, SHORTS, WORD, constant, for_loops
 
-POWERS = 4 * LANES
-"""Numbers that `sum_powers` takes at a time."""
+MANY = 4 * LANES
+"""Numbers that `sum_powers` takes at a time, and lanes that `largest_lanes` does."""
 
 
 @for_loops(types.float32)
@@ -70,7 +70,7 @@ def soften(code, scores, first, length):
 
 @for_loops(types.float32)
 def sum_powers(code, numbers, first, length, top):
-    """Return the sum of e^(numbers[first:] - top), so many of them; length in POWERS."""
+    """Return the sum of e^(numbers[first:] - top), so many of them; length in MANY."""
     builder, largest = code.builder, code.everywhere(top)
 
     def each(index, totals):
@@ -80,8 +80,29 @@ def sum_powers(code, numbers, first, length, top):
             for total, place in zip(totals, places, strict=True)
         ]
 
-    a, b, c, d = code.fold_all(length, POWERS, 4 * [constant(0.0)], each)
+    a, b, c, d = code.fold_all(length, MANY, 4 * [constant(0.0)], each)
     return code.total(code.add(code.add(a, b), code.add(c, d)))
+
+
+@for_loops(types.void)
+def largest_lanes(code, numbers, stride, count, lanes, lane):
+    """Write the largest of numbers[lane + j + i * stride], i < count, to lanes[lane + j].
+
+    For j below MANY.
+    """
+    builder = code.builder
+    steps = [WORD(LANES * number) for number in range(4)]
+
+    def each(index, tops):
+        place = builder.add(lane, builder.mul(index, stride))
+        return [
+            code.larger(numbers.load(builder.add(place, step)), top)
+            for top, step in zip(tops, steps, strict=True)
+        ]
+
+    tops = code.fold_all(count, 1, 4 * [constant(float("-inf"))], each)
+    for top, step in zip(tops, steps, strict=True):
+        lanes.store(builder.add(lane, step), top)
 
 
 def _weigh(sixteens):
