@@ -84,9 +84,20 @@ def multiply_blocks(x, weight, row_steps, zeros, relu, y):
         end = min(first + _OUTPUTS, outputs)
         for row in range(0, count, _ROWS):
             rows = min(count - row, _ROWS)
-            _multiply(
-                rows, x, row, weight, block * size, weight.shape[1], row_steps, zeros, floor, found
-            )
+            # Not in a function of their own: a call with so many arrays takes as long as a row.
+            given = x, row, weight, block * size, weight.shape[1], row_steps, zeros, floor, found
+            if rows == 6:
+                _multiply_six(*given)
+            elif rows == 5:
+                _multiply_five(*given)
+            elif rows == 4:
+                _multiply_four(*given)
+            elif rows == 3:
+                _multiply_three(*given)
+            elif rows == 2:
+                _multiply_two(*given)
+            else:
+                _multiply_one(*given)
             for i in range(rows):
                 if end - first == _OUTPUTS:
                     _copy_line(found, i * _OUTPUTS, y, (row + i) * outputs + first)
@@ -102,28 +113,6 @@ def _copy_line(code, found, begin, y, place):
         step = WORD(_LANES * v)
         vector = found.raw(code.builder.add(begin, step), _FLOATS)
         y.store(code.builder.add(place, step), vector)
-
-
-@compiled
-def _multiply(rows, x, row, weight, begin, lines, row_steps, zeros, floor, found):
-    """Multiply one to six rows, from x[row] on, with one block, of so many lines.
-
-    The block begins at weight[begin], counted as if there were no dimensions. found: (6, outputs of
-    a block). Nothing is checked.
-    """
-    given = x, row, weight, begin, lines, row_steps, zeros, floor, found
-    if rows == 6:
-        _multiply_six(*given)
-    elif rows == 5:
-        _multiply_five(*given)
-    elif rows == 4:
-        _multiply_four(*given)
-    elif rows == 3:
-        _multiply_three(*given)
-    elif rows == 2:
-        _multiply_two(*given)
-    else:
-        _multiply_one(*given)
 
 
 def _instruction(code, kind):

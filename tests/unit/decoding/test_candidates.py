@@ -18,7 +18,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return request.param
 
 
-@pytest.mark.parametrize("shape", [(1, 5), (3, 64), (7, 65), (5, 1000)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 5), (3, 64), (7, 65), (2, 256), (5, 1000)], ids=str)
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_they_are_those_of_log_softmax_and_topk(
     way: str, shape: tuple[int, int], count: int
