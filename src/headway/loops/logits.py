@@ -7,24 +7,24 @@ from headway.loops.vector_loops import MANY, exp, largest_lanes, sum_powers
 
 # Logits that are computed again, at most, for one row: more than may ever be chosen from.
 _SHARP_PIECES = 64
-# The largest of many numbers is found lane by lane, number i in lane i modulo _LANES: the
-# lanes fill the machine's vectors, while a single running maximum would be one long chain.
-_LANES = 256
+# The largest of many numbers is found lane by lane, number i in lane i modulo _ALL_LANES: these
+# fill the machine's vectors, while a single running maximum would be one long chain.
+_ALL_LANES = 256
 
 
 @compiled
 def _fill_lanes(x, lanes):
     """Write the largest number of each lane, -inf where there is none."""
-    times = x.size // _LANES
+    times = x.size // _ALL_LANES
     lanes[:] = np.float32(-np.inf)
     if times:
         # Some lanes after the other, in registers: LLVM would write to memory through masks, which
         # takes ten times as long on some processors.
-        for lane in range(0, _LANES, MANY):
-            largest_lanes(x, _LANES, times, lanes, lane)
-    for j in range(times * _LANES, x.size):
-        if x[j] > lanes[j % _LANES]:
-            lanes[j % _LANES] = x[j]
+        for lane in range(0, _ALL_LANES, MANY):
+            largest_lanes(x, _ALL_LANES, times, lanes, lane)
+    for j in range(times * _ALL_LANES, x.size):
+        if x[j] > lanes[j % _ALL_LANES]:
+            lanes[j % _ALL_LANES] = x[j]
 
 
 @compiled
@@ -58,7 +58,7 @@ def sharpen(x, weight, bias, margin, logits):
     Where these are more than 64, the margin is halved until they are not. x: (R, d_model). weight:
     (V, d_model). logits: (R, V), which came of rounded weights.
     """
-    lanes = np.empty(_LANES, np.float32)
+    lanes = np.empty(_ALL_LANES, np.float32)
     found = np.empty(_SHARP_PIECES, np.int64)
     for i in range(logits.shape[0]):
         _fill_lanes(logits[i], lanes)
@@ -101,7 +101,7 @@ def best_pieces(logits, never, values, ids, totals):
     count = values.shape[1]
     size = logits.shape[1]
     whole = size - size % MANY
-    lanes = np.empty(_LANES, np.float32)
+    lanes = np.empty(_ALL_LANES, np.float32)
     for i in range(logits.shape[0]):
         _fill_lanes(logits[i], lanes)
         top = _largest_of(lanes)
@@ -111,17 +111,17 @@ def best_pieces(logits, never, values, ids, totals):
         totals[i] = top + np.log(total)
         for piece in never:
             logits[i, piece] = np.float32(-np.inf)
-            lanes[piece % _LANES] = _largest_of(logits[i, piece % _LANES :: _LANES])
+            lanes[piece % _ALL_LANES] = _largest_of(logits[i, piece % _ALL_LANES :: _ALL_LANES])
         values[i] = np.float32(-np.inf)
         ids[i] = size
-        for lane in range(_LANES):
+        for lane in range(_ALL_LANES):
             _insert(lanes[lane], lane, values[i], ids[i])
         bound = values[i, count - 1]
         values[i] = np.float32(-np.inf)
         ids[i] = size
-        for lane in range(_LANES):
+        for lane in range(_ALL_LANES):
             if lanes[lane] >= bound:
-                for v in range(lane, size, _LANES):
+                for v in range(lane, size, _ALL_LANES):
                     _insert(logits[i, v], v, values[i], ids[i])
         for k in range(count):
             if ids[i, k] == size:  # fewer numbers than that

@@ -18,11 +18,13 @@ compiling.host_has = lambda feature: not feature.startswith(without) and has(fea
 
 import torch
 from headway.loops.blocks import LARGEST_BYTE, multiplies_bytes
+from headway.decoding.packed import dot_products
 from headway.decoding.packed.compiled import Float32Product
 from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.products import quantize_weight
 from headway.decoding.packed.weights import Projection
 
+dot_products.byte_kind = lambda: None  # a processor without VNNI has no tiles
 for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
     given = Projection(torch.randn(outputs, inputs), torch.randn(outputs))
     x = torch.randn(15, inputs)
