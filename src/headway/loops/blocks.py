@@ -1,10 +1,10 @@
 """Products of rows with blocks of weights, in the processor's registers.
 
 Rows and weights lie in words of 32 bits: one number of float32, two of bfloat16 or four bytes. One
-instruction multiplies each word of a vector with a word of the row and adds to the vector's sums;
-LLVM makes those for smaller numbers of no loop, so the innermost loop is put together of them here.
-A sum takes its products in the order of the inputs, however many rows there are: so the bits of a
-row do not depend on its batch.
+instruction, or three for bytes before VNNI, multiplies each word of a vector with a word of the row
+and adds to the vector's sums; LLVM makes those for smaller numbers of no loop, so the innermost
+loop is put together of them here. A sum takes its products in the order of the inputs, however many
+rows there are: so the bits of a row do not depend on its batch.
 """
 
 import functools
@@ -34,9 +34,9 @@ _TWOS_OF_BYTES, _TWOS_OF_SHORTS, _TWOS_NEED = (
     if _LANES == 16
     else ("llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd", "avx2")
 )
-_HAS_FOURS = host_has(_FOURS_NEED)
+_HAS_FOURS, _HAS_TWOS = host_has(_FOURS_NEED), host_has(_TWOS_NEED)
 LARGEST_BYTE = 255 if _HAS_FOURS else 127
-"""The largest unsigned byte whose sums are exact: two products of 127 with 127 fit into 16 bits."""
+"""The largest unsigned byte to multiply: of 7 bits where two products must fit into 16."""
 
 
 def multiplies_bfloat16() -> bool:
@@ -46,7 +46,7 @@ def multiplies_bfloat16() -> bool:
 
 def multiplies_bytes() -> bool:
     """Tell whether the processor sums up products of an unsigned byte with a signed one."""
-    return host_has(_FOURS_NEED) or host_has(_TWOS_NEED)
+    return _HAS_FOURS or _HAS_TWOS
 
 
 def in_blocks(words, *beginnings):

@@ -1,4 +1,4 @@
-"""How loops are compiled, and what several of them need."""
+"""How loops are compiled, and for which processor."""
 
 import contextlib
 from collections.abc import Callable
@@ -13,7 +13,12 @@ from numba.core.codegen import get_host_cpu_features
 # numbers are not finite must show it.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 _FILES = sorted(Path(__file__).parent.glob("*.py"))
-_SOURCES = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in _FILES)
+# Whoever names a processor, though it be this one, gets other blocks (`host_has`).
+_NAMED = tuple(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES"))
+_SOURCES = (
+    *((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in _FILES),
+    *_NAMED,
+)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,6 +36,6 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def host_has(feature: str) -> bool:
     """Tell whether the processor has what LLVM calls so, and Numba compiles for it."""
-    if any(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES")):
+    if any(_NAMED):
         return False  # somebody wants code for another one
     return f"+{feature}" in get_host_cpu_features().split(",")

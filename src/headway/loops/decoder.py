@@ -24,9 +24,9 @@ def decode_rows(
     count, d_model = x.shape
     total = np.empty((count, d_model), np.float32)
     y = np.empty((count, d_model), np.float32)
-    qkv = np.empty((count, w_qkv[0][2].size), np.float32)
-    q = np.empty((count, w_q[0][2].size), np.float32)
-    hidden = np.empty((count, w_1[0][2].size), np.float32)
+    qkv = np.empty((count, w_qkv[0][1].size), np.float32)
+    q = np.empty((count, w_q[0][1].size), np.float32)
+    hidden = np.empty((count, w_1[0][1].size), np.float32)
     heads = np.empty((count, past_values[0].shape[2]), np.float32)
     # What a sub-layer's output is added to: post-norm x itself; pre-norm the bare sum, which then
     # takes turns with `total`: where input and output are one array, sums come in another order.

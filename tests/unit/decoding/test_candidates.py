@@ -54,6 +54,21 @@ def test_equal_logits_are_all_found_once(way: str) -> None:
     np.testing.assert_array_equal(values, [[0] * 4, [2, 2, 2, 0], [0] * 4])
 
 
+def test_what_is_not_a_number_hides_nothing_else_of_its_lane() -> None:
+    find = pytest.importorskip("headway.loops.logits").best_pieces
+    logits = torch.randn(1, 600)
+    logits[0, [5, 300, 599]] = torch.tensor([9.0, 8.0, 7.0])
+    logits[0, [5 + 256, 5 + 512, 300 - 256, 598]] = math.nan
+    values, ids = np.empty((1, 3), np.float32), np.empty((1, 3), np.int64)
+    totals = np.empty(1, np.float32)
+
+    find(logits.numpy(), np.empty(0, np.int64), values, ids, totals)
+
+    np.testing.assert_array_equal(ids, [[5, 300, 599]])
+    np.testing.assert_array_equal(values, [[9.0, 8.0, 7.0]])
+    assert np.isnan(totals).all()
+
+
 def test_half_precision_is_scored_in_float32(way: str) -> None:
     logits = torch.randn(2, 7).bfloat16()
 

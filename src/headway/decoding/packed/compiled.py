@@ -15,20 +15,18 @@ from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.kernels import Cache, Heads, Linear, Owners, WholeDecoder
 from headway.decoding.packed.listed_loops import ListedLoop
 from headway.decoding.packed.products import (
-    LEVELS,
     SHARP,
     Int8Product,
     Precision,
+    Product,
     product,
-    quantize_weight,
-    tile_rows,
     worth_integers,
 )
 from headway.decoding.packed.sparse import sparse
 from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
-from headway.loops import attention, products
-from headway.loops.blocks import multiplies_bfloat16, multiplies_bytes
+from headway.loops import attention
+from headway.loops.blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
 from headway.loops.compiling import host_has
 from headway.loops.float_products import (
     in_float_blocks,
@@ -39,14 +37,8 @@ from headway.loops.logits import sharpen
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
-# Where a product of 8-bit integers is so small, a plain loop has finished before a library has
-# prepared; figures in benchmarks/NOTES.md.
-FEW_ROWS = 8
-FEW_PRODUCTS = 400_000
 # Weights below which bytes gain little beside bfloat16: nothing with few rows, 1.4 times with many.
 PAYING = 2**17
-# Sums of so many products are whole numbers that float32 holds without rounding.
-_EXACT_IN_FLOAT32 = 2**24 // (LEVELS * 127)
 
 
 class _Norm(NamedTuple):
@@ -59,7 +51,7 @@ class CompiledKernels:
     """NumPy arrays in, NumPy arrays out."""
 
     name = (
-        f"Numba {numba.__version__}{', sums of bytes' * multiplies_bytes()}"
+        f"Numba {numba.__version__}{f', sums of bytes to {LARGEST_BYTE}' * multiplies_bytes()}"
         f"{', sums of bfloat16' * multiplies_bfloat16()}"
     )
 
@@ -108,14 +100,14 @@ class CompiledKernels:
         pairs = multiplies_bfloat16() and not host_has("amx-bf16")
         integers = self.precision == "int8" and worth_integers(projection)
         if integers and not (pairs and (fine or projection.weight.numel() < PAYING)):
-            kind = DotProduct if multiplies_bytes() else Int8LoopProduct
-            return kind(projection, relu)
+            if multiplies_bytes():
+                return DotProduct(projection, relu)
+            return _by_pytorch(Int8Product(projection, relu))
         if not integers and self.precision != "bfloat16":
             return Float32Product(projection, relu)
         if pairs:
             return Bfloat16Product(projection, relu)
-        multiply = product(projection, "bfloat16", torch.device("cpu"), relu=relu)
-        return lambda x: multiply(torch.from_numpy(x)).numpy()
+        return _by_pytorch(product(projection, "bfloat16", torch.device("cpu"), relu=relu))
 
     def output(self, projection: Projection) -> Linear:
         """Prepare the projection to the vocabulary."""
@@ -184,6 +176,11 @@ class CompiledKernels:
         return out
 
 
+def _by_pytorch(multiply: Product) -> Callable[[Floats], Floats]:
+    """Give arrays to a product that loops have no instructions for."""
+    return lambda x: multiply(torch.from_numpy(x)).numpy()
+
+
 class Float32Product:
     """A product in float32."""
 
@@ -194,7 +191,7 @@ class Float32Product:
         """Pack the weights."""
         self.bias = projection.bias.float().contiguous().numpy()
         self.weight = self.pack(projection.weight.float().contiguous().numpy(), self.bias)
-        self.prepared = self.weight, np.empty(0, np.float32), self.bias, 0
+        self.prepared = self.weight, self.bias, 0
         self.relu = relu
 
     def __call__(self, x: Floats) -> Floats:
@@ -208,45 +205,3 @@ class Bfloat16Product(Float32Product):
     """A product of what is rounded to bfloat16, summed up in float32."""
 
     pack = staticmethod(in_pair_blocks)
-
-
-class Int8LoopProduct:
-    """The product of integers of `Int8Product`, with the steps in and out compiled."""
-
-    def __init__(self, projection: Projection, relu: bool) -> None:
-        """Round and pack the weights."""
-        self.packed = Int8Product(projection, relu)
-        self.steps = self.packed.steps.numpy()
-        self.bias = self.packed.bias.numpy()
-        self.size = projection.weight.numel()
-        small = self.size <= FEW_PRODUCTS and projection.weight.size(1) <= _EXACT_IN_FLOAT32
-        self.prepared = None
-        if small:
-            weight, _ = quantize_weight(projection.weight)
-            whole = weight.t().contiguous().numpy()
-            self.prepared = whole, self.steps, self.bias, LEVELS
-        self.most_rows = min(FEW_ROWS, FEW_PRODUCTS // self.size) if small else 0
-
-    def __call__(self, x: Floats) -> Floats:
-        """Compute (R, in) -> (R, out)."""
-        rows = len(x)
-        if rows <= self.most_rows and self.prepared is not None:
-            y = np.empty((rows, self.bias.size), np.float32)
-            products.project(x, self.prepared, self.packed.relu, y)
-            return y
-        steps = np.empty(rows, np.float32)
-        whole, offset = self._room(rows, x.shape[1])
-        products.quantize_rows(x, LEVELS, offset, whole, steps)
-        y = self.packed.multiply(torch.from_numpy(whole)).numpy()[:rows]
-        products.scale_rows(y, steps, self.steps, self.bias, self.packed.relu)
-        return y
-
-    def _room(self, rows: int, width: int) -> tuple[NDArray[Any], int]:
-        """Return an array for whole numbers as the library wants them, and what to add to them.
-
-        It may have rows beyond, of which nothing is used.
-        """
-        kind = self.packed.bytes_for(rows)
-        if kind is None:
-            return np.empty((rows, width), np.float32), 0
-        return torch.empty(tile_rows(rows), width, dtype=kind.dtype).numpy(), kind.offset

@@ -15,7 +15,8 @@ from headway.decoding.packed.products import (
 )
 from headway.decoding.packed.weights import Projection
 from headway.loops import products
-from headway.loops.dot_products import in_byte_blocks
+from headway.loops.blocks import LARGEST_BYTE
+from headway.loops.dot_products import OFFSET, in_byte_blocks
 
 Floats = NDArray[np.float32]
 # Products of integers from which a processor's tiles take less time, calls included; figures in
@@ -38,9 +39,10 @@ class DotProduct:
         self.bias = projection.bias.float().contiguous().numpy()
         blocks = in_byte_blocks(weight.numpy(), self.steps, self.bias)
         self.relu = relu
-        self.tiles = ByteProduct(weight, TILES) if byte_kind() is TILES else None
+        exact = LARGEST_BYTE >= _LEVELS + OFFSET  # as wherever there are tiles
+        self.tiles = ByteProduct(weight, TILES) if exact and byte_kind() is TILES else None
         levels = 0 if self.tiles is None else _LEVELS
-        self.prepared = blocks, self.steps, self.bias, levels
+        self.prepared = blocks, self.bias, levels
         self.most_rows = sys.maxsize if self.tiles is None else _LARGE // weight.numel()
 
     def __call__(self, x: Floats) -> Floats:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.decoding.packed.compiled import Float32Product, Int8LoopProduct
+from headway.decoding.packed.compiled import Float32Product
 from headway.decoding.packed.dot_products import DotProduct
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.sublayers import (
@@ -18,7 +18,7 @@ from headway.decoding.packed.sublayers import (
 from headway.loops.decoder import decode_rows
 
 Floats = NDArray[np.float32]
-_KINDS = (Float32Product, Int8LoopProduct, DotProduct)
+_KINDS = (Float32Product, DotProduct)
 
 
 class FusedDecoder:
@@ -43,9 +43,7 @@ class FusedDecoder:
         relu = all(s.activation is None for s in decoder.sublayers if isinstance(s, FeedForward))
         one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
         one_kind = all(len({type(product) for product in role}) == 1 for role in products)
-        compiled = all(
-            isinstance(p, _KINDS) and p.prepared is not None for role in products for p in role
-        )
+        compiled = all(isinstance(p, _KINDS) for role in products for p in role)
         return relu and one_epsilon and one_kind and compiled
 
     def __call__(self, x: Floats, step: Step) -> Floats:
