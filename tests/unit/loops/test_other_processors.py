@@ -1,5 +1,6 @@
 """Code for processors that this one can imitate, in processes of their own."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("numba")
+host_has = importlib.import_module("headway.loops.compiling").host_has
 
 PRODUCTS = """
 import sys
@@ -80,8 +82,7 @@ print("right")
 @pytest.mark.parametrize(
     ("program", "without", "environment"),
     [
-        # With AVX-VNNI where the processor has that; without; and AVX-512 without VNNI. On a
-        # processor of AVX2 alone these are all the same.
+        # With AVX-VNNI where the processor has that; without; and AVX-512 without VNNI.
         (PRODUCTS, ["avx512"], {}),
         (PRODUCTS, ["avx512", "avxvnni"], {}),
         (PRODUCTS, ["avx512vnni"], {}),
@@ -94,6 +95,8 @@ print("right")
 def test_narrower_vectors_give_the_same(
     program: str, without: list[str], environment: dict[str, str], tmp_path: Path
 ) -> None:
+    if without and without != ["avx512"] and not host_has(without[-1]):
+        pytest.skip(f"a processor without {without[-1]}: nothing is left out")
     run = subprocess.run(
         [sys.executable, "-c", program, *without],
         check=False, capture_output=True, text=True,
