@@ -365,6 +365,18 @@ def test_many_rows_go_to_the_tiles_of_the_processor_and_come_back_the_same(
     assert used
 
 
+def test_tiles_are_left_alone_where_bytes_have_7_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tiles take, made unsigned for few rows, would run over there."""
+    module = pytest.importorskip("headway.decoding.packed.dot_products")
+    monkeypatch.setattr(module, "LARGEST_BYTE", 127)
+    monkeypatch.setattr(module, "byte_kind", lambda: products.TILES)
+
+    multiply = module.DotProduct(projection(), False)
+
+    assert multiply.tiles is None
+    assert multiply.prepared[-1] == 0
+
+
 def test_bytes_are_left_alone_where_they_were_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
 
