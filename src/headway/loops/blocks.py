@@ -24,6 +24,9 @@ from headway.loops.vectors import INT, WORD, for_loops
 _LANES, _VECTORS = (16, 4) if host_has("avx512f") else (8, 2)
 _OUTPUTS = _LANES * _VECTORS  # of a block
 _ROWS = 6  # that are multiplied with a block at a time, at most
+# Bytes of the blocks that some rows are multiplied with before the next rows are: they stay in the
+# processor's second cache, and of a row of y as much as possible is written at a time.
+_TOGETHER = 2**17
 _FLOATS, _INTS = (ir.VectorType(kind, _LANES) for kind in (ir.FloatType(), INT))
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 _FOURS = f"llvm.x86.avx512.vpdpbusd.{32 * _LANES}"
@@ -37,6 +40,8 @@ _TWOS_OF_BYTES, _TWOS_OF_SHORTS, _TWOS_NEED = (
 _HAS_FOURS, _HAS_TWOS = host_has(_FOURS_NEED), host_has(_TWOS_NEED)
 LARGEST_BYTE = 255 if _HAS_FOURS else 127
 """The largest unsigned byte to multiply: of 7 bits where two products must fit into 16."""
+WORDS = 1 if _HAS_FOURS else 4
+"""Words of bytes whose products are summed at a time, in 16 bits where there is no VNNI."""
 
 
 def multiplies_bfloat16() -> bool:
@@ -79,31 +84,34 @@ def multiply_blocks(x, weight, row_steps, zeros, relu, y):
     floor = np.float32(0.0) if relu else np.float32(-np.inf)
     # Vectors that go to several rows of y one after the other hold up what is loaded next.
     found = np.empty((_ROWS, _OUTPUTS), np.float32)
-    for block in range(weight.shape[0]):
-        first = block * _OUTPUTS
-        end = min(first + _OUTPUTS, outputs)
+    blocks = weight.shape[0]
+    together = max(_TOGETHER // (4 * size), 1)
+    for begin in range(0, blocks, together):
         for row in range(0, count, _ROWS):
             rows = min(count - row, _ROWS)
-            # Not in a function of their own: a call with so many arrays takes as long as a row.
-            given = x, row, weight, block * size, weight.shape[1], row_steps, zeros, floor, found
-            if rows == 6:
-                _multiply_six(*given)
-            elif rows == 5:
-                _multiply_five(*given)
-            elif rows == 4:
-                _multiply_four(*given)
-            elif rows == 3:
-                _multiply_three(*given)
-            elif rows == 2:
-                _multiply_two(*given)
-            else:
-                _multiply_one(*given)
-            for i in range(rows):
-                if end - first == _OUTPUTS:
-                    _copy_line(found, i * _OUTPUTS, y, (row + i) * outputs + first)
+            for block in range(begin, min(begin + together, blocks)):
+                # Not in a function of their own: a call with so many arrays takes as long as a row.
+                at = block * size
+                given = x, row, weight, at, weight.shape[1], row_steps, zeros, floor, found
+                if rows == 6:
+                    _multiply_six(*given)
+                elif rows == 5:
+                    _multiply_five(*given)
+                elif rows == 4:
+                    _multiply_four(*given)
+                elif rows == 3:
+                    _multiply_three(*given)
+                elif rows == 2:
+                    _multiply_two(*given)
                 else:
-                    for o in range(first, end):
-                        y[row + i, o] = found[i, o - first]
+                    _multiply_one(*given)
+                first = block * _OUTPUTS
+                for i in range(rows):
+                    if first + _OUTPUTS <= outputs:
+                        _copy_line(found, i * _OUTPUTS, y, (row + i) * outputs + first)
+                    else:
+                        for o in range(first, outputs):
+                            y[row + i, o] = found[i, o - first]
 
 
 @for_loops(types.void)
@@ -116,34 +124,39 @@ def _copy_line(code, found, begin, y, place):
 
 
 def _instruction(code, kind):
-    """Return what adds the products of two vectors of words to sums."""
+    """Return what adds the products of so many words of a row with so many vectors to sums."""
 
     def named(sums, name):
         signature = ir.FunctionType(sums, [sums, _INTS, _INTS])
         function = cgutils.get_or_insert_function(code.builder.module, signature, name)
-        return lambda *vectors: code.builder.call(function, vectors)
+        return lambda total, word, vector: code.builder.call(function, [total, *word, *vector])
 
     if kind == types.uint32:
-        return named(_FLOATS, _PAIRS)
+        return 1, named(_FLOATS, _PAIRS)
     if kind == types.int32:
-        return named(_INTS, _FOURS) if _HAS_FOURS else functools.partial(_add_twos, code)
-    return code.add_product
+        return WORDS, named(_INTS, _FOURS) if _HAS_FOURS else functools.partial(_add_twos, code)
+    return 1, lambda total, word, vector: code.add_product(total, *word, *vector)
 
 
-def _add_twos(code, sums, unsigned, signed):
-    """Do the same with words of four bytes by the instructions before VNNI."""
+def _add_twos(code, sums, words, vectors):
+    """Do the same with words of four bytes by the instructions before VNNI.
+
+    Weights are such that sums of WORDS words fit into 16 bits: so widening them is shared.
+    """
     bytes_, shorts = (ir.VectorType(ir.IntType(bits), 32 // bits * _LANES) for bits in (8, 16))
 
-    def called(result, operands, name, *vectors):
+    def called(result, operands, name, *given):
         signature = ir.FunctionType(result, [operands, operands])
         function = cgutils.get_or_insert_function(code.builder.module, signature, name)
-        return code.builder.call(function, vectors)
+        return code.builder.call(function, given)
 
-    given = (code.builder.bitcast(vector, bytes_) for vector in (unsigned, signed))
-    twos = called(shorts, bytes_, _TWOS_OF_BYTES, *given)
+    def twos(*given):
+        as_bytes = (code.builder.bitcast(vector, bytes_) for vector in given)
+        return called(shorts, bytes_, _TWOS_OF_BYTES, *as_bytes)
+
+    total = functools.reduce(code.builder.add, map(twos, words, vectors))
     ones = ir.Constant(shorts, [1] * (2 * _LANES))
-    fours = called(_INTS, shorts, _TWOS_OF_SHORTS, twos, ones)
-    return code.builder.add(sums, fours)
+    return code.builder.add(sums, called(_INTS, shorts, _TWOS_OF_SHORTS, total, ones))
 
 
 def _write_product(rows: int) -> Any:
@@ -152,7 +165,7 @@ def _write_product(rows: int) -> Any:
         bytes_ = kind == types.int32
         if x.kind.dtype != kind:
             raise TypingError(f"rows of {x.kind.dtype} cannot be multiplied with words of {kind}")
-        add_products = _instruction(code, kind)
+        at_once, add_products = _instruction(code, kind)
         words = _FLOATS if kind == types.float32 else _INTS
         beginnings = 3 if bytes_ else 1
         width = builder.sub(lines, WORD(beginnings))
@@ -163,13 +176,15 @@ def _write_product(rows: int) -> Any:
             return [weight.raw(place, vector) for place in places]
 
         def each(column, totals):
-            vectors = line_at(builder.add(column, WORD(beginnings)), words)
+            columns = [builder.add(column, WORD(n)) for n in range(at_once)]
+            lines = [line_at(builder.add(c, WORD(beginnings)), words) for c in columns]
             summed = []
             for i in range(rows):
                 at = builder.mul(width, builder.add(row, WORD(i)))
-                word = code.everywhere(x.one(builder.add(at, column)), _LANES)
-                for v, vector in enumerate(vectors):
-                    summed.append(add_products(totals[i * _VECTORS + v], word, vector))
+                numbers = [x.one(builder.add(at, c)) for c in columns]
+                given = [code.everywhere(number, _LANES) for number in numbers]
+                for v, vectors in enumerate(zip(*lines, strict=True)):
+                    summed.append(add_products(totals[i * _VECTORS + v], given, vectors))
             return summed
 
         sums = line_at(WORD(0), _INTS if bytes_ else _FLOATS)
@@ -177,7 +192,7 @@ def _write_product(rows: int) -> Any:
         if bytes_:
             below = [builder.neg(zeros.one(builder.add(row, WORD(i)))) for i in range(rows)]
             begins = [builder.mul(code.everywhere(n, _LANES), v) for n in below for v in sums]
-        totals = code.fold_all(width, 1, begins, each)
+        totals = code.fold_all(width, at_once, begins, each)
         floors = code.everywhere(floor, _LANES)
         for i in range(rows):
             line = totals[i * _VECTORS : (i + 1) * _VECTORS]

@@ -6,7 +6,7 @@ from numba.extending import overload
 
 from headway.loops.blocks import LARGEST_BYTE
 from headway.loops.compiling import compiled
-from headway.loops.dot_products import OFFSET, multiply_bytes
+from headway.loops.dot_products import ALIGNED, OFFSET, multiply_bytes
 from headway.loops.float_products import multiply_floats
 from headway.loops.vector_loops import scaled
 
@@ -98,7 +98,7 @@ def _choose_product(x, weight, levels, relu, y):
 
 def _project_bytes(x, weight, levels, relu, y):
     rows = x.shape[0]
-    whole = np.empty((rows, -(-x.shape[1] // 4) * 4), np.uint8)
+    whole = np.empty((rows, -(-x.shape[1] // ALIGNED) * ALIGNED), np.uint8)
     row_steps = np.empty(rows, np.float32)
     zeros = np.full(rows, OFFSET, np.int32)
     if levels:

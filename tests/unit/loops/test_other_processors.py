@@ -21,8 +21,7 @@ compiling.host_has = lambda feature: not feature.startswith(without) and has(fea
 import torch
 from headway.loops.blocks import LARGEST_BYTE, multiplies_bytes
 from headway.decoding.packed.compiled import Float32Product
-from headway.decoding.packed.dot_products import DotProduct
-from headway.decoding.packed.products import quantize_weight
+from headway.decoding.packed.dot_products import DotProduct, quantize_to_fit
 from headway.decoding.packed.weights import Projection
 
 assert LARGEST_BYTE == 127 or compiling.host_has("avxvnni")
@@ -32,7 +31,7 @@ for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
     extents = (x.amax(dim=1).clamp_min(0) - x.amin(dim=1).clamp_max(0))[:, None]
     row_steps = extents / (LARGEST_BYTE - 1)
     rounded = (x * row_steps.reciprocal()).round() * row_steps
-    weight, steps = quantize_weight(given.weight)
+    weight, steps = quantize_to_fit(given.weight)
     for kind, a, b in (
         (Float32Product, x, given.weight), (DotProduct, rounded, weight * steps[:, None])
     ):

@@ -4,7 +4,9 @@ import sys
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int8
 from numpy.typing import NDArray
+from torch import Tensor
 
 from headway.decoding.packed.products import (
     TILES,
@@ -16,13 +18,21 @@ from headway.decoding.packed.products import (
 from headway.decoding.packed.weights import Projection
 from headway.loops import products
 from headway.loops.blocks import LARGEST_BYTE
-from headway.loops.dot_products import OFFSET, in_byte_blocks
+from headway.loops.dot_products import OFFSET, in_byte_blocks, least_steps
 
 Floats = NDArray[np.float32]
 # Products of integers from which a processor's tiles take less time, calls included; figures in
 # benchmarks/NOTES.md.
 _LARGE = 2**25
 _LEVELS = 127  # on either side of 0, of the signed bytes that tiles take
+
+
+def quantize_to_fit(
+    weight: Float[Tensor, "out in"],
+) -> tuple[Int8[Tensor, "out in"], Float[Tensor, "out"]]:
+    """Return whole numbers and the step of each output such that no sum runs over."""
+    least = least_steps(weight.detach().float().cpu().numpy())
+    return quantize_weight(weight, torch.from_numpy(least))
 
 
 class DotProduct:
@@ -34,7 +44,7 @@ class DotProduct:
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Round and pack the weights."""
-        weight, steps = quantize_weight(projection.weight)
+        weight, steps = quantize_to_fit(projection.weight)
         self.steps = steps.numpy()
         self.bias = projection.bias.float().contiguous().numpy()
         blocks = in_byte_blocks(weight.numpy(), self.steps, self.bias)

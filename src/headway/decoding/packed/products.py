@@ -70,13 +70,16 @@ DOT_PRODUCTS = ByteKind(torch.uint8, 128, 64)
 
 
 def quantize_weight(
-    weight: Float[Tensor, "out in"],
+    weight: Float[Tensor, "out in"], least: Float[Tensor, "out"] | None = None
 ) -> tuple[Int8[Tensor, "out in"], Float[Tensor, "out"]]:
-    """Return whole numbers from -127 to 127 and the step of each output.
+    """Return whole numbers from -127 to 127 and the step of each output, `least` or above.
 
-    Tolerance: each weight is off by half a step at most, 1/254 of the largest of its output.
+    Tolerance: each weight is off by half a step at most, 1/254 of the largest of its output where
+    no step has to be above that.
     """
     steps = (weight.float().abs().amax(dim=1) / 127).clamp_min(1e-30)
+    if least is not None:
+        steps = steps.maximum(least)
     return (weight.float() / steps[:, None]).round().to(torch.int8), steps
 
 

@@ -6,6 +6,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
 from headway.decoding.packed import products
 from headway.decoding.packed.products import (
@@ -23,6 +27,8 @@ from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 
 CPU = torch.device("cpu")
+Floats = NDArray[np.float32]
+WEIGHTS = st.sampled_from([1.0, -1.0]) | st.floats(-1, 1, width=32)
 # Signed bytes are slow without AMX, but right. Elsewhere oneDNN may sum in 16 bits.
 BYTE_KINDS = [products.TILES, products.DOT_PRODUCTS] if products.byte_kind() else []
 
@@ -31,10 +37,13 @@ def projection(outputs: int = 37, inputs: int = 130) -> Projection:
     return Projection(torch.randn(outputs, inputs), torch.randn(outputs))
 
 
-def exactly(x: torch.Tensor, weights: Projection, *, ranges: bool = False) -> torch.Tensor:
+def exactly(
+    x: torch.Tensor, weights: Projection, *, ranges: bool = False, fitting: bool = False
+) -> torch.Tensor:
     """Return what the rounded numbers give, in float64 and so without any further rounding."""
     whole, steps = quantize_ranges(x) if ranges else quantize_rows(x)
-    weight, weight_steps = quantize_weight(weights.weight)
+    quantize = loops_dot_products().quantize_to_fit if fitting else quantize_weight
+    weight, weight_steps = quantize(weights.weight)
     sums = whole.double() @ weight.double().T
     return sums * (steps[:, None].double() * weight_steps.double()) + weights.bias.double()
 
@@ -46,13 +55,16 @@ def quantize_ranges(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return (x * steps.reciprocal()[:, None]).round(), steps
 
 
+def loops_dot_products():
+    return importlib.import_module("headway.decoding.packed.dot_products")
+
+
 def dots(weights: Projection, relu: bool):
     """Return the product by the processor's dot products; skip where it has none."""
     blocks = pytest.importorskip("headway.loops.blocks")
     if not blocks.multiplies_bytes():
         pytest.skip("a processor without sums of bytes")
-    multiply = importlib.import_module("headway.decoding.packed.dot_products").DotProduct
-    prepared = multiply(weights, relu)
+    prepared = loops_dot_products().DotProduct(weights, relu)
     return lambda x: torch.from_numpy(prepared(x.numpy()))
 
 
@@ -64,7 +76,7 @@ def test_whole_numbers_are_multiplied_without_rounding(
 ) -> None:
     weights, x = projection(), torch.randn(rows, 130) * torch.logspace(-2, 2, rows)[:, None]
     ranges = way is dots and products.byte_kind() is not products.TILES
-    expected = exactly(x, weights, ranges=ranges)
+    expected = exactly(x, weights, ranges=ranges, fitting=way is dots)
 
     y = way(weights, relu)(x)
 
@@ -77,8 +89,8 @@ def test_whole_numbers_are_multiplied_without_rounding(
 def test_the_largest_numbers_do_not_run_over(rows: int) -> None:
     multiply = Int8Product(Projection(torch.full((37, 130), 5.0), torch.zeros(37)), False)
     whole = torch.full((rows, 130), float(LEVELS)) * torch.tensor([1.0, -1.0]).repeat(65)
-    for given, sums in ((whole.abs(), 130 * LEVELS * 127), (-whole.abs(), -130 * LEVELS * 127)):
-        assert (multiply.multiply(given) == sums).all()
+    for numbers, sums in ((whole.abs(), 130 * LEVELS * 127), (-whole.abs(), -130 * LEVELS * 127)):
+        assert (multiply.multiply(numbers) == sums).all()
     assert (multiply.multiply(whole) == 0).all()
 
 
@@ -334,13 +346,31 @@ def test_a_row_on_one_side_of_zero_has_all_levels_there() -> None:
     assert (abs(found - x) <= 0.501 * steps[:, None]).all()
 
 
-def test_the_largest_numbers_do_not_run_over_in_dot_products() -> None:
-    whole = torch.ones(3, 2048) * torch.tensor([[1.0], [-1.0], [0.5]])
-    multiply = dots(Projection(torch.full((37, 2048), 5.0), torch.zeros(37)), False)
+@given(
+    arrays(np.float32, st.tuples(st.integers(1, 35), st.integers(1, 70)), elements=WEIGHTS),
+    st.sampled_from([1.0, -1.0, 0.5]),
+)
+@example(np.ones((37, 2048), np.float32), 1.0)
+@example(-np.ones((37, 2048), np.float32), 1.0)
+def test_sums_of_dot_products_do_not_run_over(weight: Floats, number: float) -> None:
+    """Rows of the largest bytes: without VNNI, weights get steps with which sums fit."""
+    weights = Projection(torch.from_numpy(weight), torch.zeros(len(weight)))
+    x = torch.full((2, weight.shape[1]), number)
 
-    y = multiply(whole)
+    y = dots(weights, False)(x)
 
-    torch.testing.assert_close(y, 5.0 * 2048 * whole[:, :1].expand(3, 37), rtol=1e-6, atol=0.0)
+    expected = exactly(x, weights, ranges=True, fitting=True)
+    torch.testing.assert_close(y.double(), expected, rtol=1e-5, atol=1e-5 * abs(weight).max())
+
+
+@pytest.mark.parametrize("least", [0.001, 0.5])
+def test_steps_are_as_large_as_they_have_to_be(least: float) -> None:
+    given, steps = projection().weight, torch.full((37,), least)
+
+    whole, found = quantize_weight(given, steps)
+
+    assert torch.equal(found, torch.maximum(quantize_weight(given)[1], steps))
+    assert ((whole * found[:, None] - given).abs() <= 0.5001 * found[:, None]).all()
 
 
 @pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
