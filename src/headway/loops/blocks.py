@@ -1,7 +1,7 @@
 """Products of rows with blocks of weights, in the processor's registers.
 
 Rows and weights lie in words of 32 bits: one number of float32, two of bfloat16 or four bytes. One
-instruction, or three for bytes before VNNI, multiplies each word of a vector with a word of the row
+instruction, or a few for bytes before VNNI, multiplies each word of a vector with a word of the row
 and adds to the vector's sums; LLVM makes those for smaller numbers of no loop, so the innermost
 loop is put together of them here. A sum takes its products in the order of the inputs, however many
 rows there are: so the bits of a row do not depend on its batch.
@@ -27,6 +27,7 @@ _ROWS = 6  # that are multiplied with a block at a time, at most
 # Bytes of the blocks that some rows are multiplied with before the next rows are: they stay in the
 # processor's second cache, and of a row of y as much as possible is written at a time.
 _TOGETHER = 2**17
+_LINE = 64  # bytes of a cache line
 _FLOATS, _INTS = (ir.VectorType(kind, _LANES) for kind in (ir.FloatType(), INT))
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 _FOURS = f"llvm.x86.avx512.vpdpbusd.{32 * _LANES}"
@@ -38,10 +39,11 @@ _TWOS_OF_BYTES, _TWOS_OF_SHORTS, _TWOS_NEED = (
     else ("llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd", "avx2")
 )
 _HAS_FOURS, _HAS_TWOS = host_has(_FOURS_NEED), host_has(_TWOS_NEED)
-LARGEST_BYTE = 255 if _HAS_FOURS else 127
-"""The largest unsigned byte to multiply: of 7 bits where two products must fit into 16."""
-WORDS = 1 if _HAS_FOURS else 4
-"""Words of bytes whose products are summed at a time, in 16 bits where there is no VNNI."""
+LARGEST_BYTE, WORDS = (255, 1) if _HAS_FOURS else (159, 4)
+"""The largest unsigned byte to multiply, and words whose products are summed at a time.
+
+Without VNNI in 16 bits: the more bits rows have, the fewer weights have; see benchmarks/NOTES.md.
+"""
 
 
 def multiplies_bfloat16() -> bool:
@@ -66,7 +68,16 @@ def in_blocks(words, *beginnings):
         filled[line, :outputs] = beginning.view(words.dtype)
     filled[first:, :outputs] = words.T
     parts = filled.reshape(first + width, blocks, _OUTPUTS).transpose(1, 0, 2)
-    return np.ascontiguousarray(parts)
+    return _aligned(parts)
+
+
+def _aligned(array):
+    """Copy an array to where a cache line begins, so that no vector lies in two."""
+    room = np.empty(array.nbytes + _LINE, np.uint8)
+    begin = -room.ctypes.data % _LINE
+    copy = room[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[:] = array
+    return copy
 
 
 @compiled

@@ -24,7 +24,7 @@ from headway.decoding.packed.compiled import Float32Product
 from headway.decoding.packed.dot_products import DotProduct, quantize_to_fit
 from headway.decoding.packed.weights import Projection
 
-assert LARGEST_BYTE == 127 or compiling.host_has("avxvnni")
+assert LARGEST_BYTE == 159 or compiling.host_has("avxvnni")
 for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
     given = Projection(torch.randn(outputs, inputs), torch.randn(outputs))
     x = torch.randn(15, inputs)

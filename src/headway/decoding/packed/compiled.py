@@ -37,7 +37,7 @@ from headway.loops.logits import sharpen
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
-# Weights below which bytes gain little beside bfloat16: nothing with few rows, 1.4 times with many.
+# Weights up to which bytes gain little beside bfloat16: nothing with few rows, 1.4 times with many.
 PAYING = 2**17
 
 
@@ -95,19 +95,25 @@ class CompiledKernels:
     def linear(
         self, projection: Projection, *, relu: bool = False, fine: bool = False
     ) -> Callable[[Floats], Floats]:
-        """Prepare x weight^T + bias; in int8 what is fine or small in bfloat16, where loops do."""
+        """Prepare x weight^T + bias; in int8 what is fine or small in more bits, if that is cheap.
+
+        In bfloat16 where loops multiply that. Elsewhere, where bytes are not of all 8 bits, what is
+        both fine and small is in float32.
+        """
         # Of tiles of the processor (AMX), or of what it has instead, PyTorch knows more.
         pairs = multiplies_bfloat16() and not host_has("amx-bf16")
+        small = projection.weight.numel() <= PAYING
+        more = (fine or small) if pairs else (fine and small and LARGEST_BYTE < 255)
         integers = self.precision == "int8" and worth_integers(projection)
-        if integers and not (pairs and (fine or projection.weight.numel() < PAYING)):
+        if integers and not more:
             if multiplies_bytes():
                 return DotProduct(projection, relu)
             return _by_pytorch(Int8Product(projection, relu))
-        if not integers and self.precision != "bfloat16":
-            return Float32Product(projection, relu)
-        if pairs:
+        if pairs and (integers or self.precision == "bfloat16"):
             return Bfloat16Product(projection, relu)
-        return _by_pytorch(product(projection, "bfloat16", torch.device("cpu"), relu=relu))
+        if self.precision == "bfloat16":
+            return _by_pytorch(product(projection, "bfloat16", torch.device("cpu"), relu=relu))
+        return Float32Product(projection, relu)
 
     def output(self, projection: Projection) -> Linear:
         """Prepare the projection to the vocabulary."""

@@ -47,6 +47,23 @@ def test_in_int8_what_is_fine_or_small_is_in_bfloat16_where_loops_multiply_it(
     assert kinds == [module.Float32Product, least]
 
 
+@pytest.mark.parametrize("largest", [159, 255])
+def test_what_is_fine_and_small_is_not_in_fewer_than_eight_bits(
+    largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "multiplies_bfloat16", lambda: False)
+    monkeypatch.setattr(module, "LARGEST_BYTE", largest)
+    kernels = module.CompiledKernels("int8")
+
+    def exact(outputs: int, *, fine: bool) -> bool:
+        weights = Projection(torch.randn(outputs, 128), torch.randn(outputs))
+        return type(kernels.linear(weights, fine=fine)) is module.Float32Product
+
+    assert exact(1024, fine=True) == (largest < 255)
+    assert not exact(1025, fine=True)
+    assert not exact(1024, fine=False)
+
+
 @pytest.mark.usefixtures("with_pairs")
 def test_outputs_of_the_decoders_attention_and_its_memory_stay_in_bfloat16(
     build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch

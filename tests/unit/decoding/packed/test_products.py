@@ -363,6 +363,20 @@ def test_sums_of_dot_products_do_not_run_over(weight: Floats, number: float) -> 
     torch.testing.assert_close(y.double(), expected, rtol=1e-5, atol=1e-5 * abs(weight).max())
 
 
+@pytest.mark.parametrize("shape", [(37, 130), (5, 3), (64, 64)])
+def test_no_vector_of_weights_lies_in_two_lines_of_the_caches(shape: tuple[int, int]) -> None:
+    blocks = pytest.importorskip("headway.loops.blocks")
+    weight = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+    found = blocks.in_blocks(weight, np.ones(shape[0], np.float32))
+
+    assert found.ctypes.data % 64 == 0
+    assert found.flags.c_contiguous
+    lines = found.transpose(1, 0, 2).reshape(shape[1] + 1, -1)
+    assert (lines[0, : shape[0]] == 1).all()
+    assert (lines[1:, : shape[0]] == weight.T).all()
+
+
 @pytest.mark.parametrize("least", [0.001, 0.5])
 def test_steps_are_as_large_as_they_have_to_be(least: float) -> None:
     given, steps = projection().weight, torch.full((37,), least)
@@ -395,10 +409,12 @@ def test_many_rows_go_to_the_tiles_of_the_processor_and_come_back_the_same(
     assert used
 
 
-def test_tiles_are_left_alone_where_bytes_have_7_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiles_are_left_alone_where_bytes_do_not_have_8_bits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What tiles take, made unsigned for few rows, would run over there."""
     module = pytest.importorskip("headway.decoding.packed.dot_products")
-    monkeypatch.setattr(module, "LARGEST_BYTE", 127)
+    monkeypatch.setattr(module, "LARGEST_BYTE", 159)
     monkeypatch.setattr(module, "byte_kind", lambda: products.TILES)
 
     multiply = module.DotProduct(projection(), False)
