@@ -19,14 +19,14 @@ from numba.core.errors import TypingError
 from headway.loops.compiling import compiled, host_has
 from headway.loops.vectors import INT, WORD, for_loops
 
-# Sums of a row that, in all with the weights and an input, fit into the registers: 32 of 16 numbers
-# with AVX-512, 16 of 8 with AVX, 32 of 4 on ARM.
+# Sums of some rows that, with the weights of a word and an input, fit into the registers: 32 of 16
+# numbers with AVX-512, 16 of 8 with AVX, 32 of 4 on ARM.
 _LANES, _VECTORS = (16, 4) if host_has("avx512f") else (8, 2)
 _OUTPUTS = _LANES * _VECTORS  # of a block
 _ROWS = 6  # that are multiplied with a block at a time, at most
 # Bytes of the blocks that some rows are multiplied with before the next rows are: they stay in the
 # processor's second cache, and of a row of y as much as possible is written at a time.
-_TOGETHER = 2**17
+_TOGETHER = 2**16
 _LINE = 64  # bytes of a cache line
 _FLOATS, _INTS = (ir.VectorType(kind, _LANES) for kind in (ir.FloatType(), INT))
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
@@ -39,7 +39,7 @@ _TWOS_OF_BYTES, _TWOS_OF_SHORTS, _TWOS_NEED = (
     else ("llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd", "avx2")
 )
 _HAS_FOURS, _HAS_TWOS = host_has(_FOURS_NEED), host_has(_TWOS_NEED)
-LARGEST_BYTE, WORDS = (255, 1) if _HAS_FOURS else (159, 4)
+LARGEST_BYTE, WORDS_AT_ONCE = (255, 1) if _HAS_FOURS else (159, 4)
 """The largest unsigned byte to multiply, and words whose products are summed at a time.
 
 Without VNNI in 16 bits: the more bits rows have, the fewer weights have; see benchmarks/NOTES.md.
@@ -140,19 +140,21 @@ def _instruction(code, kind):
     def named(sums, name):
         signature = ir.FunctionType(sums, [sums, _INTS, _INTS])
         function = cgutils.get_or_insert_function(code.builder.module, signature, name)
-        return lambda total, word, vector: code.builder.call(function, [total, *word, *vector])
+        return lambda total, words, vectors: code.builder.call(function, [total, *words, *vectors])
 
     if kind == types.uint32:
         return 1, named(_FLOATS, _PAIRS)
     if kind == types.int32:
-        return WORDS, named(_INTS, _FOURS) if _HAS_FOURS else functools.partial(_add_twos, code)
-    return 1, lambda total, word, vector: code.add_product(total, *word, *vector)
+        return WORDS_AT_ONCE, named(_INTS, _FOURS) if _HAS_FOURS else functools.partial(
+            _add_twos, code
+        )
+    return 1, lambda total, words, vectors: code.add_product(total, *words, *vectors)
 
 
 def _add_twos(code, sums, words, vectors):
     """Do the same with words of four bytes by the instructions before VNNI.
 
-    Weights are such that sums of WORDS words fit into 16 bits: so widening them is shared.
+    Weights are such that sums of WORDS_AT_ONCE words fit into 16 bits: so widening them is shared.
     """
     bytes_, shorts = (ir.VectorType(ir.IntType(bits), 32 // bits * _LANES) for bits in (8, 16))
 
@@ -188,13 +190,13 @@ def _write_product(rows: int) -> Any:
 
         def each(column, totals):
             columns = [builder.add(column, WORD(n)) for n in range(at_once)]
-            lines = [line_at(builder.add(c, WORD(beginnings)), words) for c in columns]
+            weights = [line_at(builder.add(c, WORD(beginnings)), words) for c in columns]
             summed = []
             for i in range(rows):
                 at = builder.mul(width, builder.add(row, WORD(i)))
                 numbers = [x.one(builder.add(at, c)) for c in columns]
                 given = [code.everywhere(number, _LANES) for number in numbers]
-                for v, vectors in enumerate(zip(*lines, strict=True)):
+                for v, vectors in enumerate(zip(*weights, strict=True)):
                     summed.append(add_products(totals[i * _VECTORS + v], given, vectors))
             return summed
 

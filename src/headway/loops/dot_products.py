@@ -2,28 +2,34 @@
 
 import numpy as np
 
-from headway.loops.blocks import LARGEST_BYTE, WORDS, in_blocks, multiply_blocks
+from headway.loops.blocks import LARGEST_BYTE, WORDS_AT_ONCE, in_blocks, multiply_blocks
 from headway.loops.compiling import compiled
 
 OFFSET = 128
 """What is added to whole numbers of both signs to make them unsigned."""
-ALIGNED = 4 * WORDS
+ALIGNED = 4 * WORDS_AT_ONCE
 """Inputs come in multiples of this; zeros fill up."""
+_WEIGHTS = np.iinfo(np.int16).max // LARGEST_BYTE
+"""Whole weights, in sum, whose products with the largest bytes fit into 16 bits."""
 
 
 def least_steps(weight):
     """Return steps, (out,), from which on sums of whole weights fit into the bits they have.
 
-    weight: (out, in), as floats. With VNNI any step does. Before it the products of 2 WORDS weights
-    with bytes of up to LARGEST_BYTE are summed in 16 bits, which those of either sign must not
-    exceed; rounding may add a half to each weight.
+    weight: (out, in), as floats. With VNNI any step does. Before it, products of 2 WORDS_AT_ONCE
+    weights with bytes of up to LARGEST_BYTE are summed in 16 bits. If the weights above 0 alone
+    fit, and those below 0, then every part of the sum does.
     """
-    if WORDS == 1:
-        return np.zeros(len(weight), np.float32)
-    lanes = _filled(weight).reshape(len(weight), -1, WORDS, 2, 2)
-    signs = np.maximum(lanes, 0), np.maximum(-lanes, 0)
-    sums = np.maximum(*(one.sum(axis=(2, 4)) for one in signs)).max(axis=(1, 2))
-    return sums / np.float32(np.iinfo(np.int16).max // LARGEST_BYTE - WORDS)
+    most = np.zeros(len(weight), np.float32)
+    if WORDS_AT_ONCE == 1:
+        return most
+    # Outputs innermost: the other axes are too short for vectors.
+    lanes = _filled(weight).T.reshape(-1, WORDS_AT_ONCE, 2, 2, len(weight))
+    for sign in (1, -1):
+        sums = np.maximum(sign * lanes, 0).sum(axis=(1, 3))
+        most = np.maximum(most, sums.max(axis=(0, 1)))
+    # Rounding adds a half to each weight, at most.
+    return most / np.float32(_WEIGHTS - WORDS_AT_ONCE)
 
 
 def _filled(weight):

@@ -97,13 +97,14 @@ class CompiledKernels:
     ) -> Callable[[Floats], Floats]:
         """Prepare x weight^T + bias; in int8 what is fine or small in more bits, if that is cheap.
 
-        In bfloat16 where loops multiply that. Elsewhere, where bytes are not of all 8 bits, what is
-        both fine and small is in float32.
+        In bfloat16 where loops multiply that. Elsewhere, where their bytes do not have all 8 bits,
+        what is both fine and small is in float32.
         """
         # Of tiles of the processor (AMX), or of what it has instead, PyTorch knows more.
         pairs = multiplies_bfloat16() and not host_has("amx-bf16")
         small = projection.weight.numel() <= PAYING
-        more = (fine or small) if pairs else (fine and small and LARGEST_BYTE < 255)
+        fewer_bits = multiplies_bytes() and LARGEST_BYTE < 255
+        more = (fine or small) if pairs else (fine and small and fewer_bits)
         integers = self.precision == "int8" and worth_integers(projection)
         if integers and not more:
             if multiplies_bytes():

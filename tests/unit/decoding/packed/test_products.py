@@ -363,6 +363,59 @@ def test_sums_of_dot_products_do_not_run_over(weight: Floats, number: float) -> 
     torch.testing.assert_close(y.double(), expected, rtol=1e-5, atol=1e-5 * abs(weight).max())
 
 
+@given(arrays(np.float32, st.tuples(st.integers(1, 35), st.integers(1, 70)), elements=WEIGHTS))
+def test_sums_of_either_sign_fit_into_16_bits(weight: Floats) -> None:
+    """The bound itself, on every processor: eight weights to a sum, bytes of up to 159."""
+    loops = pytest.importorskip("headway.loops.dot_products")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loops, "WORDS_AT_ONCE", 4)
+        patch.setattr(loops, "ALIGNED", 16)
+        patch.setattr(loops, "_WEIGHTS", 2**15 // 159)
+        whole, _ = loops_dot_products().quantize_to_fit(torch.from_numpy(weight))
+
+    lanes = np.zeros((len(weight), -(-weight.shape[1] // 16) * 16), np.int64)
+    lanes[:, : weight.shape[1]] = whole.numpy()
+    lanes = lanes.reshape(len(weight), -1, 4, 2, 2)
+    assert (159 * lanes.clip(0).sum(axis=(2, 4)) < 2**15).all()
+    assert (159 * lanes.clip(None, 0).sum(axis=(2, 4)) >= -(2**15)).all()
+
+
+@given(arrays(np.float32, st.tuples(st.integers(1, 35), st.integers(1, 70)), elements=WEIGHTS))
+@example(np.where(np.arange(37 * 260).reshape(37, 260) % 3 == 0, 1, -0.61).astype(np.float32))
+def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Floats) -> None:
+    loops = pytest.importorskip("headway.loops.dot_products")
+    if not pytest.importorskip("headway.loops.blocks").multiplies_bytes():
+        pytest.skip("a processor without sums of bytes")
+    outputs, inputs = weight.shape
+    whole = loops_dot_products().quantize_to_fit(torch.from_numpy(weight))[0].numpy()
+    ones, nothing = np.ones(outputs, np.float32), np.zeros(outputs, np.float32)
+    x = np.zeros((2 * outputs, -(-inputs // loops.ALIGNED) * loops.ALIGNED), np.uint8)
+    x[:outputs, :inputs] = np.where(whole > 0, loops.LARGEST_BYTE, 0)
+    x[outputs:, :inputs] = np.where(whole < 0, loops.LARGEST_BYTE, 0)
+    y = np.empty((len(x), outputs), np.float32)
+
+    row_steps, zeros = np.ones(len(x), np.float32), np.zeros(len(x), np.int32)
+    blocks = loops.in_byte_blocks(whole, ones, nothing)
+    loops.multiply_bytes(x, blocks, row_steps, zeros, False, y)
+
+    assert (y == x[:, :inputs].astype(np.int64) @ whole.T.astype(np.int64)).all()
+
+
+@pytest.mark.parametrize("rows", [1, 6, 13])
+def test_blocks_beyond_those_taken_together_are_multiplied_too(rows: int) -> None:
+    blocks = pytest.importorskip("headway.loops.blocks")
+    module = importlib.import_module("headway.decoding.packed.compiled")
+    weights, x = projection(5000, 130), torch.randn(rows, 130)
+    assert 2 * blocks._TOGETHER < 5000 * 130
+
+    exact = x @ weights.weight.T + weights.bias
+    y = torch.from_numpy(module.Float32Product(weights, False)(x.numpy()))
+    torch.testing.assert_close(y, exact, rtol=1e-5, atol=1e-4)
+
+    expected = exactly(x, weights, ranges=products.byte_kind() is not products.TILES, fitting=True)
+    torch.testing.assert_close(dots(weights, False)(x).double(), expected, rtol=1e-6, atol=1e-4)
+
+
 @pytest.mark.parametrize("shape", [(37, 130), (5, 3), (64, 64)])
 def test_no_vector_of_weights_lies_in_two_lines_of_the_caches(shape: tuple[int, int]) -> None:
     blocks = pytest.importorskip("headway.loops.blocks")
@@ -379,12 +432,12 @@ def test_no_vector_of_weights_lies_in_two_lines_of_the_caches(shape: tuple[int, 
 
 @pytest.mark.parametrize("least", [0.001, 0.5])
 def test_steps_are_as_large_as_they_have_to_be(least: float) -> None:
-    given, steps = projection().weight, torch.full((37,), least)
+    weight, steps = projection().weight, torch.full((37,), least)
 
-    whole, found = quantize_weight(given, steps)
+    whole, found = quantize_weight(weight, steps)
 
-    assert torch.equal(found, torch.maximum(quantize_weight(given)[1], steps))
-    assert ((whole * found[:, None] - given).abs() <= 0.5001 * found[:, None]).all()
+    assert torch.equal(found, torch.maximum(quantize_weight(weight)[1], steps))
+    assert ((whole * found[:, None] - weight).abs() <= 0.5001 * found[:, None]).all()
 
 
 @pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
