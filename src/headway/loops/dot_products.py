@@ -21,15 +21,26 @@ def least_steps(weight):
     fit, and those below 0, then every part of the sum does.
     """
     most = np.zeros(len(weight), np.float32)
-    if WORDS_AT_ONCE == 1:
-        return most
-    # Outputs innermost: the other axes are too short for vectors.
-    lanes = _filled(weight).T.reshape(-1, WORDS_AT_ONCE, 2, 2, len(weight))
-    for sign in (1, -1):
-        sums = np.maximum(sign * lanes, 0).sum(axis=(1, 3))
-        most = np.maximum(most, sums.max(axis=(0, 1)))
+    if WORDS_AT_ONCE > 1:
+        _find_largest_sums(weight, ALIGNED, most)
     # Rounding adds a half to each weight, at most.
     return most / np.float32(_WEIGHTS - WORDS_AT_ONCE)
+
+
+@compiled
+def _find_largest_sums(weight, together, most):
+    """Write the largest sum of weights of one sign that share 16 bits, of each output."""
+    outputs, inputs = weight.shape
+    for o in range(outputs):
+        for first in range(0, inputs, together):
+            end = min(first + together, inputs)
+            for half in range(0, 4, 2):  # the first two bytes of each word, and the others
+                above, below = np.float32(0.0), np.float32(0.0)
+                for two in range(first + half, end, 4):
+                    for c in range(two, min(two + 2, end)):
+                        above += max(weight[o, c], np.float32(0.0))
+                        below += max(-weight[o, c], np.float32(0.0))
+                most[o] = max(most[o], above, below)
 
 
 def _filled(weight):
