@@ -58,12 +58,16 @@ def test_the_heads_of_a_hundred_pieces_are_soon_there(
         target += "I am a student. "
     seen = see(large)
     seen.page.add_init_script(_WATCH)
-    page = seen.open("attention", src=source.strip(), target=target.strip())
-    seen.until("window.firstPictures !== undefined")
-    took = page.evaluate(
-        "window.firstPictures - performance.getEntriesByType('resource')"
-        ".findLast((own) => own.name.endsWith('/api/trace')).responseEnd"
-    )
+    # The least of several: what else the machine does at the moment is not the page's.
+    took = float("inf")
+    for _ in range(3):
+        page = seen.open("attention", src=source.strip(), target=target.strip())
+        seen.until("window.firstPictures !== undefined")
+        again = page.evaluate(
+            "window.firstPictures - performance.getEntriesByType('resource')"
+            ".findLast((own) => own.name.endsWith('/api/trace')).responseEnd"
+        )
+        took = min(took, again)
     print(f"first pictures of the heads after {took:.0f} ms")
     assert page.locator("canvas.thumbnail").count() >= 3 * 6 * 8
     assert page.locator(".strips .piece").count() >= 2 * PIECES - 4
