@@ -135,7 +135,7 @@ def _copy_line(code, found, begin, y, place):
 
 
 def _instruction(code, kind):
-    """Return what adds the products of so many words of a row with so many vectors to sums."""
+    """Return a number of words, and what adds products of so many with so many vectors to sums."""
 
     def named(sums, name):
         signature = ir.FunctionType(sums, [sums, _INTS, _INTS])
@@ -145,9 +145,8 @@ def _instruction(code, kind):
     if kind == types.uint32:
         return 1, named(_FLOATS, _PAIRS)
     if kind == types.int32:
-        return WORDS_AT_ONCE, named(_INTS, _FOURS) if _HAS_FOURS else functools.partial(
-            _add_twos, code
-        )
+        add = named(_INTS, _FOURS) if _HAS_FOURS else functools.partial(_add_twos, code)
+        return WORDS_AT_ONCE, add
     return 1, lambda total, words, vectors: code.add_product(total, *words, *vectors)
 
 

@@ -52,6 +52,7 @@ def test_what_is_fine_and_small_is_not_in_fewer_than_eight_bits(
     largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "multiplies_bfloat16", lambda: False)
+    monkeypatch.setattr(module, "multiplies_bytes", lambda: True)
     monkeypatch.setattr(module, "LARGEST_BYTE", largest)
     kernels = module.CompiledKernels("int8")
 
