@@ -13,10 +13,10 @@ TYPES = (torch.float32, torch.bfloat16)
 def can_loop(*tensors: Tensor) -> bool:
     """Tell whether loops are installed, and take these tensors: their types, and their memory."""
     known = all(tensor.device.type == "cpu" and tensor.dtype in TYPES for tensor in tensors)
-    return known and has_numba() and not any(_is_traced(tensor) for tensor in tensors)
+    return known and has_numba() and not any(is_traced(tensor) for tensor in tensors)
 
 
-def _is_traced(tensor: Tensor) -> bool:
+def is_traced(tensor: Tensor) -> bool:
     """Tell whether torch.compile or a transform of torch.func stands between us and the numbers."""
     functorch = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
     wrapped = functorch.is_functorch_wrapped_tensor(tensor)

@@ -12,10 +12,12 @@ from llvmlite import ir
 from numba import types
 
 from headway.loops.compiling import compiled
+from headway.loops.vector_loops import fetch
 from headway.loops.vectors import LANES, WORD, constant, for_loops
 
 ROWS = 4
 """Rows of a product that are computed together."""
+_CACHE_LINE = 64  # bytes
 
 
 @compiled
@@ -40,6 +42,11 @@ def attend(queries, memory, column, sizes, allowed, weights, out, start, end):
         b, h = number // num_heads, number % num_heads
         if number == start or h == 0 or allowed.shape[1] > 1:
             _hide(allowed[min(b, allowed.shape[0] - 1), min(h, allowed.shape[1] - 1)], hidden)
+        if number + num_heads < end:
+            _fetch(queries, b + 1, h, num_heads)
+            if column == 0:
+                _fetch(memory, b + 1, h, num_heads)
+            _fetch(out, b + 1, h, num_heads)
         _take(queries, b, h * d_k, qs)
         _take(memory, b, column + h * d_k, ks)
         _take(memory, b, column + num_heads * d_k + h * d_v, vs)
@@ -71,6 +78,13 @@ def attend_backward(
     for number in range(start, end):
         b, h = number // num_heads, number % num_heads
         key, value = column + h * d_k, column + num_heads * d_k + h * d_v
+        if number + num_heads < end:
+            _fetch(queries, b + 1, h, num_heads)
+            _fetch(grad, b + 1, h, num_heads)
+            _fetch(grad_queries, b + 1, h, num_heads)
+            if column == 0:
+                _fetch(memory, b + 1, h, num_heads)
+                _fetch(grad_memory, b + 1, h, num_heads)
         _take(queries, b, h * d_k, qs)
         _take(memory, b, key, ks)
         _take(memory, b, value, vs)
@@ -93,6 +107,15 @@ def _hide(allowed, hidden):
     for t in range(allowed.shape[0]):
         for s in range(allowed.shape[1]):
             hidden[t, s] = np.float32(0.0) if allowed[t, s] else np.float32(-np.inf)
+
+
+@compiled
+def _fetch(x, b, part, parts):
+    """Ask for this part of a sentence, all of its columns, before it is needed."""
+    size = x.shape[1] * x.shape[2]
+    first, last = b * size + size * part // parts, b * size + size * (part + 1) // parts
+    for place in range(first, last, _CACHE_LINE // x.itemsize):
+        fetch(x, place)
 
 
 @compiled

@@ -11,8 +11,8 @@ from headway.errors import ConfigError
 from headway.model.cache import KeyValueCache
 from headway.model.compiled_attention import compiled_attention, fits
 from headway.model.dropout import dropout
-from headway.model.joint_projection import project_together
 from headway.model.probe import listening, probe
+from headway.model.projection import project
 
 
 def scaled_dot_product_attention(
@@ -127,7 +127,7 @@ class MultiHeadAttention(nn.Module):
         if cache is None:
             self._check_inputs(query, key, value, mask)
             if self._learns_in_loops(query, key, value):
-                return self.w_o(self._in_loops(query, key, value, mask))
+                return project(self._in_loops(query, key, value, mask), self.w_o)
         q = self._split("q", self.w_q(query))  # (B, H, T, d_k)
         if cache is None:
             k, v = self.project(key, value)  # (B, H, S, d_k), (B, H, S, d_v)
@@ -169,13 +169,13 @@ class MultiHeadAttention(nn.Module):
         """Compute `concat` with few large operations."""
         sizes = mask, self.num_heads, self.d_k
         if query is key is value:
-            together = project_together(query, (self.w_q, self.w_k, self.w_v))
+            together = project(query, self.w_q, self.w_k, self.w_v)
             return compiled_attention(together, None, *sizes)
         if key is value:
-            memory = project_together(key, (self.w_k, self.w_v))
+            memory = project(key, self.w_k, self.w_v)
         else:
             memory = torch.cat((self.w_k(key), self.w_v(value)), dim=-1)
-        return compiled_attention(self.w_q(query), memory, *sizes)
+        return compiled_attention(project(query, self.w_q), memory, *sizes)
 
     def _learns_in_loops(self, query: Tensor, key: Tensor, value: Tensor) -> bool:
         """Tell whether equation 1 and its gradient are computed by the loops for it."""

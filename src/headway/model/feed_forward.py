@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from headway.errors import ConfigError, suggest
 from headway.model.dropout import dropout
-from headway.model.probe import probe
+from headway.model.probe import listening, probe
+from headway.model.projection import project
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -63,11 +64,15 @@ class PositionwiseFeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "*B L d_model"]) -> Float[Tensor, "*B L d_model"]:
         """Transform each position on its own."""
-        hidden = probe(self, "hidden", self.w_1(x))  # (*B, L, d_ff)
+        activated = probe(self, "activated", self._activate(x))
+        activated = dropout(activated, self.dropout, self.training)
+        return probe(self, "output", project(activated, self.w_2))
+
+    def _activate(self, x: Float[Tensor, "*B L d_model"]) -> Float[Tensor, "*B L d_ff"]:
+        if self.activation == "relu" and not listening():
+            return project(x, self.w_1, relu=True)
+        hidden = probe(self, "hidden", project(x, self.w_1))
         if self.w_gate is None:
-            activated = ACTIVATIONS[self.activation](hidden)
-        else:
-            gate = probe(self, "gate", self.w_gate(x))  # (*B, L, d_ff)
-            activated = GATED_ACTIVATIONS[self.activation](gate) * hidden
-        activated = dropout(probe(self, "activated", activated), self.dropout, self.training)
-        return probe(self, "output", self.w_2(activated))
+            return ACTIVATIONS[self.activation](hidden)
+        gate = probe(self, "gate", project(x, self.w_gate))
+        return GATED_ACTIVATIONS[self.activation](gate) * hidden

@@ -1,5 +1,6 @@
-"""Several projections of one input in a single product."""
+"""Linear layers that learn on a CPU: several of one input in one product, with bias and ReLU."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,20 +10,32 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from headway.loops.arrays import is_traced
 
-def project_together(
-    x: Float[Tensor, "*B d_in"], projections: Sequence[nn.Linear]
+
+def project(
+    x: Float[Tensor, "*B d_in"], *projections: nn.Linear, relu: bool = False
 ) -> Float[Tensor, "*B d_out"]:
     """Compute every projection of x, side by side: d_out is the sum of their widths.
 
-    x is read, rounded for autocast and differentiated once instead of once for each.
+    relu: zero what is below zero. While learning, x is read, rounded for autocast and
+    differentiated once for all of them, and there are first derivatives only. What somebody has
+    changed is called as it is.
     """
     plain = all(_is_plain(projection, x) for projection in projections)
     if not plain or len({projection.bias is None for projection in projections}) > 1:
-        return torch.cat([projection(x) for projection in projections], dim=-1)
+        return _one_by_one(x, projections, relu)
+    if len(projections) == 1 and not _learns_rounded(x):
+        return _one_by_one(x, projections, relu)
     weights = [projection.weight for projection in projections]
     biases = [projection.bias for projection in projections if projection.bias is not None]
-    return _Project.apply(x, len(weights), *weights, *biases)  # type: ignore[no-any-return]
+    return _Project.apply(x, relu, len(weights), *weights, *biases)  # type: ignore[no-any-return]
+
+
+def _one_by_one(x: Tensor, projections: Sequence[nn.Linear], relu: bool) -> Tensor:
+    projected = [projection(x) for projection in projections]
+    output = projected[0] if len(projected) == 1 else torch.cat(projected, dim=-1)
+    return F.relu(output) if relu else output
 
 
 def _is_plain(projection: nn.Linear, x: Tensor) -> bool:
@@ -39,9 +52,15 @@ def _is_plain(projection: nn.Linear, x: Tensor) -> bool:
     return fits and not any(hooks)
 
 
+def _learns_rounded(x: Tensor) -> bool:
+    """Tell whether gradients are wanted, on a CPU, of products in a type that autocast gives."""
+    rounded = x.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+    return rounded and torch.is_grad_enabled() and not is_traced(x)
+
+
 class _Project(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, count: int, *parameters: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, relu: bool, count: int, *parameters: Tensor) -> Tensor:
         device = x.device.type
         lowered = torch.is_autocast_enabled(device)
         dtype = torch.get_autocast_dtype(device) if lowered else x.dtype
@@ -49,9 +68,12 @@ class _Project(torch.autograd.Function):
         bias = _join(parameters[count:], dtype) if parameters[count:] else None
         rows = x.reshape(x.shape[:-1].numel(), x.size(-1)).to(dtype)
         with torch.autocast(device, enabled=False):
-            y = F.linear(rows, weight, bias)
+            y = _linear(rows, weight, bias)
+        if relu:
+            y.relu_()
         # Where nothing is rounded, no copy is kept: the parameters are there in any case.
-        ctx.save_for_backward(rows, *([weight] if lowered else parameters[:count]))
+        weights = [weight] if lowered else parameters[:count]
+        ctx.save_for_backward(rows, y if relu else None, *weights)
         ctx.input, ctx.parameters = (x.shape, x.dtype), [(len(p), p.dtype) for p in parameters]
         ctx.count = count
         return y.view(*x.shape[:-1], len(weight))
@@ -59,19 +81,47 @@ class _Project(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        rows, *weights = ctx.saved_tensors
+        rows, active, *weights = ctx.saved_tensors
         weight = weights[0] if len(weights) == 1 else _join(weights, rows.dtype)
         grad = grad_outputs[0].reshape(len(rows), len(weight))
+        if active is not None:
+            grad = torch.ops.aten.threshold_backward(grad, active, 0)
         shape, dtype = ctx.input
         grad_x = (grad @ weight).view(shape).to(dtype) if ctx.needs_input_grad[0] else None
         grads: list[Tensor | None] = [None] * len(ctx.parameters)
-        if any(ctx.needs_input_grad[2:]):
+        if any(ctx.needs_input_grad[3:]):
             sizes = [size for size, _ in ctx.parameters]
             parts = [*(grad.T @ rows).split(sizes[: ctx.count])]
             if len(sizes) > ctx.count:
                 parts += grad.sum(0).split(sizes[ctx.count :])
             grads = [part.to(own) for part, (_, own) in zip(parts, ctx.parameters, strict=True)]
-        return grad_x, None, *grads
+        return grad_x, None, None, *grads
+
+
+def _linear(
+    rows: Float[Tensor, "N d_in"],
+    weight: Float[Tensor, "d_out d_in"],
+    bias: Float[Tensor, "d_out"] | None,
+) -> Float[Tensor, "N d_out"]:
+    """Compute rows W^T + b.
+
+    PyTorch writes the bias to every row of the result before the product is added to it; oneDNN,
+    asked for it, adds the bias on the way out, with the same rounding.
+    """
+    if bias is None or rows.dtype != torch.bfloat16 or len(rows) == 0 or not _has_onednn():
+        return F.linear(rows, weight, bias)
+    # Not with its ReLU: that one makes 0 of what is no number.
+    return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _has_onednn() -> bool:
+    """Tell whether oneDNN is there, and computes in bfloat16 on this processor."""
+    try:
+        torch.ops.mkldnn._linear_pointwise.default  # noqa: B018
+        return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    except AttributeError:
+        return False
 
 
 def _join(parameters: Sequence[Tensor], dtype: torch.dtype) -> Tensor:

@@ -1,5 +1,6 @@
 """Projections in one product are those of the modules, one after the other."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from headway.model.joint_projection import project_together
+from headway.model import projection as projection_module
+from headway.model.projection import project
 
 WIDTHS = 3, 8, 5
 
@@ -17,19 +19,23 @@ def modules(bias: bool = True) -> list[nn.Linear]:
     return [nn.Linear(7, width, bias=bias) for width in WIDTHS]
 
 
+def together(x: Tensor, projections: list[nn.Linear]) -> Tensor:
+    return project(x, *projections)
+
+
 def one_by_one(x: Tensor, projections: list[nn.Linear]) -> Tensor:
     return torch.cat([projection(x) for projection in projections], dim=-1)
 
 
 def results(
-    project: Callable[[Tensor, list[nn.Linear]], Tensor], x: Tensor, projections: list[nn.Linear]
+    way: Callable[[Tensor, list[nn.Linear]], Tensor], x: Tensor, projections: list[nn.Linear]
 ) -> list[Tensor]:
     """Return the output and the gradients of x and all parameters."""
     x = x.clone().requires_grad_()
     parameters = [p for each in projections for p in each.parameters()]
     for parameter in parameters:
         parameter.grad = None
-    output = project(x, projections)
+    output = way(x, projections)
     torch.manual_seed(3)
     output.backward(torch.randn(output.shape).to(output.dtype))
     found = [output.detach(), x.grad, *(p.grad for p in parameters if p.requires_grad)]
@@ -45,7 +51,7 @@ def test_output_and_gradients_are_those_of_the_modules(shape: tuple[int, ...], b
     for projection in projections:
         projection.double()
 
-    found, expected = (results(way, x, projections) for way in (project_together, one_by_one))
+    found, expected = (results(each, x, projections) for each in (together, one_by_one))
 
     assert len(found) == len(expected) == (8 if bias else 5)
     for number, exact in zip(found, expected, strict=True):
@@ -63,7 +69,7 @@ def test_modules_that_nobody_has_changed_are_not_called_one_by_one(
 
     monkeypatch.setattr(nn.Linear, "forward", refuse)
 
-    torch.testing.assert_close(project_together(x, projections), expected)
+    torch.testing.assert_close(together(x, projections), expected)
 
 
 def test_without_rounding_no_copy_of_the_weights_is_kept() -> None:
@@ -76,7 +82,7 @@ def test_without_rounding_no_copy_of_the_weights_is_kept() -> None:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        project_together(x, projections)
+        together(x, projections)
 
     assert len(kept) == 1 + len(projections)
     assert set(kept) <= own | {x.data_ptr()}
@@ -86,7 +92,7 @@ def test_autocast_rounds_inputs_and_leaves_gradients_in_float32() -> None:
     x, projections = torch.randn(2, 6, 7), modules()
 
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found, expected = (results(way, x, projections) for way in (project_together, one_by_one))
+        found, expected = (results(each, x, projections) for each in (together, one_by_one))
 
     assert found[0].dtype == torch.bfloat16
     assert all(gradient.dtype == torch.float32 for gradient in found[1:])
@@ -101,7 +107,7 @@ def test_a_frozen_parameter_gets_no_gradient() -> None:
 
     x = torch.randn(4, 7)
 
-    found = results(project_together, x, projections)
+    found = results(together, x, projections)
 
     assert projections[1].weight.grad is None
     for number, exact in zip(found, results(one_by_one, x, projections), strict=True):
@@ -122,8 +128,8 @@ def test_what_somebody_has_changed_is_called() -> None:
     hooked = modules()
     hooked[1].register_forward_hook(lambda *given: calls.append(given))
 
-    assert torch.equal(project_together(x, changed), one_by_one(x, changed))
-    assert torch.equal(project_together(x, hooked), one_by_one(x, hooked))
+    assert torch.equal(together(x, changed), one_by_one(x, changed))
+    assert torch.equal(together(x, hooked), one_by_one(x, hooked))
     assert len(calls) == 2
 
 
@@ -144,17 +150,100 @@ def test_what_is_no_linear_layer_is_called(monkeypatch: pytest.MonkeyPatch) -> N
     expected = one_by_one(x, projections)
     wrapped: Any = [*projections[:2], Wrapped(projections[2])]
 
-    assert torch.equal(project_together(x, wrapped), expected)
+    assert torch.equal(together(x, wrapped), expected)
     monkeypatch.setattr(projections[0], "forward", lambda x: torch.zeros(len(x), 3))
-    assert not project_together(x, projections)[:, :3].any()
+    assert not together(x, projections)[:, :3].any()
 
 
 def test_types_that_do_not_fit_are_refused_as_they_are_one_by_one() -> None:
     with pytest.raises(RuntimeError, match="dtype"):
-        project_together(torch.randn(4, 7), [each.double() for each in modules()])
+        together(torch.randn(4, 7), [each.double() for each in modules()])
 
 
 def test_one_without_a_bias_among_others_is_projected_all_the_same() -> None:
     x, projections = torch.randn(4, 7), [*modules()[:2], nn.Linear(7, 5, bias=False)]
 
-    assert torch.equal(project_together(x, projections), one_by_one(x, projections))
+    assert torch.equal(together(x, projections), one_by_one(x, projections))
+
+
+def rounded(
+    x: Tensor, projection: nn.Linear, relu: bool, way: Callable[..., Tensor]
+) -> list[Tensor]:
+    """Return what `results` does for one projection under autocast."""
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return results(lambda x, each: way(x, *each, relu=relu), x, [projection])
+
+
+def as_a_module(x: Tensor, projection: nn.Linear, relu: bool) -> Tensor:
+    return projection(x).relu() if relu else projection(x)
+
+
+@pytest.mark.parametrize("relu", [True, False], ids=["ReLU", "no ReLU"])
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+@pytest.mark.parametrize("shape", [(7,), (4, 7), (2, 3, 7), (2, 0, 7)], ids=str)
+def test_one_projection_learns_as_the_module_does(
+    shape: tuple[int, ...], bias: bool, relu: bool
+) -> None:
+    x, projection = torch.randn(shape), modules(bias)[1]
+
+    found, expected = (rounded(x, projection, relu, way) for way in (project, as_a_module))
+
+    assert found[0].dtype == torch.bfloat16
+    assert len(found) == len(expected) == (4 if bias else 3)
+    for number, other in zip(found, expected, strict=True):
+        assert number.dtype == other.dtype
+        torch.testing.assert_close(number, other, rtol=2**-7, atol=2**-9)
+
+
+@pytest.mark.parametrize("sizes", [(1, 7, 8), (33, 64, 128), (70, 37, 19)], ids=str)
+def test_adding_the_bias_on_the_way_out_rounds_as_pytorch_does(sizes: tuple[int, int, int]) -> None:
+    rows, d_in, d_out = sizes
+    x, weight, bias = torch.randn(rows, d_in), torch.randn(d_out, d_in), torch.randn(d_out)
+    low = [tensor.bfloat16() for tensor in (x, weight, bias)]
+    exact = nn.functional.linear(*(tensor.double() for tensor in low))
+
+    found = projection_module._linear(*low)
+
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.double(), exact, rtol=2**-8, atol=2**-8)
+
+
+def test_a_bias_is_not_written_to_every_row_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not projection_module._has_onednn():
+        pytest.skip("oneDNN has no bfloat16 here")
+    monkeypatch.setattr(projection_module.F, "linear", lambda *given: pytest.fail("F.linear"))
+
+    rounded(torch.randn(4, 7), modules()[1], True, project)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_relu_does_not_hide_what_is_not_finite(value: float) -> None:
+    x, projection = torch.randn(3, 7), modules()[1]
+    with torch.no_grad():
+        projection.weight[2, 4] = value
+
+    output = rounded(x.abs(), projection, True, project)[0]
+
+    assert not output[:, 2].isfinite().any()
+    assert output[:, :2].isfinite().all()
+
+
+def test_without_rounding_one_projection_is_the_module_itself() -> None:
+    x, projection = torch.randn(4, 7), modules()[0]
+
+    found = results(lambda x, each: project(x, *each, relu=True), x, [projection])
+    expected = results(lambda x, each: projection(x).relu(), x, [projection])
+
+    assert all(map(torch.equal, found, expected))
+
+
+def test_functional_transforms_take_the_plain_way() -> None:
+    x, projection = torch.randn(4, 7), modules()[0]
+
+    def loss(x: Tensor) -> Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return project(x, projection, relu=True).float().square().sum()
+
+    twice = torch.func.grad(lambda x: torch.func.grad(loss)(x).square().sum())(x)
+
+    assert twice.isfinite().all()
