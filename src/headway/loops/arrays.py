@@ -13,14 +13,14 @@ TYPES = (torch.float32, torch.bfloat16)
 def can_loop(*tensors: Tensor) -> bool:
     """Tell whether loops are installed, and take these tensors: their types, and their memory."""
     known = all(tensor.device.type == "cpu" and tensor.dtype in TYPES for tensor in tensors)
-    return known and has_numba() and not any(is_traced(tensor) for tensor in tensors)
+    return known and has_numba() and not is_traced()
 
 
-def is_traced(tensor: Tensor) -> bool:
+def is_traced() -> bool:
     """Tell whether torch.compile or a transform of torch.func stands between us and the numbers."""
-    functorch = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
-    wrapped = functorch.is_functorch_wrapped_tensor(tensor)
-    return torch.compiler.is_compiling() or wrapped
+    if torch.compiler.is_compiling():
+        return True
+    return bool(torch._C._are_functorch_transforms_active())  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @functools.cache

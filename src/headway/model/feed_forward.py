@@ -63,7 +63,10 @@ class PositionwiseFeedForward(nn.Module):
         self.w_2 = nn.Linear(d_ff, d_model, bias=bias)
 
     def forward(self, x: Float[Tensor, "*B L d_model"]) -> Float[Tensor, "*B L d_model"]:
-        """Transform each position on its own."""
+        """Transform each position on its own.
+
+        In autocast on a CPU there are first derivatives only (`projection.project`).
+        """
         activated = probe(self, "activated", self._activate(x))
         activated = dropout(activated, self.dropout, self.training)
         return probe(self, "output", project(activated, self.w_2))

@@ -18,18 +18,22 @@ def project(
 ) -> Float[Tensor, "*B d_out"]:
     """Compute every projection of x, side by side: d_out is the sum of their widths.
 
-    relu: zero what is below zero. While learning, x is read, rounded for autocast and
-    differentiated once for all of them, and there are first derivatives only. What somebody has
-    changed is called as it is.
+    relu: zero what is below zero. Several, and one that learns in autocast on a CPU, are one
+    product: x is read, rounded and differentiated once, and there are first derivatives only. What
+    somebody has changed is called as it is.
     """
+    if len(projections) == 1 and not _learns_rounded(x):
+        return _one_by_one(x, projections, relu)
     plain = all(_is_plain(projection, x) for projection in projections)
     if not plain or len({projection.bias is None for projection in projections}) > 1:
         return _one_by_one(x, projections, relu)
-    if len(projections) == 1 and not _learns_rounded(x):
-        return _one_by_one(x, projections, relu)
     weights = [projection.weight for projection in projections]
     biases = [projection.bias for projection in projections if projection.bias is not None]
-    return _Project.apply(x, relu, len(weights), *weights, *biases)  # type: ignore[no-any-return]
+    shape = x.shape[:-1]
+    rows = x.reshape(shape.numel(), x.size(-1))
+    # What the function returns is no view, so that it may be changed in place.
+    y = _Project.apply(rows, relu, len(weights), *weights, *biases)
+    return y.view(*shape, y.size(1))  # type: ignore[no-any-return]
 
 
 def _one_by_one(x: Tensor, projections: Sequence[nn.Linear], relu: bool) -> Tensor:
@@ -48,14 +52,20 @@ def _is_plain(projection: nn.Linear, x: Tensor) -> bool:
         projection._backward_hooks,
         projection._backward_pre_hooks,
     )
-    fits = torch.is_autocast_enabled(x.device.type) or projection.weight.dtype == x.dtype
-    return fits and not any(hooks)
+    if any(hooks) or nn.modules.module._has_any_global_hook():
+        return False
+    weight = projection.weight
+    if type(weight) not in (nn.Parameter, Tensor):
+        return False
+    if torch.is_autocast_enabled(x.device.type):
+        return torch.float64 not in (weight.dtype, x.dtype)  # which autocast leaves as it is
+    return weight.dtype == x.dtype
 
 
 def _learns_rounded(x: Tensor) -> bool:
     """Tell whether gradients are wanted, on a CPU, of products in a type that autocast gives."""
     rounded = x.device.type == "cpu" and torch.is_autocast_enabled("cpu")
-    return rounded and torch.is_grad_enabled() and not is_traced(x)
+    return rounded and torch.is_grad_enabled() and not is_traced()
 
 
 class _Project(torch.autograd.Function):
@@ -66,35 +76,36 @@ class _Project(torch.autograd.Function):
         dtype = torch.get_autocast_dtype(device) if lowered else x.dtype
         weight = _join(parameters[:count], dtype)
         bias = _join(parameters[count:], dtype) if parameters[count:] else None
-        rows = x.reshape(x.shape[:-1].numel(), x.size(-1)).to(dtype)
+        rows = x.to(dtype)
         with torch.autocast(device, enabled=False):
             y = _linear(rows, weight, bias)
         if relu:
             y.relu_()
         # Where nothing is rounded, no copy is kept: the parameters are there in any case.
         weights = [weight] if lowered else parameters[:count]
-        ctx.save_for_backward(rows, y if relu else None, *weights)
-        ctx.input, ctx.parameters = (x.shape, x.dtype), [(len(p), p.dtype) for p in parameters]
+        needs_rows = any(ctx.needs_input_grad[3 : 3 + count])
+        ctx.save_for_backward(rows if needs_rows else None, y if relu else None, *weights)
+        ctx.dtype, ctx.parameters = x.dtype, [(len(p), p.dtype) for p in parameters]
         ctx.count = count
-        return y.view(*x.shape[:-1], len(weight))
+        return y
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         rows, active, *weights = ctx.saved_tensors
-        weight = weights[0] if len(weights) == 1 else _join(weights, rows.dtype)
-        grad = grad_outputs[0].reshape(len(rows), len(weight))
+        grad = grad_outputs[0]
         if active is not None:
             grad = torch.ops.aten.threshold_backward(grad, active, 0)
-        shape, dtype = ctx.input
-        grad_x = (grad @ weight).view(shape).to(dtype) if ctx.needs_input_grad[0] else None
+        grad_x = None
+        if ctx.needs_input_grad[0]:
+            weight = weights[0] if len(weights) == 1 else _join(weights, grad.dtype)
+            grad_x = (grad @ weight).to(ctx.dtype)
+        of_weights, of_biases = ctx.parameters[: ctx.count], ctx.parameters[ctx.count :]
         grads: list[Tensor | None] = [None] * len(ctx.parameters)
-        if any(ctx.needs_input_grad[3:]):
-            sizes = [size for size, _ in ctx.parameters]
-            parts = [*(grad.T @ rows).split(sizes[: ctx.count])]
-            if len(sizes) > ctx.count:
-                parts += grad.sum(0).split(sizes[ctx.count :])
-            grads = [part.to(own) for part, (_, own) in zip(parts, ctx.parameters, strict=True)]
+        if rows is not None:
+            grads[: ctx.count] = _divide(grad.T @ rows, of_weights)
+        if any(ctx.needs_input_grad[3 + ctx.count :]):
+            grads[ctx.count :] = _divide(grad.sum(0), of_biases)
         return grad_x, None, None, *grads
 
 
@@ -108,7 +119,8 @@ def _linear(
     PyTorch writes the bias to every row of the result before the product is added to it; oneDNN,
     asked for it, adds the bias on the way out, with the same rounding.
     """
-    if bias is None or rows.dtype != torch.bfloat16 or len(rows) == 0 or not _has_onednn():
+    low = rows.dtype == torch.bfloat16 and rows.device.type == "cpu"
+    if bias is None or not low or not _has_onednn():
         return F.linear(rows, weight, bias)
     # Not with its ReLU: that one makes 0 of what is no number.
     return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")  # type: ignore[no-any-return]
@@ -122,6 +134,12 @@ def _has_onednn() -> bool:
         return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
     except AttributeError:
         return False
+
+
+def _divide(joined: Tensor, sizes: Sequence[tuple[int, torch.dtype]]) -> list[Tensor]:
+    """Do the reverse of `_join`, each in the type that is its own."""
+    parts = joined.split([size for size, _ in sizes])
+    return [part.to(dtype) for part, (_, dtype) in zip(parts, sizes, strict=True)]
 
 
 def _join(parameters: Sequence[Tensor], dtype: torch.dtype) -> Tensor:

@@ -197,6 +197,8 @@ def test_one_projection_learns_as_the_module_does(
 
 @pytest.mark.parametrize("sizes", [(1, 7, 8), (33, 64, 128), (70, 37, 19)], ids=str)
 def test_adding_the_bias_on_the_way_out_rounds_as_pytorch_does(sizes: tuple[int, int, int]) -> None:
+    if not projection_module._has_onednn():
+        pytest.skip("oneDNN has no bfloat16 here")
     rows, d_in, d_out = sizes
     x, weight, bias = torch.randn(rows, d_in), torch.randn(d_out, d_in), torch.randn(d_out)
     low = [tensor.bfloat16() for tensor in (x, weight, bias)]
@@ -228,8 +230,11 @@ def test_relu_does_not_hide_what_is_not_finite(value: float) -> None:
     assert output[:, :2].isfinite().all()
 
 
-def test_without_rounding_one_projection_is_the_module_itself() -> None:
+def test_without_rounding_one_projection_is_the_module_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     x, projection = torch.randn(4, 7), modules()[0]
+    monkeypatch.setattr(projection_module._Project, "apply", lambda *given: pytest.fail("joined"))
 
     found = results(lambda x, each: project(x, *each, relu=True), x, [projection])
     expected = results(lambda x, each: projection(x).relu(), x, [projection])
@@ -239,11 +244,115 @@ def test_without_rounding_one_projection_is_the_module_itself() -> None:
 
 def test_functional_transforms_take_the_plain_way() -> None:
     x, projection = torch.randn(4, 7), modules()[0]
+    weight = projection.weight.detach()
 
-    def loss(x: Tensor) -> Tensor:
+    def loss(way: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:
+        def of(weight: Tensor) -> Tensor:
+            layer = Through(projection, way)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                y = torch.func.functional_call(layer, {"inner.weight": weight}, (x,))
+            return y.float().square().sum()
+
+        return of
+
+    found, expected = (torch.func.grad(loss(way))(weight) for way in (project, as_a_module))
+
+    torch.testing.assert_close(found, expected)
+
+
+class Through(nn.Module):
+    """A layer whose projection is computed in a way that is given."""
+
+    def __init__(self, inner: nn.Linear, way: Callable[..., Tensor]) -> None:
+        super().__init__()
+        self.inner, self.way = inner, way
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Project in that way."""
+        return self.way(x, self.inner, relu=True)
+
+
+@pytest.mark.parametrize("relu", [True, False], ids=["ReLU", "no ReLU"])
+def test_the_output_may_be_changed_in_place_where_a_modules_may(relu: bool) -> None:
+    x, projection = torch.randn(2, 4, 7, requires_grad=True), modules()[0]
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = project(x, projection, relu=relu)
+        y += 1.0
+
+    if relu:  # as PyTorch's own ReLU, it needs what it gave
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+    else:
+        y.sum().backward()
+
+
+def test_a_second_derivative_is_refused() -> None:
+    x, projection = torch.randn(4, 7, requires_grad=True), modules()[0]
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = project(x, projection).float().square().sum()
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.sum().backward()
+
+
+def test_with_frozen_weights_biases_learn_without_their_product() -> None:
+    x, projections, kept = torch.randn(4, 7), modules(), []
+    for projection in projections:
+        projection.weight.requires_grad_(False)
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept.append(tuple(tensor.shape))
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        output = together(x, projections)
+    output.sum().backward()
+
+    assert (4, 7) not in kept
+    for projection in projections:
+        torch.testing.assert_close(projection.bias.grad, torch.full((len(projection.bias),), 4.0))
+        assert projection.weight.grad is None
+
+
+def test_half_floats_learn_as_the_module_does() -> None:
+    x, projection = torch.randn(4, 7), modules()[1]
+
+    with torch.autocast("cpu", dtype=torch.float16):
+        found = results(lambda x, each: project(x, *each), x, [projection])
+        expected = results(lambda x, each: projection(x), x, [projection])
+
+    assert found[0].dtype == torch.float16
+    for number, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(number, other, rtol=2**-9, atol=2**-9)
+
+
+def test_autocast_leaves_double_precision_as_it_is() -> None:
+    x, projection = torch.randn(4, 7).double(), modules()[0].double()
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found, expected = project(x, projection, relu=True), projection(x).relu()
+
+    assert found.dtype == torch.float64
+    assert torch.equal(found, expected)
+
+
+def test_hooks_on_every_module_hear_of_it() -> None:
+    x, projection, heard = torch.randn(4, 7), modules()[0], []
+    handle = nn.modules.module.register_module_forward_hook(lambda *given: heard.append(given[0]))
+    try:
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            return project(x, projection, relu=True).float().square().sum()
+            project(x, projection)
+    finally:
+        handle.remove()
 
-    twice = torch.func.grad(lambda x: torch.func.grad(loss)(x).square().sum())(x)
+    assert heard == [projection]
 
-    assert twice.isfinite().all()
+
+def test_shapes_alone_are_enough() -> None:
+    with torch.device("meta"):
+        x, projection = torch.empty(2, 4, 7), nn.Linear(7, 3)
+
+    assert project(x, projection, relu=True).shape == (2, 4, 3)

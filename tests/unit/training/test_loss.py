@@ -339,3 +339,19 @@ def test_a_logit_that_is_not_finite_shows(place: int) -> None:
 
     assert sums.loss.isnan()
     assert sums.nll.isnan()
+
+
+def test_a_batch_of_padding_alone_has_no_loss_and_no_gradient() -> None:
+    given = example()
+    given["labels"] = torch.zeros_like(given["labels"])
+    for name in ("hidden", "weight", "bias"):
+        given[name].requires_grad_()
+
+    sums = projected_cross_entropy(**given)
+    sums.loss.backward()
+
+    assert float(sums.loss.detach()) == float(sums.nll) == 0.0
+    for name in ("hidden", "weight", "bias"):
+        gradient = given[name].grad
+        assert gradient is not None
+        assert not gradient.any()
