@@ -120,7 +120,9 @@ def _linear(
     asked for it, adds the bias on the way out, with the same rounding.
     """
     low = rows.dtype == torch.bfloat16 and rows.device.type == "cpu"
-    if bias is None or not low or not _has_onednn():
+    # Whoever watches operations, to count them for example, does not know this one.
+    watched = torch._C._len_torch_dispatch_stack() > 0
+    if bias is None or not low or watched or not _has_onednn():
         return F.linear(rows, weight, bias)
     # Not with its ReLU: that one makes 0 of what is no number.
     return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")  # type: ignore[no-any-return]

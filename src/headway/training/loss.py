@@ -85,7 +85,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         loss = hidden.new_zeros((), dtype=_sum_dtype(hidden))
         nll = torch.zeros_like(loss)
         grad_hidden = torch.empty_like(hidden_low) if differentiate else None
-        grad_weight: Tensor | None = None
+        grad_weight = torch.zeros_like(weight) if differentiate else None
         grad_bias = torch.zeros_like(bias) if differentiate and bias is not None else None
         with torch.autocast(device, enabled=False):
             for start in range(0, len(labels), chunk):
@@ -97,17 +97,13 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 )
                 loss += sums.loss
                 nll += sums.nll
-                if grad_hidden is None or grad_low is None:
+                if grad_hidden is None or grad_weight is None or grad_low is None:
                     continue
                 torch.mm(grad_low, weight_low, out=grad_hidden[rows])
-                if grad_weight is None:
-                    grad_weight = (grad_low.T @ hidden_low[rows]).to(weight.dtype)
-                elif dtype == weight.dtype:
+                if dtype == weight.dtype:
                     grad_weight.addmm_(grad_low.T, hidden_low[rows])
                 else:
                     grad_weight += grad_low.T @ hidden_low[rows]
-        if differentiate and grad_weight is None:
-            grad_weight = torch.zeros_like(weight)
         ctx.save_for_backward(grad_hidden, grad_weight, grad_bias)
         ctx.hidden_dtype = hidden.dtype
         ctx.mark_non_differentiable(nll)

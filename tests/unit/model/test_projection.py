@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from headway.model import projection as projection_module
 from headway.model.projection import project
@@ -356,3 +357,12 @@ def test_shapes_alone_are_enough() -> None:
         x, projection = torch.empty(2, 4, 7), nn.Linear(7, 3)
 
     assert project(x, projection, relu=True).shape == (2, 4, 3)
+
+
+def test_a_counter_of_operations_sees_the_product() -> None:
+    x, projection = torch.randn(4, 7), modules()[0]
+
+    with FlopCounterMode(display=False) as counter, torch.autocast("cpu", dtype=torch.bfloat16):
+        project(x, projection)
+
+    assert counter.get_total_flops() == 2 * 4 * 7 * WIDTHS[0]
