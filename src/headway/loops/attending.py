@@ -12,12 +12,11 @@ from llvmlite import ir
 from numba import types
 
 from headway.loops.compiling import compiled
-from headway.loops.vector_loops import fetch
+from headway.loops.vector_loops import fetch_all
 from headway.loops.vectors import LANES, WORD, constant, for_loops
 
 ROWS = 4
 """Rows of a product that are computed together."""
-_CACHE_LINE = 64  # bytes
 
 
 @compiled
@@ -113,9 +112,7 @@ def _hide(allowed, hidden):
 def _fetch(x, b, part, parts):
     """Ask for this part of a sentence, all of its columns, before it is needed."""
     size = x.shape[1] * x.shape[2]
-    first, last = b * size + size * part // parts, b * size + size * (part + 1) // parts
-    for place in range(first, last, _CACHE_LINE // x.itemsize):
-        fetch(x, place)
+    fetch_all(x, b * size + size * part // parts, b * size + size * (part + 1) // parts)
 
 
 @compiled

@@ -9,6 +9,7 @@ from headway.loops.kept import read, write
 from headway.loops.vector_loops import (
     exp,
     fetch,
+    fetch_all,
     score_four,
     soften,
     weigh_sixteen,
@@ -16,8 +17,6 @@ from headway.loops.vector_loops import (
     weigh_thirty_two,
 )
 from headway.loops.vectors import LANES
-
-_CACHE_LINE = 64  # bytes
 
 
 @compiled
@@ -147,14 +146,6 @@ def keep_memory(rows, first, slots, starts, cache):
 
 
 @compiled
-def _fetch(cache, first, count):
-    """Ask for so many rows of a cache before they are needed."""
-    width = cache.shape[1]
-    for place in range(first * width, (first + count) * width, _CACHE_LINE // cache.itemsize):
-        fetch(cache, place)
-
-
-@compiled
 def attend_to_memory(q, slots, lengths, keys, values, num_heads, out):
     """Attend to the memory of each row's sentence.
 
@@ -170,8 +161,9 @@ def attend_to_memory(q, slots, lengths, keys, values, num_heads, out):
         for s in range(lengths[slot]):
             places[s] = slot * room + s
         if i + 1 < slots.size and slots[i + 1] != slot:  # while this one is at work
-            _fetch(keys, slots[i + 1] * room, lengths[slots[i + 1]])
-            _fetch(values, slots[i + 1] * room, lengths[slots[i + 1]])
+            first, last = slots[i + 1] * room, slots[i + 1] * room + lengths[slots[i + 1]]
+            fetch_all(keys, first * width, last * width)
+            fetch_all(values, first * values.shape[1], last * values.shape[1])
         _attend(q, i, keys, values, places, lengths[slot], num_heads, weights, out)
 
 

@@ -4,8 +4,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
+from headway.loops.compiling import compiled
 from headway.loops.vectors import FLOATS, LANES, SHORTS, WORD, constant, for_loops
 
+_CACHE_LINE = 64  # bytes
 MANY = 4 * LANES
 """Numbers that `sum_powers` takes at a time, and lanes that `largest_lanes` does."""
 
@@ -137,6 +139,13 @@ weigh_sixteen, weigh_thirty_two, weigh_sixty_four = _weigh(1), _weigh(2), _weigh
 def fetch(code, numbers, place):
     """Ask for what lies there before it is needed."""
     numbers.fetch(place)
+
+
+@compiled
+def fetch_all(numbers, first, last):
+    """Do so for every cache line from number `first` to before `last`."""
+    for place in range(first, last, _CACHE_LINE // numbers.itemsize):
+        fetch(numbers, place)
 
 
 @for_loops(types.void)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from headway.model import projection as projection_module
+from headway.model.attention import MultiHeadAttention
+from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.projection import project
 
 WIDTHS = 3, 8, 5
@@ -366,3 +369,21 @@ def test_a_counter_of_operations_sees_the_product() -> None:
         project(x, projection)
 
     assert counter.get_total_flops() == 2 * 4 * 7 * WIDTHS[0]
+
+
+@pytest.mark.parametrize("layer", ["attention", "feed-forward"])
+def test_layers_that_learn_in_autocast_call_no_module_of_their_own(
+    layer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")  # without it attention is computed as it is written
+    x = torch.randn(2, 5, 32)
+    if layer == "attention":
+        attention = MultiHeadAttention(32, 2)
+        memory = torch.randn(2, 7, 32)
+        work = partial(attention, x, memory, memory)
+    else:
+        work = partial(PositionwiseFeedForward(32, 48), x)
+    monkeypatch.setattr(nn.Linear, "forward", lambda *given: pytest.fail("a module was called"))
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        work().sum().backward()
