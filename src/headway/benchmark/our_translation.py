@@ -79,7 +79,7 @@ def _search_refilled(translator: Translator, requests: list[_Numbered], job: Job
             partial(_new_search, job),
             requests,
             workers=job.workers,
-            slots=min(job.batch, -(-len(requests) // job.workers)),
+            slots=job.batch,
             max_tokens=pieces_at_work(translator.engine, job.beam_size),
             lasting=True,
         )

@@ -47,7 +47,7 @@ def align(
     from headway.bundle import load_bundle
     from headway.data.corpus import read_parallel
     from headway.decoding.alignment import pharaoh
-    from headway.decoding.translator import resolve_device
+    from headway.devices import resolve_device
     from headway.evaluation.aligning import align_by
     from headway.evaluation.alignment_error import best_of
 

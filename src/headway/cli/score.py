@@ -22,7 +22,7 @@ def score(
 
     from headway.bundle import load_bundle
     from headway.data.corpus import read_parallel
-    from headway.decoding.translator import resolve_device
+    from headway.devices import resolve_device
     from headway.evaluation.scoring import perplexity, score_pairs
 
     pairs = read_parallel(source, target)

@@ -113,12 +113,13 @@ def change(
 
     Any number for drawing means that pieces are drawn.
     """
-    from headway.decoding.options import Sampling
+    from headway.decoding.options import Sampling, widened
 
     given = {name: value for name, value in given.items() if value is not None}
     drawing = {name: value for name, value in drawing.items() if value is not None}
     if sample or drawing:
         given["sampling"] = Sampling(**drawing)
-    elif given.get("n_best", 1) > given.get("beam_size", options.beam_size):
-        given["beam_size"] = given["n_best"]  # more hypotheses widen the beam
+    else:
+        wanted = {"beam_size": options.beam_size, "n_best": 1, "groups": options.groups} | given
+        given["beam_size"] = widened(wanted["beam_size"], wanted["n_best"], wanted["groups"])
     return replace(options, **given)

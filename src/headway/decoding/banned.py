@@ -1,7 +1,6 @@
 """Texts that must not occur in a translation, however they would be cut into pieces."""
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -14,7 +13,7 @@ from headway.decoding.rules import Past
 from headway.errors import ConfigError
 
 _SPACE = "▁"
-_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+_BLANKS = (b" ", b"\n")  # bytes that come out as a space
 
 
 class BannedTexts:
@@ -27,6 +26,7 @@ class BannedTexts:
     def __init__(self, texts: Iterable[str], tokenizer: Tokenizer) -> None:
         """Prepare the rule for these texts."""
         self.pieces = _as_bytes(tokenizer)
+        self.texts: list[bytes] = []
         # For each text: how far it may be written already, and the pieces that then complete it.
         self.completions: list[list[tuple[bytes, Ints]]] = []
         for text in texts:
@@ -36,7 +36,8 @@ class BannedTexts:
                     f"The banned text {text!r} has nothing to write.", "Ban a word or a piece."
                 )
             start = _SPACE if text.startswith(" ") else ""
-            self.completions.append(self._completions(f"{start}{written}".encode()))
+            self.texts.append(f"{start}{written}".encode())
+            self.completions.append(self._completions(self.texts[-1]))
 
     def _completions(self, text: bytes) -> list[tuple[bytes, Ints]]:
         found = []
@@ -52,6 +53,11 @@ class BannedTexts:
                 found.append((text[:done], np.array(ids)))
         return found
 
+    def occur_in(self, ids: Iterable[int]) -> bool:
+        """Tell whether these pieces write one of the texts."""
+        written = b"".join(self.pieces[piece] for piece in ids)
+        return any(text in written for text in self.texts)
+
     def apply(self, logits: Float[Tensor, "R V"], pasts: Sequence[Past]) -> None:
         """Forbid them."""
         for row, past in enumerate(pasts):
@@ -65,12 +71,6 @@ class BannedTexts:
 
 def _as_bytes(tokenizer: Tokenizer) -> list[bytes]:
     """Return what each piece writes; special pieces write nothing."""
-    pieces = tokenizer.pieces(range(len(tokenizer)))
-    return [
-        b""
-        if index < len(SPECIAL_PIECES)
-        else bytes([int(found[1], 16)])
-        if (found := _BYTE.fullmatch(piece))
-        else piece.encode()
-        for index, piece in enumerate(pieces)
-    ]
+    written = tokenizer.written(range(len(tokenizer)))
+    written[: len(SPECIAL_PIECES)] = [b""] * len(SPECIAL_PIECES)
+    return [_SPACE.encode() if piece in _BLANKS else piece for piece in written]

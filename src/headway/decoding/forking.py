@@ -51,7 +51,7 @@ def run_in_processes(
         yield from results_of(dict(processes))
     finally:
         for connection, process in processes.items():
-            process.terminate()
+            process.kill()  # it may have a handler of this process's own for gentler signals
             process.join()
             connection.close()
 

@@ -8,6 +8,7 @@ from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
 from headway.decoding.attention import Attend
 from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions
 from headway.decoding.translation import Attention, ScoredText, Translation
 
 Words = Sequence[int | None]
@@ -16,10 +17,11 @@ Words = Sequence[int | None]
 class Joiner:
     """Make a translation of the hypotheses of each part of a sentence."""
 
-    def __init__(self, bundle: Bundle, n_best: int) -> None:
-        """Write with the target tokenizer of this bundle, the n best of each sentence."""
+    def __init__(self, bundle: Bundle, options: SearchOptions) -> None:
+        """Write with the target tokenizer of this bundle what a search with these options found."""
         self.source, self.target = bundle.source_tokenizer, bundle.target_tokenizer
-        self.n_best = n_best
+        self.n_best = options.n_best
+        self.drawn = options.sampling is not None
 
     def join(
         self,
@@ -36,9 +38,7 @@ class Joiner:
         if not parts:
             blank = ScoredText("", 0.0, 0.0, ())
             return Translation("", 0.0, (), (blank,) * self.n_best)
-        # A beam may finish fewer than n_best hypotheses of a part: its last one stands in.
-        ranks = range(min(self.n_best, max(map(len, found))))
-        each = [[part[min(rank, len(part) - 1)] for part in found] for rank in ranks]
+        each = self._samples(found) if self.drawn else self._best(found)
         seen = self._seen(parts, each, attend) if attend else [()] * len(each)
         hypotheses = tuple(
             self._as_text(chosen, attentions, source_words)
@@ -54,6 +54,20 @@ class Joiner:
             complete=all(part[0].complete for part in found),
             unknown_pieces=sum(self.source.unknown_count(ids) for ids in parts),
         )
+
+    def _best(self, found: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
+        """Return the n ways to choose one of each part whose scores have the highest sums."""
+        best: list[tuple[Hypothesis, ...]] = [()]
+        for part in found:
+            longer = [(*before, h) for before in best for h in part]
+            # What is not among the n best of some parts is not with more of them either.
+            longer.sort(key=lambda chosen: -sum(h.score for h in chosen))
+            best = longer[: self.n_best]
+        return best
+
+    def _samples(self, found: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
+        """Return one sample of each part together, each in one: the best of all are no samples."""
+        return list(zip(*found, strict=True))
 
     def _as_text(
         self,

@@ -49,7 +49,7 @@ class SearchOptions:
     coverage_penalty: float = 0.0
     """beta: what a hypothesis loses that does not attend to all of its source; 0 is nothing."""
     diversity: float = 0.5
-    """What a piece loses for each other group that takes it at the same step."""
+    """What a piece loses for each hypothesis of an earlier group that takes it at the same step."""
     groups: int = 1
     """Parts of the beam that keep away from each other."""
     length_form: LengthForm = "gnmt"
@@ -122,6 +122,15 @@ class SearchOptions:
         The coverage penalty is added where the attention is known (`headway.decoding.coverage`).
         """
         return log_prob / length_penalty(length, self.length_penalty, self.length_form)
+
+
+def widened(beam_size: int, n_best: int, groups: int = 1) -> int:
+    """Return a beam size for so many hypotheses, which the groups can share.
+
+    >>> widened(4, 3, 2), widened(4, 5, 2)
+    (4, 6)
+    """
+    return beam_size if n_best <= beam_size else -(-n_best // max(groups, 1)) * max(groups, 1)
 
 
 def _check(name: str, value: object, possible: bool, allowed: str, remedy: str) -> None:

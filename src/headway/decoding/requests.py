@@ -3,9 +3,12 @@
 import sys
 from collections.abc import Sequence
 
+import numpy as np
+
 from headway.bundle import Bundle
-from headway.data.tokenizer import END_ID
+from headway.data.tokenizer import END_ID, SPECIAL_PIECES
 from headway.data.words import number_words
+from headway.decoding.banned import BannedTexts
 from headway.decoding.options import SearchOptions
 from headway.decoding.search import Request
 from headway.decoding.splitting import leading_tag, split_long
@@ -53,10 +56,12 @@ class RequestMaker:
         first: int = 0,
         prefix: str | Sequence[str] | None = None,
         terms: Sequence[str] | Sequence[Sequence[str]] = (),
+        banned: BannedTexts | None = None,
     ) -> list[Request]:
         """Return a request for every part of the sentences; arguments as in `translate`."""
         prefixes = self._prefixes(prefix, len(parts))
         all_terms = self._terms(terms, parts)
+        self._check_not_forbidden(all_terms, options, banned)
         for forced, own in zip(prefixes, all_terms, strict=True):
             self._fitting([*forced, *(i for ids in own for i in ids)], "A prefix with its terms")
         return [
@@ -85,6 +90,9 @@ class RequestMaker:
         longest = len(ids) + self.bundle.decoding.max_extra_pieces
         limit = min(max(longest, len(prefix), options.min_length), self.position_limit)
         request = Request([*ids, END_ID], limit, prefix, place=place, terms=terms)
+        if self.bundle.config.target_vocab_size > len(self.bundle.target_tokenizer):
+            # Rows of the table that no piece goes with could not be turned into text.
+            request = request.restricted(np.arange(len(self.bundle.target_tokenizer)))
         if not options.shortlist:
             return request
         if self.bundle.shortlist is None:
@@ -105,6 +113,22 @@ class RequestMaker:
                 )
         return self._fitting([tokenizer.id(piece) for piece in pieces], "A prefix")
 
+    def unfinished_ids(self, pieces: Sequence[str]) -> list[int]:
+        """Return the ids of pieces that a translation can go on after, whatever it goes on with."""
+        ids = self.target_ids(pieces)
+        if special := [SPECIAL_PIECES[piece] for piece in ids if piece < len(SPECIAL_PIECES)]:
+            raise ConfigError(
+                f"A translation with {special[0]} in it cannot go on.",
+                "Give pieces of text, as `translation.pieces` has them.",
+            )
+        if len(ids) == self.position_limit:
+            raise ConfigError(
+                f"There are {len(ids)} pieces, as many as the model has positions for, so that "
+                "nothing but the end can follow.",
+                "Give fewer pieces.",
+            )
+        return ids
+
     def _prefixes(self, prefix: str | Sequence[str] | None, count: int) -> list[list[int]]:
         each = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else prefix
         if len(each) != count:
@@ -120,6 +144,11 @@ class RequestMaker:
         if isinstance(terms, str):
             raise ConfigError("The terms are one string.", "Give a list of words.")
         for_all = [term for term in terms if isinstance(term, str)]
+        if for_all and len(for_all) < len(terms):
+            raise ConfigError(
+                "Some terms are words and others lists of words.",
+                "Give one list of words for all, or one list for each.",
+            )
         each = [for_all] * len(parts) if for_all or not terms else terms
         if len(each) != len(parts):
             raise ConfigError(
@@ -134,6 +163,25 @@ class RequestMaker:
                     "Split it where it suits, or leave its terms out.",
                 )
         return [[self._writable(term, "term") for term in own if term.strip()] for own in each]
+
+    def _check_not_forbidden(
+        self,
+        all_terms: Sequence[Sequence[list[int]]],
+        options: SearchOptions,
+        banned: BannedTexts | None,
+    ) -> None:
+        """Refuse a term that another wish forbids: what is searched for could not be found."""
+        for ids in (ids for own in all_terms for ids in own):
+            n = options.no_repeat_ngram
+            sequences = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)] if n else []
+            repeats = len(set(sequences)) < len(sequences)
+            if repeats or (banned is not None and banned.occur_in(ids)):
+                why = f"no_repeat_ngram {n}" if repeats else "a banned text"
+                raise ConfigError(
+                    f"The term '{self.bundle.target_tokenizer.decode(ids)}' must occur, but {why} "
+                    "forbids it.",
+                    "Leave out one of the two.",
+                )
 
     def _writable(self, text: str, what: str) -> list[int]:
         ids = self.bundle.target_tokenizer.encode(text)
@@ -152,3 +200,25 @@ class RequestMaker:
                 "Shorten it.",
             )
         return ids
+
+
+def check_request(
+    sentences: Sequence[object],
+    beam_size: int | None = None,
+    n_best: int | None = None,
+    batch_tokens: int | None = None,
+    first: int = 0,
+) -> None:
+    """Refuse numbers that nothing can be searched with, and sentences that are no text."""
+    numbers = {"beam_size": beam_size, "n_best": n_best, "batch_tokens": batch_tokens}
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise ConfigError(f"{name} is {number}, but must be at least 1.", f"Raise {name}.")
+    if first < 0:
+        raise ConfigError(f"first is {first}, but must be at least 0.", "Sentences count from 0.")
+    for index, sentence in enumerate(sentences):
+        if not isinstance(sentence, str):
+            raise ConfigError(
+                f"Sentence {index} (counted from 0) is a {type(sentence).__name__}, not text.",
+                "Give one string, or an iterable of strings.",
+            )

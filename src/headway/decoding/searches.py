@@ -74,24 +74,29 @@ def search_all(
     sentence; they are fewer where the engine says that fewer are enough. Long sentences go first:
     the last ones at work are then short, and a batch is seldom half empty.
     """
-    longest_first = sorted(enumerate(requests), key=lambda job: -len(job[1].source_ids))
-
     attend = attend if options.coverage_penalty else None
-    terms = any(request.terms for request in requests)
-    build = partial(build_search, options, attend=attend, banned=banned, terms=terms)
-    copies = build().copies
-    slots = max(min(_ROWS // copies, _SENTENCES), 1) if slots is None else slots
+    by_kind: dict[bool, list[tuple[int, Request]]] = {}
+    for number, request in sorted(enumerate(requests), key=lambda job: -len(job[1].source_ids)):
+        by_kind.setdefault(bool(request.terms), []).append((number, request))
+    # Each kind by itself: what a sentence gets is not to depend on the terms of others.
+    builds = {
+        terms: partial(build_search, options, attend=attend, banned=banned, terms=terms)
+        for terms in by_kind
+    }
+    copies = {terms: build().copies for terms, build in builds.items()}
     found: list[list[Hypothesis]] = [[] for _ in requests]
-    for index, hypotheses in search_with_workers(
-        engine,
-        build,
-        longest_first,
-        workers=workers,
-        slots=min(slots, max(len(requests) // workers, 1)),
-        max_tokens=pieces_at_work(engine, copies, max_tokens // copies // workers),
-        lasting=attend is None and banned is None,
-    ):
-        found[index] = hypotheses
+    for terms, own in by_kind.items():
+        rows = copies[terms]
+        for index, hypotheses in search_with_workers(
+            engine,
+            builds[terms],
+            own,
+            workers=workers,
+            slots=max(min(_ROWS // rows, _SENTENCES), 1) if slots is None else slots,
+            max_tokens=pieces_at_work(engine, rows, max_tokens // rows // workers),
+            lasting=attend is None and banned is None,
+        ):
+            found[index] = hypotheses
     return found
 
 

@@ -1,11 +1,13 @@
 """Sentences longer than a model can take: cut where it hurts least, never silently."""
 
+import re
 from collections.abc import Sequence
 
 from headway.errors import ConfigError
 
 _SENTENCE_END = (".", "!", "?", "…", ";")  # where a space follows
 _WIDE_SENTENCE_END = ("。", "！", "？")  # Chinese and Japanese put no space between sentences
+_TAG = re.compile("<(?!unk>|0x[0-9A-F]{2}>).+>")  # but not what stands for a character
 
 
 def split_long(ids: Sequence[int], pieces: Sequence[str], max_pieces: int) -> list[list[int]]:
@@ -35,7 +37,7 @@ def leading_tag(pieces: Sequence[str]) -> int:
     length = 0
     for place, piece in enumerate(pieces):
         text = piece.removeprefix("▁")
-        if text.startswith("<") and text.endswith(">") and len(text) > 2:
+        if _TAG.fullmatch(text):
             length = place + 1
         elif text:
             break

@@ -15,14 +15,15 @@ from headway.decoding.banned import BannedTexts
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
 from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.joining import Joiner
-from headway.decoding.options import SearchOptions
+from headway.decoding.options import SearchOptions, widened
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorder import Recorder, Watcher
 from headway.decoding.recording import record_search
-from headway.decoding.requests import RequestMaker
+from headway.decoding.requests import RequestMaker, check_request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.decoding.translation import Alternative, Translation
+from headway.devices import resolve_device
 from headway.errors import ConfigError
 
 _WORTH_A_WORKER = 8  # sentences
@@ -41,8 +42,9 @@ class Translator:
     ) -> None:
         """Use a loaded bundle; `headway.load` reads one from disk.
 
-        engine and precision: see `headway.decoding.engines`. The engine keeps the weights as they
-        are now. ensemble: more bundles; the probabilities of all are averaged at each step.
+        engine and precision: see `headway.decoding.engines`. The packed engine prepares the weights
+        here; once they change, this Translator refuses to go on. ensemble: more bundles; the
+        probabilities of all are averaged at each step.
         """
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
@@ -55,6 +57,7 @@ class Translator:
             _check_vocabularies(bundle, ensemble)
             others = [build_engine(other.model.eval(), engine, precision) for other in ensemble]
             self.engine = EnsembleEngine([self.engine, *others])
+        self._prepared = None if engine == "reference" else self._versions()
 
     @classmethod
     def load(
@@ -148,10 +151,14 @@ class Translator:
         one for each. terms: words that must occur, for all or for each.
         """
         sentences = [text] if isinstance(text, str) else list(text)
-        _check_request(sentences, beam_size, n_best, batch_tokens)
+        check_request(sentences, beam_size, n_best, batch_tokens, first)
+        self._check_prepared()
         options = self._options(options, beam_size, length_penalty, n_best)
         parts = [self.requests.parts(sentence) for sentence in sentences]
-        requests = self.requests.make(parts, options, first=first, prefix=prefix, terms=terms)
+        rule = self._banned(banned)
+        requests = self.requests.make(
+            parts, options, first=first, prefix=prefix, terms=terms, banned=rule
+        )
         attend = self._attend(options)
         found = iter(
             search_all(
@@ -159,12 +166,12 @@ class Translator:
                 options,
                 requests,
                 attend=attend,
-                banned=self._banned(banned),
+                banned=rule,
                 max_tokens=batch_tokens,
                 workers=self._workers(len(requests)),
             )
         )
-        joiner = Joiner(self.bundle, options.n_best)
+        joiner = Joiner(self.bundle, options)
         translations = []
         for sentence, own in zip(sentences, parts, strict=True):
             hypotheses = [next(found) for _ in own]
@@ -188,19 +195,23 @@ class Translator:
         Together the bits are the text that `translate` gives; arguments are as there. In a beam a
         bit is certain when all hypotheses have it that can still be the best.
         """
-        _check_request([text], None, None, 1)
+        check_request([text], first=first)
+        self._check_prepared()
         options, rule = options or self.options, self._banned(banned)
         parts = [self.requests.parts(text)]
         between = ""
-        requests = self.requests.make(parts, options, first=first, prefix=prefix, terms=terms)
+        requests = self.requests.make(
+            parts, options, first=first, prefix=prefix, terms=terms, banned=rule
+        )
         for request in requests:
             search = build_search(
                 options, attend=self._attend(options), banned=rule, terms=bool(request.terms)
             )
+            written = False
             for bit in self._bits(stream_search(self.engine, search, request)):
-                yield between + bit
-                between = ""
-            between = " "
+                yield bit if written else between + bit
+                written = True
+            between = " " if written else between
 
     def _bits(self, found: Iterable[Sequence[int]]) -> Iterator[str]:
         """Yield the text of growing pieces bit by bit."""
@@ -227,7 +238,8 @@ class Translator:
         pieces: such as `translation.pieces[:3]`. Each alternative comes with the best translation
         that has it there.
         """
-        _check_request([text], None, None, 1)
+        check_request([text])
+        self._check_prepared()
         parts, options = self.requests.parts(text), options or self.options
         if len(parts) != 1:
             raise ConfigError(
@@ -236,7 +248,7 @@ class Translator:
             )
         if count < 1:
             raise ConfigError(f"count is {count}, but must be at least 1.", "Raise count.")
-        before = self.requests.target_ids(pieces)
+        before = self.requests.unfinished_ids(pieces)
         choices = next_pieces(self.engine, self.requests.one(parts[0], before, options), count)
         # Each choice, and be it the end, is a prefix that the rest follows.
         requests = [self.requests.one(parts[0], [*before, piece], options) for piece, _ in choices]
@@ -246,7 +258,7 @@ class Translator:
             requests,
             attend=self._attend(options),
         )
-        joiner = Joiner(self.bundle, options.n_best)
+        joiner = Joiner(self.bundle, options)
         return [
             Alternative(
                 self.bundle.target_tokenizer.piece(piece),
@@ -274,7 +286,8 @@ class Translator:
         and so is the result. Raises ConfigError for a sentence in several parts, and where several
         samples are drawn or the beam has groups.
         """
-        _check_request([text], None, None, 1)
+        check_request([text])
+        self._check_prepared()
         if candidates < 1:
             raise ConfigError(f"candidates is {candidates}, but must be at least 1.", "Raise it.")
         parts, options = self.requests.parts(text), options or self.options
@@ -283,9 +296,9 @@ class Translator:
                 f"The sentence has {len(parts)} parts, but a record is of the search for one.",
                 "Give one sentence that the model can take whole.",
             )
-        (request,) = self.requests.make([parts], options, prefix=prefix, terms=terms)
-        recorder = Recorder(request, self.bundle.target_tokenizer, candidates, watcher)
         rule = self._banned(banned)
+        (request,) = self.requests.make([parts], options, prefix=prefix, terms=terms, banned=rule)
+        recorder = Recorder(request, self.bundle.target_tokenizer, candidates, watcher)
         found = record_search(
             self.engine, recorder, options, attend=self._attend(options), banned=rule
         )
@@ -296,8 +309,20 @@ class Translator:
             tuple(recorder.nodes),
             tuple(recorder.steps),
             tuple(recorder.ranking),
-            Joiner(self.bundle, options.n_best).join(parts, [found]),
+            Joiner(self.bundle, options).join(parts, [found]),
         )
+
+    def _check_prepared(self) -> None:
+        if self._prepared is not None and self._prepared != self._versions():
+            raise ConfigError(
+                "The weights have changed since this Translator was made, which prepared them.",
+                "Make another one, or use engine='reference', which prepares nothing.",
+            )
+
+    def _versions(self) -> list[int]:
+        """Return how often each weight was changed in place."""
+        weights = (weight for model in self.models for weight in model.parameters())
+        return [weight._version for weight in weights if not weight.is_inference()]
 
     def _options(
         self,
@@ -312,7 +337,7 @@ class Translator:
         beam_size = options.beam_size if beam_size is None else beam_size
         return replace(
             options,
-            beam_size=beam_size if options.sampling else max(beam_size, n_best),
+            beam_size=beam_size if options.sampling else widened(beam_size, n_best, options.groups),
             length_penalty=options.length_penalty if length_penalty is None else length_penalty,
             n_best=n_best,
         )
@@ -334,23 +359,6 @@ class Translator:
 load = Translator.load
 
 
-def resolve_device(name: str) -> str:
-    """Return a device that exists here; auto takes cuda, then mps, then cpu."""
-    available = ["cpu"]
-    if torch.backends.mps.is_available():
-        available.insert(0, "mps")
-    if torch.cuda.is_available():
-        available.insert(0, "cuda")
-    if name == "auto":
-        return available[0]
-    if name.partition(":")[0] not in available:
-        raise ConfigError(
-            f"The device '{name}' is not available here.",
-            f"Choose auto or one of: {', '.join(available)}.",
-        )
-    return name
-
-
 def _check_vocabularies(bundle: Bundle, others: Sequence[Bundle]) -> None:
     for number, other in enumerate(others, 2):
         sides = {
@@ -362,19 +370,4 @@ def _check_vocabularies(bundle: Bundle, others: Sequence[Bundle]) -> None:
                 f"Model {number} of the ensemble has another {' and '.join(different)} vocabulary "
                 "than the first.",
                 "Only models with the very same tokenizers can be averaged.",
-            )
-
-
-def _check_request(
-    sentences: list[str], beam_size: int | None, n_best: int | None, batch_tokens: int
-) -> None:
-    numbers = {"beam_size": beam_size, "n_best": n_best, "batch_tokens": batch_tokens}
-    for name, number in numbers.items():
-        if number is not None and number < 1:
-            raise ConfigError(f"{name} is {number}, but must be at least 1.", f"Raise {name}.")
-    for index, sentence in enumerate(sentences):
-        if not isinstance(sentence, str):
-            raise ConfigError(
-                f"Sentence {index} (counted from 0) is a {type(sentence).__name__}, not text.",
-                "Give one string, or an iterable of strings.",
             )

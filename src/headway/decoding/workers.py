@@ -4,6 +4,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -37,26 +38,30 @@ def search_with_workers(
     """Yield what `run_search` yields, of several that share the requests.
 
     An engine's first few requests are computed here: what is loaded or compiled when it is first
-    used is then there for all workers to come. max_tokens and slots are those of one worker.
-    lasting: the search can be pickled and looks at nothing that may change, so processes may be
-    kept for the next call.
+    used is then there for all workers to come. max_tokens and slots are those of one worker, which
+    has no more slots than its share of the requests. lasting: the search can be pickled and looks
+    at nothing that may change, so processes may be kept for the next call.
     """
 
-    def run(mine: Iterable[tuple[int, Request]]) -> Iterator[Found]:
+    def run(slots: int, mine: Iterable[tuple[int, Request]]) -> Iterator[Found]:
         return run_search(engine, search(), mine, slots=slots, max_tokens=max_tokens)
 
     requests = list(requests)
     if workers > 1 and engine not in _used:
         _used.add(engine)
         # The last ones: requests come longest first. So many that few rows and many occur.
-        yield from side_by_side(run, requests[-_FIRST_TIME:], 1)
+        first = partial(run, min(slots, _FIRST_TIME))
+        yield from side_by_side(first, requests[-_FIRST_TIME:], 1)
         requests = requests[:-_FIRST_TIME]
+    if not requests:
+        return
+    slots = min(slots, max(len(requests) // workers, 1))
     # Another engine's weights may be those of a module that is changed.
     lasting = lasting and isinstance(engine, PackedEngine) and len(requests) <= _SENT
     if workers > 1 and lasting and (crew := claim_crew(engine, workers)):
         yield from crew.work(CrewJob(search, requests, slots, max_tokens), workers)
     else:
-        yield from side_by_side(run, requests, workers)
+        yield from side_by_side(partial(run, slots), requests, workers)
 
 
 def side_by_side(

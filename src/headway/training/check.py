@@ -19,7 +19,7 @@ from headway.data.cleaning import CleaningReport
 from headway.data.corpus import Pair
 from headway.data.survey import Finding, overlap, survey
 from headway.data.tokenizer import Tokenizer
-from headway.decoding.translator import resolve_device
+from headway.devices import resolve_device
 from headway.model.accounting import count_parameters
 from headway.training.ema import WeightAverage
 from headway.training.encode import build_stream, encode_texts, find_tokenizers

@@ -10,7 +10,8 @@ from typing import Any
 from headway.bundle import Bundle, save_bundle, set_model_tensors
 from headway.config.run import RunConfig
 from headway.data.corpus import Pair
-from headway.decoding.translator import Translator, resolve_device
+from headway.decoding.translator import Translator
+from headway.devices import resolve_device
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
 from headway.training.averaging import average_snapshots

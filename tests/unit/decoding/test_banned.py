@@ -53,6 +53,23 @@ def test_bytes_cannot_spell_a_banned_text() -> None:
     assert logits[0, spelled[1]] == 0
 
 
+@pytest.mark.parametrize("blank", [0x20, 0x0A], ids=hex)
+def test_bytes_that_come_out_as_a_space_count_as_one(blank: int) -> None:
+    written = [BYTES.id("▁the"), BYTES.id(f"<0x{blank:02X}>")]
+    m, cat = BYTES.id("m"), [BYTES.id("c"), BYTES.id("a")]
+    assert BYTES.decode([*written, m]) == "the m"
+    logits = torch.zeros(2, len(BYTES))
+
+    rule = BannedTexts(["the m", " cat"], BYTES)
+    request = Request([4, 3], 9)
+    rule.apply(logits, [Past(request, written), Past(request, [*written, *cat])])
+
+    assert logits[0, m] == -math.inf
+    assert logits[1, BYTES.id("t")] == -math.inf
+    assert rule.occur_in([*written, m])
+    assert not rule.occur_in([written[0], m])
+
+
 @pytest.mark.parametrize("text", ["", "  ", "\n"], ids=ascii)
 def test_nothing_cannot_be_banned(text: str) -> None:
     with pytest.raises(ConfigError, match="has nothing to write"):

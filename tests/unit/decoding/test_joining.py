@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from headway.config.model import Architecture
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.alignment import word_alignment
 from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.searches import search_all
 from headway.decoding.translation import Translation
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError
@@ -135,6 +137,38 @@ def test_nothing_is_kept_unless_asked_for_and_nothing_else_changes(translator: T
         list(t.hypotheses) for t in plain
     ]
     assert not any(h.attentions or h.alignment for h in asked[-1].hypotheses)
+
+
+@pytest.mark.parametrize("n_best", [1, 2, 3, 5])
+def test_the_n_best_of_a_sentence_are_the_best_ways_to_join_its_parts(
+    make: Make, n_best: int
+) -> None:
+    translator = Translator(make(max_source_pieces=12))
+    parts = translator.requests.parts(LONG)
+    assert len(parts) >= 3
+    options = replace(translator.options, beam_size=5, n_best=n_best)
+    requests = [translator.requests.one(ids, [], options) for ids in parts]
+    each = search_all(translator.engine, options, requests)
+
+    found = translator.translate(LONG, options=options).hypotheses
+
+    every = sorted((sum(h.score for h in chosen) for chosen in product(*each)), reverse=True)
+    assert [h.score for h in found] == pytest.approx(every[:n_best])
+    assert len({h.pieces for h in found}) == n_best
+
+
+def test_samples_of_parts_are_joined_one_to_one(make: Make) -> None:
+    translator = Translator(make(max_source_pieces=12))
+    options = SearchOptions(n_best=4, sampling=Sampling(seed=2))
+    parts = translator.requests.parts(LONG)
+    requests = translator.requests.make([parts], options)
+    each = search_all(translator.engine, options, requests)
+    pieces = translator.bundle.target_tokenizer.pieces
+
+    found = translator.translate(LONG, options=options).hypotheses
+
+    joined = [tuple(p for h in chosen for p in pieces(h.ids)) for chosen in zip(*each, strict=True)]
+    assert [h.pieces for h in found] == joined
 
 
 def test_it_does_not_depend_on_the_batch(translator: Translator) -> None:

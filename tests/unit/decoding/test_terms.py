@@ -1,6 +1,7 @@
 """Terms that must occur do occur, in beams of any size, and banks are counted rightly."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,20 @@ def test_every_hypothesis_has_every_term(tiny: Transformer, engine: str, beam_si
     without = [n for n, request in enumerate(requests) if not request.terms]
     plain = search_all(made, options, [requests[n] for n in without])
     assert [found[n][0].ids for n in without] == [f[0].ids for f in plain]
+
+
+def test_a_sentence_does_not_hear_of_the_terms_of_another(scripted: Any) -> None:
+    # With patience a beam of one would go on after the end of (); greedy search does not.
+    table = {(7,): {3: 0.42, 4: 0.40, 5: 0.18}, (7, 4): {3: 1.0}, (8,): {5: 0.6, 3: 0.4}}
+    options = SearchOptions(1, 0.6, patience=2.0)
+    plain, other = Request([7, 3], 5), Request([8, 3], 5, terms=[[5]])
+
+    (alone,) = search_all(scripted(table), options, [plain])
+    beside, with_terms = search_all(scripted(table), options, [plain, other])
+
+    assert beside == alone
+    assert [h.ids for h in alone] == [()]
+    assert with_terms[0].ids == (5,)
 
 
 @pytest.mark.parametrize("other", [{"sampling": Sampling()}, {"groups": 2}], ids=str)

@@ -9,7 +9,8 @@ from headway.bundle import Bundle
 from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.tokenizer import END_ID, START_ID, Tokenizer, train_tokenizer
-from headway.decoding.translator import Translator, load, resolve_device
+from headway.decoding.translator import Translator, load
+from headway.devices import resolve_device
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
 
@@ -250,6 +251,9 @@ def test_a_device_that_is_not_there_is_refused() -> None:
     assert resolve_device("auto") in ("cpu", "cuda", "mps")
     with pytest.raises(ConfigError, match=r"The device 'tpu' is not available here.*cpu"):
         resolve_device("tpu")
+    for odd in ("cpu:1", "cpu:x", "cuda:99"):
+        with pytest.raises(ConfigError, match=f"The device '{odd}' is not available here"):
+            resolve_device(odd)
 
 
 def test_a_bundle_that_is_not_there_is_refused() -> None:

@@ -1,5 +1,6 @@
 """What can be asked of a translation beside the beam: each wish holds in the text itself."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.search import Request
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
@@ -226,6 +228,105 @@ def test_alternatives_of_what_is_not_there_are_refused(translator: Translator) -
         translator.alternatives(" ")
     with pytest.raises(ConfigError, match="count is 0, but must be at least 1"):
         translator.alternatives("I am", count=0)
+
+
+def test_alternatives_after_the_end_of_a_translation_are_refused(make: Make) -> None:
+    translator = Translator(make())
+    piece = translator.bundle.target_tokenizer.piece(9)
+    for special in ("</s>", "<unk>", "<s>", "<pad>"):
+        with pytest.raises(ConfigError, match=f"A translation with {special} in it cannot go on"):
+            translator.alternatives(TEXT[2], [piece, special])
+    translator.requests.position_limit = 3
+    assert translator.alternatives("the", [piece] * 2)
+    with pytest.raises(ConfigError, match="There are 3 pieces, as many as the model has positions"):
+        translator.alternatives("the", [piece] * 3)
+
+
+def test_terms_that_another_wish_forbids_are_refused(translator: Translator) -> None:
+    with pytest.raises(ConfigError, match="'cat' must occur, but a banned text forbids it"):
+        translator.translate(TEXT[4], terms=["the", "cat"], banned=[" ca"])
+    once = SearchOptions(2, no_repeat_ngram=1)
+    with pytest.raises(ConfigError, match="'the the' must occur, but no_repeat_ngram 1 forbids it"):
+        list(translator.stream(TEXT[4], terms=["the the"], options=once))
+    twice = replace(once, no_repeat_ngram=99)
+    assert "the the" in translator.translate(TEXT[4], terms=["the the"], options=twice).text
+
+
+def test_a_mixture_of_terms_for_all_and_for_each_is_refused(translator: Translator) -> None:
+    with pytest.raises(ConfigError, match="Some terms are words and others lists of words"):
+        translator.translate(TEXT[:2], terms=[["cat"], "home"])  # type: ignore[list-item]
+
+
+def test_more_hypotheses_widen_a_beam_by_whole_groups(translator: Translator) -> None:
+    grouped = SearchOptions(4, groups=2)
+    found = translator.translate(TEXT[4], options=grouped, n_best=5)
+    assert found == translator.translate(TEXT[4], options=replace(grouped, beam_size=6, n_best=5))
+
+
+@pytest.mark.parametrize("sampling", [None, Sampling()])
+def test_sentences_have_no_number_below_0(
+    translator: Translator, sampling: Sampling | None
+) -> None:
+    with pytest.raises(ConfigError, match="first is -1, but must be at least 0"):
+        translator.translate(TEXT, first=-1, options=SearchOptions(1, sampling=sampling))
+
+
+def test_an_empty_part_leaves_no_space_in_a_stream(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, one = TEXT[1] * 5, translator.requests.one
+    count = len(translator.requests.parts(text))
+    assert count >= 3
+    lengths = itertools.cycle([0, 3, *[0] * (count - 3), 2])  # 0: the end at once
+
+    def limited(*given: Any, **named: Any) -> Request:
+        return replace(one(*given, **named), max_length=next(lengths))
+
+    monkeypatch.setattr(translator.requests, "one", limited)
+    bits = "".join(translator.stream(text))
+
+    assert bits == translator.translate(text).text
+    assert bits == bits.strip() != ""
+
+
+def test_weights_that_changed_after_they_were_prepared_are_refused(make: Make) -> None:
+    bundle = make()
+    packed, reference = Translator(bundle), Translator(bundle, engine="reference")
+    before = reference.translate(TEXT[2])
+    assert packed.translate(TEXT[2]).text == before.text
+    with torch.no_grad():
+        bundle.model.decoder.layers[0].feed_forward.w_1.weight.mul_(-3.0)  # type: ignore[union-attr]
+
+    wishes: list[Callable[[], object]] = [
+        lambda: packed.translate(TEXT),
+        lambda: packed.alternatives(TEXT[2]),
+        lambda: packed.search(TEXT[2]),
+        lambda: list(packed.stream(TEXT[2])),
+    ]
+    for wish in wishes:
+        with pytest.raises(ConfigError, match="The weights have changed since this Translator"):
+            wish()
+    after = Translator(bundle).translate(TEXT[2])
+    assert after.score == pytest.approx(reference.translate(TEXT[2]).score)
+    assert after.score != pytest.approx(before.score)
+
+
+@pytest.mark.parametrize(
+    "options", [SearchOptions(1), SearchOptions(3), SearchOptions(n_best=8, sampling=Sampling())]
+)
+def test_rows_of_the_table_without_a_piece_are_never_chosen(
+    tokenizer: Tokenizer, make: Make, options: SearchOptions
+) -> None:
+    bundle, pieces = make(), len(tokenizer)
+    config = bundle.config.model_copy(
+        update={"source_vocab_size": pieces + 8, "target_vocab_size": pieces + 8}
+    )
+    torch.manual_seed(5)
+    wider = replace(bundle, config=config, model=Transformer.from_config(config).eval())
+    for text in TEXT:
+        found = Translator(wider).translate(text, options=options)
+        assert all(tokenizer.id(piece) < pieces for h in found.hypotheses for piece in h.pieces)
+        assert Translator(wider).alternatives(text, count=99, options=options)
 
 
 def test_an_ensemble_of_bundles(make: Make, tmp_path: Any) -> None:

@@ -1,11 +1,14 @@
 """Workers, threads or forked processes, give what one gives; what goes wrong in one is told."""
 
+import itertools
 import multiprocessing
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -41,6 +44,39 @@ def test_each_item_is_worked_on_once(kind: str, count: int) -> None:
     found = list(side_by_side(doubled, range(count), 3))
 
     assert sorted(found) == [(number, 2 * number) for number in range(count)]
+
+
+def test_nobody_is_started_for_no_requests(
+    tiny: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forks(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(workers, "side_by_side", forks)
+    monkeypatch.setattr(workers, "claim_crew", forks)
+    engine = build_engine(tiny)
+    workers._used.add(engine)
+    search = partial(build_search, SearchOptions(1))
+    assert not list(search_with_workers(engine, search, [], workers=2, slots=5, lasting=True))
+
+
+def test_a_worker_has_no_more_slots_than_its_share(
+    tiny: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def noted(engine: object, search: object, mine: Iterable[Any], *, slots: int, **_: Any) -> Any:
+        seen.append((len(list(mine)), slots))
+        return iter(())
+
+    monkeypatch.setattr(workers, "run_search", noted)
+    monkeypatch.setattr(workers, "may_fork", lambda: False)
+    engine, search = build_engine(tiny), partial(build_search, SearchOptions(1))
+    requests = [(number, Request([5, 3], 2)) for number in range(28)]
+    list(search_with_workers(engine, search, requests, workers=4, slots=20))
+    assert seen[0] == (16, 16)
+    assert {slots for _, slots in seen[1:]} == {3}
+    assert sum(count for count, _ in seen) == 28
 
 
 def test_workers_are_what_they_are_said_to_be(kind: str) -> None:
@@ -129,6 +165,27 @@ def test_a_worker_that_is_killed_is_missed(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(workers, "may_fork", lambda: True)
     with pytest.raises(HeadwayError, match=r"worker process ended \(exit status -9\)"):
         list(side_by_side(dies, range(50), 2))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+def test_workers_end_whatever_the_caller_does_with_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(numbers: Iterable[int]) -> Iterator[int]:
+        yield from numbers
+        yield from itertools.repeat(0)
+
+    monkeypatch.setattr(workers, "may_fork", lambda: True)
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        results = side_by_side(endless, range(50), 2)
+        next(results)
+        closing = threading.Thread(target=results.close, daemon=True)
+        closing.start()
+        closing.join(timeout=30)
+        assert not closing.is_alive()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        for child in multiprocessing.active_children():
+            child.kill()
 
 
 def test_nothing_is_forked_beside_another_thread() -> None:

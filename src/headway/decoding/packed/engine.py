@@ -41,7 +41,7 @@ class PackedEngine:
     """Compute what the model computes, with these kernels."""
 
     def __init__(self, model: Transformer, kernels: Kernels) -> None:
-        """Prepare the weights; later changes of the model do not show."""
+        """Prepare the weights, some of which stay the model's own: it must not change any more."""
         self.kernels = kernels
         self.source_embedding = PackedEmbedding(model.source_embedding, kernels)
         self.target_embedding = PackedEmbedding(model.target_embedding, kernels)
