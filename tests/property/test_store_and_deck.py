@@ -1,5 +1,6 @@
 """Laws of stored pairs and of how they are dealt, over any sizes."""
 
+import errno
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from headway.data.batching import collate, collate_rows
 from headway.data.cleaning import EncodedPair
 from headway.data.deck import Deck
-from headway.data.store import StoreWriter, kept_store, open_store
+from headway.data.store import StoreWriter, _Column, kept_store, open_store
 
 ids = st.lists(st.integers(4, 70_000), max_size=7)
 some_pairs = st.lists(st.builds(EncodedPair, ids, ids, st.integers(1, 1000)), max_size=9)
@@ -94,6 +95,23 @@ def test_a_store_that_was_not_finished_leaves_nothing(tmp_path: Path) -> None:
     writer = StoreWriter(tmp_path / "kept")
     with pytest.raises(KeyboardInterrupt), writer:
         writer.add(interrupted())
+
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_store_for_which_there_is_no_room_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = _Column.close
+
+    def full(self: _Column) -> None:
+        close(self)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    writer = StoreWriter(tmp_path / "kept")
+    monkeypatch.setattr("headway.data.store._Column.close", full)
+    with pytest.raises(OSError, match="No space left"), writer:
+        writer.add([EncodedPair([5], [6], 1)])
 
     assert not list(tmp_path.iterdir())
 

@@ -86,10 +86,10 @@ class DataConfig(Section):
     drop_copies: bool = False
     """Drop pairs whose two sides are the same words, but for case, spaces and punctuation."""
     source_script: str = ""
-    """Script of the source, such as `hangul` or `latin`; pairs in another are dropped. With
-    `reverse` the source is what is named target."""
+    """Script of what is named source, with `reverse` too, such as `hangul` or `latin`; pairs in
+    another are dropped."""
     target_script: str = ""
-    """Script of the target."""
+    """Script of what is named target."""
 
     @property
     def tags(self) -> list[str]:

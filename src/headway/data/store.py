@@ -10,7 +10,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -161,10 +161,12 @@ class StoreWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for column in self._columns():
-            column.close()
-        if self._partial is not None:
-            shutil.rmtree(self._partial, ignore_errors=True)
+        # All of it, whatever fails: closing writes what is left, for which there may be no room.
+        with ExitStack() as stack:
+            if self._partial is not None:
+                stack.callback(shutil.rmtree, self._partial, ignore_errors=True)
+            for column in self._columns():
+                stack.callback(column.close)
 
     def add(self, pairs: Iterable[EncodedPair]) -> None:
         """Add the pairs of one corpus."""

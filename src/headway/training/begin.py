@@ -26,6 +26,7 @@ from headway.training.prepare import (
 )
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
+from headway.training.schedule import Schedule
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
 from headway.training.tensorboard import require_tensorboard
@@ -95,6 +96,7 @@ def _lead(
     check_shard(config.training, place.world)
     start = None if folder.checkpoint.exists() else open_start(config)
     config = start.config if start else config
+    _check_settings(config)  # before hours of cutting text into pieces
     texts = read_texts(config.data)
     if resume:
         _check_same_text(folder, texts)
@@ -106,6 +108,7 @@ def _lead(
         trainer.start_with(start.tensors)
     if resume:
         folder.remove_leftovers()
+        folder.report.unlink(missing_ok=True)  # the run is not over any more
         folder.write_config(config)
     else:
         stack.enter_context(folder.locked())
@@ -118,6 +121,15 @@ def _lead(
     if start:
         trainer.save()  # from here on the model that it starts from is not needed
     return Ready(config, trainer, texts)
+
+
+def _check_settings(config: RunConfig) -> None:
+    """Refuse what could not be trained with, whatever the text is."""
+    training = config.training
+    check_metrics(config)
+    if training.tensorboard:
+        require_tensorboard()
+    Schedule(training.schedule, 1.0, training.warmup_steps, training.max_steps)
 
 
 def _continue(trainer: Trainer, place: Place) -> None:
@@ -169,10 +181,7 @@ def _build_trainer(
 ) -> Trainer:
     training = config.training
     stream = build_stream(config, texts, encoded, tokenizers)
-    check_metrics(config)
     check_positions(config.model, encoded)
-    if training.tensorboard:
-        require_tensorboard()
     validator = Validator(
         encoded.valid,
         texts.valid[: training.validation_sentences],

@@ -91,8 +91,9 @@ def find_tokenizers(config: RunConfig, texts: Texts) -> tuple[Tokenizer, Tokeniz
     paths = [folder / "source.model", folder / "target.model"]
     with made_once(folder):
         if not folder.exists():
+            sides = build()
             partial = partial_folder(folder)
-            for path, side in zip(paths, build(), strict=True):
+            for path, side in zip(paths, sides, strict=True):
                 (partial / path.name).write_bytes(side.to_bytes())
             partial.rename(folder)
     return Tokenizer.from_file(paths[0]), Tokenizer.from_file(paths[1])

@@ -158,11 +158,17 @@ class RunFolder:
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 raise RunError(
                     f"Another process is training in {self.path}.",
                     "Wait for it, or choose another folder with --out.",
                 ) from None
+            except OSError as error:
+                raise RunError(
+                    f"{self.path} cannot be locked ({error.strerror or error}), so that a second "
+                    "process could train in it unseen.",
+                    "Choose a folder on a file system with locks with --out.",
+                ) from error
             yield
 
 

@@ -119,7 +119,8 @@ class Trainer:
         self.progress.parts = max(self.progress.parts, self.world.size)
         if not self.world.leads:
             return
-        self.folder.forget_metrics_after(self.progress.step)
+        # What is recorded before the first step is recorded again.
+        self.folder.forget_metrics_after(self.progress.step or -1)
         prune_snapshots(self.folder.checkpoints, self.progress.snapshots)
 
     def run(self) -> bool:
@@ -213,9 +214,10 @@ class Trainer:
             self.save()
 
     def _validate(self) -> None:
-        judged = self._judged()
+        judged, progress = self._judged(), self.progress
+        began = time.perf_counter()
         result = self.validator(judged)
-        progress = self.progress
+        progress.seconds += time.perf_counter() - began
         score = result.value(self.config.best_metric)
         best = progress.best_score is None or score < progress.best_score
         if best:

@@ -283,6 +283,21 @@ def test_files_of_two_patterns_belong_together_by_what_the_patterns_stand_for(
         read_texts(make_config(data=names).data)
 
 
+def test_one_file_a_side_is_a_pair_only_if_the_patterns_say_so(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    (data_folder / "part-1.ko").write_text("하나\n")
+    (data_folder / "part-2.en").write_text("two\n")
+    names = {"source": "part-*.ko", "target": "part-*.en"}
+    with pytest.raises(ConfigError, match=r"part-1\.ko has no partner"):
+        read_texts(make_config(data=names).data)
+    (corpus,) = read_texts(make_config(data=names | {"target": "part-2.en"}).data).corpora
+    assert [pair.target for pair in corpus] == ["two"]
+    (data_folder / "part-2.en").rename(data_folder / "part-1.en")
+    (corpus,) = read_texts(make_config(data=names).data).corpora
+    assert [pair.target for pair in corpus] == ["two"]
+
+
 def test_a_script_is_that_of_the_side_as_the_file_has_it(
     make_config: MakeConfig, data_folder: Path
 ) -> None:
@@ -294,6 +309,9 @@ def test_a_script_is_that_of_the_side_as_the_file_has_it(
     encoded = encode(make_config(data=names, tokenizer={"kind": "char"}))[2]
 
     assert encoded.train.sizes == [3, 3]
+    names = {"source": "ko-en.tsv", "target": "", "reverse": True, **scripts}
+    whole = encode(make_config(data=names, tokenizer={"kind": "char"}))[2]
+    assert whole.train.sizes == [3]
 
 
 def test_a_corpus_of_which_nothing_is_left_is_named(

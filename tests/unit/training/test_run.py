@@ -5,8 +5,10 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -24,11 +26,13 @@ from headway.errors import (
     RunError,
 )
 from headway.evaluation.metrics import score_texts
+from headway.training import begin
 from headway.training.averaging import average_snapshots
 from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.run_folder import RunFolder
 from headway.training.step import StepResult
+from headway.training.validation import Validator
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -253,6 +257,66 @@ def test_what_is_said_of_the_text_is_recorded_once_when_a_run_begins_again(
 
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["kind"] for line in lines].count("diagnosis") == 1
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_what_is_said_of_the_text_is_recorded_once_when_a_tuned_run_begins_again(
+    make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
+) -> None:
+    path = data_folder / "valid.target"
+    path.write_text(path.read_text().replace("one", "eleven"))
+    train(make_config(), tmp_path / "base", reporter=quiet)
+    tuned = make_config(training={"start_from": str(tmp_path / "base"), "max_steps": 3})
+
+    class Fails(Reporter):
+        def step(self, step: int, result: StepResult) -> None:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):  # it has only the checkpoint that it started from
+        train(tuned, tmp_path / "run", reporter=Fails(quiet=True))
+    train(None, tmp_path / "run", resume=True, reporter=quiet)
+
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["kind"] for line in lines].count("diagnosis") == 1
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_the_time_of_a_run_counts_its_last_validation(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Validator.__call__
+
+    def slower(self: Validator, *given: Any) -> Any:
+        time.sleep(0.7)
+        return slow(self, *given)
+
+    monkeypatch.setattr(Validator, "__call__", slower)
+    once = {"max_steps": 2, "validate_every_steps": 2}
+    train(make_config(training=once), tmp_path / "run", reporter=quiet)
+
+    assert json.loads((tmp_path / "run" / "report.json").read_text())["seconds"] >= 0.7
+    last = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1]
+    assert json.loads(last)["seconds"] >= 0.7
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"training": {"best_metric": "bleu", "validation_sentences": 0}},
+        {"training": {"schedule": "linear", "warmup_steps": 12}},
+    ],
+    ids=["metric", "schedule"],
+)
+def test_settings_are_refused_before_the_text_is_read(
+    make_config: MakeConfig,
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: dict[str, dict[str, object]],
+) -> None:
+    monkeypatch.setattr(begin, "read_texts", None)
+    with pytest.raises(ConfigError):
+        train(make_config(**wrong), tmp_path / "run", reporter=quiet)
 
 
 @pytest.mark.usefixtures("no_picture")

@@ -129,6 +129,20 @@ def test_a_run_may_be_made_longer_and_its_data_moved(
     assert folder.resume(longer) == longer
 
 
+def test_a_folder_that_cannot_be_locked_is_said_to_be_that(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with (
+        pytest.raises(RunError, match=r"cannot be locked \(No locks available\)"),
+        folder.locked(),
+    ):
+        pass
+
+
 def test_a_second_process_is_refused_while_the_first_trains(folder: RunFolder) -> None:
     with (
         folder.locked(),

@@ -131,6 +131,29 @@ def test_a_longer_recipe_goes_on_with_finished_runs(
         train_seeds(other, tmp_path / "all", 2, resume=True, make_reporter=quiet_reporter)
 
 
+def test_a_longer_recipe_that_was_stopped_is_not_over(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"schedule": "constant", "validation_sentences": 0}
+    train_seeds(
+        make_config(training={"max_steps": 2} | settings),
+        tmp_path / "all",
+        2,
+        make_reporter=quiet_reporter,
+    )
+    longer = make_config(training={"max_steps": 5} | settings)
+    Stops.runs = 0
+
+    stopped = train_seeds(
+        longer, tmp_path / "all", 2, resume=True, make_reporter=lambda: Stops(2, 4)
+    )
+    assert stopped is None
+    found = train_seeds(None, tmp_path / "all", 2, resume=True, make_reporter=quiet_reporter)
+
+    assert found is not None
+    assert [one["steps"] for one in found["runs"]] == [5, 5]
+
+
 def test_what_is_in_the_way_is_refused_before_anything_is_trained(
     config: RunConfig, tmp_path: Path
 ) -> None:
