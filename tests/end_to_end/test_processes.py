@@ -155,7 +155,7 @@ def test_mixing_sampling_and_kept_text_continue_bit_for_bit_after_a_kill(
     trainings: "Trainings", make_config: MakeConfig, assert_same_run: SameRun, tmp_path: Path
 ) -> None:
     corpora = [
-        {"source": "train.s*", "target": "train.t*", "tag": "<back>", "weight": 0.7},
+        {"source": "tra*.source", "target": "tra*.target", "tag": "<back>", "weight": 0.7},
         {"source": "valid.source", "target": "valid.target", "reverse": True, "weight": 3.0},
     ]
     kept = str(tmp_path / "kept")
