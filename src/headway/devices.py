@@ -14,9 +14,9 @@ def resolve_device(name: str) -> str:
         available.insert(0, "cuda")
     if name == "auto":
         return available[0]
-    kind, _, number = name.partition(":")
+    kind = name.partition(":")[0]
     count = torch.cuda.device_count() if kind == "cuda" else 1
-    if kind not in available or number not in ("", *map(str, range(count))):
+    if kind not in available or name not in (kind, *(f"{kind}:{n}" for n in range(count))):
         raise ConfigError(
             f"The device '{name}' is not available here.",
             f"Choose auto or one of: {', '.join(available)}.",

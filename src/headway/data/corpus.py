@@ -165,12 +165,12 @@ def partners(
     Where both are patterns, files belong together for which * and ? stand for the same.
     """
     sources, targets = matching_files(folder, source), matching_files(folder, target)
-    plain = any(paths == (folder / name,) for name, paths in ((source, sources), (target, targets)))
-    if len(sources) == len(targets) == 1 and (plain or is_dataset(source) or is_dataset(target)):
+    named = ((source, sources), (target, targets))
+    plain = any(paths in ((name,), (folder / name,)) for name, paths in named)
+    if len(sources) == len(targets) == 1 and plain:
         return sources, targets
     by_wildcard = [
-        {_wildcards(path, folder / name): path for path in paths}
-        for name, paths in ((source, sources), (target, targets))
+        {_wildcards(path, folder / name): path for path in paths} for name, paths in named
     ]
     alone = [
         found[key]

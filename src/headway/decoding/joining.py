@@ -38,7 +38,8 @@ class Joiner:
         if not parts:
             blank = ScoredText("", 0.0, 0.0, ())
             return Translation("", 0.0, (), (blank,) * self.n_best)
-        each = self._samples(found) if self.drawn else self._best(found)
+        # Of samples the best ways to join them would be no samples any more: one goes with one.
+        each = list(zip(*found, strict=True)) if self.drawn else self._best(found)
         seen = self._seen(parts, each, attend) if attend else [()] * len(each)
         hypotheses = tuple(
             self._as_text(chosen, attentions, source_words)
@@ -64,10 +65,6 @@ class Joiner:
             longer.sort(key=lambda chosen: -sum(h.score for h in chosen))
             best = longer[: self.n_best]
         return best
-
-    def _samples(self, found: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
-        """Return one sample of each part together, each in one: the best of all are no samples."""
-        return list(zip(*found, strict=True))
 
     def _as_text(
         self,

@@ -246,12 +246,15 @@ def test_what_is_no_text_is_refused_with_its_place(translator: Translator) -> No
         translator.translate(["I am", b"bytes"])  # type: ignore[list-item]
 
 
-def test_a_device_that_is_not_there_is_refused() -> None:
+def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve_device("cpu") == "cpu"
     assert resolve_device("auto") in ("cpu", "cuda", "mps")
     with pytest.raises(ConfigError, match=r"The device 'tpu' is not available here.*cpu"):
         resolve_device("tpu")
-    for odd in ("cpu:1", "cpu:x", "cuda:99"):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert [resolve_device(name) for name in ("auto", "cuda:1")] == ["cuda", "cuda:1"]
+    for odd in ("cpu:1", "cpu:x", "cuda:2", "cuda:", "cuda:x", "cuda:01"):
         with pytest.raises(ConfigError, match=f"The device '{odd}' is not available here"):
             resolve_device(odd)
 

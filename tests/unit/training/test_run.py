@@ -5,9 +5,9 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -48,6 +48,15 @@ class StoppingReporter(Reporter):
         super().step(step, result)
         if step == self.at_step:
             os.kill(os.getpid(), signal.SIGINT)
+
+
+def write_unknown_pieces(data_folder: Path) -> None:
+    path = data_folder / "valid.target"
+    path.write_text(path.read_text().replace("one", "eleven"))
+
+
+def recorded_kinds(run: Path) -> list[str]:
+    return [json.loads(line)["kind"] for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -231,8 +240,7 @@ def test_without_tensorboard_a_run_that_wants_it_does_not_begin(
 def test_text_that_the_vocabulary_does_not_know_is_said_and_reported(
     make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
 ) -> None:
-    path = data_folder / "valid.target"
-    path.write_text(path.read_text().replace("one", "eleven"))
+    write_unknown_pieces(data_folder)
     config = make_config(training={"max_steps": 2, "validation_sentences": 0})
 
     report = train(config, tmp_path / "run", reporter=quiet).report
@@ -248,23 +256,20 @@ def test_text_that_the_vocabulary_does_not_know_is_said_and_reported(
 def test_what_is_said_of_the_text_is_recorded_once_when_a_run_begins_again(
     make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
 ) -> None:
-    path = data_folder / "valid.target"
-    path.write_text(path.read_text().replace("one", "eleven"))
+    write_unknown_pieces(data_folder)
     train(make_config(), tmp_path / "run", reporter=StoppingReporter(3))
     (tmp_path / "run" / "checkpoints" / "last.safetensors").unlink()
 
     train(None, tmp_path / "run", resume=True, reporter=quiet)
 
-    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["kind"] for line in lines].count("diagnosis") == 1
+    assert recorded_kinds(tmp_path / "run").count("diagnosis") == 1
 
 
 @pytest.mark.usefixtures("no_picture")
 def test_what_is_said_of_the_text_is_recorded_once_when_a_tuned_run_begins_again(
     make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
 ) -> None:
-    path = data_folder / "valid.target"
-    path.write_text(path.read_text().replace("one", "eleven"))
+    write_unknown_pieces(data_folder)
     train(make_config(), tmp_path / "base", reporter=quiet)
     tuned = make_config(training={"start_from": str(tmp_path / "base"), "max_steps": 3})
 
@@ -276,27 +281,29 @@ def test_what_is_said_of_the_text_is_recorded_once_when_a_tuned_run_begins_again
         train(tuned, tmp_path / "run", reporter=Fails(quiet=True))
     train(None, tmp_path / "run", resume=True, reporter=quiet)
 
-    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["kind"] for line in lines].count("diagnosis") == 1
+    assert recorded_kinds(tmp_path / "run").count("diagnosis") == 1
 
 
 @pytest.mark.usefixtures("no_picture")
 def test_the_time_of_a_run_counts_its_last_validation(
     make_config: MakeConfig, tmp_path: Path, quiet: Reporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = Validator.__call__
+    validate, clock = Validator.__call__, SimpleNamespace(now=0.0)
 
-    def slower(self: Validator, *given: Any) -> Any:
-        time.sleep(0.7)
-        return slow(self, *given)
+    def slowly(self: Validator, *given: Any) -> Any:
+        clock.now += 60
+        return validate(self, *given)
 
-    monkeypatch.setattr(Validator, "__call__", slower)
+    monkeypatch.setattr(Validator, "__call__", slowly)
+    monkeypatch.setattr(
+        "headway.training.trainer.time", SimpleNamespace(perf_counter=lambda: clock.now)
+    )
     once = {"max_steps": 2, "validate_every_steps": 2}
     train(make_config(training=once), tmp_path / "run", reporter=quiet)
 
-    assert json.loads((tmp_path / "run" / "report.json").read_text())["seconds"] >= 0.7
+    assert json.loads((tmp_path / "run" / "report.json").read_text())["seconds"] == 60
     last = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1]
-    assert json.loads(last)["seconds"] >= 0.7
+    assert json.loads(last)["seconds"] == 60
 
 
 @pytest.mark.parametrize(
