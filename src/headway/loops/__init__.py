@@ -1,4 +1,4 @@
-"""Inner loops for a CPU, compiled by Numba: those of decoding, and of training what is no product.
+"""Inner loops for a CPU, compiled by Numba: those of decoding, and of training what is faster so.
 
 Arrays are contiguous, and float32 unless said otherwise; bfloat16 is in uint16 (`kept`). In loops
 of decoding R rows are hypotheses, and what comes of a row does not depend, to the bit, on the rows

@@ -94,9 +94,9 @@ class Code:
         a, b, c, d = vectors
         ab, cd = self._sums_of_pairs(a, b, 1), self._sums_of_pairs(c, d, 1)
         quarters = self._sums_of_pairs(ab, cd, 2)  # each has a part of all four sums
-        halves = self._half(quarters, 8, 0), self._half(quarters, 8, 8)
+        halves = self.part(quarters, 8, 0), self.part(quarters, 8, 8)
         both = self.add(*halves)
-        return self.add(self._half(both, 4, 0), self._half(both, 4, 4))
+        return self.add(self.part(both, 4, 0), self.part(both, 4, 4))
 
     def _sums_of_pairs(self, a, b, size):
         """Return, in turns, what the groups of so many numbers of a add up to by twos, and of b."""
@@ -107,7 +107,8 @@ class Code:
         )
         return self.add(*(self.builder.shuffle_vector(a, b, mask) for mask in masks))
 
-    def _half(self, vector, size, first):
+    def part(self, vector, size, first):
+        """Return so many numbers of a vector, from this one on."""
         mask = ir.Constant(ir.VectorType(INT, size), list(range(first, first + size)))
         return self.builder.shuffle_vector(vector, vector, mask)
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from headway.loops.arrays import is_traced
+from headway.model.weight_gradient import fits, put_weight_gradient
 
 
 def project(
@@ -102,10 +103,15 @@ class _Project(torch.autograd.Function):
             grad_x = (grad @ weight).to(ctx.dtype)
         of_weights, of_biases = ctx.parameters[: ctx.count], ctx.parameters[ctx.count :]
         grads: list[Tensor | None] = [None] * len(ctx.parameters)
-        if rows is not None:
+        of_bias = None
+        if rows is not None and fits(grad, rows):
+            of_weight = grad.new_empty(grad.size(1), rows.size(1), dtype=torch.float32)
+            of_bias = put_weight_gradient(grad, rows, of_weight)
+            grads[: ctx.count] = _divide(of_weight, of_weights)
+        elif rows is not None:
             grads[: ctx.count] = _divide(grad.T @ rows, of_weights)
         if any(ctx.needs_input_grad[3 + ctx.count :]):
-            grads[ctx.count :] = _divide(grad.sum(0), of_biases)
+            grads[ctx.count :] = _divide(grad.sum(0) if of_bias is None else of_bias, of_biases)
         return grad_x, None, None, *grads
 
 

@@ -11,6 +11,7 @@ from torch.autograd.function import once_differentiable
 from headway.errors import ConfigError
 from headway.loops import LANES
 from headway.loops.arrays import array, can_loop
+from headway.model.weight_gradient import fits, put_weight_gradient
 
 
 class LossSums(NamedTuple):
@@ -100,7 +101,9 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 if grad_hidden is None or grad_weight is None or grad_low is None:
                     continue
                 torch.mm(grad_low, weight_low, out=grad_hidden[rows])
-                if dtype == weight.dtype:
+                if fits(grad_low, hidden_low[rows]) and weight.dtype == torch.float32:
+                    put_weight_gradient(grad_low, hidden_low[rows], grad_weight, add=True)
+                elif dtype == weight.dtype:
                     grad_weight.addmm_(grad_low.T, hidden_low[rows])
                 else:
                     grad_weight += grad_low.T @ hidden_low[rows]
