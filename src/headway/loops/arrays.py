@@ -13,7 +13,7 @@ TYPES = (torch.float32, torch.bfloat16)
 def can_loop(*tensors: Tensor) -> bool:
     """Tell whether loops are installed, and take these tensors: their types, and their memory."""
     known = all(tensor.device.type == "cpu" and tensor.dtype in TYPES for tensor in tensors)
-    return known and has_numba() and not is_traced()
+    return known and not is_traced() and has_numba()
 
 
 def is_traced() -> bool:
@@ -21,6 +21,11 @@ def is_traced() -> bool:
     if torch.compiler.is_compiling():
         return True
     return bool(torch._C._are_functorch_transforms_active())  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def is_watched() -> bool:
+    """Tell whether somebody watches PyTorch's operations, to count them for example."""
+    return torch._C._len_torch_dispatch_stack() > 0
 
 
 @functools.cache

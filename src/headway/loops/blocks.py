@@ -29,7 +29,7 @@ _ROWS = 6  # that are multiplied with a block at a time, at most
 _TOGETHER = 2**16
 _LINE = 64  # bytes of a cache line
 _FLOATS, _INTS = (ir.VectorType(kind, _LANES) for kind in (ir.FloatType(), INT))
-_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
+SUM_OF_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 _FOURS = f"llvm.x86.avx512.vpdpbusd.{32 * _LANES}"
 _FOURS_NEED = "avx512vnni" if _LANES == 16 else "avxvnni"
 # What there was before VNNI: products of bytes summed by twos in 16 bits, and these by twos in 32.
@@ -143,7 +143,7 @@ def _instruction(code, kind):
         return lambda total, words, vectors: code.builder.call(function, [total, *words, *vectors])
 
     if kind == types.uint32:
-        return 1, named(_FLOATS, _PAIRS)
+        return 1, named(_FLOATS, SUM_OF_PAIRS)
     if kind == types.int32:
         add = named(_INTS, _FOURS) if _HAS_FOURS else functools.partial(_add_twos, code)
         return WORDS_AT_ONCE, add

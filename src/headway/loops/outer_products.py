@@ -3,7 +3,7 @@
 y = G^T X is a sum of outer products of rows. Pairs of rows, interleaved, are the words that the
 processor's sums of bfloat16 want on both sides, so that nothing has to be transposed: X lies in
 blocks of columns that stay in the first cache, G in narrower panels that stream past them. Sums are
-in float32, and each takes its products in the order of the rows, whoever computes it.
+in float32, in an order that does not depend on the threads.
 """
 
 import numpy as np
@@ -11,18 +11,18 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
+from headway.loops import COLUMNS, LANES
+from headway.loops.blocks import SUM_OF_PAIRS
 from headway.loops.compiling import compiled
-from headway.loops.vectors import FLOATS, INT, INTS, LANES, WORD, constant, for_loops
+from headway.loops.vectors import FLOATS, INT, INTS, WORD, constant, for_loops
 
-COLUMNS = 2 * LANES
-"""Columns of X in a block; threads get lots of so many columns, of X or of G."""
 _PANEL = LANES // 2  # columns of G that are multiplied with a block at a time
-_PANELS = COLUMNS // _PANEL
-_PAIRS = 256  # of rows that are multiplied before the next are: a block is 32 KB
-# Blocks and panels begin at other lines of the cache than those before them; all would share a few.
-_BLOCK, _STRIP = _PAIRS * COLUMNS + LANES, _PAIRS * _PANEL + LANES
+_PANELS = COLUMNS // _PANEL  # of a lot of columns
+_LOTS = 32  # of G's columns that are at work together: 1 MB of panels
+_AT_ONCE = 256  # pairs of rows that are multiplied before the next are: a block is 32 KB
+# Words of each. They begin at other lines of the cache than those before; all would share a few.
+_BLOCK, _STRIP = _AT_ONCE * COLUMNS + LANES, _AT_ONCE * _PANEL + LANES
 _ROW = ir.VectorType(ir.IntType(16), COLUMNS)
-_SUM_OF_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 _ONES = 0x3F803F80  # twice 1 in bfloat16
 
 
@@ -32,18 +32,26 @@ def multiply_columns(g, x, add, y, sums, by_x, first, last):
 
     g: (R, out), uint16. x: (R, in), uint16, `in` a multiple of COLUMNS. y: (out, in), float32.
     sums: (out rounded up to a multiple of COLUMNS,), float32. Only for lots `first` to `last` of
-    the columns of G or, if by_x, of those of X; the sums are then left to who has the first lot.
+    the columns of G or, if by_x, of those of X; the sums are then left to who has X's first.
     """
     every = -(-g.shape[1] // COLUMNS)
     begin, end = (0, every) if by_x else (first, last)
     left, right = (first, last) if by_x else (0, x.shape[1] // COLUMNS)
+    for lot in range(begin, end, _LOTS):
+        _multiply_lots(g, x, add, y, sums, lot, min(lot + _LOTS, end), left, right)
+
+
+@compiled
+def _multiply_lots(g, x, add, y, sums, begin, end, left, right):
+    """Do so for lots of G's columns, from `begin` to `end`, and of X's, from `left` to `right`."""
     blocks = np.empty((right - left) * _BLOCK, np.uint32)
     panels = np.empty((end - begin) * _PANELS * _STRIP, np.uint32)
     totals = np.zeros((end - begin) * COLUMNS, np.float32)
+    # Panels whose columns are all outputs; of one more there may be some.
     full = min((end - begin) * _PANELS, y.shape[0] // _PANEL - begin * _PANELS)
     pairs = (g.shape[0] + 1) // 2
-    for pair in range(0, pairs, _PAIRS):
-        count = min(pairs - pair, _PAIRS)
+    for pair in range(0, pairs, _AT_ONCE):
+        count = min(pairs - pair, _AT_ONCE)
         _put_in_blocks(x, pair, count, blocks, left, right)
         _put_in_panels(g, pair, count, panels, totals, begin, end)
         fresh = pair == 0 and not add
@@ -59,7 +67,7 @@ def multiply_columns(g, x, add, y, sums, by_x, first, last):
             if begin * COLUMNS + full * _PANEL < min(end * COLUMNS, y.shape[0]):
                 given = panels, full * _STRIP, blocks, block * _BLOCK, count
                 _multiply_rest(*given, y, begin * COLUMNS + full * _PANEL, column, fresh)
-    if first == 0 or not by_x:
+    if left == 0:
         sums[begin * COLUMNS : end * COLUMNS] = totals
 
 
@@ -94,6 +102,7 @@ def _put_in_blocks(x, pair, count, blocks, first, last):
 def _put_in_panels(g, pair, count, panels, totals, first, last):
     """Interleave so many pairs of rows, and add them to the totals; zeros fill up."""
     rows, width = g.shape
+    both = np.empty((2, COLUMNS), np.uint16)
     for p in range(count):
         upper = 2 * (pair + p) * width
         whole = min(last, width // COLUMNS) if 2 * (pair + p) + 1 < rows else first
@@ -102,7 +111,7 @@ def _put_in_panels(g, pair, count, panels, totals, first, last):
             at = own * _PANELS * _STRIP + p * _PANEL
             _interleave_in_panels(g, column, column + width, panels, at, totals, own * COLUMNS)
         for lot in range(whole, last):
-            both, column, own = np.zeros((2, COLUMNS), np.uint16), lot * COLUMNS, lot - first
+            both[:], column, own = 0, lot * COLUMNS, lot - first
             for row in range(2 * (pair + p), min(2 * (pair + p) + 2, rows)):
                 for c in range(column, min(column + COLUMNS, width)):
                     both[row % 2, c - column] = g[row, c]
@@ -111,7 +120,7 @@ def _put_in_panels(g, pair, count, panels, totals, first, last):
 
 
 def _interleaved(code, a, b):
-    """Return what begins with a's first number and b's first, in two vectors of words."""
+    """Yield two vectors of words: word i is number i of a beside number i of b."""
     for half in range(2):
         places = [LANES * half + i // 2 + COLUMNS * (i % 2) for i in range(COLUMNS)]
         mask = ir.Constant(ir.VectorType(INT, COLUMNS), places)
@@ -141,7 +150,7 @@ def _interleave_in_panels(code, g, first, second, panels, at, totals, column):
 
 def _add_products(code, total, words, others):
     kind = ir.FunctionType(FLOATS, [FLOATS, INTS, INTS])
-    function = cgutils.get_or_insert_function(code.builder.module, kind, _SUM_OF_PAIRS)
+    function = cgutils.get_or_insert_function(code.builder.module, kind, SUM_OF_PAIRS)
     return code.builder.call(function, [total, words, others])
 
 

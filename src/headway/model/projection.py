@@ -10,8 +10,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from headway.loops.arrays import is_traced
-from headway.model.weight_gradient import fits, put_weight_gradient
+from headway.loops.arrays import is_traced, is_watched
+from headway.model.weight_gradient import weight_gradient
 
 
 def project(
@@ -103,15 +103,12 @@ class _Project(torch.autograd.Function):
             grad_x = (grad @ weight).to(ctx.dtype)
         of_weights, of_biases = ctx.parameters[: ctx.count], ctx.parameters[ctx.count :]
         grads: list[Tensor | None] = [None] * len(ctx.parameters)
-        of_bias = None
-        if rows is not None and fits(grad, rows):
-            of_weight = grad.new_empty(grad.size(1), rows.size(1), dtype=torch.float32)
-            of_bias = put_weight_gradient(grad, rows, of_weight)
-            grads[: ctx.count] = _divide(of_weight, of_weights)
-        elif rows is not None:
-            grads[: ctx.count] = _divide(grad.T @ rows, of_weights)
+        sums = None
+        if rows is not None:
+            product, sums = weight_gradient(grad, rows)
+            grads[: ctx.count] = _divide(product, of_weights)
         if any(ctx.needs_input_grad[3 + ctx.count :]):
-            grads[ctx.count :] = _divide(grad.sum(0) if of_bias is None else of_bias, of_biases)
+            grads[ctx.count :] = _divide(grad.sum(0) if sums is None else sums, of_biases)
         return grad_x, None, None, *grads
 
 
@@ -126,9 +123,7 @@ def _linear(
     asked for it, adds the bias on the way out, with the same rounding.
     """
     low = rows.dtype == torch.bfloat16 and rows.device.type == "cpu"
-    # Whoever watches operations, to count them for example, does not know this one.
-    watched = torch._C._len_torch_dispatch_stack() > 0
-    if bias is None or not low or watched or not _has_onednn():
+    if bias is None or not low or is_watched() or not _has_onednn():
         return F.linear(rows, weight, bias)
     # Not with its ReLU: that one makes 0 of what is no number.
     return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")  # type: ignore[no-any-return]

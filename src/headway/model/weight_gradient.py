@@ -1,4 +1,4 @@
-"""The gradient of a weight on a CPU that sums up products of bfloat16, in compiled loops."""
+"""The gradient of a weight, by loops where the processor itself sums up products of bfloat16."""
 
 import functools
 
@@ -6,53 +6,83 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headway.loops.arrays import array, can_loop
+from headway.loops import COLUMNS
+from headway.loops.arrays import array, can_loop, is_watched
 
-# Products from which on dividing them among threads, 50 microseconds, is worth it.
+# From so many products on they pay; of each thread, so many lots of columns. benchmarks/NOTES.md.
 _LEAST = 2**28
+_LOTS = 2
 
 
-def fits(grad: Float[Tensor, "N d_out"], rows: Float[Tensor, "N d_in"]) -> bool:
-    """Tell whether there are loops for these; figures in benchmarks/NOTES.md."""
-    if not (grad.dtype == rows.dtype == torch.bfloat16 and can_loop(grad, rows) and _is_faster()):
-        return False
-    # Whoever watches operations, to count them for example, does not know this one.
-    if grad.numel() * rows.size(1) < _LEAST or torch._C._len_torch_dispatch_stack() > 0:
-        return False
-    from headway.loops.outer_products import COLUMNS
+def weight_gradient(
+    grad: Float[Tensor, "N d_out"], rows: Float[Tensor, "N d_in"]
+) -> tuple[Float[Tensor, "d_out d_in"], Float[Tensor, "d_out"] | None]:
+    """Return grad^T rows, the gradient of a weight, and what it costs nothing to sum beside it.
 
-    return rows.size(1) % COLUMNS == 0
+    That is grad over the rows, the gradient of a bias. Both are then in float32, as they are summed
+    up; otherwise the first is in the type of grad, and there is no second.
+    """
+    if not _has_loops(grad, rows):
+        return grad.T @ rows, None
+    total = grad.new_empty(grad.size(1), rows.size(1), dtype=torch.float32)
+    return total, _multiply(grad, rows, total, add=False)
 
 
-def put_weight_gradient(
+def add_weight_gradient(
+    total: Float[Tensor, "d_out d_in"],
     grad: Float[Tensor, "N d_out"],
     rows: Float[Tensor, "N d_in"],
-    out: Float[Tensor, "d_out d_in"],
-    *,
-    add: bool = False,
-) -> Float[Tensor, "d_out"]:
-    """Put grad^T rows, the gradient of a weight, into out, or add it to what is there.
+) -> None:
+    """Add grad^T rows to the total."""
+    if total.dtype == grad.dtype:
+        total.addmm_(grad.T, rows)
+    elif total.dtype == torch.float32 and total.is_contiguous() and _has_loops(grad, rows):
+        _multiply(grad, rows, total, add=True)
+    else:
+        total += grad.T @ rows
 
-    Return the sums of grad over the rows, the gradient of a bias. Both are in float32, which out
-    must have. For what `fits`.
-    """
-    from headway.loops.outer_products import COLUMNS, multiply_columns
-    from headway.loops.threads import divide
 
-    d_out, d_in = out.shape
-    lots = -(-d_out // COLUMNS)
-    sums = torch.empty(lots * COLUMNS, dtype=torch.float32)
-    # Each thread prepares all of one matrix for itself, and its part of the other, the larger one.
-    given = array(grad), array(rows), add, array(out), array(sums), d_in > d_out
-    divide(functools.partial(multiply_columns, *given), max(lots, d_in // COLUMNS))
-    return sums[:d_out]
+def _has_loops(grad: Tensor, rows: Tensor) -> bool:
+    """Tell whether there are loops for these, and whether they are faster."""
+    widest = max(grad.size(1), rows.size(1))
+    return (
+        grad.dtype == rows.dtype == torch.bfloat16
+        and rows.size(1) % COLUMNS == 0
+        and grad.numel() * rows.size(1) >= _LEAST
+        and widest >= _LOTS * COLUMNS * torch.get_num_threads()
+        and type(grad) is type(rows) is Tensor
+        and can_loop(grad, rows)
+        and not is_watched()
+        and _has_sums()
+        and _can_divide()
+    )
 
 
 @functools.cache
-def _is_faster() -> bool:
-    """Tell whether the processor has the sums, and none of tiles (AMX), which PyTorch uses."""
+def _has_sums() -> bool:
+    """Tell whether the processor has such sums, and no tiles (AMX), which PyTorch uses."""
     from headway.loops.blocks import multiplies_bfloat16
     from headway.loops.compiling import host_has
+
+    return multiplies_bfloat16() and not host_has("amx-bf16")
+
+
+def _can_divide() -> bool:
     from headway.loops.threads import can_divide
 
-    return multiplies_bfloat16() and not host_has("amx-bf16") and can_divide()
+    return can_divide()
+
+
+def _multiply(grad: Tensor, rows: Tensor, total: Tensor, *, add: bool) -> Float[Tensor, "d_out"]:
+    """Put grad^T rows into the total, or add it; return the sums of grad over the rows."""
+    from headway.loops.outer_products import multiply_columns
+    from headway.loops.threads import divide
+
+    d_out, d_in = total.shape
+    lots = -(-d_out // COLUMNS)
+    sums = grad.new_empty(lots * COLUMNS, dtype=torch.float32)
+    # Each thread interleaves all of one matrix for itself, and its part of the larger one.
+    by_rows = d_in > d_out
+    given = array(grad), array(rows), add, array(total), array(sums), by_rows
+    divide(functools.partial(multiply_columns, *given), d_in // COLUMNS if by_rows else lots)
+    return sums[:d_out]

@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from headway.errors import ConfigError
 from headway.loops import LANES
 from headway.loops.arrays import array, can_loop
-from headway.model.weight_gradient import fits, put_weight_gradient
+from headway.model.weight_gradient import add_weight_gradient
 
 
 class LossSums(NamedTuple):
@@ -86,7 +86,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         loss = hidden.new_zeros((), dtype=_sum_dtype(hidden))
         nll = torch.zeros_like(loss)
         grad_hidden = torch.empty_like(hidden_low) if differentiate else None
-        grad_weight = torch.zeros_like(weight) if differentiate else None
+        grad_weight = weight.new_zeros(weight.shape) if differentiate else None
         grad_bias = torch.zeros_like(bias) if differentiate and bias is not None else None
         with torch.autocast(device, enabled=False):
             for start in range(0, len(labels), chunk):
@@ -101,12 +101,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 if grad_hidden is None or grad_weight is None or grad_low is None:
                     continue
                 torch.mm(grad_low, weight_low, out=grad_hidden[rows])
-                if fits(grad_low, hidden_low[rows]) and weight.dtype == torch.float32:
-                    put_weight_gradient(grad_low, hidden_low[rows], grad_weight, add=True)
-                elif dtype == weight.dtype:
-                    grad_weight.addmm_(grad_low.T, hidden_low[rows])
-                else:
-                    grad_weight += grad_low.T @ hidden_low[rows]
+                add_weight_gradient(grad_weight, grad_low, hidden_low[rows])
         ctx.save_for_backward(grad_hidden, grad_weight, grad_bias)
         ctx.hidden_dtype = hidden.dtype
         ctx.mark_non_differentiable(nll)
@@ -185,7 +180,7 @@ def _grade_in_loops(
     given = array(logits), array(labels), smoothing, pad_id, differentiate
 
     def work(first: int, last: int) -> None:
-        part = torch.zeros(0 if grad_bias is None else logits.size(1), dtype=torch.float32)
+        part = logits.new_zeros(0 if grad_bias is None else logits.size(1), dtype=torch.float32)
         found.append((first, *smoothed_losses(*given, array(part), first, last), part))
 
     divide(work, len(labels))
