@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from headway.data.batching import collate, collate_rows
 from headway.data.cleaning import EncodedPair
 from headway.data.deck import Deck
-from headway.data.store import StoreWriter, _Column, kept_store, open_store
+from headway.data.store import StoreWriter, _Column, kept_store, open_store, writing_to
+from headway.errors import DataError
 
 ids = st.lists(st.integers(4, 70_000), max_size=7)
 some_pairs = st.lists(st.builds(EncodedPair, ids, ids, st.integers(1, 1000)), max_size=9)
@@ -75,8 +76,6 @@ def test_rows_of_a_store_make_the_batch_of_its_pairs(
 
 
 def test_a_changed_file_is_refused(tmp_path: Path) -> None:
-    from headway.errors import DataError
-
     with StoreWriter(tmp_path / "kept") as writer:
         writer.add([EncodedPair([5, 6], [7], 1)])
         writer.finish()
@@ -106,11 +105,12 @@ def test_a_store_for_which_there_is_no_room_leaves_nothing(
 
     def full(self: _Column) -> None:
         close(self)
-        raise OSError(errno.ENOSPC, "No space left on device")
+        with writing_to(tmp_path / "kept"):
+            raise OSError(errno.ENOSPC, "No space left on device")
 
     writer = StoreWriter(tmp_path / "kept")
     monkeypatch.setattr("headway.data.store._Column.close", full)
-    with pytest.raises(OSError, match="No space left"), writer:
+    with pytest.raises(DataError, match="No space left"), writer:
         writer.add([EncodedPair([5], [6], 1)])
 
     assert not list(tmp_path.iterdir())

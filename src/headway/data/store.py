@@ -201,8 +201,9 @@ class StoreWriter:
             "record": record or {},
         }
         text = json.dumps(manifest, indent=2, ensure_ascii=False)
-        (self._partial / _MANIFEST).write_text(text, encoding="utf-8")
-        self._partial.rename(self.folder)
+        with writing_to(self.folder):
+            (self._partial / _MANIFEST).write_text(text, encoding="utf-8")
+            self._partial.rename(self.folder)
         return open_store(self.folder)[0]
 
     def _column(self, name: str, dtype: Any) -> "_Column":
@@ -255,9 +256,11 @@ def made_once(folder: Path) -> Iterator[None]:
 
     What earlier ones left that were killed while they made it is removed.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f".{folder.name}.lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with ExitStack() as stack:
+        with writing_to(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            lock = (folder.parent / f".{folder.name}.lock").open("a")
+            fcntl.flock(stack.enter_context(lock), fcntl.LOCK_EX)
         for partial in folder.parent.glob(f".{folder.name}.*{PARTIAL}"):
             shutil.rmtree(partial, ignore_errors=True)
         yield
@@ -265,8 +268,21 @@ def made_once(folder: Path) -> Iterator[None]:
 
 def partial_folder(folder: Path) -> Path:
     """Return a new folder that is to become this one when it is whole."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    return Path(mkdtemp(prefix=f".{folder.name}.", suffix=PARTIAL, dir=folder.parent))
+    with writing_to(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return Path(mkdtemp(prefix=f".{folder.name}.", suffix=PARTIAL, dir=folder.parent))
+
+
+@contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Turn a full disk, or a place that may not be written to, into a DataError."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"Encoded text cannot be kept in {folder.parent} ({error.strerror or error}).",
+            "Free some space, mend the permissions, or name another folder by data.shards.",
+        ) from error
 
 
 class _Column:
@@ -277,16 +293,20 @@ class _Column:
         self.dtype = np.dtype(dtype)
         self.length = 0
         self._parts: list[NDArray[Any]] = []
-        self._file = None if folder is None else (folder / f"{name}.bin").open("wb")
+        self._folder, self._file = folder, None
+        if folder is not None:
+            with writing_to(folder):
+                self._file = (folder / f"{name}.bin").open("wb")
 
     def append(self, part: NDArray[Any]) -> None:
         if len(part) and int(part.max()) > np.iinfo(self.dtype).max:
             raise OverflowError(f"{part.max()} is beyond the numbers that '{self.name}' can hold")
         part = part.astype(self.dtype, copy=False)
         self.length += len(part)
-        if self._file is None:
+        if self._folder is None or self._file is None:
             self._parts.append(part)
-        else:
+            return
+        with writing_to(self._folder):
             self._file.write(part.tobytes())
 
     def array(self) -> NDArray[Any]:
@@ -295,8 +315,9 @@ class _Column:
         return joined
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        if self._folder is not None and self._file is not None:
+            with writing_to(self._folder):
+                self._file.close()
 
 
 def _store(arrays: dict[str, NDArray[Any]], sizes: Sequence[int]) -> PairStore:

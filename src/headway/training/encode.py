@@ -24,6 +24,7 @@ from headway.data.store import (
     made_once,
     open_store,
     partial_folder,
+    writing_to,
 )
 from headway.data.tokenizer import Tokenizer
 from headway.training.prepare import EncodedTexts, Texts, build_tokenizers
@@ -93,9 +94,10 @@ def find_tokenizers(config: RunConfig, texts: Texts) -> tuple[Tokenizer, Tokeniz
         if not folder.exists():
             sides = build()
             partial = partial_folder(folder)
-            for path, side in zip(paths, sides, strict=True):
-                (partial / path.name).write_bytes(side.to_bytes())
-            partial.rename(folder)
+            with writing_to(folder):
+                for path, side in zip(paths, sides, strict=True):
+                    (partial / path.name).write_bytes(side.to_bytes())
+                partial.rename(folder)
     return Tokenizer.from_file(paths[0]), Tokenizer.from_file(paths[1])
 
 

@@ -1,6 +1,9 @@
 """Training text is encoded once, kept under a name made of its content, and dealt by weight."""
 
+import errno
 import gzip
+import io
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -350,6 +353,47 @@ def test_what_a_killed_process_left_is_removed(make_config: MakeConfig, tmp_path
     encode(config)
 
     assert not leftover.exists()
+
+
+def full(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class FullFile(io.BytesIO):
+    """What a full disk takes: nothing."""
+
+    write = full  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+
+
+@pytest.mark.parametrize("what", ["folder", "lock", "pieces", "arrays", "numbers", "end"])
+def test_a_full_disk_is_a_clear_error_and_leaves_nothing(
+    make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    config = make_config(data={"shards": str(tmp_path / "kept")})
+    real = Path.open
+
+    def open_file(path: Path, *given: Any, **named: Any) -> Any:
+        return FullFile() if path.name == "target.bin" else real(path, *given, **named)
+
+    with monkeypatch.context() as patch:
+        if what == "folder":
+            patch.setattr(Path, "mkdir", full)
+        elif what == "lock":
+            patch.setattr("fcntl.flock", full)
+        elif what == "pieces":
+            patch.setattr(Path, "write_bytes", full)
+        elif what == "arrays":
+            patch.setattr("headway.data.store.mkdtemp", full)
+        elif what == "numbers":
+            patch.setattr(Path, "open", open_file)
+        else:
+            patch.setattr(Path, "rename", full)
+        with pytest.raises(DataError, match=r"kept in .*kept \(No space left.*Free some space"):
+            encode(config)
+    assert not list(tmp_path.glob("kept/pairs-*"))
+
+    assert list(encode(config)[2].train) == list(encode(make_config())[2].train)
+    assert not list(tmp_path.glob("kept/*.partial"))
 
 
 def test_drawn_pieces_stay_within_what_was_checked(make_config: MakeConfig) -> None:
