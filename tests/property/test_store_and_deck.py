@@ -1,6 +1,7 @@
 """Laws of stored pairs and of how they are dealt, over any sizes."""
 
 import errno
+import io
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from headway.data.batching import collate, collate_rows
 from headway.data.cleaning import EncodedPair
 from headway.data.deck import Deck
-from headway.data.store import StoreWriter, _Column, kept_store, open_store, writing_to
+from headway.data.store import StoreWriter, kept_store, open_store
 from headway.errors import DataError
 
 ids = st.lists(st.integers(4, 70_000), max_size=7)
@@ -101,16 +102,18 @@ def test_a_store_that_was_not_finished_leaves_nothing(tmp_path: Path) -> None:
 def test_a_store_for_which_there_is_no_room_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    close = _Column.close
+    class FullFile(io.BytesIO):
+        """Takes everything, and then has no room for it."""
 
-    def full(self: _Column) -> None:
-        close(self)
-        with writing_to(tmp_path / "kept"):
-            raise OSError(errno.ENOSPC, "No space left on device")
+        def close(self) -> None:
+            if not self.closed:
+                super().close()
+                raise OSError(errno.ENOSPC, "No space left on device")
 
-    writer = StoreWriter(tmp_path / "kept")
-    monkeypatch.setattr("headway.data.store._Column.close", full)
-    with pytest.raises(DataError, match="No space left"), writer:
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", lambda *_: FullFile())
+        writer = StoreWriter(tmp_path / "kept")
+    with pytest.raises(DataError, match=r"cannot be kept in .* \(No space left"), writer:
         writer.add([EncodedPair([5], [6], 1)])
 
     assert not list(tmp_path.iterdir())
