@@ -173,6 +173,23 @@ def test_mixing_sampling_and_kept_text_continue_bit_for_bit_after_a_kill(
     assert_same_run(tmp_path / "run", tmp_path / "whole")
 
 
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def torchrun(folder: Path, processes: int, *command: str) -> subprocess.CompletedProcess[str]:
+    """Start them in the folder, and once more if one of them fails."""
+    module = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    return subprocess.run(
+        [*module, f"--nproc-per-node={processes}", "--max-restarts=1", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
 DIES_ONCE = """
 import os, signal, sys
 sys.modules["matplotlib"] = None  # a picture would take longer than all the rest
@@ -198,16 +215,24 @@ def test_torchrun_replaces_a_process_that_dies(
     (tmp_path / "config.toml").write_text(dump_run_config(config), encoding="utf-8")
     (tmp_path / "train.py").write_text(DIES_ONCE, encoding="utf-8")
 
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    ended = subprocess.run(
-        [*torchrun, "--nproc-per-node=2", "--max-restarts=1", "train.py", "config.toml", "run"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    ended = torchrun(tmp_path, 2, "train.py", "config.toml", "run")
 
     assert ended.returncode == 0, ended.stderr
     assert "exitcode: -9" in ended.stderr, "the process did not die"
     assert_same_run(tmp_path / "run", tmp_path / "whole")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_torchrun_does_not_take_a_run_that_was_there_for_its_own(
+    trainings: "Trainings", make_config: MakeConfig, tmp_path: Path, processes: int
+) -> None:
+    config = make_config()
+    assert trainings.run(config, tmp_path / "run", kill_process=0, kill_at_step=7) == -9
+    (tmp_path / "config.toml").write_text(dump_run_config(config), encoding="utf-8")
+    before = contents(tmp_path / "run")
+
+    ended = torchrun(tmp_path, processes, "-m", "headway", "train", "config.toml", "--out", "run")
+
+    assert ended.returncode != 0
+    assert ended.stderr.count("holds another run already") == 2, ended.stderr
+    assert contents(tmp_path / "run") == before

@@ -58,7 +58,7 @@ class TrainingConfig(Section):
     checkpoint_every_steps: int = Field(default=500, ge=1)
     """Updates between checkpoints; one is also written at each validation."""
     record_every_steps: int = Field(default=50, ge=1)
-    """Updates whose mean loss makes one record of metrics.jsonl."""
+    """Updates whose mean loss makes one record of metrics.jsonl; a validation begins another."""
     average_checkpoints: int = Field(default=5, ge=1)
     """Validations whose weights are averaged at the end; not with ema_decay."""
     ema_decay: float | None = Field(default=None, gt=0, lt=1)

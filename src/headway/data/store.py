@@ -124,6 +124,15 @@ class PairStore(Sequence[EncodedPair]):
                 found = (start + row, int(lengths[row]))
         return found
 
+    def corpora(self, rows: Rows) -> NDArray[np.int64]:
+        """Return of which corpus each of these pairs is, counted from 0."""
+        return np.searchsorted(np.cumsum(self.sizes), rows, side="right")
+
+    def place(self, row: int) -> str:
+        """Say where a pair stands in the training text."""
+        of_corpus = f" of corpus {self.corpora([row])[0] + 1}" if len(self.sizes) > 1 else ""
+        return f"line {self.lines[row]}{of_corpus}"
+
     def text(self, row: int) -> tuple[str, str]:
         """Return both sides of a pair as text, if the store has kept it."""
         assert self.texts is not None

@@ -11,7 +11,7 @@ import torch
 
 from headway.config.run import RunConfig
 from headway.data.tokenizer import Tokenizer
-from headway.errors import ConfigError, RunError
+from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
 from headway.training.distributed import World
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
@@ -33,6 +33,9 @@ from headway.training.tensorboard import require_tensorboard
 from headway.training.text_statistics import frequency_loss, unknown_findings
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
+
+REFUSED = "refused"
+"""The word that is left where a new run may not begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +92,8 @@ def _lead(
     if resume:
         config = folder.resume(config)
         stack.enter_context(folder.locked())
-    elif config is None:
-        raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
     else:
-        folder.check_free()
+        config = _new(config, place)
     check_shard(config.training, place.world)
     start = None if folder.checkpoint.exists() else open_start(config)
     config = start.config if start else config
@@ -121,6 +122,21 @@ def _lead(
     if start:
         trainer.save()  # from here on the model that it starts from is not needed
     return Ready(config, trainer, texts)
+
+
+def _new(config: RunConfig | None, place: Place) -> RunConfig:
+    """Return the configuration of a run that may begin here.
+
+    What lies in the folder otherwise is another run, and no restart may take it for this one.
+    """
+    try:
+        if config is None:
+            raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
+        place.folder.check_free()
+    except HeadwayError:
+        place.world.leave_word(REFUSED)
+        raise
+    return config
 
 
 def _check_settings(config: RunConfig) -> None:

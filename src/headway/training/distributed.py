@@ -36,10 +36,14 @@ T = TypeVar("T")
 class World:
     """The processes of a run, seen from one of them."""
 
-    def __init__(self, rank: int = 0, size: int = 1) -> None:
-        """Name the place of this process, from 0, among so many."""
+    def __init__(self, rank: int = 0, size: int = 1, store: Store | None = None) -> None:
+        """Name the place of this process, from 0, among so many.
+
+        store: that of `torchrun`, which outlives these processes.
+        """
         self.rank = rank
         self.size = size
+        self._store = store
 
     @property
     def leads(self) -> bool:
@@ -50,6 +54,15 @@ class World:
         """Wait until every process is here."""
         if self.size > 1:
             dist.barrier()
+
+    def leave_word(self, word: str) -> None:
+        """Tell this to the processes that `torchrun` starts in place of these, if it does."""
+        if self._store is not None:
+            self._store.set(f"headway/word/{word}", "")
+
+    def has_word(self, word: str) -> bool:
+        """Tell whether processes before these have left this word."""
+        return self._store is not None and self._store.check([f"headway/word/{word}"])
 
     def sum(self, *values: float) -> list[float]:
         """Return the sums of these values over all processes, the same in each."""
@@ -181,10 +194,13 @@ def own_device(device: str) -> torch.device:
 def joined(device: torch.device) -> Iterator[World]:
     """Meet the other processes of the run, if there are any, and part from them at the end."""
     rank, size = _place(os.environ)
-    if size == 1:
+    if size == 1 and "TORCHELASTIC_RUN_ID" not in os.environ:
         yield World()
         return
     store, rank, size = next(rendezvous("env://", timeout=_PATIENCE))
+    if size == 1:
+        yield World(store=store)
+        return
     dist.init_process_group(
         "nccl" if device.type == "cuda" else "gloo",
         store=PrefixStore(_meeting(store, rank, size), store),
@@ -193,7 +209,7 @@ def joined(device: torch.device) -> Iterator[World]:
         timeout=_PATIENCE,
     )
     try:
-        yield World(rank, size)
+        yield World(rank, size, store)
     finally:
         dist.destroy_process_group()
 

@@ -142,23 +142,20 @@ def resampling(
     tags = [source.encode(corpus.tag) if corpus.tag else [] for corpus in texts.corpora]
 
     def resample(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> PairStore:
-        ends = np.cumsum(store.sizes)
         writer = StoreWriter(vocabulary=max(len(source), len(target)))
         starts = range(0, len(rows), _CHUNK)
-        chunks = (cut(store, rows[i : i + _CHUNK], (*numbers, i), ends) for i in starts)
+        chunks = (cut(store, rows[i : i + _CHUNK], (*numbers, i)) for i in starts)
         writer.add(chain.from_iterable(chunks))
         return writer.finish()
 
-    def cut(
-        store: PairStore, rows: IntArray, numbers: tuple[int, ...], ends: IntArray
-    ) -> Iterator[EncodedPair]:
+    def cut(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> Iterator[EncodedPair]:
         pairs = [store.text(int(row)) for row in rows]
         seeds = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
         sources = source_sampler.sample([pair[0] for pair in pairs], int(seeds[0]))
         targets = target_sampler.sample([pair[1] for pair in pairs], int(seeds[1]))
-        corpora = np.searchsorted(ends, rows, side="right")
+        corpora = store.corpora(rows).tolist()
         for row, corpus, source_ids, target_ids in zip(
-            rows.tolist(), corpora.tolist(), sources, targets, strict=True
+            rows.tolist(), corpora, sources, targets, strict=True
         ):
             sampled = EncodedPair(tags[corpus] + source_ids, target_ids, row)
             longest = max(len(sampled.source_ids), len(sampled.target_ids))

@@ -1,33 +1,56 @@
 """Updates whose loss is not finite: which text was in them, and when leaving them out must end."""
 
 from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from jaxtyping import Int
+from torch import Tensor
 
 from headway.data.batching import Batch
-from headway.data.cleaning import EncodedPair
+from headway.data.store import PairStore
+from headway.data.tokenizer import PAD_ID
 from headway.errors import NotFiniteError, TrainingError
 
 MOST_IN_A_ROW = 10
 _LINES_NAMED = 10
 
 
-def lines_of(batches: Sequence[Batch], pairs: Sequence[EncodedPair]) -> list[int]:
-    """Return where the pairs of these batches stand in the training text, in order."""
-    return sorted(pairs[index].line for batch in batches for index in batch.indices)
+class TextPlace(NamedTuple):
+    """Where a pair stands in the training text: corpus and line, counted from 1."""
+
+    corpus: int
+    line: int
 
 
-def describe(batches: Sequence[Batch], pairs: Sequence[EncodedPair]) -> str:
+def places_of(batches: Sequence[Batch], pairs: PairStore) -> list[TextPlace]:
+    """Return where the pairs of these batches stand, in order."""
+    rows = [index for batch in batches for index in batch.indices]
+    corpora = pairs.corpora(rows) + 1
+    return sorted(map(TextPlace, corpora.tolist(), pairs.lines[rows].tolist()))
+
+
+def describe(batches: Sequence[Batch], pairs: PairStore) -> str:
     """Say which pairs an update was made from."""
-    lines = lines_of(batches, pairs)
-    named = ", ".join(f"{line}" for line in lines[:_LINES_NAMED])
-    rest = len(lines) - _LINES_NAMED
+    places = places_of(batches, pairs)
+    named = "; ".join(
+        ", ".join(f"{place.line}" for place in group)
+        + (f" of corpus {corpus}" if len(pairs.sizes) > 1 else "")
+        for corpus, group in groupby(places[:_LINES_NAMED], lambda place: place.corpus)
+    )
+    rest = len(places) - _LINES_NAMED
     more = f" and {rest:,} more" if rest > 0 else ""
-    chosen = [pairs[index] for batch in batches for index in batch.indices]
-    source = max(len(pair.source_ids) for pair in chosen)
-    target = max(len(pair.target_ids) for pair in chosen)
+    # As they were cut for this update, without the end symbol.
+    source = max(_longest(batch.source_ids) for batch in batches) - 1
+    target = max(_longest(batch.label_ids) for batch in batches) - 1
     return (
-        f"It was made from {len(lines):,} pairs, of up to {source} source and {target} target "
+        f"It was made from {len(places):,} pairs, of up to {source} source and {target} target "
         f"pieces, on these lines of the training text: {named}{more}."
     )
+
+
+def _longest(ids: Int[Tensor, "B L"]) -> int:
+    return int((ids != PAD_ID).sum(dim=1).max())
 
 
 def stopping_error(error: NotFiniteError, described: str) -> NotFiniteError:

@@ -19,6 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from headway.training.not_finite import TextPlace
 from headway.training.run_folder import writing
 from headway.training.step import StepResult
 from headway.training.tensorboard import EventFiles
@@ -122,12 +123,16 @@ class Reporter:
         problem: str,
         message: str,
         *,
-        lines: Sequence[int] = (),
+        places: Sequence[TextPlace] = (),
         say: bool = True,
     ) -> None:
         """Record what is wrong, and print it unless it is said elsewhere."""
         record = {"kind": "diagnosis", "step": step, "problem": problem, "message": message}
-        self._record(record | ({"lines": list(lines)} if lines else {}))
+        of_pairs = {
+            "lines": [place.line for place in places],
+            "corpora": [place.corpus for place in places],
+        }
+        self._record(record | (of_pairs if places else {}))
         if say:
             self.say(f"step {step:,}  {message}")
 

@@ -15,7 +15,7 @@ from headway.devices import resolve_device
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
 from headway.training.averaging import average_snapshots
-from headway.training.begin import Place, Ready, begin
+from headway.training.begin import REFUSED, Place, Ready, begin
 from headway.training.card import write_card
 from headway.training.distributed import joined, own_device, restarted
 from headway.training.estimate import compare, comparison_in_words
@@ -54,9 +54,10 @@ def train(
     """
     own = own_device(resolve_device(device))
     folder = RunFolder(out)
-    resume = resume or (restarted() and folder.config.exists())
     with contextlib.ExitStack() as stack:
         with joined(own) as world:
+            begun = restarted() and folder.config.exists() and not world.has_word(REFUSED)
+            resume = resume or begun
             place = Place(folder, own, world, reporter or Reporter(quiet=not world.leads))
             ready = begin(config, place, resume, stack)
             finished = ready.trainer.run()

@@ -54,8 +54,8 @@ class BatchStream:
         needed = longest + 1  # the start or end symbol
         if needed > max_tokens:
             raise ConfigError(
-                f"training.batch_tokens is {max_tokens}, but the pair on line "
-                f"{self.pairs[row].line} alone takes {needed}.",
+                f"training.batch_tokens is {max_tokens}, but the pair on {self.pairs.place(row)} "
+                f"alone takes {needed}.",
                 f"Raise it to {needed} or more, or lower data.max_pieces.",
             )
 

