@@ -12,13 +12,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headway.benchmark.work import (
-    LENGTH,
     RATE,
-    SENTENCES,
     SIZES,
     VOCABULARY,
     Size,
+    Task,
     Work,
+    finished,
     set_threads,
 )
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID
@@ -28,17 +28,19 @@ from headway.training.step import autocast
 Logits = Callable[[Tensor, Tensor], Tensor]
 
 
-def peer_step(threads: int | None, peer: str, size: str, precision: str) -> Work:
+def peer_step(threads: int | None, task: Task, peer: str, precision: str) -> Work:
     """Prepare one step of a peer: forward, loss, backward, Adam."""
     set_threads(threads)
-    model, logits_of = PEERS[peer](SIZES[size])
-    model.train()
+    model, logits_of = PEERS[peer](SIZES[task.size])
+    model.to(task.device).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98))
-    source = torch.randint(4, VOCABULARY, (SENTENCES, LENGTH))
-    target = torch.randint(4, VOCABULARY, (SENTENCES, LENGTH + 1))
+    source = torch.randint(4, VOCABULARY, (task.sentences, task.length), device=task.device)
+    shape = task.sentences, task.length + 1
+    target = torch.randint(4, VOCABULARY, shape, device=task.device)
+    kind = torch.device(task.device).type
 
     def step() -> None:
-        with autocast(precision, "cpu"):
+        with autocast(precision, kind):
             logits = logits_of(source, target[:, :-1])
             loss = F.cross_entropy(
                 logits.flatten(0, 1), target[:, 1:].flatten(), label_smoothing=0.1
@@ -47,7 +49,7 @@ def peer_step(threads: int | None, peer: str, size: str, precision: str) -> Work
         optimizer.step()
         optimizer.zero_grad()
 
-    return step
+    return finished(task.device, step)
 
 
 def build_marian(
@@ -109,11 +111,11 @@ class _TorchTransformer(nn.Module):
         )
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        padding = source == PAD_ID
+        padding, length, device = source == PAD_ID, target.size(1), target.device
         hidden = self.layers(
             self.tokens(source),
             self.tokens(target),
-            tgt_mask=nn.Transformer.generate_square_subsequent_mask(target.size(1)),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(length, device=device),
             tgt_is_causal=True,
             src_key_padding_mask=padding,
             memory_key_padding_mask=padding,

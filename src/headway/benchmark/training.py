@@ -1,6 +1,7 @@
 """Training speed: target pieces a second, ours and peers', of the same work."""
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -9,15 +10,16 @@ import torch
 from headway.benchmark.contestants import Contestant, take_turns
 from headway.benchmark.peers import PEERS, peer_step
 from headway.benchmark.work import (
-    LENGTH,
-    SENTENCES,
     SIZES,
+    Task,
     Work,
+    default_task,
     matrix_product,
     our_step,
     product_operations,
     training_operations,
 )
+from headway.devices import resolve_device
 from headway.errors import ConfigError, suggest
 from headway.training.precision import choose_precision, product_seconds
 
@@ -30,7 +32,7 @@ _HOPELESS = 3.0
 class Comparison:
     """What a comparison found; rates are target pieces a second."""
 
-    size: str
+    task: Task
     precision: str
     """Of ours: the faster one here, as `headway train` chooses it."""
     tokens_per_second: float
@@ -49,7 +51,10 @@ class Comparison:
     def as_dict(self) -> dict[str, object]:
         """Return what `headway bench train --json` prints."""
         return {
-            "size": self.size,
+            "size": self.task.size,
+            "device": self.task.device,
+            "sentences": self.task.sentences,
+            "length": self.task.length,
             "ours": {"tokens_per_second": self.tokens_per_second, "precision": self.precision},
             "peers": self.peers,
             "ratio": self.ratio,
@@ -59,13 +64,21 @@ class Comparison:
 
 
 def compare_training(
-    size: str, peers: Sequence[str] = (), rounds: int = 9, threads: int | None = None
+    size: str,
+    peers: Sequence[str] = (),
+    rounds: int = 9,
+    threads: int | None = None,
+    *,
+    device: str = "cpu",
+    sentences: int | None = None,
+    length: int | None = None,
 ) -> Comparison:
     """Measure ours, the peers and the machine's matrix products, in turns.
 
     peers: `marian` (MarianMTModel of transformers) and `torch` (torch.nn.Transformer), each in
-    float32, and in bfloat16 unless the processor only imitates it. Raises ConfigError for another
-    name, MissingExtraError for a peer that is not installed.
+    float32, and in bfloat16 unless the processor only imitates it. sentences, length: of a batch,
+    if not those of `default_task`. Raises ConfigError for another name or device, MissingExtraError
+    for a peer that is not installed.
     """
     if size not in SIZES:
         raise ConfigError(f"There is no size '{size}'.", suggest(size, SIZES))
@@ -73,31 +86,42 @@ def compare_training(
     for peer in peers:
         if peer not in PEERS:
             raise ConfigError(f"There is no peer '{peer}'.", suggest(peer, PEERS))
-    precision = choose_precision("auto", torch.device("cpu"))
-    precisions = ("float32",) if is_imitated("bfloat16") else ("float32", "bfloat16")
+    usual = default_task(size, resolve_device(device))
+    task = dataclasses.replace(
+        usual, sentences=sentences or usual.sentences, length=length or usual.length
+    )
+    precision = choose_precision("auto", torch.device(task.device))
+    precisions = ("float32",) if _has_only_float32(task.device) else ("float32", "bfloat16")
     with contextlib.ExitStack() as processes:
 
         def start(prepare: Callable[..., Work], *arguments: object) -> Contestant:
-            return processes.enter_context(Contestant(prepare, threads, *arguments))
+            return processes.enter_context(Contestant(prepare, threads, task, *arguments))
 
         contestants = {
-            "ours": start(our_step, size, precision),
+            "ours": start(our_step, precision),
             "matrix": start(matrix_product, precision),
         }
         for peer in peers:
             for name in precisions:
-                contestants[f"{peer} {name}"] = start(peer_step, peer, size, name)
+                contestants[f"{peer} {name}"] = start(peer_step, peer, name)
         seconds = take_turns(contestants, rounds)
-    rates = {name: SENTENCES * LENGTH / value for name, value in seconds.items()}
-    matrix_rate = product_operations() / seconds["matrix"]
+    rates = {name: task.target_tokens / value for name, value in seconds.items()}
+    matrix_rate = product_operations(task) / seconds["matrix"]
     return Comparison(
-        size=size,
+        task=task,
         precision=precision,
         tokens_per_second=rates["ours"],
         peers={peer: {name: rates[f"{peer} {name}"] for name in precisions} for peer in peers},
         matrix_rate=matrix_rate,
-        matrix_rate_fraction=training_operations(size) / seconds["ours"] / matrix_rate,
+        matrix_rate_fraction=training_operations(task) / seconds["ours"] / matrix_rate,
     )
+
+
+def _has_only_float32(device: str) -> bool:
+    """Tell whether a peer would wait too long for bfloat16, or ours would not take it anyway."""
+    if device == "cpu":
+        return is_imitated("bfloat16")
+    return choose_precision("auto", torch.device(device)) == "float32"
 
 
 def is_imitated(precision: str) -> bool:

@@ -20,9 +20,9 @@ from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
 from headway.training.step import TrainingStep
 
-VOCABULARY, SENTENCES, LENGTH = 8000, 128, 16
+VOCABULARY = 8000
 RATE = 1e-4
-_LARGE, _PRODUCTS = 2048, 10
+_PRODUCTS = 10
 
 Work = Callable[[], object]
 
@@ -37,14 +37,39 @@ class Size:
     num_heads: int
 
 
-SIZES = {"tiny": Size(4, 128, 256, 4), "base": Size(6, 512, 2048, 8)}
+SIZES = {
+    "tiny": Size(4, 128, 256, 4),
+    "base": Size(6, 512, 2048, 8),
+    "big": Size(6, 1024, 4096, 16),
+}
 
 
-def our_step(threads: int | None, size: str, precision: str) -> Work:
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What everybody trains, and where: a model of this size on a batch of random pieces."""
+
+    size: str
+    device: str
+    sentences: int
+    length: int
+    """Of both sides, in pieces."""
+
+    @property
+    def target_tokens(self) -> int:
+        """Return the target pieces of a step."""
+        return self.sentences * self.length
+
+
+def default_task(size: str, device: str) -> Task:
+    """Return a batch that keeps the device busy: of a GPU about 25,000 pieces, as section 5.1."""
+    return Task(size, device, 128, 16) if device == "cpu" else Task(size, device, 800, 32)
+
+
+def our_step(threads: int | None, task: Task, precision: str) -> Work:
     """Prepare one step of our trainer."""
     set_threads(threads)
     prepare_process()  # as `headway train` does
-    model = our_model(size)
+    model = our_model(task.size).to(task.device)
     step = TrainingStep(
         model,
         build_optimizer(model),
@@ -53,8 +78,20 @@ def our_step(threads: int | None, size: str, precision: str) -> Work:
         clip_norm=None,
         precision=precision,
     )
-    batch = our_batch()
-    return lambda: step(1, [batch])
+    batch = our_batch(task)
+    return finished(task.device, lambda: step(1, [batch]))
+
+
+def finished(device: str, work: Work) -> Work:
+    """Return work that ends when the device is done with it, too."""
+    if device == "cpu":
+        return work
+
+    def to_the_end() -> None:
+        work()
+        torch.accelerator.synchronize(torch.device(device))
+
+    return to_the_end
 
 
 def our_model(size: str) -> Transformer:
@@ -62,39 +99,45 @@ def our_model(size: str) -> Transformer:
     return Transformer.from_config(_architecture(size).with_vocabulary(VOCABULARY))
 
 
-def our_batch() -> Batch:
-    """Return a batch of random pieces without padding, LENGTH long on both sides."""
-    sources, targets = torch.randint(4, VOCABULARY, (2, SENTENCES, LENGTH - 1)).tolist()
-    lines = range(1, SENTENCES + 1)
+def our_batch(task: Task) -> Batch:
+    """Return a batch of random pieces without padding."""
+    shape = 2, task.sentences, task.length - 1  # and the end symbol
+    sources, targets = torch.randint(4, VOCABULARY, shape).tolist()
+    lines = range(1, task.sentences + 1)
     return collate([EncodedPair(*pair) for pair in zip(sources, targets, lines, strict=True)])
 
 
-def matrix_product(threads: int | None, precision: str) -> Work:
+def matrix_product(threads: int | None, task: Task, precision: str) -> Work:
     """Prepare large matrix products, which every processor is good at.
 
     Several: a single one after a while of nothing is a third slower.
     """
     set_threads(threads)
-    dtype = getattr(torch, precision)
-    a, b = (torch.randn(_LARGE, _LARGE).to(dtype) for _ in range(2))
+    dtype, width = getattr(torch, precision), _width(task)
+    a, b = (torch.randn(width, width, device=task.device).to(dtype) for _ in range(2))
     product = torch.empty_like(a)
 
     def multiply() -> None:
         for _ in range(_PRODUCTS):
             torch.mm(a, b, out=product)
 
-    return multiply
+    return finished(task.device, multiply)
 
 
-def product_operations() -> int:
+def _width(task: Task) -> int:
+    """Return how wide a product must be to reach the full rate."""
+    return 2048 if task.device == "cpu" else 8192
+
+
+def product_operations(task: Task) -> int:
     """Count the operations of these products."""
-    return _PRODUCTS * 2 * _LARGE**3
+    return _PRODUCTS * 2 * _width(task) ** 3
 
 
-def training_operations(size: str) -> int:
+def training_operations(task: Task) -> int:
     """Count the operations of the matrix products of one step: the backward pass has twice more."""
-    config = _architecture(size).with_vocabulary(VOCABULARY)
-    return 3 * 2 * SENTENCES * multiply_adds(config, LENGTH, LENGTH).total
+    config = _architecture(task.size).with_vocabulary(VOCABULARY)
+    return 3 * 2 * task.sentences * multiply_adds(config, task.length, task.length).total
 
 
 def _architecture(size: str) -> Architecture:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
 
 bench = typer.Typer(
     no_args_is_help=True,
@@ -17,7 +17,7 @@ bench = typer.Typer(
 @bench.command("train")
 def train(
     size: Annotated[
-        str, typer.Option("--size", metavar="tiny|base", help="Which model to train.")
+        str, typer.Option("--size", metavar="tiny|base|big", help="Which model to train.")
     ] = "tiny",
     against: Annotated[
         str,
@@ -29,6 +29,13 @@ def train(
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="Threads for each; PyTorch's if unset.")
     ] = None,
+    device: Device = "cpu",
+    sentences: Annotated[
+        int | None, typer.Option("--sentences", min=1, help="Of a batch; 128, on a GPU 800.")
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option("--length", min=2, help="Pieces of each; 16, on a GPU 32.")
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -36,7 +43,15 @@ def train(
     """Train on random pieces: target pieces a second, ours and peers'."""
     from headway.benchmark.training import compare_training
 
-    found = compare_training(size, _names(against), rounds, threads)
+    found = compare_training(
+        size,
+        _names(against),
+        rounds,
+        threads,
+        device=device,
+        sentences=sentences,
+        length=length,
+    )
     if as_json:
         print_json(found.as_dict())
         return

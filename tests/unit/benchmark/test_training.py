@@ -8,11 +8,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from headway.benchmark import peers, training, work
 from headway.benchmark.training import Comparison, compare_training
-from headway.benchmark.work import Size
+from headway.benchmark.work import Size, Task, default_task
 from headway.cli.app import main
 from headway.errors import ConfigError, MissingExtraError
 
 SMALL = Size(num_layers=1, d_model=12, d_ff=20, num_heads=2)
+TASK = Task("small", "cpu", sentences=5, length=7)
 
 
 @pytest.fixture
@@ -22,12 +23,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_operations_are_those_that_a_counter_sees(small: None) -> None:
-    step = work.our_step(None, "small", "float32")
+    step = work.our_step(None, TASK, "float32")
     with FlopCounterMode(display=False) as counter:
         step()
     # The counter does not know products with out=, such as the gradient of the decoder's output.
-    unseen = 2 * work.SENTENCES * work.LENGTH * SMALL.d_model * work.VOCABULARY
-    assert counter.get_total_flops() + unseen == work.training_operations("small")
+    unseen = 2 * TASK.target_tokens * SMALL.d_model * work.VOCABULARY
+    assert counter.get_total_flops() + unseen == work.training_operations(TASK)
 
 
 @pytest.mark.parametrize("peer", ["marian", "torch"])
@@ -43,7 +44,7 @@ def test_a_peer_learns(peer: str, precision: str, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setitem(peers.PEERS, peer, watched)
     monkeypatch.setitem(work.SIZES, "small", SMALL)
-    step = peers.peer_step(None, peer, "small", precision)
+    step = peers.peer_step(None, TASK, peer, precision)
     before = [parameter.clone() for parameter in models[0].parameters()]
 
     step()
@@ -67,17 +68,46 @@ def test_everybody_has_the_same_number_of_weights(small: None) -> None:
 def test_a_peer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'headway\[marian\]'"):
-        peers.peer_step(None, "marian", "tiny", "float32")
+        peers.peer_step(None, default_task("tiny", "cpu"), "marian", "float32")
 
 
 def test_as_many_matrix_products_are_made_as_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "_LARGE", 8)
+    monkeypatch.setattr(work, "_width", lambda task: 8)
     made: list[int] = []
     monkeypatch.setattr(work.torch, "mm", lambda a, b, out: made.append(2 * a.numel() * b.size(1)))
 
-    work.matrix_product(None, "float32")()
+    work.matrix_product(None, TASK, "float32")()
 
-    assert sum(made) == work.product_operations()
+    assert sum(made) == work.product_operations(TASK)
+
+
+def test_time_is_taken_when_the_device_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+    monkeypatch.setattr(torch.accelerator, "synchronize", done.append)
+
+    work.finished("cpu", lambda: done.append("step"))()
+    work.finished("cuda:1", lambda: done.append("step"))()
+
+    assert done == ["step", "step", torch.device("cuda", 1)]
+
+
+def test_a_gpu_gets_more_to_do_unless_told_otherwise(
+    small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert default_task("big", "cpu").target_tokens == 128 * 16
+    assert default_task("big", "cuda").target_tokens == 25_600
+    assert work.SIZES["big"] == Size(6, 1024, 4096, 16)  # Table 3
+    asked: list[Task] = []
+
+    def measured(prepare: object, threads: int | None, task: Task, *arguments: str) -> None:
+        asked.append(task)
+        raise LookupError
+
+    monkeypatch.setattr(training, "Contestant", measured)
+    with pytest.raises(LookupError):
+        compare_training("small", sentences=3)
+
+    assert asked == [Task("small", "cpu", sentences=3, length=16)]
 
 
 def test_other_names_are_refused() -> None:
@@ -85,6 +115,8 @@ def test_other_names_are_refused() -> None:
         compare_training("tiney")
     with pytest.raises(ConfigError, match=r"There is no peer 'marion'\. Did you mean 'marian'"):
         compare_training("tiny", ["marion"])
+    with pytest.raises(ConfigError, match="The device 'cudda' is not available here"):
+        compare_training("tiny", device="cudda")
 
 
 @pytest.mark.parametrize("imitated", [False, True])
@@ -92,17 +124,21 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
     imitated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = {
-        ("our_step", "tiny", "float32"): 1.0,
+        ("our_step", "float32"): 1.0,
         ("matrix_product", "float32"): 0.5,
-        ("peer_step", "marian", "tiny", "float32"): 2.0,
-        ("peer_step", "marian", "tiny", "bfloat16"): 3.0,
-        ("peer_step", "torch", "tiny", "float32"): 5.0,
-        ("peer_step", "torch", "tiny", "bfloat16"): 4.0,
+        ("peer_step", "marian", "float32"): 2.0,
+        ("peer_step", "marian", "bfloat16"): 3.0,
+        ("peer_step", "torch", "float32"): 5.0,
+        ("peer_step", "torch", "bfloat16"): 4.0,
     }
     asked: list[str] = []
+    usual = default_task("tiny", "cpu")
 
     class Timed:
-        def __init__(self, prepare: object, threads: int | None, *arguments: str) -> None:
+        def __init__(
+            self, prepare: object, threads: int | None, task: Task, *arguments: str
+        ) -> None:
+            assert task == usual
             self.name = (getattr(prepare, "__name__", ""), *arguments)
 
         def seconds(self) -> float:
@@ -122,33 +158,40 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
 
     found = compare_training("tiny", ["marian", "torch"], rounds=2)
 
-    assert asked.count("our_step tiny float32") == 2
-    assert asked.count("peer_step torch tiny bfloat16") == (0 if imitated else 2)
+    assert asked.count("our_step float32") == 2
+    assert asked.count("peer_step torch bfloat16") == (0 if imitated else 2)
     assert found.tokens_per_second == 128 * 16
     assert found.peers["marian"]["float32"] == 1024
     assert found.peers["torch"].get("bfloat16") == (None if imitated else 512)
     assert found.ratio == 2
-    assert found.matrix_rate == work.product_operations() / 0.5
-    rate = work.training_operations("tiny") / found.matrix_rate
+    assert found.matrix_rate == work.product_operations(usual) / 0.5
+    rate = work.training_operations(usual) / found.matrix_rate
     assert found.matrix_rate_fraction == pytest.approx(rate)
 
 
 def test_the_command_prints_one_line_of_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def compared(size: str, peers: list[str], rounds: int, threads: int | None) -> Comparison:
+    def compared(
+        size: str, peers: list[str], rounds: int, threads: int | None, **options: object
+    ) -> Comparison:
         assert (size, peers, rounds, threads) == ("base", ["marian", "torch"], 3, 1)
-        return Comparison(size, "float32", 300.0, {"torch": {"float32": 150.0}}, 1e10, 0.5)
+        assert options == {"device": "cpu", "sentences": 9, "length": None}
+        task = Task(size, "cpu", 9, 16)
+        return Comparison(task, "float32", 300.0, {"torch": {"float32": 150.0}}, 1e10, 0.5)
 
     monkeypatch.setattr(training, "compare_training", compared)
     arguments = ["bench", "train", "--size", "base", "--against", "marian, torch", "--rounds", "3"]
-    arguments += ["--threads", "1"]
+    arguments += ["--threads", "1", "--sentences", "9"]
 
     run(arguments)
     assert "2.00 times the fastest peer" in capsys.readouterr().out
     run([*arguments, "--json"])
     assert json.loads(capsys.readouterr().out) == {
         "size": "base",
+        "device": "cpu",
+        "sentences": 9,
+        "length": 16,
         "ours": {"tokens_per_second": 300.0, "precision": "float32"},
         "peers": {"torch": {"float32": 150.0}},
         "ratio": 2.0,
