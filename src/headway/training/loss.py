@@ -50,19 +50,30 @@ def projected_cross_entropy(
     labels: Int[Tensor, "N"],
     smoothing: float = 0.1,
     pad_id: int = 0,
-    chunk: int = 512,
+    chunk: int | None = None,
 ) -> LossSums:
     """Compute the same loss from the decoder's output, without ever holding all logits.
 
     Rows whose label is padding are left out. The others go through projection, loss and gradient
-    in chunks (figures in benchmarks/NOTES.md); the backward pass only scales what the forward
-    pass has stored. A test holds it equal to `label_smoothed_cross_entropy`.
+    in chunks of so many rows (by default as many as suit the device); the backward pass only
+    scales what the forward pass has stored. A test holds it equal to
+    `label_smoothed_cross_entropy`.
     """
+    chunk = chunk or _rows_at_once(hidden.device, len(weight))
     real = (labels != pad_id).nonzero()[:, 0]
     sums = _ProjectedCrossEntropy.apply(
         hidden.index_select(0, real), weight, bias, labels[real], smoothing, pad_id, chunk
     )
     return LossSums(*sums)  # type: ignore[misc]
+
+
+def _rows_at_once(device: torch.device, vocabulary: int) -> int:
+    """Return how many rows have their logits at a time; figures in benchmarks/NOTES.md.
+
+    On a CPU few, which stay in the cache; elsewhere many, for each chunk is some twenty calls, and
+    logits of 256 MB in float32.
+    """
+    return 512 if device.type == "cpu" else max(2**26 // vocabulary, 512)
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):

@@ -106,18 +106,18 @@ class TrainingStep:
     def accumulate(self, step: int, batches: Sequence[Batch], tokens: int) -> tuple[float, float]:
         """Add up the gradients of this process's parts, and return the sums of both losses."""
         own = self._own_parts(batches)
-        loss = nll = 0.0
+        found = []
         for place, (part, batch) in enumerate(own, start=1):
             seed_random(self.device, self.seed, step, part)
             with self.world.exchanging(self.objective, last=place == len(own)):
                 sums = self.objective(batch.to(self.device))
                 # Whatever wraps the objective takes the mean over processes of these sums.
                 (sums.loss * (self.world.size / tokens)).backward()
-            loss += float(sums.loss.detach())
-            nll += float(sums.nll)
+            found.append((sums.loss.detach(), sums.nll))
         if self.divided:
             self._keep_pace(len(own), math.ceil(len(batches) * self.parts / self.world.size))
-        return loss, nll
+        # Only now: to read a number is to wait until a GPU has come to it.
+        return sum(float(loss) for loss, _ in found), sum(float(nll) for _, nll in found)
 
     def _keep_pace(self, done: int, most: int) -> None:
         """Make passes that add nothing, while others have parts left and need this one's shares."""

@@ -1,6 +1,6 @@
 """The order of the data: each corpus by its weight, and a position that resuming returns to."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +69,7 @@ class BatchStream:
         rows = self.deck.rows(epoch, number)
         return [rows[batch].tolist() for batch in self._cut(self.pairs, rows, epoch, number)]
 
-    def groups(self, epoch: int = 0, block: int = 0, batch: int = 0) -> Iterator[BatchGroup]:
+    def groups(self, epoch: int = 0, block: int = 0, batch: int = 0) -> Generator[BatchGroup]:
         """Yield groups from this position on, without end; a block's last one may be smaller."""
         while True:
             rows = self.deck.rows(epoch, block)

@@ -1,10 +1,11 @@
 """The training loop: groups of batches -> steps -> validations -> checkpoints."""
 
+import contextlib
 import dataclasses
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -13,6 +14,7 @@ from torch.optim import AdamW
 
 from headway.bundle import Bundle, save_bundle, set_model_tensors
 from headway.config.training import TrainingConfig
+from headway.training.ahead import ahead
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.diagnosis import Finding, Validated
@@ -30,6 +32,8 @@ from headway.training.step import Objective, StepResult
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.validation import ValidationResult, Validator
 from headway.training.watch import Watch
+
+_GROUPS_AHEAD = 2
 
 
 class Trainer:
@@ -150,10 +154,7 @@ class Trainer:
             if self.config.tensorboard and self.world.leads:
                 self.reporter.write_events(self.folder.tensorboard, self.progress.step)
             self.watch.text(self.text_findings)
-            with _stop_signals() as stop:
-                groups = self.stream.groups(
-                    self.progress.epoch, self.progress.block, self.progress.batch
-                )
+            with _stop_signals() as stop, contextlib.closing(self._groups()) as groups:
                 while not self._enough():
                     with clock.step():
                         group = next(groups)
@@ -174,6 +175,12 @@ class Trainer:
         finally:
             self.reporter.stop()
         return True
+
+    def _groups(self) -> Generator[BatchGroup]:
+        """Return the groups from here on; beside a GPU a processor has time to prepare them."""
+        progress = self.progress
+        groups = self.stream.groups(progress.epoch, progress.block, progress.batch)
+        return groups if self.device.type == "cpu" else ahead(groups, _GROUPS_AHEAD)
 
     def _enough(self) -> bool:
         """Tell whether steps, epochs or patience have run out."""

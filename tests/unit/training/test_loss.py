@@ -167,6 +167,34 @@ def test_the_projected_loss_and_its_gradients_are_the_plain_ones(
         torch.testing.assert_close(given_, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("device", "vocabulary", "rows"),
+    [("cpu", 8_000, 512), ("cuda", 8_000, 8_388), ("cuda", 37_000, 1_813), ("mps", 2**20, 512)],
+)
+def test_a_gpu_has_as_many_logits_at_a_time_as_fit_into_256_mb(
+    device: str, vocabulary: int, rows: int
+) -> None:
+    assert loss._rows_at_once(torch.device(device), vocabulary) == rows
+
+
+def test_chunks_are_those_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    grade = loss._grade
+    monkeypatch.setattr(loss, "_rows_at_once", lambda device, vocabulary: 4)
+
+    def counted(logits: Tensor, *arguments: object) -> object:
+        counts.append(len(logits))
+        return grade(logits, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(loss, "_grade", counted)
+    values = example()
+    labels = torch.ones_like(values["labels"])
+
+    projected_cross_entropy(values["hidden"], values["weight"], None, labels)
+
+    assert counts == [4, 4, 3]
+
+
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no-bias"])
 def test_the_gradient_is_the_slope(bias: bool) -> None:
     values = example()

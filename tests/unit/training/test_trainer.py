@@ -1,5 +1,6 @@
 """The loop validates, keeps the best, stops when it should, and saves before it stops."""
 
+import contextlib
 import json
 import os
 import signal
@@ -139,6 +140,32 @@ def test_every_update_is_in_a_record(make: Callable[..., Trainer]) -> None:
         mean = np.average(singly[of_these], weights=tokens[of_these])
         assert loss == pytest.approx(mean, abs=1e-6)
     assert trainer.progress.unrecorded_tokens == 0
+
+
+def test_beside_a_gpu_the_same_batches_are_prepared_beforehand(
+    make: Callable[..., Trainer],
+) -> None:
+    trainer = make(max_steps=3, accumulate=2)
+    trainer.run()
+    threads = threading.active_count()
+
+    def some() -> list[tuple[Any, ...]]:
+        with contextlib.closing(trainer._groups()) as groups:
+            first = [next(groups) for _ in range(9)]
+            prepared.append(threading.active_count() > threads)
+        return [
+            (g.next_epoch, g.next_batch, g.ends_epoch, [b.target_ids.tolist() for b in g.batches])
+            for g in first
+        ]
+
+    prepared: list[bool] = []
+    here = some()
+    trainer.device = torch.device("cuda")
+    there = some()
+
+    assert there == here
+    assert prepared == [False, True]
+    assert threading.active_count() == threads
 
 
 def test_holes_in_memory_are_given_back_after_every_twentieth_step(

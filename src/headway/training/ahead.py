@@ -1,0 +1,24 @@
+"""Prepares what comes next while something else is at work, such as a GPU."""
+
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def ahead(items: Iterator[T], count: int) -> Generator[T]:
+    """Yield the same items in the same order; a thread prepares so many of them beforehand.
+
+    What an item raises is raised where the item would come. Closing ends the thread.
+    """
+    end = object()
+    pool = ThreadPoolExecutor(max_workers=1)
+    try:
+        coming = deque(pool.submit(next, items, end) for _ in range(count))
+        while (item := coming.popleft().result()) is not end:
+            coming.append(pool.submit(next, items, end))
+            yield item  # type: ignore[misc]
+    finally:
+        pool.shutdown(cancel_futures=True)
