@@ -75,4 +75,6 @@ def report_lines(found: "RunCheck") -> list[str]:
         f"Estimate: {minutes:,.1f} minutes for the steps, validation not counted; "
         f"{gigabytes:,.1f} GB of memory",
     ]
+    if found.estimate.parts > 1:
+        lines.append(f"Batches are computed in {found.estimate.parts} parts each")
     return lines

@@ -12,7 +12,7 @@ from typing import IO, Self
 
 from headway.data.lines import decode_line, read_lines
 from headway.decoding.alignment import pharaoh
-from headway.decoding.translation import ScoredText, Translation
+from headway.decoding.translation import ScoredText, StreamEnd, Translation
 from headway.errors import DataError, HeadwayError
 
 _AT_ONCE = 2000
@@ -90,7 +90,7 @@ class LineWriter:
     def __enter__(self) -> Self:
         """Open what will become the files."""
         if self.file is None:
-            sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+            print_utf8()
         with ExitStack() as opened:
             for file in self._files():
                 opened.enter_context(file)
@@ -121,7 +121,8 @@ class LineWriter:
             if self.alignments is not None:
                 for hypothesis in self._hypotheses(translation):
                     self.alignments.write(pharaoh(hypothesis.alignment))
-            self._remark(translation)
+            if not self.quiet:
+                remark(self.number, translation)
         sys.stdout.flush()
         for file in self._files():
             file.flush()
@@ -142,20 +143,23 @@ class LineWriter:
             for hypothesis in self._hypotheses(translation)
         ]
 
-    def _remark(self, translation: Translation) -> None:
-        if self.quiet:
-            return
-        if translation.num_parts > 1:
-            self._note(
-                f"longer than the model can take; translated in {translation.num_parts} parts"
-            )
-        if not translation.complete:
-            self._note("the output limit ended the translation; it may lack its end")
-        if translation.unknown_pieces:
-            self._note(f"unknown to the vocabulary: {translation.unknown_pieces} of its pieces")
 
-    def _note(self, message: str) -> None:
-        print(f"Note: line {self.number}: {message}.", file=sys.stderr)
+def print_utf8() -> None:
+    """Let standard output be what files of text are, whatever the system's usual encoding is."""
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+
+
+def remark(number: int, found: Translation | StreamEnd) -> None:
+    """Say on standard error what a person should know of the translation of a line."""
+    notes = []
+    if found.num_parts > 1:
+        notes.append(f"longer than the model can take; translated in {found.num_parts} parts")
+    if not found.complete:
+        notes.append("the output limit ended the translation; it may lack its end")
+    if found.unknown_pieces:
+        notes.append(f"unknown to the vocabulary: {found.unknown_pieces} of its pieces")
+    for note in notes:
+        print(f"Note: line {number}: {note}.", file=sys.stderr)
 
 
 class _NewFile:
@@ -163,11 +167,14 @@ class _NewFile:
 
     def __init__(self, path: Path, option: str) -> None:
         """Write to this path, which came by this option."""
-        self.path = path
+        self.path = path.resolve()  # a link stays one
         self.option = option
         self.number = 0
-        # Beside the file: it may be the very one that is being read, and must not be lost.
-        self.partial = path.with_name(f"{path.name}.partial")
+        # Beside the file: it may be the very one that is being read, and must not be lost. What is
+        # no file, a pipe for example, cannot be replaced.
+        self.replaces = self.path.is_file() or not self.path.exists()
+        partial = self.path.with_name(f"{self.path.name}.partial")
+        self.partial = partial if self.replaces else self.path
         self.file: IO[str] | None = None
 
     def __enter__(self) -> Self:
@@ -197,6 +204,8 @@ class _NewFile:
     ) -> None:
         assert self.file is not None
         self.file.close()
+        if not self.replaces:
+            return
         if error is None:
             os.replace(self.partial, self.path)
         elif self.number:

@@ -71,7 +71,8 @@ def shortlist(
         values["learned"] = learned
         if not (quiet or as_json):
             print(
-                f"Learned from {learned['pairs']:,} pairs in {learned['seconds']:.0f} s: {folder}"
+                f"Learned from {learned['pairs']:,} of {learned['pairs_given']:,} pairs in "
+                f"{learned['seconds']:.0f} s: {folder}"
             )
     if wanted_report:
         report = _report(bundle, valid_source, valid_target, translate, tokenize, device)
@@ -100,7 +101,7 @@ def _learned(
     from dataclasses import replace
 
     from headway.data.corpus import iterate_parallel
-    from headway.data.shortlist import learn_shortlist
+    from headway.data.shortlist import choose_pairs, learn_shortlist
 
     started = time.perf_counter()
     pairs = list(iterate_parallel(source, target))
@@ -112,7 +113,8 @@ def _learned(
         )
     )
     found = learn_shortlist(ids, bundle.source_tokenizer, bundle.target_tokenizer, **numbers)
-    learned = {"pairs": len(pairs)} | numbers
+    counts = {"pairs": len(choose_pairs(ids)), "pairs_given": len(ids)}
+    learned = counts | numbers
     record = bundle.record | {"shortlist": learned}
     seconds = round(time.perf_counter() - started, 1)
     return replace(bundle, shortlist=found, record=record), learned | {"seconds": seconds}

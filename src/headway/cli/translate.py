@@ -1,7 +1,8 @@
 """`headway translate`: one line in, one line out, always, in order."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from headway.cli.lines import LineWriter
     from headway.decoding.engines import EngineName, PrecisionName
     from headway.decoding.options import SearchOptions
+    from headway.decoding.translation import StreamEnd
     from headway.decoding.translator import Translator
 
 
@@ -73,7 +75,7 @@ def translate(
     options = search.change(translator.options, given, drawing, sample=sample)
     wishes = _Wishes(options, ban or [], prefix, terms)
     if stream:
-        _stream(translator, file, wishes)
+        _stream(translator, file, wishes, quiet)
     else:
         from headway.cli.lines import LineWriter
 
@@ -165,14 +167,24 @@ def _write(
         )
 
 
-def _stream(translator: "Translator", file: Path | None, wishes: _Wishes) -> None:
-    from headway.cli.lines import incoming_lines
+def _stream(translator: "Translator", file: Path | None, wishes: _Wishes, quiet: bool) -> None:
+    from headway.cli.lines import incoming_lines, print_utf8, remark
 
-    for lines in incoming_lines(file):
-        for line in lines:
-            for bit in translator.stream(line, **wishes.of(1)):
-                print(bit, end="", flush=True)
+    print_utf8()
+    for number, line in enumerate(chain.from_iterable(incoming_lines(file)), start=1):
+        end = _print_bits(translator.stream(line, **wishes.of(1)))
+        if not quiet:
+            remark(number, end)
+
+
+def _print_bits(bits: "Generator[str, None, StreamEnd]") -> "StreamEnd":
+    """Print a translation as it comes; return what is to be said of it."""
+    while True:
+        try:
+            print(next(bits), end="", flush=True)
+        except StopIteration as end:
             print(flush=True)
+            return cast("StreamEnd", end.value)
 
 
 def take_lines(lines: Iterator[str], count: int, what: str) -> list[str]:

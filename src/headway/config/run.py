@@ -15,6 +15,8 @@ from headway.config.section import Section, unknown_key
 from headway.config.training import TrainingConfig
 from headway.errors import ConfigError
 
+_SIZES = ("num_encoder_layers", "num_decoder_layers", "d_model", "d_ff", "num_heads", "d_k", "d_v")
+
 
 class Recipe(Section):
     """What a documented run says about itself; nothing here changes the run."""
@@ -55,9 +57,31 @@ def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> R
     Table 3 also brings its label smoothing and number of steps.
     """
     values = {} if path is None else _read_toml(Path(path))
+    of_file = values.get("model")
+    of_file = dict(of_file) if isinstance(of_file, dict) else {}
     for override in overrides:
         _apply(values, override)
+    chosen = {override.partition("=")[0].strip() for override in overrides}
+    if "model.preset" in chosen and "preset" not in of_file:
+        name = str(values["model"]["preset"])
+        _check_preset(name, {k: v for k, v in of_file.items() if f"model.{k}" not in chosen}, path)
     return parse_run_config(values)
+
+
+def _check_preset(name: str, of_file: dict[str, Any], path: str | Path | None) -> None:
+    """Refuse a chosen preset where a file without one, such as a run's own, has other sizes.
+
+    They would win, as what is named beside a preset does, and nothing of the preset be left.
+    """
+    preset, usual = architecture(name).model_dump(), Architecture().model_dump()
+    for key, value in of_file.items():
+        decided = key in _SIZES or (key in preset and preset[key] != usual[key])
+        if decided and value != preset[key]:
+            raise ConfigError(
+                f"model.preset is to be '{name}', with {key} {preset[key]}, but {path} has {key} "
+                f"{value}.",
+                f"Take that out of the file, or choose model.{key}, too.",
+            )
 
 
 def parse_run_config(values: dict[str, Any]) -> RunConfig:
@@ -68,8 +92,10 @@ def parse_run_config(values: dict[str, Any]) -> RunConfig:
         changes = {key: value for key, value in model.items() if key != "preset"}
         values = values | {
             "model": architecture(name).model_dump() | changes,
-            "training": paper_training(name) | values.get("training", {}),
         }
+        training = values.get("training", {})
+        if isinstance(training, dict):  # what it is otherwise is refused below
+            values["training"] = paper_training(name) | training
     return RunConfig.parse(values)
 
 

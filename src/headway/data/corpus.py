@@ -150,8 +150,9 @@ def matching_files(folder: Path, name: str) -> tuple[StrPath, ...]:
     path = folder / name
     if path.exists() or not set("*?[") & set(name):
         return (path,)
-    # A pattern may lead out of the folder, or be absolute.
-    found = tuple(sorted(map(Path, glob(str(path), recursive=True))))
+    # A pattern may lead out of the folder, or be absolute; the folder's own name is none.
+    names = glob(str(Path(name)), root_dir=folder, recursive=True)
+    found = tuple(sorted(folder / each for each in names))
     if not found:
         raise DataError(f"No file matches {path}.", "Check the pattern and the folder.")
     return found
@@ -170,7 +171,7 @@ def partners(
     if len(sources) == len(targets) == 1 and plain:
         return sources, targets
     by_wildcard = [
-        {_wildcards(path, folder / name): path for path in paths} for name, paths in named
+        {_wildcards(path, folder, name): path for path in paths} for name, paths in named
     ]
     alone = [
         found[key]
@@ -187,30 +188,35 @@ def partners(
     return tuple(by_wildcard[0].values()), tuple(by_wildcard[1][key] for key in by_wildcard[0])
 
 
-def _wildcards(path: StrPath, pattern: Path) -> tuple[str, ...]:
-    """Return what the wildcards of a pattern stand for in a path that matches it."""
-    parts = re.split(r"(\*+|\?|\[[^]]*\])", str(pattern))
+def _wildcards(path: StrPath, folder: Path, name: str) -> tuple[str, ...]:
+    """Return what the wildcards of a name in this folder stand for in a path that matches it."""
+    # Folders of any depth, none as well, are one wildcard with the slash behind them.
+    parts = re.split(r"((?:^|(?<=/))\*\*/|\*+|\?|\[[^]]*\])", str(Path(name)))
+    groups = [r"((?:.*/)?)" if part == "**/" else "(.*?)" for part in parts]
     expression = "".join(
-        "(.*?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)
+        group if number % 2 else re.escape(part)
+        for number, (part, group) in enumerate(zip(parts, groups, strict=True))
     )
-    match = re.fullmatch(expression, str(path), re.DOTALL)
+    text = str(path) if Path(name).is_absolute() else str(Path(path).relative_to(folder))
+    match = re.fullmatch(expression, text, re.DOTALL)
     return match.groups() if match else (str(path),)
 
 
-def fingerprint(paths: Iterable[StrPath]) -> str:
-    """Return the SHA-256 of the bytes of these files, in this order.
+def fingerprint(digests: Iterable[bytes]) -> str:
+    """Return the SHA-256 of several files, each by its `file_digest`, in this order.
 
-    Names do not count, so that a moved corpus is still the same corpus. Each file is hashed for
-    itself first, so that a line moved from one file to the next is a change.
+    Names do not count, so that a moved corpus is still the same corpus. A line moved from one file
+    to the next is a change.
     """
-    total = hashlib.sha256()
-    for path in paths:
-        if is_dataset(path):
-            total.update(dataset_digest(str(path)))
-            continue
-        digest = hashlib.sha256()
-        with readable(path, decompress=False) as file:
-            while block := file.read(_READ_SIZE):
-                digest.update(block)
-        total.update(digest.digest())
-    return total.hexdigest()
+    return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def file_digest(path: StrPath) -> bytes:
+    """Return the SHA-256 of the bytes of a file, or of the rows of a data set."""
+    if is_dataset(path):
+        return dataset_digest(str(path))
+    digest = hashlib.sha256()
+    with readable(path, decompress=False) as file:
+        while block := file.read(_READ_SIZE):
+            digest.update(block)
+    return digest.digest()

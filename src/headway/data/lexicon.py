@@ -107,7 +107,9 @@ def _count(text: _Text, target_size: int) -> tuple[list[_Block], Ints]:
         targets = np.repeat(text.targets[begin : begin + len(sizes)], sizes)
         within = np.arange(len(targets)) - np.repeat(starts, sizes)
         sources = text.sources[np.repeat(np.repeat(first_source[span], counts), sizes) + within]
-        keys, links = np.unique(sources * np.int64(target_size) + targets, return_inverse=True)
+        keys, links = np.unique(
+            sources.astype(np.int64) * target_size + targets, return_inverse=True
+        )
         blocks.append(_Block(links.astype(np.int32), starts, sizes))
         own.append(keys)
     everyone = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *own]))

@@ -22,6 +22,7 @@ Ints = NDArray[np.int64]
 
 # Links of all pairs that are learned from; 4 bytes each. So many are half a million sentences.
 _MOST_LINKS = 2**27
+_MOST_LINKS_OF_A_PAIR = 2**20  # of two sides of a thousand pieces; what has more is no sentence
 # More single characters than that are no alphabet: Hangul and Han are learned like other pieces.
 _LARGEST_ALPHABET = 256
 _BYTE = 6  # SentencePiece's type of a piece that is one byte
@@ -97,11 +98,11 @@ def learn_shortlist(
     pieces for each source piece, the most probable ones, of those with min_probability. For every
     sentence there are, besides, the special pieces, the bytes of a tokenizer that has them, and
     single characters where they are an alphabet (256 at most), so that any word can be spelled.
-    From very much text, pairs are taken at even distances, so that time and memory stay bounded.
+    It is learned from `choose_pairs`, so that time and memory stay bounded.
     """
     _check(frequent, per_piece, min_probability)
     source_size, target_size = len(source_tokenizer), len(target_tokenizer)
-    lexicon = learn_lexicon(_thinned(pairs), source_size, target_size)
+    lexicon = learn_lexicon(choose_pairs(pairs), source_size, target_size)
     order = np.lexsort((-lexicon.probabilities, lexicon.sources))
     sources = lexicon.sources[order]
     rank = np.arange(len(order)) - np.searchsorted(sources, sources)
@@ -110,6 +111,18 @@ def learn_shortlist(
     starts = np.searchsorted(sources[kept], np.arange(source_size + 1))
     always = np.union1d(_spelling(target_tokenizer), _most_frequent(pairs, frequent, target_size))
     return Shortlist(always, starts, lexicon.targets[order][kept], target_size)
+
+
+def choose_pairs(pairs: Sequence[IdPair]) -> Sequence[IdPair]:
+    """Return the pairs that a shortlist is learned from.
+
+    All but those of more than 2^20 links, a thousand pieces on both sides, which would cost as much
+    as thousands of others; of very much text as many, at even distances, as have 2^27 links.
+    """
+    sizes = [(len(source) + 1) * len(target) for source, target in pairs]
+    short = [pair for pair, size in zip(pairs, sizes, strict=True) if size <= _MOST_LINKS_OF_A_PAIR]
+    links = sum(size for size in sizes if size <= _MOST_LINKS_OF_A_PAIR)
+    return short[:: max(-(-links // _MOST_LINKS), 1)]
 
 
 def _check(frequent: int, per_piece: int, min_probability: float) -> None:
@@ -121,12 +134,6 @@ def _check(frequent: int, per_piece: int, min_probability: float) -> None:
             f"min_probability is {min_probability}, but must be from 0 to 1.",
             "0 keeps all that per_piece allows.",
         )
-
-
-def _thinned(pairs: Sequence[IdPair]) -> Sequence[IdPair]:
-    """Return all pairs, or as many at even distances as have the links that are allowed."""
-    links = sum((len(source) + 1) * len(target) for source, target in pairs)
-    return pairs[:: max(-(-links // _MOST_LINKS), 1)]
 
 
 def _spelling(tokenizer: Tokenizer) -> Ints:

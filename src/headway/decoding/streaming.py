@@ -1,19 +1,26 @@
 """One sentence, watched while it is searched for: what is certain comes out at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 
 import torch
 
 from headway.decoding.engine import Engine
+from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.search import Request, Search, read_and_begin
 
 
-def stream_search(engine: Engine, search: Search, request: Request) -> Iterator[tuple[int, ...]]:
+def stream_search(
+    engine: Engine,
+    search: Search,
+    request: Request,
+    tell_best: Callable[[Hypothesis], object] = lambda best: None,
+) -> Iterator[tuple[int, ...]]:
     """Yield after each step the pieces that are certain, and in the end those of the best one.
 
     Certain is what all hypotheses begin with that can still be the best: those that live, and the
-    best of those that have finished. What was yielded is never taken back.
+    best of those that have finished. What was yielded is never taken back. tell_best: is told the
+    best one, before its pieces come.
     """
     with torch.inference_mode():
         state = engine.start(1, search.copies)
@@ -24,6 +31,7 @@ def stream_search(engine: Engine, search: Search, request: Request) -> Iterator[
             if advance.rows is not None and advance.parents is not None:
                 engine.reorder(state, advance.rows, advance.parents)
         for _, hypotheses in advance.finished:
+            tell_best(hypotheses[0])
             yield request.pieces(hypotheses[0].ids)
             return
         yield request.pieces(common_prefix(search.possible(0)))

@@ -66,6 +66,15 @@ class Translation:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """What is to be said of a streamed translation in the end; all of it as in `Translation`."""
+
+    num_parts: int
+    complete: bool
+    unknown_pieces: int
+
+
+@dataclass(frozen=True, slots=True)
 class Alternative:
     """What could stand at one place of a translation."""
 

@@ -1,6 +1,6 @@
 """The Translator: sentences in, translations out, in order and independent of batching."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
 from headway.decoding.ensemble import EnsembleEngine
+from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.joining import Joiner
 from headway.decoding.options import SearchOptions, widened
 from headway.decoding.record import SearchRecord
@@ -22,7 +23,7 @@ from headway.decoding.recording import record_search
 from headway.decoding.requests import RequestMaker, check_request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
-from headway.decoding.translation import Alternative, Translation
+from headway.decoding.translation import Alternative, StreamEnd, Translation
 from headway.devices import resolve_device
 from headway.errors import ConfigError
 
@@ -189,17 +190,19 @@ class Translator:
         options: SearchOptions | None = None,
         prefix: str | Sequence[str] | None = None,
         terms: Sequence[str] | Sequence[Sequence[str]] = (),
-    ) -> Iterator[str]:
+    ) -> Generator[str, None, StreamEnd]:
         """Yield the translation of one sentence bit by bit, as soon as each bit is certain.
 
         Together the bits are the text that `translate` gives; arguments are as there. In a beam a
-        bit is certain when all hypotheses have it that can still be the best.
+        bit is certain when all hypotheses have it that can still be the best. What the generator
+        returns, the value of its StopIteration, says whether the translation is complete.
         """
         check_request([text], first=first)
         self._check_prepared()
         options, rule = options or self.options, self._banned(banned)
         parts = [self.requests.parts(text)]
         between = ""
+        best: list[Hypothesis] = []
         requests = self.requests.make(
             parts, options, first=first, prefix=prefix, terms=terms, banned=rule
         )
@@ -208,12 +211,17 @@ class Translator:
                 options, attend=self._attend(options), banned=rule, terms=bool(request.terms)
             )
             written = False
-            for bit in self._bits(stream_search(self.engine, search, request)):
+            for bit in self._bits(stream_search(self.engine, search, request, best.append)):
                 yield bit if written else between + bit
                 written = True
             between = " " if written else between
+        return StreamEnd(
+            num_parts=len(parts[0]),
+            complete=all(hypothesis.complete for hypothesis in best),
+            unknown_pieces=sum(map(self.bundle.source_tokenizer.unknown_count, parts[0])),
+        )
 
-    def _bits(self, found: Iterable[Sequence[int]]) -> Iterator[str]:
+    def _bits(self, found: Iterable[Sequence[int]]) -> Generator[str]:
         """Yield the text of growing pieces bit by bit."""
         seen, ids = 0, ()
         for ids in found:

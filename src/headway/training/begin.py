@@ -20,16 +20,14 @@ from headway.training.prepare import (
     EncodedTexts,
     Texts,
     build_bundle,
-    check_metrics,
     check_positions,
+    check_settings,
     read_texts,
 )
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
-from headway.training.schedule import Schedule
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
-from headway.training.tensorboard import require_tensorboard
 from headway.training.text_statistics import frequency_loss, unknown_findings
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
@@ -97,7 +95,7 @@ def _lead(
     check_shard(config.training, place.world)
     start = None if folder.checkpoint.exists() else open_start(config)
     config = start.config if start else config
-    _check_settings(config)  # before hours of cutting text into pieces
+    check_settings(config)  # before hours of cutting text into pieces
     texts = read_texts(config.data)
     if resume:
         _check_same_text(folder, texts)
@@ -137,15 +135,6 @@ def _new(config: RunConfig | None, place: Place) -> RunConfig:
         place.world.leave_word(REFUSED)
         raise
     return config
-
-
-def _check_settings(config: RunConfig) -> None:
-    """Refuse what could not be trained with, whatever the text is."""
-    training = config.training
-    check_metrics(config)
-    if training.tensorboard:
-        require_tensorboard()
-    Schedule(training.schedule, 1.0, training.warmup_steps, training.max_steps)
 
 
 def _continue(trainer: Trainer, place: Place) -> None:

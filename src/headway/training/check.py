@@ -24,19 +24,20 @@ from headway.model.accounting import count_parameters
 from headway.training.ema import WeightAverage
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
 from headway.training.estimate import peak_memory
+from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
 from headway.training.prepare import (
     Texts,
     build_bundle,
-    check_metrics,
     check_positions,
+    check_settings,
     read_texts,
     training_corpora,
+    untag,
 )
 from headway.training.schedule import Schedule
 from headway.training.start_from import open_start
-from headway.training.step import TrainingStep
 from headway.training.stream import BatchStream
 
 _SAMPLE = 12  # batches that are timed
@@ -59,6 +60,8 @@ class Estimate:
     seconds: float
     memory: int
     """Bytes of the process at their peak: with the text, and the largest batch in work."""
+    parts: int = 1
+    """Parts in which batches are computed, because whole ones do not fit or as it is configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,7 @@ class RunCheck:
             "precision": self.precision,
             "estimated_seconds": self.estimate.seconds,
             "estimated_memory": self.estimate.memory,
+            "batch_parts": self.estimate.parts,
         }
 
 
@@ -109,9 +113,9 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
     ends it.
     """
     place = torch.device(resolve_device(device))
-    check_metrics(config)
     start = open_start(config)
     config = start.config if start else config
+    check_settings(config)
     texts = read_texts(config.data)
     source, target = start.tokenizers if start else find_tokenizers(config, texts)
     keep_texts = config.tokenizer.sampling is not None
@@ -124,9 +128,11 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
     updates = math.ceil(batches / training.accumulate)
     steps = min(training.max_steps, (training.max_epochs or math.inf) * updates)
     precision = choose_precision(training.precision, place)
+    # Before the text is looked at: what that takes of memory, training does not.
+    estimated = estimate(bundle, stream, training, precision, int(steps))
     looked_at = _looked_at(config.data, texts)
     return RunCheck(
-        findings=_findings(looked_at, texts),
+        findings=_findings(looked_at, texts, config.data.tag),
         cleaning=encoded.report,
         unknown={name: _unknown(pairs, source, target) for name, pairs in looked_at.items()},
         parameters=count_parameters(bundle.model),
@@ -134,8 +140,8 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
         steps=int(steps),
         epochs=steps / updates,
         precision=precision,
-        estimate=estimate(bundle, stream, training, precision, int(steps)),
-    )  # fmt: skip
+        estimate=estimated,
+    )
 
 
 def estimate(
@@ -143,15 +149,16 @@ def estimate(
 ) -> Estimate:
     """Train the model on its largest batch and on some others; scale up what that took.
 
-    The model is changed by that.
+    The model is changed by that. Raises TrainingError where memory does not suffice for one pair.
     """
-    step = TrainingStep(
+    step = FittingStep(
         bundle.model,
         build_optimizer(bundle.model),
         Schedule("constant", 1e-6, 1, 1),
         label_smoothing=training.label_smoothing,
         clip_norm=training.clip_norm,
         precision=precision,
+        parts=training.parts or 1,
     )
     decay = training.ema_decay
     average = None if decay is None else WeightAverage(bundle.model, decay)
@@ -167,9 +174,8 @@ def estimate(
             average.update(bundle.model, 1)
         seconds.append(time.perf_counter() - start)
     mean = float(np.mean(seconds[2:]))  # the first two prepare kernels and memory
-    return Estimate(
-        mean * training.accumulate * steps, peak_memory(next(bundle.model.parameters()).device)
-    )
+    memory = peak_memory(next(bundle.model.parameters()).device)
+    return Estimate(mean * training.accumulate * steps, memory, step.parts)
 
 
 def _area(stream: BatchStream, rows: list[int]) -> int:
@@ -181,6 +187,7 @@ def _looked_at(data: DataConfig, texts: Texts) -> dict[str, list[Pair]]:
     """Return the pairs of each text, or the first of very many, by what they are called.
 
     Training text is as in its files, with what is held out of it, so that lines are those there.
+    What is validated with is, too: without its tag.
     """
     corpora: list[tuple[str, Iterable[Pair]]] = [
         (f"training, corpus {number}", corpus)
@@ -189,7 +196,9 @@ def _looked_at(data: DataConfig, texts: Texts) -> dict[str, list[Pair]]:
     if len(corpora) == 1:
         corpora = [("training", corpora[0][1])]
     found = {}
-    for name, pairs in (*corpora, ("validation", texts.valid), ("test", texts.test)):
+    others = {"validation": texts.valid, "test": texts.test}
+    untagged = [(name, untag(data.tag, pairs)) for name, pairs in others.items()]
+    for name, pairs in (*corpora, *untagged):
         first = list(islice(pairs, LOOKED_AT + 1))
         if len(first) > LOOKED_AT:
             name, first = f"{name}, first {LOOKED_AT:,} pairs", first[:LOOKED_AT]
@@ -198,8 +207,10 @@ def _looked_at(data: DataConfig, texts: Texts) -> dict[str, list[Pair]]:
     return found
 
 
-def _findings(looked_at: dict[str, list[Pair]], texts: Texts) -> dict[str, list[Finding]]:
-    train = list(islice(chain.from_iterable(texts.corpora), LOOKED_AT))
+def _findings(looked_at: dict[str, list[Pair]], texts: Texts, tag: str) -> dict[str, list[Finding]]:
+    """Return what is suspicious; a source in text of another tag has another translation there."""
+    alike = [corpus for corpus in texts.corpora if corpus.tag == tag]
+    train = list(islice(chain.from_iterable(alike), LOOKED_AT))
     found = {}
     for name, pairs in looked_at.items():
         if name.startswith("training"):

@@ -16,7 +16,15 @@ from headway.config.model import Architecture
 from headway.config.run import RunConfig
 from headway.data.cleaning import CleaningReport, EncodedPair
 from headway.data.compression import StrPath
-from headway.data.corpus import Corpus, Pair, fingerprint, matching_files, partners, read_pairs
+from headway.data.corpus import (
+    Corpus,
+    Pair,
+    file_digest,
+    fingerprint,
+    matching_files,
+    partners,
+    read_pairs,
+)
 from headway.data.hub import is_dataset
 from headway.data.store import PairStore
 from headway.data.tokenizer import Tokenizer, train_tokenizer
@@ -24,7 +32,9 @@ from headway.data.vocabulary import add_pieces, check_pieces, check_room
 from headway.errors import ConfigError
 from headway.evaluation.metrics import score_texts
 from headway.model.transformer import Transformer
+from headway.training.schedule import Schedule
 from headway.training.step import seed_random
+from headway.training.tensorboard import require_tensorboard
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +107,14 @@ def read_texts(data: DataConfig) -> Texts:
         corpus, valid_lines, held_out = _hold_out(corpora, data.hold_out)
         corpora = [corpus]
         valid = [_tagged(data.tag, pair) for pair in held_out]
+    digests = [file_digest(file) for file in files]
     return Texts(
         corpora=corpora,
         valid=valid,
         valid_lines=valid_lines,
         test=read_split(data, data.test_source, data.test_target) if data.test_source else [],
-        checksum=fingerprint([*files, *valid_files]),
-        training_checksum=fingerprint(files),
+        checksum=fingerprint([*digests, *map(file_digest, valid_files)]),
+        training_checksum=fingerprint(digests),
     )
 
 
@@ -165,6 +176,12 @@ def read_split(data: DataConfig, source: str, target: str) -> list[Pair]:
 
 def _tagged(tag: str, pair: Pair) -> Pair:
     return Pair(f"{tag} {pair.source}", pair.target) if tag else pair
+
+
+def untag(tag: str, pairs: Iterable[Pair]) -> list[Pair]:
+    """Return validation or test text as it is in its files."""
+    beginning = f"{tag} " if tag else ""
+    return [Pair(pair.source.removeprefix(beginning), pair.target) for pair in pairs]
 
 
 def _hold_out(corpora: list[Corpus], count: int) -> tuple[Corpus, list[int], list[Pair]]:
@@ -283,7 +300,16 @@ def build_bundle(
     )
 
 
-def check_metrics(config: RunConfig) -> None:
+def check_settings(config: RunConfig) -> None:
+    """Refuse what could not be trained with, whatever the text is."""
+    training = config.training
+    _check_metrics(config)
+    if training.tensorboard:
+        require_tensorboard()
+    Schedule(training.schedule, 1.0, training.warmup_steps, training.max_steps)
+
+
+def _check_metrics(config: RunConfig) -> None:
     """Refuse a metric that validation could not compute, before anything is trained."""
     training, evaluation = config.training, config.evaluation
     score_texts(["a"], ["a"], evaluation.metrics, evaluation.bleu_tokenize)

@@ -72,9 +72,9 @@ def _check_free(out: Path) -> None:
 
 def begun_config(out: str | Path) -> Path:
     """Return the configuration of the run with the lowest seed; RunError where there is none."""
-    found = [
-        (int(path.parent.name[5:]), path) for path in Path(out).glob("seed-[0-9]*/config.toml")
-    ]
+    paths = Path(out).glob("seed-*/config.toml")
+    numbers = [(path.parent.name.removeprefix("seed-"), path) for path in paths]
+    found = [(int(number), path) for number, path in numbers if number.isdecimal()]
     if not found:
         raise RunError(
             f"The folder {out} holds no runs of several seeds to continue.",

@@ -42,7 +42,7 @@ def test_it_learns_writes_and_reports(run, model: Path, text: tuple[Path, Path])
     assert bundle.shortlist is not None
     assert (model / "model.safetensors").read_bytes() == before
     assert bundle.record["shortlist"] == {
-        "pairs": 3, "frequent": 2, "per_piece": 3, "min_probability": 0.0
+        "pairs": 3, "pairs_given": 3, "frequent": 2, "per_piece": 3, "min_probability": 0.0
     }  # fmt: skip
     assert values["coverage"] == coverage(bundle, SOURCES, TARGETS).as_dict()
     assert {score["name"] for score in values["effect"]["restricted"]} == {"bleu", "chrf"}

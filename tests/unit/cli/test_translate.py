@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,27 @@ def test_an_unknown_device_names_the_known_ones(run, bundle_path: Path) -> None:
     assert "'tpu' is not available here. Choose auto or one of:" in err
 
 
+def test_out_is_written_where_it_leads(run, bundle_path: Path, tmp_path: Path) -> None:
+    source = _write(tmp_path / "in", ["the cat", "a dog"])
+    _, expected, _ = run("translate", bundle_path, source)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder" / "real")
+    os.mkfifo(tmp_path / "pipe")
+
+    assert run("translate", bundle_path, source, "--out", tmp_path / "link")[0] == 0
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit((tmp_path / "pipe").read_text, encoding="utf-8")
+        assert run("translate", bundle_path, source, "--out", tmp_path / "pipe")[0] == 0
+        assert read.result(timeout=20) == expected
+    status, out, err = run("translate", bundle_path, source, "--out", tmp_path / "folder")
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "folder" / "real").read_text(encoding="utf-8") == expected
+    assert (tmp_path / "pipe").is_fifo()
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert "folder cannot be written (Is a directory)" in err
+
+
 def test_a_file_may_be_replaced_by_its_translation(run, bundle_path: Path, tmp_path: Path) -> None:
     path = _write(tmp_path / "text", ["the cat", "a dog"])
     _, expected, _ = run("translate", bundle_path, path)
@@ -298,6 +320,19 @@ def test_terms_occur(run, bundle_path: Path, tmp_path: Path) -> None:
     assert "dog" in first
     assert second == _lines(run, bundle_path, tmp_path, "--beam", 3)[1]
     assert "온다" in third
+
+
+def test_a_stream_prints_the_same_notes(run, bundle_path: Path, tmp_path: Path) -> None:
+    long = " ".join(["the cat"] * 40)
+    path = _write(tmp_path / "in", ["the cat", long, "", "the Q"])
+    for options in ((), ("--max-length", 2)):
+        _, _, notes = run("translate", bundle_path, path, *options)
+        assert "in 2 parts" in notes or "parts" in notes
+        assert "unknown" in notes
+        assert ("may lack its end" in notes) or not options
+
+        assert run("translate", bundle_path, path, "--stream", *options)[2] == notes
+        assert run("translate", bundle_path, path, "--stream", "--quiet", *options)[2] == ""
 
 
 def test_a_stream_prints_the_same_lines(run, bundle_path: Path, tmp_path: Path) -> None:

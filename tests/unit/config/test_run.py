@@ -64,6 +64,28 @@ def test_overrides_win_and_the_last_one_most(file: Path) -> None:
     assert config.data.directory == "2026-01-31"
 
 
+def test_a_preset_that_would_change_nothing_is_refused(tmp_path: Path) -> None:
+    own = tmp_path / "config.toml"
+    tiny = load_run_config(None, ["model.preset=tiny", "model.dropout=0.3"])
+    own.write_text(dump_run_config(tiny), encoding="utf-8")
+
+    assert load_run_config(own, ["model.preset=tiny"]) == tiny
+    with pytest.raises(ConfigError, match=r"'big', with d_model 1024, but .*toml has d_model 128"):
+        load_run_config(own, ["model.preset=big"])
+    sizes = ["d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers"]
+    named = [f"model.{key}={getattr(tiny.model, key)}" for key in sizes]
+    with pytest.raises(ConfigError, match=r"with dropout 0\.0, but .* has dropout 0\.3"):
+        load_run_config(own, [*named, "model.preset=D-dropout-0.0"])
+    named.append("model.dropout=0.2")
+    assert load_run_config(own, [*named, "model.preset=D-dropout-0.0"]).model.dropout == 0.2
+
+
+@pytest.mark.parametrize("wrong", [5, [{"max_steps": 3}]])
+def test_a_section_that_is_no_table_is_refused_beside_a_preset(wrong: object) -> None:
+    with pytest.raises(ConfigError, match="training"):
+        parse_run_config({"model": {"preset": "tiny"}, "training": wrong})
+
+
 @pytest.mark.parametrize("name", [*presets.ARCHITECTURES, *presets.TABLE_3])
 def test_every_preset_can_be_named_in_a_file(name: str) -> None:
     assert parse_run_config({"model": {"preset": name}}).model == presets.architecture(name)

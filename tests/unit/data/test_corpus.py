@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from headway.data.corpus import Pair, fingerprint, read_pairs, read_parallel
+from headway.data import corpus
+from headway.data.compression import StrPath
+from headway.data.corpus import Pair, file_digest, read_pairs, read_parallel
 from headway.errors import ConfigError, DataError
 
 from .files import write
@@ -47,6 +49,38 @@ def test_two_files_are_parallel_whatever_their_names(tmp_path: Path) -> None:
 def test_one_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="without a target file"):
         read_pairs(write(tmp_path / "a.txt", "one\teins\n"))
+
+
+def test_a_folder_is_no_pattern_and_files_may_lie_at_any_depth(tmp_path: Path) -> None:
+    folder = tmp_path / "x[1]*"
+    names = ["a", "one/a", "one/two/b", "one/two/c"]
+    for name in names:
+        for side in ("ko", "en"):
+            path = folder / f"{name}.{side}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+
+    sources, targets = corpus.partners(folder, "**/*.ko", "**/*.en")
+
+    assert sources == tuple(folder / f"{name}.ko" for name in names)
+    assert targets == tuple(folder / f"{name}.en" for name in names)
+    assert corpus.matching_files(folder, "a.*") == (folder / "a.en", folder / "a.ko")
+    assert corpus.partners(folder / "one", "../*.ko", "../*.en") == (
+        (folder / "one" / "../a.ko",),
+        (folder / "one" / "../a.en",),
+    )
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / "b.en").touch()
+    (plain / "b.ko").touch()
+    assert corpus.partners(folder, f"{plain}/*.ko", f"{plain}/?.en") == (
+        (plain / "b.ko",),
+        (plain / "b.en",),
+    )
+
+
+def fingerprint(paths: list[StrPath]) -> str:
+    return corpus.fingerprint(map(file_digest, paths))
 
 
 def test_a_fingerprint_sees_bytes_and_order_but_not_names(tmp_path: Path) -> None:

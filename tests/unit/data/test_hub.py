@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.data.corpus import Pair, fingerprint, matching_files, read_pairs
+from headway.data.corpus import Pair, file_digest, matching_files, read_pairs
 from headway.errors import ConfigError, DataError, MissingExtraError
 
 PAIRS = [Pair("하나", "one"), Pair("", "two\tthree"), Pair("셋 넷", "four")]
@@ -32,7 +32,7 @@ def test_the_rows_of_a_folder_are_its_pairs(saved: Path) -> None:
 
 def test_the_fingerprint_is_that_of_the_rows(saved: Path) -> None:
     whole, same, other = (
-        fingerprint([f"hf://{saved}/{name}"])
+        file_digest(f"hf://{saved}/{name}")
         for name in ("whole", "splits?split=train", "splits?split=other")
     )
 

@@ -99,6 +99,18 @@ def test_very_much_text_is_taken_at_even_distances(
     assert np.array_equal(part.always, whole.always)
 
 
+def test_a_pair_that_is_no_sentence_costs_no_other_pair(
+    english: Tokenizer, german: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [([5, 6], [7, 8])] * 9
+    glued = (list(range(4, 20)), list(range(4, 20)))
+    monkeypatch.setattr(module, "_MOST_LINKS_OF_A_PAIR", 200)
+    monkeypatch.setattr(module, "_MOST_LINKS", 9 * 6)
+
+    assert module.choose_pairs([*pairs[:4], glued, *pairs[4:]]) == pairs
+    assert module.choose_pairs(pairs * 2) == pairs  # every second one
+
+
 def test_a_file_brings_the_same_back(english: Tokenizer, german: Tokenizer) -> None:
     shortlist = learn(english, german)
     data = shortlist.to_bytes()

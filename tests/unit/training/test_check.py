@@ -4,14 +4,18 @@ import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from headway.bundle import load_bundle
 from headway.config.run import RunConfig
-from headway.errors import ConfigError, DataError
+from headway.data.batching import Batch
+from headway.errors import ConfigError, DataError, HeadwayError
 from headway.model.accounting import count_parameters
 from headway.training import check as check_module
+from headway.training import step as step_module
 from headway.training.check import Unknown, check_run
 from headway.training.prepare import read_texts
 from headway.training.reporting import Reporter
@@ -112,13 +116,13 @@ def test_time_is_that_of_all_steps_and_memory_that_of_the_largest_batch(
     clock = iter(range(10_000))
     monkeypatch.setattr(check_module.time, "perf_counter", lambda: float(next(clock)))
     tried: list[tuple[int, int]] = []
-    step = check_module.TrainingStep.__call__
+    step = check_module.FittingStep.__call__
 
     def watched(self: object, number: int, batches: list) -> object:
         tried.append(tuple(batches[0].target_ids.shape))
         return step(self, number, batches)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(check_module.TrainingStep, "__call__", watched)
+    monkeypatch.setattr(check_module.FittingStep, "__call__", watched)
     config = make_config(training={"accumulate": 3, "max_steps": 40})
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -135,7 +139,7 @@ def test_a_moving_average_is_part_of_every_step_that_is_tried(
     make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     updated: list[str] = []
-    watched = {"step": check_module.TrainingStep, "average": check_module.WeightAverage}
+    watched = {"step": check_module.FittingStep, "average": check_module.WeightAverage}
     for name, method in (("step", "__call__"), ("average", "update")):
         real = getattr(watched[name], method)
 
@@ -149,6 +153,83 @@ def test_a_moving_average_is_part_of_every_step_that_is_tried(
 
     assert len(updated) > 4
     assert updated == ["step", "average"] * (len(updated) // 2)
+
+
+def test_text_with_a_tag_is_looked_at_without_it(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    source, target = data_folder / "train.source", data_folder / "train.target"
+    pairs = list(zip(source.read_text().splitlines(), target.read_text().splitlines(), strict=True))
+    valid = [*pairs[3:5], ("", "two"), (pairs[7][0], "another one")]
+    for side, name in enumerate(("valid.source", "valid.target")):
+        (data_folder / name).write_text("".join(f"{pair[side]}\n" for pair in valid))
+    other = {"source": "train.target", "target": "train.source", "tag": "<back>"}
+    corpora = [{"source": "train.source", "target": "train.target", "tag": "<on>"}, other]
+    data = {"source": "", "target": "", "corpora": corpora, "tag": "<on>"}
+
+    plain = check_run(make_config(), "cpu").findings["validation"]
+    tagged = check_run(make_config(data=data), "cpu").findings["validation"]
+
+    assert tagged == plain
+    found = {finding.problem: finding.lines for finding in tagged}
+    expected = {
+        "empty source": (3,),
+        "pair is in the training text too": (1, 2),
+        "source is in the training text, with another translation": (4,),
+    }
+    assert expected.items() <= found.items()
+
+
+def test_what_does_not_fit_is_tried_in_parts(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from headway.cli.check import report_lines
+
+    loss = step_module.batch_loss
+
+    def limited(model: Any, batch: Batch, *rest: Any) -> Any:
+        if len(batch) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return loss(model, batch, *rest)
+
+    assert check_run(make_config(training={"parts": 2}), "cpu").estimate.parts == 2
+    monkeypatch.setattr(step_module, "batch_loss", limited)
+
+    found = check_run(make_config(), "cpu")
+
+    assert found.estimate.parts > 1
+    assert found.as_dict()["batch_parts"] == found.estimate.parts
+    assert f"in {found.estimate.parts} parts" in report_lines(found)[-1]
+
+
+def test_looking_at_the_text_takes_no_memory_of_training(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    for name in ("estimate", "survey"):
+        real = getattr(check_module, name)
+
+        def call(*given: Any, name: str = name, real: Any = real) -> Any:
+            order.append(name)
+            return real(*given)
+
+        monkeypatch.setattr(check_module, name, call)
+
+    check_run(make_config(), "cpu")
+
+    assert order[0] == "estimate"
+    assert "survey" in order
+
+
+@pytest.mark.parametrize(
+    "settings", [{"schedule": "linear", "max_steps": 4, "warmup_steps": 4}, {"tensorboard": True}]
+)
+def test_settings_that_training_refuses_are_refused(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    with pytest.raises(HeadwayError):
+        check_run(make_config(training=settings), "cpu")
 
 
 def test_each_of_several_corpora_is_looked_at(make_config: MakeConfig) -> None:

@@ -16,8 +16,8 @@ from headway.training.encode import encode_texts
 from headway.training.prepare import (
     build_bundle,
     build_tokenizers,
-    check_metrics,
     check_positions,
+    check_settings,
     read_texts,
 )
 
@@ -215,7 +215,7 @@ def test_a_metric_that_cannot_be_computed_is_refused(
     make_config: MakeConfig, changes: dict[str, dict[str, object]], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        check_metrics(make_config(**changes))
+        check_settings(make_config(**changes))
 
 
 def test_text_longer_than_a_learned_table_is_refused(make_config: MakeConfig) -> None:

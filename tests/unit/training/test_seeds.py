@@ -13,7 +13,7 @@ from headway.config.run import RunConfig
 from headway.errors import ConfigError, RunError
 from headway.training.reporting import Reporter
 from headway.training.run import train
-from headway.training.seeds import spread, summarize, table, train_seeds
+from headway.training.seeds import begun_config, spread, summarize, table, train_seeds
 from headway.training.step import StepResult
 
 MakeConfig = Callable[..., RunConfig]
@@ -112,6 +112,14 @@ def test_a_stop_continues_the_run_it_hit_and_repeats_none(
     more = train_seeds(config, tmp_path / "all", 4, resume=True, make_reporter=quiet_reporter)
     assert more is not None
     assert more["runs"][:3] == found["runs"]
+
+
+def test_a_copy_beside_the_runs_is_no_run(config: RunConfig, tmp_path: Path) -> None:
+    for name in ("seed-11", "seed-2-old", "seed-x", "seed-3"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.toml").touch()
+
+    assert begun_config(tmp_path) == tmp_path / "seed-3" / "config.toml"
 
 
 def test_a_longer_recipe_goes_on_with_finished_runs(
