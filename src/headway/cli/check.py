@@ -72,8 +72,8 @@ def report_lines(found: "RunCheck") -> list[str]:
     lines += [
         f"Model: {found.parameters:,} parameters, {found.vocabulary:,} pieces",
         f"Training: {found.steps:,} steps, {found.epochs:,.1f} epochs, {found.precision}",
-        f"Estimate: {minutes:,.1f} minutes for the steps, validation not counted; "
-        f"{gigabytes:,.1f} GB of memory",
+        f"Estimate: {minutes:,.1f} minutes and {gigabytes:,.1f} GB of memory for the steps; "
+        "validation takes more of both",
     ]
     if found.estimate.parts > 1:
         lines.append(f"Batches are computed in {found.estimate.parts} parts each")

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from headway.data.corpus import check_plain_text
 from headway.data.lines import decode_line, read_lines
 from headway.decoding.alignment import pharaoh
 from headway.decoding.translation import ScoredText, StreamEnd, Translation
@@ -27,6 +28,7 @@ def incoming_lines(file: Path | None) -> Iterator[list[str]]:
     if file is None:
         yield from _arriving_lines(sys.stdin.buffer.fileno())
         return
+    check_plain_text(file)
     yield from _groups(read_lines(file))
 
 
@@ -182,7 +184,7 @@ class _NewFile:
             self.file = open(self.partial, "w", encoding="utf-8", newline="\n")
         except OSError as error:
             raise DataError(
-                f"The file {self.partial} cannot be written ({error.strerror}).",
+                f"The file {self.path} cannot be written ({error.strerror}).",
                 f"Choose another one with {self.option}.",
             ) from None
         return self

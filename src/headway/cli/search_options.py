@@ -111,12 +111,16 @@ def change(
 ) -> "SearchOptions":
     """Return a model's own options, changed where something was given.
 
-    Any number for drawing means that pieces are drawn.
+    Any number for drawing means that pieces are drawn, but for a seed alone.
     """
     from headway.decoding.options import Sampling, widened
 
     given = {name: value for name, value in given.items() if value is not None}
     drawing = {name: value for name, value in drawing.items() if value is not None}
+    if drawing.keys() == {"seed"} and not sample:
+        raise typer.BadParameter("--seed is of what is drawn; add --sample, or leave it out.")
+    if "diversity" in given and given.get("groups", options.groups) == 1:
+        raise typer.BadParameter("--diversity is between groups; add --groups, or leave it out.")
     if sample or drawing:
         given["sampling"] = Sampling(**drawing)
     else:

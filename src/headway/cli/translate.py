@@ -71,6 +71,8 @@ def translate(
     }  # fmt: skip
     drawing = dict(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
     _check_outputs(out, alignments, stream, one_text=nbest == 1 and not as_json)
+    if prefix_bias is not None and prefix is None:
+        raise typer.BadParameter("--prefix-bias favours a prefix; name its file with --prefix.")
     translator = _load(model, device, engine, precision, ensemble or [])
     options = search.change(translator.options, given, drawing, sample=sample)
     wishes = _Wishes(options, ban or [], prefix, terms)

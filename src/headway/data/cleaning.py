@@ -293,9 +293,10 @@ def _foreign_script(pair: Pair, rules: CleaningRules) -> str | None:
 
 def _has_control_character(pair: Pair) -> bool:
     # str.isprintable is fast and false for every control character, so most text stops there.
+    # Of a line that ended in \r\n the \r is left, and no part of the text.
     return any(
         not text.isprintable() and any(unicodedata.category(c) == "Cc" and c != "\t" for c in text)
-        for text in pair
+        for text in (side.removesuffix("\r") for side in pair)
     )
 
 

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from headway.data.compression import COMPRESSIONS, StrPath, readable
+from headway.data.compression import COMPRESSIONS, StrPath, plain_name, readable
 from headway.data.hub import dataset_digest, is_dataset
 from headway.data.lines import read_lines
 from headway.data.tables import table_reader
@@ -34,11 +34,22 @@ def read_parallel(source_path: StrPath, target_path: StrPath) -> list[Pair]:
     return list(iterate_parallel(source_path, target_path))
 
 
+def check_plain_text(path: StrPath) -> None:
+    """Refuse a file whose lines are records and no sentences."""
+    if plain_name(path).endswith((".jsonl", ".ndjson", ".parquet")):
+        raise DataError(
+            f"{path} holds records, but a file with one sentence a line is wanted.",
+            "Write each field that is meant into a text file of its own.",
+        )
+
+
 def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pair]:
     """Yield the pairs of two files in which line n of one translates line n of the other.
 
     Raises DataError at the end if one has more lines than the other, or if both are empty.
     """
+    for path in (source_path, target_path):
+        check_plain_text(path)
     sources, targets = read_lines(source_path), read_lines(target_path)
     count = 0
     for source, target in zip_longest(sources, targets):

@@ -35,7 +35,11 @@ def check_script(name: str) -> str:
     wanted = name.upper()
     wanted = _ONE_SCRIPT.get(wanted, wanted)
     if wanted not in (known := _scripts()):
-        raise ConfigError(f"There is no script '{name}'.", suggest(wanted, known).lower())
+        nearest = suggest(name.lower(), map(str.lower, known))
+        raise ConfigError(
+            f"There is no script '{name}'.",
+            f"Their names are Unicode's: hangul, latin, cjk, cyrillic, arabic. {nearest}",
+        )
     return wanted
 
 

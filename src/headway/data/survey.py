@@ -49,6 +49,7 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
         _finding("both sides the same", (n for n, pair in numbered if _copied(pair))),
         *_foreign("source", [pair.source for pair in pairs]),
         *_foreign("target", [pair.target for pair in pairs]),
+        *_without_letters(pairs),
         _finding("pair seen before", _repeated(pairs)),
         _finding("other translation of a source seen before", _retranslated(pairs)),
     ]
@@ -56,7 +57,10 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
 
 
 def overlap(train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Finding]:
-    """Return what held-out text has in common with training text, by lines of the held-out text."""
+    """Return what held-out text has in common with training text, by lines of the held-out text.
+
+    And what it should have in common, but has not: the scripts of its sides.
+    """
     held_out = [pair.stripped() for pair in held_out]
     known = {pair.stripped() for pair in train}
     sources = {pair.source for pair in known}
@@ -73,6 +77,7 @@ def overlap(train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Finding]:
                 if pair not in known and pair.source in sources
             ),
         ),
+        *_other_scripts(train, held_out),
     ]
     return [finding for finding in found if finding.count]
 
@@ -91,20 +96,18 @@ def misalignments(pairs: Sequence[Pair]) -> Iterator[Finding]:
         (sign([pair.source for pair in pairs]), sign([pair.target for pair in pairs]))
         for sign in (_lengths, _questions, _numbers)
     ]
-    shifted = [
-        (start, next(filter(None, (_shift(*both, start) for both in signs)), 0))
-        for start in (*range(0, len(pairs) - _WINDOW, _WINDOW), len(pairs) - _WINDOW)
-    ]
-    stretches: list[tuple[int, int, int]] = []  # first window, one past the last, shift
-    for start, shift in shifted:
-        if not shift:
-            continue
-        first, end, before = stretches[-1] if stretches else (0, -1, 0)
-        # One window in between that says nothing does not end a stretch.
-        if shift == before and start <= end + _WINDOW:
-            stretches[-1] = (first, start + _WINDOW, shift)
-        else:
+    stretches: list[tuple[int, int, int]] = []  # first line, one past the last, shift
+    before = 0
+    for start in (*range(0, len(pairs) - _WINDOW, _WINDOW), len(pairs) - _WINDOW):
+        found = [_shift(*both, start) for both in signs]
+        shift = next(filter(None, found), 0 if 0 in found else None)
+        if shift is None:
+            continue  # windows in between that say nothing do not end a stretch
+        if shift and shift == before:
+            stretches[-1] = (stretches[-1][0], start + _WINDOW, shift)
+        elif shift:
             stretches.append((start, start + _WINDOW, shift))
+        before = shift
     for start, end, shift in stretches:
         late = "late" if shift > 0 else "early"
         count = f"{abs(shift)} {'line' if abs(shift) == 1 else 'lines'} too {late}"
@@ -124,12 +127,14 @@ def _numbers(texts: list[str]) -> np.ndarray:
     return np.array([float(any(map(str.isdigit, text))) for text in texts])
 
 
-def _shift(source: np.ndarray, target: np.ndarray, start: int) -> int:
-    """Return by how many lines the targets of a window are late, 0 if they are not."""
+def _shift(source: np.ndarray, target: np.ndarray, start: int) -> int | None:
+    """Return by how many lines the targets of a window are late, or None if nothing tells."""
     here = _correlation(source, target, start, 0)
     best, shift = max((_correlation(source, target, start, shift), shift) for shift in _SHIFTS)
     # By chance a hundred pairs correlate by 0.1 or so.
-    return shift if here < 0.3 and best > 0.5 and best > here + 0.4 else 0
+    if here >= 0.3:
+        return 0
+    return shift if best > 0.5 and best > here + 0.4 else None
 
 
 def _correlation(source: np.ndarray, target: np.ndarray, start: int, shift: int) -> float:
@@ -137,7 +142,11 @@ def _correlation(source: np.ndarray, target: np.ndarray, start: int, shift: int)
     first = max(start, -shift)
     last = min(start + _WINDOW, len(source), len(source) - shift)
     x, y = source[first:last], target[first + shift : last + shift]
-    if last - first < _WINDOW // 2 or min(x.std(), y.std()) < _SPREAD:
+    if last - first < _WINDOW // 2:
+        return 0.0
+    # A few lines of a length of their own must not decide for a hundred.
+    x, y = (np.clip(values, *np.quantile(values, (0.05, 0.95))) for values in (x, y))
+    if min(x.std(), y.std()) < _SPREAD:
         return 0.0
     return float(np.corrcoef(x, y)[0, 1])
 
@@ -146,13 +155,46 @@ def _foreign(side: str, texts: list[str]) -> Iterator[Finding]:
     """Yield the lines whose letters are mostly of a script that this side hardly has."""
     scripts = [main_script(text) for text in texts]
     counts = Counter(script for script in scripts if script)
-    own = {script for script, n in counts.items() if n >= _OWN_SHARE * counts.total()}
+    own = _own_scripts(counts)
     for script, _ in counts.most_common():
         if script in own:
             continue
         name = script.capitalize()
         lines = (line for line, found in enumerate(scripts, start=1) if found == script)
         yield _finding(f"{side} in {name} letters", lines)
+
+
+def _own_scripts(counts: Counter[str]) -> set[str]:
+    return {script for script, n in counts.items() if n >= _OWN_SHARE * counts.total()}
+
+
+def _without_letters(pairs: Sequence[Pair]) -> Iterator[Finding]:
+    """Yield the side of which most lines have none, as a column of numbers has."""
+    for side in ("source", "target"):
+        texts = [getattr(pair, side) for pair in pairs]
+        lines = [n for n, text in enumerate(texts, start=1) if text and not main_script(text)]
+        if len(lines) > len(texts) / 2:
+            yield _finding(f"{side} without letters", lines)
+
+
+def _other_scripts(train: Sequence[Pair], held_out: Sequence[Pair]) -> Iterator[Finding]:
+    """Yield the lines of held-out text in the script of most of them, if training text has others.
+
+    As where its sides are exchanged.
+    """
+    for side in ("source", "target"):
+        known = Counter(main_script(getattr(pair, side)) for pair in train)
+        scripts = [main_script(getattr(pair, side)) for pair in held_out]
+        for counts in (known, found := Counter(scripts)):
+            del counts[""]
+        if not (known and found):
+            continue
+        (script, _), (usual, _) = found.most_common(1)[0], known.most_common(1)[0]
+        if script not in _own_scripts(known):
+            problem = (
+                f"{side} in {script.capitalize()} letters, in training text {usual.capitalize()}"
+            )
+            yield _finding(problem, (n for n, own in enumerate(scripts, start=1) if own == script))
 
 
 def _copied(pair: Pair) -> bool:

@@ -29,8 +29,8 @@ def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> 
         if len(columns) < needed:
             raise DataError(
                 f"{path}, line {number}, has {_count(len(columns), 'column')}; "
-                f"columns {source_column} and {target_column} (counted from 0) need {needed}.",
-                "Separate the columns with a tab, or name other columns.",
+                f"columns {source_column + 1} and {target_column + 1} (counted from 1) are wanted.",
+                "Separate the columns with a tab, or name others: source_column, target_column.",
             )
         yield columns[source_column], columns[target_column]
 

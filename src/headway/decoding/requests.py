@@ -1,7 +1,8 @@
 """Requests of a search, made of sentences: cut into pieces, split where they are too long."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -200,6 +201,18 @@ class RequestMaker:
                 "Shorten it.",
             )
         return ids
+
+
+def as_sentences(text: object) -> list[Any]:
+    """Return what is to be translated as a list; ConfigError where it is neither text nor texts."""
+    if isinstance(text, str):
+        return [text]
+    if isinstance(text, bytes) or not isinstance(text, Iterable):
+        raise ConfigError(
+            f"A {type(text).__name__} was given, not text.",
+            "Give one string, or an iterable of strings.",
+        )
+    return list(text)
 
 
 def check_request(

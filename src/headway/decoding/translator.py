@@ -20,7 +20,7 @@ from headway.decoding.options import SearchOptions, widened
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorder import Recorder, Watcher
 from headway.decoding.recording import record_search
-from headway.decoding.requests import RequestMaker, check_request
+from headway.decoding.requests import RequestMaker, as_sentences, check_request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.decoding.translation import Alternative, StreamEnd, Translation
@@ -151,7 +151,7 @@ class Translator:
         length_penalty and n_best change it. prefix: how the translation must begin, one for all or
         one for each. terms: words that must occur, for all or for each.
         """
-        sentences = [text] if isinstance(text, str) else list(text)
+        sentences = as_sentences(text)
         check_request(sentences, beam_size, n_best, batch_tokens, first)
         self._check_prepared()
         options = self._options(options, beam_size, length_penalty, n_best)

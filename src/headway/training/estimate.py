@@ -54,7 +54,8 @@ class StepClock:
         else:
             left = most_steps - steps
             time_left = f"About {_time(left * a_step)} to go for {left:,} steps at most"
-        return f"{time_left}, validation not counted; {_memory(progress.peak_memory)} of memory."
+        memory = _memory(progress.peak_memory)
+        return f"{time_left}, and {memory} of memory; validation takes more of both."
 
 
 def compare(progress: Progress) -> dict[str, Any]:

@@ -303,6 +303,12 @@ def build_bundle(
 def check_settings(config: RunConfig) -> None:
     """Refuse what could not be trained with, whatever the text is."""
     training = config.training
+    if config.recipe.data_source and not Path(config.data.directory).is_dir():
+        raise ConfigError(
+            f"There is no folder {config.data.directory}, where the recipe expects its text.",
+            f"Get it from {config.recipe.data_source}, or say where it is with --set "
+            "data.directory=…",
+        )
     _check_metrics(config)
     if training.tensorboard:
         require_tensorboard()

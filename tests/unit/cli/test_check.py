@@ -58,7 +58,7 @@ def test_the_report_for_people(run, config: Path) -> None:
     assert "In training: 4 pairs read, 3 kept; dropped 1: empty target 1 (line 3)" in lines
     assert "  pair is in the training text too: 1 (line 1)" in lines
     assert any(line.startswith("Training: 7 steps, 7.0 epochs, float32") for line in lines)
-    assert "minutes for the steps" in lines[-1]
+    assert "GB of memory for the steps" in lines[-1]
     assert sorted(config.parent.iterdir()) == before
 
 

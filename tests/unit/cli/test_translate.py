@@ -305,10 +305,37 @@ def test_what_is_drawn_depends_on_the_seed_and_the_line(
 
     drawn = lines("--sample")
 
-    assert lines("--seed", 0) == lines("--temperature", 1) == lines("--top-p", 1) == drawn
-    assert lines("--seed", 1) != drawn
+    assert lines("--sample", "--seed", 0) == drawn
+    assert lines("--temperature", 1) == lines("--top-p", 1, "--seed", 0) == drawn
+    assert lines("--sample", "--seed", 1) != drawn
     assert lines("--sample", "--top-k", 1, "--min-p", 0) == lines("--beam", 1)
     assert len(lines("--sample", "--nbest", 5)) == 15
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        (("--seed", 3), "add --sample"),
+        (("--diversity", 0.5), "add --groups"),
+        (("--prefix-bias", 0.5), "with --prefix"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(
+    run, bundle_path: Path, options: tuple, remedy: str
+) -> None:
+    status, out, err = run("translate", bundle_path, os.devnull, *options)
+    assert (status, out) == (2, "")
+    assert remedy in err
+
+
+def test_records_are_no_sentences(run, bundle_path: Path, tmp_path: Path) -> None:
+    path = _write(tmp_path / "in.jsonl", ['{"source": "a", "target": "b"}'])
+
+    sides = ("--source", path, "--reference", path)
+    for command in (("translate", bundle_path, path), ("evaluate", bundle_path, *sides)):
+        status, out, err = run(*command)
+        assert (status, out, err.count("\n")) == (1, "", 1)
+        assert "in.jsonl holds records, but a file with one sentence a line is wanted" in err
 
 
 def test_terms_occur(run, bundle_path: Path, tmp_path: Path) -> None:

@@ -138,9 +138,16 @@ def test_lines_stay_true_beyond_one_chunk_of_encoding() -> None:
 
 
 def test_control_characters_are_noted_and_the_pair_is_kept() -> None:
-    pairs = [("a\x07b", "c"), ("a\tb", "c"), ("a\u2028b\u200bc", "c"), ("a", "c\r"), ("a", "\x85c")]
+    pairs = [
+        ("a\x07b", "c"),
+        ("a\tb", "c"),
+        ("a\u2028b\u200bc", "c"),
+        ("a", "c\rd"),
+        ("a", "\x85c"),
+    ]
+    pairs.append(("a\r", "e\r"))  # lines that ended in \r\n
     kept, report = run(pairs, CleaningRules())
-    assert len(kept) == 5
+    assert len(kept) == 6
     assert report.notes == {"control characters, pair kept": 3}
     assert report.examples["control characters, pair kept"] == [1, 4, 5]
 

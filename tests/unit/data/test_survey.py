@@ -83,6 +83,43 @@ def test_a_missing_line_moves_all_that_follow(missing: int, side: str) -> None:
     assert found.lines == (401,)
 
 
+def test_a_stretch_goes_on_beyond_any_number_of_lines_that_say_nothing() -> None:
+    pairs = sentences(1000)
+    moved = [Pair(a.source, b.target) for a, b in itertools.pairwise(pairs)]
+    moved[300:700] = [Pair("same", "same length")] * 400
+    (found,) = misalignments(moved)
+    assert found.problem == "targets seem to stand 1 line too early from line 1 to 999"
+    moved[400:500] = pairs[400:500]  # these are right, and end it
+    first, second = misalignments(moved)
+    assert first.problem.endswith("from line 1 to 300")
+    assert second.problem.endswith("from line 701 to 999")
+
+
+def test_two_lines_of_a_length_of_their_own_do_not_decide_for_a_hundred() -> None:
+    pairs = [Pair("gleich " * 5 + f"{n}", "as long " * 4 + f"{n}") for n in range(500)]
+    pairs[400] = Pair("wort " * 3000, pairs[400].target)
+    pairs[401] = Pair(pairs[401].source, "word " * 3000)
+    assert list(misalignments(pairs)) == []
+
+
+def test_sides_that_are_exchanged_in_held_out_text_are_found() -> None:
+    train = [Pair("하나 둘", "one two")] * 30 + [Pair("New York", "New York")] * 2
+    held_out = [Pair("three", "셋"), Pair("4", "4"), Pair("five", "다섯")]
+    assert problems(overlap(train, held_out)) == {
+        "source in Latin letters, in training text Hangul": (1, 3),
+        "target in Hangul letters, in training text Latin": (1, 3),
+    }
+    assert overlap(train, [Pair(pair.target, pair.source) for pair in held_out]) == []
+    assert overlap(train, [Pair("1", "2")]) == overlap([], held_out) == []
+
+
+def test_a_column_of_numbers_is_no_language() -> None:
+    pairs = [Pair(f"{n}", f"{n} 마리") for n in range(30)]
+    assert problems(survey(pairs)) == {"source without letters": (1, 2, 3, 4, 5)}
+    pairs[:15] = [Pair("둘", f"{n} 마리") for n in range(15)]
+    assert "source without letters" not in problems(survey(pairs))
+
+
 def test_questions_show_what_lengths_do_not_in_text_sorted_by_length() -> None:
     rng = random.Random(1)
     marks = [rng.choice("?.") for _ in range(800)]

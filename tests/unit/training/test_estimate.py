@@ -59,7 +59,8 @@ def test_the_estimate_is_of_the_steps_after_the_first_ones(clock: Clock) -> None
 
     assert [step for step, message in enumerate(said, 1) if message] == [25]
     assert said[24] == (
-        "About 50 minutes to go for 1,000 steps at most, validation not counted; 2.0 GB of memory."
+        "About 50 minutes to go for 1,000 steps at most, and 2.0 GB of memory; validation takes "
+        "more of both."
     )
     assert progress.estimate == {"step_seconds": 3.0, "memory": 2_000_000_000}
     assert progress.step_seconds == 250 + 60 + 45
@@ -74,7 +75,7 @@ def test_the_estimate_is_of_the_steps_after_the_first_ones(clock: Clock) -> None
 def test_where_the_end_is_not_known_it_is_for_1000_steps(clock: Clock) -> None:
     said = make_steps(Progress(), clock, [0.05] * 25, most=None)
     assert said[-1] == (
-        "1,000 steps take about 50.0 seconds, validation not counted; 2.0 GB of memory."
+        "1,000 steps take about 50.0 seconds, and 2.0 GB of memory; validation takes more of both."
     )
 
 

@@ -218,6 +218,16 @@ def test_a_metric_that_cannot_be_computed_is_refused(
         check_settings(make_config(**changes))
 
 
+def test_a_recipe_without_its_text_says_where_to_get_it(make_config: MakeConfig) -> None:
+    elsewhere = {"data": {"directory": "no/where"}}
+    recipe = {"data_source": "https://example.org/text"}
+    with pytest.raises(ConfigError, match=r"no folder no/where.* Get it from https://example.org"):
+        check_settings(make_config(**elsewhere, recipe=recipe))
+    check_settings(make_config(recipe=recipe))
+    with pytest.raises(DataError, match=r"There is no file no/where/"):
+        read_texts(make_config(**elsewhere).data)
+
+
 def test_text_longer_than_a_learned_table_is_refused(make_config: MakeConfig) -> None:
     config = make_config(model={"positions": "learned", "max_positions": 6})
     texts = read_texts(config.data)
