@@ -4,10 +4,13 @@ from typing import Any
 
 from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
 
+_NAMED = 20  # pieces
+
 
 def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Debug = False) -> None:
     """Show sizes, vocabulary, training record and checksum of a model."""
     from headway.bundle import bundle_checksum, find_bundle, load_bundle
+    from headway.data.vocabulary import never_cut
     from headway.model.accounting import count_parameters, parameter_table
 
     bundle = load_bundle(model)
@@ -24,6 +27,8 @@ def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Deb
             "source_pieces": bundle.source_tokenizer.vocabulary_size,
             "target_kind": bundle.target_tokenizer.kind,
             "target_pieces": bundle.target_tokenizer.vocabulary_size,
+            "source_never_cut": never_cut(bundle.source_tokenizer),
+            "target_never_cut": never_cut(bundle.target_tokenizer),
         },
         "model": bundle.config.model_dump(),
         "decoding": bundle.decoding.model_dump(),
@@ -54,6 +59,10 @@ def _show(values: dict[str, Any]) -> None:
             f"{tokenizer['target_pieces']:,} ({tokenizer['target_kind']}) pieces",
         )
     )
+    for side in ("source", "target"):
+        if whole := tokenizer[f"{side}_never_cut"]:
+            more = ", …" if len(whole) > _NAMED else ""
+            rows.append((f"{side} pieces never cut", f"{', '.join(whole[:_NAMED])}{more}"))
     rows += [(name, str(value)) for name, value in values["model"].items() if value is not None]
     rows += [(f"search: {name}", str(value)) for name, value in values["decoding"].items()]
     for name in ("steps", "epochs", "target_tokens", "seconds", "seed", "precision", "trained_on"):

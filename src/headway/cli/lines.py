@@ -169,19 +169,20 @@ class _NewFile:
 
     def __init__(self, path: Path, option: str) -> None:
         """Write to this path, which came by this option."""
-        self.path = path.resolve()  # a link stays one
+        self.path = path
         self.option = option
         self.number = 0
-        # Beside the file: it may be the very one that is being read, and must not be lost. What is
-        # no file, a pipe for example, cannot be replaced.
-        self.replaces = self.path.is_file() or not self.path.exists()
-        partial = self.path.with_name(f"{self.path.name}.partial")
-        self.partial = partial if self.replaces else self.path
+        self.partial: Path | None = None
+        """None for what is no file, such as a pipe, and cannot be replaced."""
         self.file: IO[str] | None = None
 
     def __enter__(self) -> Self:
         try:
-            self.file = open(self.partial, "w", encoding="utf-8", newline="\n")
+            if self.path.is_file() or not self.path.exists():
+                # Beside the file: it may be the very one that is being read, and must not be lost.
+                self.path = Path(os.path.realpath(self.path))  # a link stays one
+                self.partial = self.path.with_name(f"{self.path.name}.partial")
+            self.file = open(self.partial or self.path, "w", encoding="utf-8", newline="\n")
         except OSError as error:
             raise DataError(
                 f"The file {self.path} cannot be written ({error.strerror}).",
@@ -206,7 +207,7 @@ class _NewFile:
     ) -> None:
         assert self.file is not None
         self.file.close()
-        if not self.replaces:
+        if self.partial is None:
             return
         if error is None:
             os.replace(self.partial, self.path)

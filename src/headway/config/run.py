@@ -15,7 +15,7 @@ from headway.config.section import Section, unknown_key
 from headway.config.training import TrainingConfig
 from headway.errors import ConfigError
 
-_SIZES = ("num_encoder_layers", "num_decoder_layers", "d_model", "d_ff", "num_heads", "d_k", "d_v")
+_SIZES = ("num_encoder_layers", "num_decoder_layers", "d_model", "d_ff", "num_heads")
 
 
 class Recipe(Section):
@@ -64,19 +64,23 @@ def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> R
     chosen = {override.partition("=")[0].strip() for override in overrides}
     if "model.preset" in chosen and "preset" not in of_file:
         name = str(values["model"]["preset"])
-        _check_preset(name, {k: v for k, v in of_file.items() if f"model.{k}" not in chosen}, path)
+        _check_preset(name, of_file, chosen, path)
     return parse_run_config(values)
 
 
-def _check_preset(name: str, of_file: dict[str, Any], path: str | Path | None) -> None:
-    """Refuse a chosen preset where a file without one, such as a run's own, has other sizes.
+def _check_preset(
+    name: str, of_file: dict[str, Any], chosen: set[str], path: str | Path | None
+) -> None:
+    """Refuse a chosen preset where a file has every size itself, as that of a run, and others.
 
     They would win, as what is named beside a preset does, and nothing of the preset be left.
     """
+    if any(size not in of_file for size in _SIZES):
+        return
     preset, usual = architecture(name).model_dump(), Architecture().model_dump()
     for key, value in of_file.items():
-        decided = key in _SIZES or (key in preset and preset[key] != usual[key])
-        if decided and value != preset[key]:
+        decided = key in _SIZES or (key in preset and preset[key] != usual[key])  # by the preset
+        if decided and value != preset[key] and f"model.{key}" not in chosen:
             raise ConfigError(
                 f"model.preset is to be '{name}', with {key} {preset[key]}, but {path} has {key} "
                 f"{value}.",

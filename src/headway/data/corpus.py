@@ -201,6 +201,8 @@ def partners(
 
 def _wildcards(path: StrPath, folder: Path, name: str) -> tuple[str, ...]:
     """Return what the wildcards of a name in this folder stand for in a path that matches it."""
+    if is_dataset(name):
+        return (name,)
     # Folders of any depth, none as well, are one wildcard with the slash behind them.
     parts = re.split(r"((?:^|(?<=/))\*\*/|\*+|\?|\[[^]]*\])", str(Path(name)))
     groups = [r"((?:.*/)?)" if part == "**/" else "(.*?)" for part in parts]

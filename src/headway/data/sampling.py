@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from headway.data.tokenizer import UNK_ID, Tokenizer
+from headway.data.tokenizer import UNK_ID, USER_DEFINED, Tokenizer
 from headway.errors import ConfigError
 
 _SPACE = "▁"
-_NORMAL, _USER_DEFINED, _BYTE = 1, 4, 6
+_NORMAL, _BYTE = 1, 6
 _UNKNOWN_PENALTY = 10.0  # SentencePiece's, below the lowest score of a piece
 _REMEMBERED = 1 << 17  # words
 _LONGEST_REMEMBERED = 20  # characters
@@ -43,7 +43,7 @@ class Sampler(ABC):
                 "This tokenizer has pieces of several words, which cannot be sampled.",
                 "Leave tokenizer.sampling out, or train a tokenizer with Headway.",
             )
-        self.symbols = {t: i for i, (t, _, kind) in enumerate(table) if kind == _USER_DEFINED}
+        self.symbols = {t: i for i, (t, _, kind) in enumerate(table) if kind == USER_DEFINED}
         longest_first = sorted(self.symbols, key=len, reverse=True)
         self._cuts = re.compile(
             "|".join([*map(re.escape, longest_first), f"(?={_SPACE})"])

@@ -56,14 +56,18 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
     return [finding for finding in found if finding.count]
 
 
-def overlap(train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Finding]:
+def overlap(
+    train: Sequence[Pair], held_out: Sequence[Pair], others: Sequence[Pair] = ()
+) -> list[Finding]:
     """Return what held-out text has in common with training text, by lines of the held-out text.
 
-    And what it should have in common, but has not: the scripts of its sides.
+    And what it should have in common, but has not: the scripts of its sides. others: training text
+    of another kind, in which a source may well have another translation.
     """
     held_out = [pair.stripped() for pair in held_out]
     known = {pair.stripped() for pair in train}
     sources = {pair.source for pair in known}
+    known |= {pair.stripped() for pair in others}
     found = [
         _finding(
             "pair is in the training text too",

@@ -27,6 +27,7 @@ UNK_ID = 1
 START_ID = 2
 END_ID = 3
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
+USER_DEFINED = 4  # SentencePiece's number for pieces that are never cut
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)  # SentencePiece numbers them 1, 2, 3, 4
 _NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)

@@ -10,12 +10,11 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway.data.tokenizer import SPECIAL_PIECES, UNK_ID, Tokenizer
+from headway.data.tokenizer import SPECIAL_PIECES, UNK_ID, USER_DEFINED, Tokenizer
 from headway.errors import ConfigError
 
 _NOT_IN_PIECES = re.compile(r"\s|[▁▅\x00\ud800-\udfff]")
 _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
-_USER_DEFINED = 4  # SentencePiece's number for this type of piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,11 @@ def check_room(texts: Sequence[str], vocabulary_size: int) -> None:
             f"special ones and one of the text need {needed}.",
             "Raise it, to 8000 for instance.",
         )
+
+
+def never_cut(tokenizer: Tokenizer) -> list[str]:
+    """Return the texts that stay in one piece wherever they stand, such as tags."""
+    return [text for text, _, kind in tokenizer.table() if kind == USER_DEFINED]
 
 
 def add_pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> Enlarged:
@@ -105,7 +109,7 @@ def _appended(tokenizer: Tokenizer, pieces: Sequence[str]) -> bytes:
 def _user_defined(piece: str) -> bytes:
     """Return a `SentencePiece` message: field 1 its text, 2 its score, 3 its type."""
     score = bytes([2 << 3 | 5]) + struct.pack("<f", 0.0)  # not used for this type
-    return _field(1, piece.encode()) + score + _number(3, _USER_DEFINED)
+    return _field(1, piece.encode()) + score + _number(3, USER_DEFINED)
 
 
 def _field(number: int, content: bytes) -> bytes:

@@ -13,7 +13,7 @@ from headway.config.run import RunConfig
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
-from headway.training.distributed import World
+from headway.training.distributed import World, restarted
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
 from headway.training.precision import choose_precision
 from headway.training.prepare import (
@@ -32,8 +32,24 @@ from headway.training.text_statistics import frequency_loss, unknown_findings
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
 
-REFUSED = "refused"
-"""The word that is left where a new run may not begin."""
+
+def goes_on(folder: RunFolder, world: World) -> bool:
+    """Tell whether `torchrun` has started this process in place of one that began this run.
+
+    Its restarts are not always counted, and where the leader is on another machine now, no word of
+    the run is left: so what was refused leaves one, too.
+    """
+    if not folder.config.exists():
+        return False
+    return world.has_word(_begun(folder)) or (restarted() and not world.has_word(_refused(folder)))
+
+
+def _begun(folder: RunFolder) -> str:
+    return f"begun: {folder.path.resolve()}"
+
+
+def _refused(folder: RunFolder) -> str:
+    return f"refused: {folder.path.resolve()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +128,12 @@ def _lead(
     else:
         stack.enter_context(folder.locked())
         folder.begin(config)
+        place.world.leave_word(_begun(folder))
     if folder.checkpoint.exists():
         _continue(trainer, place)
     else:
+        if config.data.hold_out and config.data.valid_source:
+            place.reporter.say("data.hold_out is not used, for data.valid_source names a text.")
         _record_start(trainer, place, texts, encoded, start)
     trainer.progress.hardware = place.hardware(config.training.shard)
     if start:
@@ -132,7 +151,7 @@ def _new(config: RunConfig | None, place: Place) -> RunConfig:
             raise ConfigError("There is no configuration.", "Name a file, or --resume a run.")
         place.folder.check_free()
     except HeadwayError:
-        place.world.leave_word(REFUSED)
+        place.world.leave_word(_refused(place.folder))
         raise
     return config
 

@@ -209,14 +209,19 @@ def _looked_at(data: DataConfig, texts: Texts) -> dict[str, list[Pair]]:
 
 def _findings(looked_at: dict[str, list[Pair]], texts: Texts, tag: str) -> dict[str, list[Finding]]:
     """Return what is suspicious; a source in text of another tag has another translation there."""
-    alike = [corpus for corpus in texts.corpora if corpus.tag == tag]
-    train = list(islice(chain.from_iterable(alike), LOOKED_AT))
+    train, others = (
+        list(islice(chain.from_iterable(corpora), LOOKED_AT))
+        for corpora in (
+            [corpus for corpus in texts.corpora if corpus.tag == tag],
+            [corpus for corpus in texts.corpora if corpus.tag != tag],
+        )
+    )
     found = {}
     for name, pairs in looked_at.items():
         if name.startswith("training"):
             found[name] = survey(pairs)
         elif not (name.startswith("validation") and texts.valid_lines is not None):
-            found[name] = survey(pairs) + overlap(train, pairs)
+            found[name] = survey(pairs) + overlap(train, pairs, others)
     return found
 
 

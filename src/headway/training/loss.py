@@ -52,7 +52,7 @@ def projected_cross_entropy(
     pad_id: int = 0,
     chunk: int | None = None,
 ) -> LossSums:
-    """Compute the same loss from the decoder's output, without ever holding all logits.
+    """Compute the same loss from the decoder's output, without holding all logits at once.
 
     Rows whose label is padding are left out. The others go through projection, loss and gradient
     in chunks of so many rows (by default as many as suit the device); the backward pass only
@@ -68,10 +68,10 @@ def projected_cross_entropy(
 
 
 def _rows_at_once(device: torch.device, vocabulary: int) -> int:
-    """Return how many rows have their logits at a time; figures in benchmarks/NOTES.md.
+    """Return how many rows have their logits at a time (benchmarks/NOTES.md).
 
-    On a CPU few, which stay in the cache; elsewhere many, for each chunk is some twenty calls, and
-    logits of 256 MB in float32.
+    On a CPU few, which stay in the cache: measured. Elsewhere, by count, as many as have logits of
+    256 MB in float32, for each chunk is some twenty calls; with gradients 1 GB at most.
     """
     return 512 if device.type == "cpu" else max(2**26 // vocabulary, 512)
 

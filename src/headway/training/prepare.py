@@ -303,16 +303,24 @@ def build_bundle(
 def check_settings(config: RunConfig) -> None:
     """Refuse what could not be trained with, whatever the text is."""
     training = config.training
-    if config.recipe.data_source and not Path(config.data.directory).is_dir():
+    source = config.recipe.data_source
+    if source and _reads_from_folder(config.data) and not Path(config.data.directory).is_dir():
         raise ConfigError(
             f"There is no folder {config.data.directory}, where the recipe expects its text.",
-            f"Get it from {config.recipe.data_source}, or say where it is with --set "
-            "data.directory=…",
+            f"Get it from {source}, or say where it is with --set data.directory=…",
         )
     _check_metrics(config)
     if training.tensorboard:
         require_tensorboard()
     Schedule(training.schedule, 1.0, training.warmup_steps, training.max_steps)
+
+
+def _reads_from_folder(data: DataConfig) -> bool:
+    """Tell whether any text is named by a place in the folder of the data."""
+    named = [data, *data.corpora]
+    names = [name for one in named for name in (one.source, one.target)]
+    names += [data.valid_source, data.valid_target, data.test_source, data.test_target]
+    return any(name and not is_dataset(name) and not Path(name).is_absolute() for name in names)
 
 
 def _check_metrics(config: RunConfig) -> None:

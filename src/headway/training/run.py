@@ -15,9 +15,9 @@ from headway.devices import resolve_device
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
 from headway.training.averaging import average_snapshots
-from headway.training.begin import REFUSED, Place, Ready, begin
+from headway.training.begin import Place, Ready, begin, goes_on
 from headway.training.card import write_card
-from headway.training.distributed import joined, own_device, restarted
+from headway.training.distributed import joined, own_device
 from headway.training.estimate import compare, comparison_in_words
 from headway.training.picture import draw_losses
 from headway.training.reporting import Reporter
@@ -56,8 +56,7 @@ def train(
     folder = RunFolder(out)
     with contextlib.ExitStack() as stack:
         with joined(own) as world:
-            begun = restarted() and folder.config.exists() and not world.has_word(REFUSED)
-            resume = resume or begun
+            resume = resume or goes_on(folder, world)
             place = Place(folder, own, world, reporter or Reporter(quiet=not world.leads))
             ready = begin(config, place, resume, stack)
             finished = ready.trainer.run()

@@ -116,7 +116,7 @@ class TrainingStep:
             found.append((sums.loss.detach(), sums.nll))
         if self.divided:
             self._keep_pace(len(own), math.ceil(len(batches) * self.parts / self.world.size))
-        # Only now: to read a number is to wait until a GPU has come to it.
+        # All at the end: each waits until a GPU has come to it.
         return sum(float(loss) for loss, _ in found), sum(float(nll) for _, nll in found)
 
     def _keep_pace(self, done: int, most: int) -> None:

@@ -72,6 +72,7 @@ class Trainer:
         self.progress = Progress(precision=validator.precision, parts=parts)
         self.optimizer = self._fresh_optimizer()
         self.divided: Objective | None = None
+        self.latest: StepResult | None = None
         self.average: WeightAverage | None = None
         if config.ema_decay is not None:
             self.average = WeightAverage(bundle.model, config.ema_decay)
@@ -160,8 +161,7 @@ class Trainer:
                         group = next(groups)
                         result = self.watch.update(group.batches)
                     self._advance(group, result.target_tokens if result else 0)
-                    if result:
-                        self._report(result, group)
+                    self._report(result, group)
                     if message := clock.estimate(self.progress.step, most_steps):
                         self.reporter.say(message)
                     self.progress.seconds = time.perf_counter() - started
@@ -200,16 +200,18 @@ class Trainer:
         self.progress.batch = group.next_batch
         self.progress.target_tokens += target_tokens
 
-    def _report(self, result: StepResult, group: BatchGroup) -> None:
-        """Show this step, and record the mean loss where a record or a validation is due."""
-        progress = self.progress
-        progress.unrecorded_loss += result.loss * result.target_tokens
-        progress.unrecorded_tokens += result.target_tokens
-        self.reporter.step(progress.step, result)
-        every = self.config.record_every_steps
-        if progress.step % every == 0 or self._is_validation_due(group):
+    def _report(self, result: StepResult | None, group: BatchGroup) -> None:
+        """Show this step, if it was made, and record the mean loss where that is due."""
+        progress, every = self.progress, self.config.record_every_steps
+        if result:
+            self.latest = result
+            progress.unrecorded_loss += result.loss * result.target_tokens
+            progress.unrecorded_tokens += result.target_tokens
+            self.reporter.step(progress.step, result)
+        due = self._is_validation_due(group) or (result and progress.step % every == 0)
+        if due and self.latest and progress.unrecorded_tokens:
             mean = progress.unrecorded_loss / progress.unrecorded_tokens
-            self.reporter.record_step(progress.step, progress.epoch, mean, result)
+            self.reporter.record_step(progress.step, progress.epoch, mean, self.latest)
             progress.unrecorded_loss, progress.unrecorded_tokens = 0.0, 0
 
     def _keep(self, group: BatchGroup, *, stopping: bool) -> None:

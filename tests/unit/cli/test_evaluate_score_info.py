@@ -2,12 +2,15 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
 
 import headway
 from headway.bundle import load_bundle
+from headway.cli.info import _show
+from headway.data.vocabulary import add_pieces, never_cut
 
 
 @pytest.fixture
@@ -97,3 +100,20 @@ def test_info_for_people_names_the_same_figures(run, bundle_path: Path) -> None:
     values = json.loads(as_json)
     assert values["checksum"] in out
     assert f"{values['parameters']:,}" in out
+    assert "never cut" not in out
+
+
+def test_info_names_the_pieces_that_are_never_cut(
+    run, bundle_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    values = json.loads(run("info", bundle_path, "--json")[1])
+    tokenizer = add_pieces(load_bundle(bundle_path).source_tokenizer, ["<2ko>", "<back>"]).tokenizer
+    assert values["tokenizer"]["source_never_cut"] == []
+    values["tokenizer"]["source_never_cut"] = never_cut(tokenizer)
+    values["tokenizer"]["target_never_cut"] = [f"<{n}>" for n in range(30)]
+
+    _show(values)
+
+    shown = dict(re.split(r"  +", line, maxsplit=1) for line in capfd.readouterr().out.splitlines())
+    assert shown["source pieces never cut"] == "<2ko>, <back>"
+    assert shown["target pieces never cut"].endswith("<18>, <19>, …")

@@ -208,6 +208,13 @@ def test_out_is_written_where_it_leads(run, bundle_path: Path, tmp_path: Path) -
         read = pool.submit((tmp_path / "pipe").read_text, encoding="utf-8")
         assert run("translate", bundle_path, source, "--out", tmp_path / "pipe")[0] == 0
         assert read.result(timeout=20) == expected
+    reader, writer = os.pipe()  # as of `--out >(gzip > x.gz)`
+    try:
+        assert run("translate", bundle_path, source, "--out", f"/dev/fd/{writer}")[0] == 0
+        assert os.read(reader, 1000).decode() == expected
+    finally:
+        os.close(reader)
+        os.close(writer)
     status, out, err = run("translate", bundle_path, source, "--out", tmp_path / "folder")
 
     assert (tmp_path / "link").is_symlink()
@@ -354,7 +361,7 @@ def test_a_stream_prints_the_same_notes(run, bundle_path: Path, tmp_path: Path) 
     path = _write(tmp_path / "in", ["the cat", long, "", "the Q"])
     for options in ((), ("--max-length", 2)):
         _, _, notes = run("translate", bundle_path, path, *options)
-        assert "in 2 parts" in notes or "parts" in notes
+        assert "parts" in notes
         assert "unknown" in notes
         assert ("may lack its end" in notes) or not options
 

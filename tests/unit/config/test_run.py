@@ -76,6 +76,11 @@ def test_a_preset_that_would_change_nothing_is_refused(tmp_path: Path) -> None:
     named = [f"model.{key}={getattr(tiny.model, key)}" for key in sizes]
     with pytest.raises(ConfigError, match=r"with dropout 0\.0, but .* has dropout 0\.3"):
         load_run_config(own, [*named, "model.preset=D-dropout-0.0"])
+    part = tmp_path / "part.toml"
+    part.write_text("[model]\nnum_encoder_layers = 2\ndropout = 0.1\n")
+    some = {"num_encoder_layers": 2, "dropout": 0.1}
+    big = presets.architecture("big").replace(some)
+    assert load_run_config(part, ["model.preset=big"]).model == big
     named.append("model.dropout=0.2")
     assert load_run_config(own, [*named, "model.preset=D-dropout-0.0"]).model.dropout == 0.2
 

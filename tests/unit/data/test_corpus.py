@@ -69,6 +69,8 @@ def test_a_folder_is_no_pattern_and_files_may_lie_at_any_depth(tmp_path: Path) -
         (folder / "one" / "../a.ko",),
         (folder / "one" / "../a.en",),
     )
+    with pytest.raises(ConfigError, match="has no partner"):
+        corpus.partners(folder, "hf://owner/name", "**/*.en")
     plain = tmp_path / "plain"
     plain.mkdir()
     (plain / "b.en").touch()

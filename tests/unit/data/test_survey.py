@@ -113,6 +113,14 @@ def test_sides_that_are_exchanged_in_held_out_text_are_found() -> None:
     assert overlap(train, [Pair("1", "2")]) == overlap([], held_out) == []
 
 
+def test_a_pair_of_another_kind_of_text_is_a_leak_but_its_source_is_none() -> None:
+    others = [Pair("하나", "ein"), Pair("둘", "zwei")]
+    held_out = [Pair("하나", "one"), Pair("둘", "zwei"), Pair("셋", "three")]
+    assert problems(overlap([Pair("넷", "four")], held_out, others)) == {
+        "pair is in the training text too": (2,)
+    }
+
+
 def test_a_column_of_numbers_is_no_language() -> None:
     pairs = [Pair(f"{n}", f"{n} 마리") for n in range(30)]
     assert problems(survey(pairs)) == {"source without letters": (1, 2, 3, 4, 5)}

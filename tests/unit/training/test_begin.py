@@ -10,7 +10,7 @@ import torch
 
 from headway.config.run import RunConfig
 from headway.errors import RunError
-from headway.training.begin import Place, Ready, begin
+from headway.training.begin import Place, Ready, begin, goes_on
 from headway.training.distributed import World
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
@@ -69,3 +69,24 @@ def test_a_folder_that_is_not_shared_is_named(make_config: MakeConfig, tmp_path:
 
     with pytest.raises(RunError, match="Process 1 does not see what process 0 has written"):
         begin_as(Alone(rank=1), make_config(), tmp_path / "run")
+
+
+def test_a_run_goes_on_by_itself_only_where_this_torchrun_began_it(
+    make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from torch.distributed import HashStore  # pyright: ignore[reportPrivateImportUsage]
+
+    folder, own = RunFolder(tmp_path / "run"), World(store=HashStore())
+    assert not goes_on(folder, own)
+    begin_as(own, make_config(), folder.path)
+    assert goes_on(folder, own)  # also where the restart is not counted
+    assert not goes_on(RunFolder(tmp_path / "other"), own)
+
+    later = World(store=HashStore())
+    assert not goes_on(folder, later)
+    with pytest.raises(RunError, match="holds another run already"):
+        begin_as(later, make_config(), folder.path)
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert not goes_on(folder, later)
+    assert goes_on(folder, own)
+    assert goes_on(folder, World(store=HashStore()))  # the leader is on another machine now

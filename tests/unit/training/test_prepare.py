@@ -224,6 +224,9 @@ def test_a_recipe_without_its_text_says_where_to_get_it(make_config: MakeConfig)
     with pytest.raises(ConfigError, match=r"no folder no/where.* Get it from https://example.org"):
         check_settings(make_config(**elsewhere, recipe=recipe))
     check_settings(make_config(recipe=recipe))
+    sides = ("source", "target", "valid_source", "valid_target")
+    absolute = {"data": elsewhere["data"] | {side: f"/text/{side}" for side in sides}}
+    check_settings(make_config(**absolute, recipe=recipe))
     with pytest.raises(DataError, match=r"There is no file no/where/"):
         read_texts(make_config(**elsewhere).data)
 

@@ -237,6 +237,20 @@ def test_without_tensorboard_a_run_that_wants_it_does_not_begin(
 
 
 @pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize("hold_out", [0, 3])
+def test_a_setting_that_another_one_makes_idle_is_said(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter, hold_out: int
+) -> None:
+    said: list[str] = []
+    quiet.say = said.append  # type: ignore[method-assign]
+    config = make_config(data={"hold_out": hold_out}, training={"max_steps": 1})
+
+    train(config, tmp_path / "run", reporter=quiet)
+
+    assert any("hold_out is not used" in message for message in said) == bool(hold_out)
+
+
+@pytest.mark.usefixtures("no_picture")
 def test_text_that_the_vocabulary_does_not_know_is_said_and_reported(
     make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
 ) -> None:

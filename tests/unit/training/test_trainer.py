@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import torch
 from headway.bundle import Bundle, load_bundle
 from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
+from headway.data.batching import Batch
 from headway.data.cleaning import EncodedPair
 from headway.errors import TrainingError
 from headway.training.averaging import snapshot_path
@@ -28,6 +29,7 @@ from headway.training.stream import BatchStream
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
 from headway.training.validation import ValidationResult, Validator
+from headway.training.watch import Watch
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -139,6 +141,24 @@ def test_every_update_is_in_a_record(make: Callable[..., Trainer]) -> None:
         of_these = slice(begin, end)
         mean = np.average(singly[of_these], weights=tokens[of_these])
         assert loss == pytest.approx(mean, abs=1e-6)
+    assert trainer.progress.unrecorded_tokens == 0
+
+
+def test_losses_are_recorded_before_a_validation_whose_own_update_is_left_out(
+    make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = Watch.update
+
+    def all_but_some(watch: Watch, batches: Sequence[Batch]) -> StepResult | None:
+        result = update(watch, batches)
+        return None if watch.progress.step + 1 in (3, 5, 8) else result
+
+    monkeypatch.setattr(Watch, "update", all_but_some)
+    trainer = make(max_steps=8, validate_every_steps=5, record_every_steps=3)
+
+    trainer.run()
+
+    assert list(losses_by_step(trainer)) == [5, 6, 8]
     assert trainer.progress.unrecorded_tokens == 0
 
 
