@@ -1,11 +1,12 @@
 """Tells in which script a text is written, by Unicode's names of its letters."""
 
+import difflib
 import sys
 import unicodedata
 from collections import Counter
 from functools import cache
 
-from headway.errors import ConfigError, suggest
+from headway.errors import ConfigError
 
 # Japanese mixes them in every sentence.
 _ONE_SCRIPT = {"IDEOGRAPHIC": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
@@ -35,10 +36,12 @@ def check_script(name: str) -> str:
     wanted = name.upper()
     wanted = _ONE_SCRIPT.get(wanted, wanted)
     if wanted not in (known := _scripts()):
-        nearest = suggest(name.lower(), map(str.lower, known))
+        # Nearer than for other names: that of a language is no mistyped script.
+        near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.75)
+        question = f"Did you mean '{near[0].lower()}'? " if near else ""
         raise ConfigError(
             f"There is no script '{name}'.",
-            f"Their names are Unicode's: hangul, latin, cjk, cyrillic, arabic. {nearest}",
+            f"{question}Their names are Unicode's: hangul, latin, cjk, cyrillic, arabic.",
         )
     return wanted
 

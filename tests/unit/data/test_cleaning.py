@@ -264,6 +264,8 @@ def test_a_side_in_another_script_is_dropped_and_one_without_letters_is_not() ->
 
 
 def test_a_script_that_there_is_not_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"no script 'hangeul'.*hangul"):
+    with pytest.raises(ConfigError, match=r"no script 'hangeul'.*Did you mean 'hangul'\?"):
         CleaningRules(source_script="hangeul")
+    with pytest.raises(ConfigError, match=r"no script 'korean'\. Their names are .* hangul"):
+        CleaningRules(source_script="korean")
     CleaningRules(source_script="hiragana", target_script="CJK")
