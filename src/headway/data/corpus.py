@@ -205,10 +205,10 @@ def _wildcards(path: StrPath, folder: Path, name: str) -> tuple[str, ...]:
         return (name,)
     # Folders of any depth, none as well, are one wildcard with the slash behind them.
     parts = re.split(r"((?:^|(?<=/))\*\*/|\*+|\?|\[[^]]*\])", str(Path(name)))
-    groups = [r"((?:.*/)?)" if part == "**/" else "(.*?)" for part in parts]
+    any_depth = {"**/": r"((?:.*/)?)"}
     expression = "".join(
-        group if number % 2 else re.escape(part)
-        for number, (part, group) in enumerate(zip(parts, groups, strict=True))
+        any_depth.get(part, "(.*?)") if number % 2 else re.escape(part)
+        for number, part in enumerate(parts)
     )
     text = str(path) if Path(name).is_absolute() else str(Path(path).relative_to(folder))
     match = re.fullmatch(expression, text, re.DOTALL)

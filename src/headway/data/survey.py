@@ -158,7 +158,7 @@ def _correlation(source: np.ndarray, target: np.ndarray, start: int, shift: int)
 def _foreign(side: str, texts: list[str]) -> Iterator[Finding]:
     """Yield the lines whose letters are mostly of a script that this side hardly has."""
     scripts = [main_script(text) for text in texts]
-    counts = Counter(script for script in scripts if script)
+    counts = Counter(filter(None, scripts))
     own = _own_scripts(counts)
     for script, _ in counts.most_common():
         if script in own:
@@ -187,10 +187,9 @@ def _other_scripts(train: Sequence[Pair], held_out: Sequence[Pair]) -> Iterator[
     As where its sides are exchanged.
     """
     for side in ("source", "target"):
-        known = Counter(main_script(getattr(pair, side)) for pair in train)
+        known = Counter(filter(None, (main_script(getattr(pair, side)) for pair in train)))
         scripts = [main_script(getattr(pair, side)) for pair in held_out]
-        for counts in (known, found := Counter(scripts)):
-            del counts[""]
+        found = Counter(filter(None, scripts))
         if not (known and found):
             continue
         (script, _), (usual, _) = found.most_common(1)[0], known.most_common(1)[0]

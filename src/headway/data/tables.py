@@ -20,8 +20,9 @@ def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> 
     """
     if source_column < 0 or target_column < 0 or source_column == target_column:
         raise ConfigError(
-            f"Columns {source_column} (source) and {target_column} (target) cannot be read.",
-            "Give two different column numbers, counted from 0.",
+            f"Columns {source_column + 1} (source) and {target_column + 1} (target), counted from "
+            "1, cannot be read.",
+            "Give two different columns that there are.",
         )
     needed = max(source_column, target_column) + 1
     for number, line in enumerate(read_lines(path), start=1):

@@ -106,6 +106,12 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         assert parts.log_likelihoods == pytest.approx(whole.log_likelihoods)
 
 
+def test_vocabularies_may_be_so_large_that_their_product_takes_more_than_32_bits() -> None:
+    found = learn_lexicon([([49_999, 5], [49_990, 7])], 50_000, 50_000)
+    assert set(found.sources.tolist()) == {5, 49_999, 50_000}  # and NULL
+    assert set(found.targets.tolist()) == {7, 49_990}
+
+
 def test_text_without_translations_is_refused() -> None:
     with pytest.raises(DataError, match="There is no pair with a target"):
         learn_lexicon([([1, 2], [])], 3, 3)

@@ -222,13 +222,20 @@ def test_looking_at_the_text_takes_no_memory_of_training(
 
 
 @pytest.mark.parametrize(
-    "settings", [{"schedule": "linear", "max_steps": 4, "warmup_steps": 4}, {"tensorboard": True}]
+    ("settings", "message"),
+    [
+        ({"schedule": "linear", "max_steps": 4, "warmup_steps": 4}, "linear schedule cannot fall"),
+        ({"tensorboard": True}, "TensorBoard is not installed"),
+    ],
 )
 def test_settings_that_training_refuses_are_refused(
-    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+    make_config: MakeConfig,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, Any],
+    message: str,
 ) -> None:
     monkeypatch.setitem(sys.modules, "tensorboard", None)
-    with pytest.raises(HeadwayError):
+    with pytest.raises(HeadwayError, match=message):
         check_run(make_config(training=settings), "cpu")
 
 

@@ -12,6 +12,7 @@ from headway.config.run import RunConfig
 from headway.data.corpus import Pair
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, DataError
+from headway.training import prepare
 from headway.training.encode import encode_texts
 from headway.training.prepare import (
     build_bundle,
@@ -216,6 +217,22 @@ def test_a_metric_that_cannot_be_computed_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         check_settings(make_config(**changes))
+
+
+def test_each_file_is_hashed_once(make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[str] = []
+    digest = prepare.file_digest
+
+    def counted(path: Path) -> bytes:
+        hashed.append(path.name)
+        return digest(path)
+
+    monkeypatch.setattr(prepare, "file_digest", counted)
+
+    texts = read_texts(make_config().data)
+
+    assert hashed == ["train.source", "train.target", "valid.source", "valid.target"]
+    assert texts.checksum != texts.training_checksum
 
 
 def test_a_recipe_without_its_text_says_where_to_get_it(make_config: MakeConfig) -> None:

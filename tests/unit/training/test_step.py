@@ -167,6 +167,26 @@ def test_a_gradient_that_is_not_finite_changes_no_weight(
         assert torch.equal(parameter, before[name]), name
 
 
+def test_no_number_is_read_before_all_parts_are_under_way(
+    model: Transformer, pairs: list[EncodedPair], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    step = make_step(model)
+    read = torch.Tensor.__float__
+
+    def reading(tensor: torch.Tensor) -> float:
+        events.append("read")
+        return read(tensor)
+
+    monkeypatch.setattr(torch.Tensor, "__float__", reading)
+    step.objective.register_forward_hook(lambda *_: events.append("part"))
+
+    step(1, [collate(pairs[:3]), collate(pairs[3:9]), collate(pairs[9:])])
+
+    assert events[:3] == ["part"] * 3
+    assert set(events[3:]) == {"read"}
+
+
 def test_training_mode_is_switched_on(model: Transformer, pairs: list[EncodedPair]) -> None:
     model.eval()
 
