@@ -11,7 +11,6 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import mkdtemp
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.data.cleaning import EncodedPair
+from headway.data.ragged import Ragged, Rows
 from headway.errors import DataError
 
 PARTIAL = ".partial"  # ends the name of a folder that is being written
@@ -28,42 +28,6 @@ _MANIFEST = "shards.json"
 _CHUNK = 10_000  # pairs turned into arrays at once
 _BLOCK = 1 << 24  # bytes hashed at once
 _MEASURED = 1 << 20  # pairs whose lengths are compared at once
-
-Rows = Sequence[int] | NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Ragged:
-    """Rows of different lengths: row i is `values[starts[i] : starts[i + 1]]`."""
-
-    values: NDArray[Any]
-    starts: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.starts) - 1
-
-    def row(self, index: int) -> NDArray[Any]:
-        """Return one row."""
-        return self.values[self.starts[index] : self.starts[index + 1]]
-
-    def lengths(self, rows: Rows | slice) -> NDArray[np.int64]:
-        """Return the lengths of these rows, or of a stretch of them."""
-        if isinstance(rows, slice):
-            start, stop, _ = rows.indices(len(self))
-            return np.diff(self.starts[start : stop + 1])
-        rows = np.asarray(rows, dtype=np.int64)
-        return self.starts[rows + 1] - self.starts[rows]
-
-    def matrix(self, rows: Rows, fill: int) -> NDArray[np.int64]:
-        """Return these rows as one matrix, with a last column at least that is `fill` only."""
-        rows = np.asarray(rows, dtype=np.int64)
-        lengths = self.lengths(rows)
-        columns = np.arange(lengths.max(initial=0) + 1)
-        inside = columns < lengths[:, None]
-        matrix = np.full(inside.shape, fill, dtype=np.int64)
-        matrix[inside] = self.values[(self.starts[rows][:, None] + columns)[inside]]
-        return matrix
 
 
 class PairStore(Sequence[EncodedPair]):

@@ -16,6 +16,7 @@ from headway.config.run import RunConfig
 from headway.data.cleaning import Cleaning, CleaningReport, CleaningRules, EncodedPair, clean
 from headway.data.corpus import Corpus, Pair
 from headway.data.deck import Deck, IntArray
+from headway.data.ragged import Ragged
 from headway.data.sampling import build_sampler
 from headway.data.store import (
     PairStore,
@@ -139,27 +140,27 @@ def resampling(
     """
     source_sampler = build_sampler(source, alpha)
     target_sampler = source_sampler if source == target else build_sampler(target, alpha)
-    tags = [source.encode(corpus.tag) if corpus.tag else [] for corpus in texts.corpora]
+    tags = Ragged.of([source.encode(corpus.tag) if corpus.tag else [] for corpus in texts.corpora])
 
     def resample(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> PairStore:
-        writer = StoreWriter(vocabulary=max(len(source), len(target)))
         starts = range(0, len(rows), _CHUNK)
-        chunks = (cut(store, rows[i : i + _CHUNK], (*numbers, i)) for i in starts)
-        writer.add(chain.from_iterable(chunks))
-        return writer.finish()
+        chunks = [cut(store, rows[i : i + _CHUNK], (*numbers, i)) for i in starts]
+        sources, targets = (Ragged.joined(sides) for sides in zip(*chunks, strict=True))
+        return PairStore(sources, targets, rows)
 
-    def cut(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> Iterator[EncodedPair]:
-        pairs = [store.text(int(row)) for row in rows]
+    def cut(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> tuple[Ragged, Ragged]:
+        sources, targets = zip(*(store.text(row) for row in rows.tolist()), strict=True)
         seeds = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
-        sources = source_sampler.sample([pair[0] for pair in pairs], int(seeds[0]))
-        targets = target_sampler.sample([pair[1] for pair in pairs], int(seeds[1]))
-        corpora = store.corpora(rows).tolist()
-        for row, corpus, source_ids, target_ids in zip(
-            rows.tolist(), corpora, sources, targets, strict=True
-        ):
-            sampled = EncodedPair(tags[corpus] + source_ids, target_ids, row)
-            longest = max(len(sampled.source_ids), len(sampled.target_ids))
-            yield sampled if longest <= max_pieces else store[row]
+        source = tags.pick(store.corpora(rows)).beside(
+            source_sampler.sample(sources, int(seeds[0]))
+        )
+        target = target_sampler.sample(targets, int(seeds[1]))
+        fits = np.maximum(source.lengths(), target.lengths()) <= max_pieces
+        kept = np.arange(len(rows)) + np.where(fits, 0, len(rows))
+        return (
+            Ragged.joined([source, store.source.pick(rows)]).pick(kept),
+            Ragged.joined([target, store.target.pick(rows)]).pick(kept),
+        )
 
     return resample
 

@@ -1,6 +1,6 @@
 """The order of the data: each corpus by its weight, and a position that resuming returns to."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from headway.data.cleaning import EncodedPair
 from headway.data.deck import Deck, IntArray
 from headway.data.store import PairStore
 from headway.errors import ConfigError
+from headway.training.ahead import ahead
 
 # From the rows of one block and numbers that seed it to the same pairs, cut anew.
 Resample = Callable[[PairStore, IntArray, tuple[int, ...]], PairStore]
@@ -69,29 +70,39 @@ class BatchStream:
         rows = self.deck.rows(epoch, number)
         return [rows[batch].tolist() for batch in self._cut(self.pairs, rows, epoch, number)]
 
-    def groups(self, epoch: int = 0, block: int = 0, batch: int = 0) -> Generator[BatchGroup]:
-        """Yield groups from this position on, without end; a block's last one may be smaller."""
+    def groups(
+        self, epoch: int = 0, block: int = 0, batch: int = 0, *, blocks_ahead: int = 0
+    ) -> Generator[BatchGroup]:
+        """Yield groups from this position on, without end; a block's last one may be smaller.
+
+        blocks_ahead: how many blocks a thread prepares beforehand.
+        """
+        blocks = self._blocks(epoch, block)
+        for each in ahead(blocks, blocks_ahead) if blocks_ahead else blocks:
+            for start in range(batch, len(each.batches), self.accumulate):
+                stop = start + self.accumulate
+                last = stop >= len(each.batches)
+                next_epoch, next_block = each.following if last else each.number
+                chosen = each.batches[start:stop]
+                yield BatchGroup(
+                    [collate_rows(each.pairs, each.places[i], each.rows[i]) for i in chosen],
+                    next_epoch=next_epoch,
+                    next_block=next_block,
+                    next_batch=0 if last else stop,
+                    ends_epoch=last and each.ends_epoch,
+                )
+            batch = 0
+
+    def _blocks(self, epoch: int, block: int) -> Iterator["_Block"]:
+        """Yield blocks from this one on, without end."""
         while True:
             rows = self.deck.rows(epoch, block)
             pairs, places = self._pieces(rows, epoch, block)
             batches = self._cut(pairs, places, epoch, block)
             ends_epoch = block + 1 == self.deck.num_blocks(epoch)
             following = (epoch + 1, 0) if ends_epoch else (epoch, block + 1)
-            for start in range(batch, len(batches), self.accumulate):
-                stop = start + self.accumulate
-                last = stop >= len(batches)
-                next_epoch, next_block = following if last else (epoch, block)
-                yield BatchGroup(
-                    [
-                        collate_rows(pairs, places[chosen], rows[chosen])
-                        for chosen in batches[start:stop]
-                    ],
-                    next_epoch=next_epoch,
-                    next_block=next_block,
-                    next_batch=0 if last else stop,
-                    ends_epoch=last and ends_epoch,
-                )
-            (epoch, block), batch = following, 0
+            yield _Block((epoch, block), following, ends_epoch, rows, pairs, places, batches)
+            epoch, block = following
 
     def _pieces(self, rows: IntArray, epoch: int, block: int) -> tuple[PairStore, IntArray]:
         """Return the pairs of a block, cut for this epoch, and where each of them is."""
@@ -108,3 +119,18 @@ class BatchStream:
             epoch=epoch,
             block=block,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A block of an epoch with its batches, ready to be handed out."""
+
+    number: tuple[int, int]
+    following: tuple[int, int]
+    ends_epoch: bool
+    rows: IntArray
+    pairs: PairStore
+    places: IntArray
+    """Where in pairs each row is."""
+    batches: list[list[int]]
+    """Indices into rows and places."""

@@ -5,13 +5,16 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.data.sampling import BPESampler, UnigramSampler, build_sampler
+from headway.data.merges import BPESampler
+from headway.data.sampling import build_sampler
+from headway.data.segmentations import UnigramSampler
 from headway.data.tokenizer import UNK_ID, Tokenizer, train_tokenizer
 from headway.errors import ConfigError
 
@@ -39,7 +42,7 @@ TOKENIZERS = {
 @given(text=words)
 def test_without_dropout_bpe_is_encode(fallback: bool, text: str) -> None:
     tokenizer = TOKENIZERS["bpe", fallback]
-    assert BPESampler(tokenizer, 0.0).sample([text], 1) == [tokenizer.encode(text)]
+    assert BPESampler(tokenizer, 0.0).sample([text], 1).tolist() == [tokenizer.encode(text)]
 
 
 @pytest.mark.parametrize("fallback", [False, True])
@@ -47,7 +50,7 @@ def test_without_dropout_bpe_is_encode(fallback: bool, text: str) -> None:
 def test_a_sharp_unigram_is_as_probable_as_encode(fallback: bool, text: str) -> None:
     tokenizer = TOKENIZERS["unigram", fallback]
     sampler = UnigramSampler(tokenizer, 1e4)
-    (sampled,), best = sampler.sample([text], 1), tokenizer.encode(text)
+    (sampled,), best = sampler.sample([text], 1).tolist(), tokenizer.encode(text)
 
     def score(ids: list[int]) -> float:
         return sum(sampler.scores[i] for i in ids if i in set(sampler.ids.values()))
@@ -63,11 +66,11 @@ def test_whatever_is_drawn_spells_the_same_text(
 ) -> None:
     tokenizer = TOKENIZERS[kind, fallback]
     sampler = build_sampler(tokenizer, 0.3)
-    (ids,) = sampler.sample([text], seed)
+    (ids,) = sampler.sample([text], seed).tolist()
 
     assert tokenizer.decode(ids) == tokenizer.decode(tokenizer.encode(text))
     assert (UNK_ID in ids) == (UNK_ID in tokenizer.encode(text))
-    assert [ids] == sampler.sample([text], seed)
+    assert [ids] == sampler.sample([text], seed).tolist()
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
@@ -82,9 +85,9 @@ def test_each_segmentation_comes_with_its_probability(alpha: float) -> None:
         tuple(ids): math.exp(alpha * sum(sampler.scores[i] for i in ids))
         for ids in segmentations(sampler, word)
     }
-    draws, rng = 20_000, random.Random(5)
+    draws = 20_000
 
-    counts = Counter(tuple(sampler.cut(word, rng)) for _ in range(draws))
+    counts = Counter(map(tuple, sampler.sample([word.replace("▁", "")] * draws, 5).tolist()))
 
     assert set(counts) <= set(weights)
     for ids, weight in weights.items():
@@ -104,15 +107,68 @@ def segmentations(sampler: UnigramSampler, word: str) -> list[list[int]]:
     ]
 
 
-def test_each_merge_is_left_out_as_often_as_asked() -> None:
-    tokenizer = make("bpe")
-    sampler = BPESampler(tokenizer, 0.3)
-    pair = next(text for text in sampler.ids if len(text) == 2)
+@pytest.mark.parametrize("dropout", [0.1, 0.5, 0.95, 1.0])
+def test_merges_are_left_out_as_in_a_plain_loop(dropout: float) -> None:
+    sampler = BPESampler(make("bpe"), dropout)
+    word = max(WORDS, key=lambda word: (len(sampler.sample([word], 1).row(0)) < 4, len(word)))
     draws, rng = 20_000, random.Random(5)
 
-    whole = sum(len(sampler.cut(pair, rng)) == 1 for _ in range(draws))
+    counts = Counter(map(tuple, sampler.sample([word] * draws, 5).tolist()))
+    expected = Counter(tuple(plain_merges(sampler, f"▁{word}", rng)) for _ in range(draws))
 
-    assert whole / draws == pytest.approx(0.7, abs=0.02)
+    assert len(expected) > 1 or dropout == 1.0
+    for ids in {*counts, *expected}:
+        spread = math.sqrt((counts[ids] + expected[ids]) / draws**2)
+        assert counts[ids] / draws == pytest.approx(expected[ids] / draws, abs=5 * spread)
+
+
+def plain_merges(sampler: BPESampler, word: str, rng: random.Random) -> list[int]:
+    """Algorithm 1 of Provilkov et al. 2020, pair by pair."""
+    pieces = list(word)
+    while True:
+        offered = [
+            (sampler.scores[sampler.ids[left + right]], -place)
+            for place, (left, right) in enumerate(pairwise(pieces))
+            if left + right in sampler.ids and rng.random() >= sampler.dropout
+        ]
+        if not offered:
+            return [sampler.ids[piece] for piece in pieces]
+        place = -max(offered)[1]
+        pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_words_are_drawn_each_by_itself(kind: str) -> None:
+    sampler = build_sampler(TOKENIZERS[kind, False], 0.3)
+    word = max(WORDS, key=len)
+
+    twice = Counter(
+        ids[: len(ids) // 2] == ids[len(ids) // 2 :]
+        for ids in sampler.sample([f"{word} {word}"] * 300, 3).tolist()
+    )
+
+    assert 0 < twice[True] < 300
+
+
+@pytest.mark.parametrize(("kind", "fallback"), TOKENIZERS)
+@given(texts=st.lists(words, max_size=9), seed=st.integers(0, 99))
+def test_each_text_has_its_own_row(kind: str, fallback: bool, texts: list[str], seed: int) -> None:
+    tokenizer = TOKENIZERS[kind, fallback]
+    rows = build_sampler(tokenizer, 0.3).sample(texts, seed)
+
+    spelled = [tokenizer.decode(ids) for ids in rows.tolist()]
+    assert spelled == [tokenizer.decode(tokenizer.encode(text)) for text in texts]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_more_text_than_is_cut_at_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = TOKENIZERS[kind, False]
+    monkeypatch.setattr("headway.data.sampler._PORTION", 30)
+
+    rows = build_sampler(tokenizer, 0.3).sample([*TEXTS[:20], "", "abcd" * 20, "ab"], 1)
+
+    spelled = [tokenizer.decode(ids) for ids in rows.tolist()]
+    assert spelled == [*TEXTS[:20], "", "abcd" * 20, "ab"]
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
@@ -122,13 +178,14 @@ def test_another_process_draws_the_same(kind: str, tmp_path: Path) -> None:
     code = (
         "from headway.data.sampling import build_sampler; "
         "from headway.data.tokenizer import Tokenizer; import sys; "
-        "print(build_sampler(Tokenizer.from_file(sys.argv[1]), 0.2).sample(sys.argv[2:], 7))"
+        "sampler = build_sampler(Tokenizer.from_file(sys.argv[1]), 0.2); "
+        "print(sampler.sample(sys.argv[2:], 7).tolist())"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "model"), *TEXTS[:9]]
 
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
 
-    assert answer.stdout.strip() == str(build_sampler(tokenizer, 0.2).sample(TEXTS[:9], 7))
+    assert answer.stdout.strip() == str(build_sampler(tokenizer, 0.2).sample(TEXTS[:9], 7).tolist())
 
 
 @pytest.mark.parametrize("kind", ["word", "char"])

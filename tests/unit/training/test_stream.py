@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.data.cleaning import EncodedPair
+from headway.data.deck import Deck, IntArray
+from headway.data.ragged import Ragged
+from headway.data.store import PairStore
 from headway.errors import ConfigError
 from headway.training.stream import BatchGroup, BatchStream
 
@@ -64,6 +67,33 @@ def test_any_position_continues_as_if_never_left(accumulate: int, seed: int, ski
     assert [(g.next_epoch, g.next_batch, g.ends_epoch) for g in rest] == [
         (g.next_epoch, g.next_batch, g.ends_epoch) for g in whole[skip:]
     ]
+
+
+@given(blocks_ahead=st.integers(1, 3), block=st.integers(0, 2), batch=st.integers(0, 1))
+def test_blocks_prepared_beforehand_are_the_same(blocks_ahead: int, block: int, batch: int) -> None:
+    def stream() -> BatchStream:
+        deck = Deck([len(PAIRS)], seed=9, block=8)
+        return BatchStream(
+            PAIRS, max_tokens=15, accumulate=1, seed=9, deck=deck, resample=changed_by_epoch
+        )
+
+    here = islice(stream().groups(1, block, batch), 25)
+    beforehand = islice(stream().groups(1, block, batch, blocks_ahead=blocks_ahead), 25)
+
+    for one, other in zip(here, beforehand, strict=True):
+        assert indices(one) == indices(other)
+        assert one.batches[0].source_ids.tolist() == other.batches[0].source_ids.tolist()
+        assert (one.next_epoch, one.next_block, one.next_batch, one.ends_epoch) == (
+            *(other.next_epoch, other.next_block, other.next_batch, other.ends_epoch),
+        )
+
+
+def changed_by_epoch(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> PairStore:
+    """Cut pairs otherwise in each epoch: their pieces have its number added."""
+    source = store.source.pick(rows)
+    return PairStore(
+        Ragged(source.values + numbers[1], source.starts), store.target.pick(rows), rows
+    )
 
 
 def test_a_group_holds_as_many_batches_as_are_accumulated_but_for_an_epochs_last() -> None:
