@@ -12,10 +12,11 @@ from headway.data.batching import Batch, collate
 from headway.data.cleaning import EncodedPair
 from headway.model.attention import scaled_dot_product_attention
 from headway.model.transformer import Transformer
+from headway.training.compiling import CompiledLayers
 from headway.training.loss import LossSums, label_smoothed_cross_entropy
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.step import TrainingStep
+from headway.training.step import Objective, TrainingStep
 from headway.training.stream import BatchStream
 
 Build = Callable[..., Transformer]
@@ -30,7 +31,11 @@ def make_pairs(count: int = 60) -> list[EncodedPair]:
 
 
 def train(
-    model: Transformer, precision: str = "float32", steps: int = STEPS, pairs: int = 60
+    model: Transformer,
+    precision: str = "float32",
+    steps: int = STEPS,
+    pairs: int = 60,
+    layers: CompiledLayers | None = None,
 ) -> list[float]:
     """Return the loss of each step."""
     step = TrainingStep(
@@ -41,6 +46,8 @@ def train(
         clip_norm=1.0,
         precision=precision,
     )
+    assert isinstance(step.objective, Objective)
+    step.objective.layers = layers
     stream = BatchStream(make_pairs(pairs), max_tokens=120, accumulate=2, seed=1)
     numbered = zip(range(1, steps + 1), stream.groups(), strict=False)
     return [step(number, group.batches).loss for number, group in numbered]
@@ -109,6 +116,17 @@ def test_the_fused_kernel_has_the_loss_curve_of_the_explicit_equations(
     fused = train(build())
     assert fused != explicit
     np.testing.assert_allclose(fused, explicit, rtol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
+def test_compiled_layers_have_the_loss_curve_of_layers_as_they_are(build: Build) -> None:
+    # Dynamo and AOTAutograd, but PyTorch's own kernels: no compiler is needed for them.
+    model = build(dropout=0.0, activation="gelu")
+    compiled = train(model, layers=CompiledLayers(model, backend="aot_eager"))
+    as_they_are = train(build(dropout=0.0, activation="gelu"))
+    assert compiled != as_they_are
+    np.testing.assert_allclose(compiled, as_they_are, rtol=1e-5)
 
 
 def test_bfloat16_comes_to_the_same_loss(build: Build) -> None:

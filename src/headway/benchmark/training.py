@@ -35,6 +35,8 @@ class Comparison:
     task: Task
     precision: str
     """Of ours: the faster one here, as `headway train` chooses it."""
+    compiled: bool
+    """Whether our layers were compiled by torch.compile (`training.compile`)."""
     tokens_per_second: float
     peers: dict[str, dict[str, float]]
     matrix_rate: float
@@ -55,7 +57,11 @@ class Comparison:
             "device": self.task.device,
             "sentences": self.task.sentences,
             "length": self.task.length,
-            "ours": {"tokens_per_second": self.tokens_per_second, "precision": self.precision},
+            "ours": {
+                "tokens_per_second": self.tokens_per_second,
+                "precision": self.precision,
+                "compiled": self.compiled,
+            },
             "peers": self.peers,
             "ratio": self.ratio,
             "matrix_rate_fraction": self.matrix_rate_fraction,
@@ -72,13 +78,14 @@ def compare_training(
     device: str = "cpu",
     sentences: int | None = None,
     length: int | None = None,
+    compiled: bool = False,
 ) -> Comparison:
     """Measure ours, the peers and the machine's matrix products, in turns.
 
     peers: `marian` (MarianMTModel of transformers) and `torch` (torch.nn.Transformer), each in
     float32, and in bfloat16 unless the processor only imitates it. sentences, length: of a batch,
-    if not those of `default_task`. Raises ConfigError for another name or device, MissingExtraError
-    for a peer that is not installed.
+    if not those of `default_task`. compiled: ours with `training.compile`. Raises ConfigError for
+    another name or device, MissingExtraError for a peer that is not installed.
     """
     if size not in SIZES:
         raise ConfigError(f"There is no size '{size}'.", suggest(size, SIZES))
@@ -98,7 +105,7 @@ def compare_training(
             return processes.enter_context(Contestant(prepare, threads, task, *arguments))
 
         contestants = {
-            "ours": start(our_step, precision),
+            "ours": start(our_step, precision, compiled),
             "matrix": start(matrix_product, precision),
         }
         for peer in peers:
@@ -110,6 +117,7 @@ def compare_training(
     return Comparison(
         task=task,
         precision=precision,
+        compiled=compiled,
         tokens_per_second=rates["ours"],
         peers={peer: {name: rates[f"{peer} {name}"] for name in precisions} for peer in peers},
         matrix_rate=matrix_rate,

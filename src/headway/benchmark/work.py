@@ -65,8 +65,8 @@ def default_task(size: str, device: str) -> Task:
     return Task(size, device, 128, 16) if device == "cpu" else Task(size, device, 800, 32)
 
 
-def our_step(threads: int | None, task: Task, precision: str) -> Work:
-    """Prepare one step of our trainer."""
+def our_step(threads: int | None, task: Task, precision: str, compiled: bool = False) -> Work:
+    """Prepare one step of our trainer, with layers as they are or compiled by torch.compile."""
     set_threads(threads)
     prepare_process()  # as `headway train` does
     model = our_model(task.size).to(task.device)
@@ -77,6 +77,7 @@ def our_step(threads: int | None, task: Task, precision: str) -> Work:
         label_smoothing=0.1,
         clip_norm=None,
         precision=precision,
+        compiled=compiled,
     )
     batch = our_batch(task)
     return finished(task.device, lambda: step(1, [batch]))

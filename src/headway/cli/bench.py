@@ -36,6 +36,9 @@ def train(
     length: Annotated[
         int | None, typer.Option("--length", min=2, help="Pieces of each; 16, on a GPU 32.")
     ] = None,
+    compiled: Annotated[
+        bool, typer.Option("--compile", help="Ours with training.compile (torch.compile).")
+    ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -51,6 +54,7 @@ def train(
         device=device,
         sentences=sentences,
         length=length,
+        compiled=compiled,
     )
     if as_json:
         print_json(found.as_dict())

@@ -1,5 +1,6 @@
 """`headway evaluate`: translate and compare with references."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -49,11 +50,12 @@ def evaluate(
 
     from headway.data.corpus import read_parallel
     from headway.decoding.translator import load
-    from headway.evaluation.metrics import check_metrics, score_texts
+    from headway.evaluation.metrics import check_metrics, score_texts, tokenized_remark
 
     metrics = [name.strip() for name in metric.split(",")]
     check_metrics(metrics, tokenize)  # before the work, not after it
     pairs = read_parallel(source, reference)
+    references = [pair.target for pair in pairs]
     translator = load(
         model,
         device,
@@ -70,7 +72,7 @@ def evaluate(
     seconds = time.perf_counter() - started
     scores = score_texts(
         [translation.text for translation in translations],
-        [pair.target for pair in pairs],
+        references,
         metrics,
         tokenize,
     )
@@ -89,12 +91,12 @@ def evaluate(
         print(score)
     if not quiet:
         _remark(translations)
+        if "bleu" in metrics and (remark := tokenized_remark(references, tokenize)):
+            print(f"Note: {remark}", file=sys.stderr)
 
 
 def _remark(translations: "Sequence[Translation]") -> None:
     """Say on standard error what was not translated as a whole."""
-    import sys
-
     split = sum(translation.num_parts > 1 for translation in translations)
     incomplete = sum(not translation.complete for translation in translations)
     if split:

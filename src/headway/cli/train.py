@@ -86,10 +86,15 @@ def train(
         raise typer.Exit(1)
     if as_json:
         print_json(result.report)
-    elif not quiet:
-        better = folder / "best" if result.report["best_is_better"] else folder
-        print(f"Done in {result.seconds / 60:.1f} minutes: {folder / 'averaged'}")
-        print(f"Translate with: headway translate {better} FILE")
+        return
+    print(f"Done in {result.seconds / 60:.1f} minutes: {folder / 'averaged'}")
+    if not quiet:
+        print(_how_to_translate(folder, result.report))
+
+
+def _how_to_translate(folder: Path, report: dict[str, Any]) -> str:
+    better = folder / "best" if report["best_is_better"] else folder
+    return f"Translate with: headway translate {better} FILE"
 
 
 def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_json: bool) -> None:

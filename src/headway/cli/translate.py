@@ -10,6 +10,7 @@ import typer
 
 from headway.cli import search_options as search
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet
+from headway.cli.tags import TagWatch
 
 if TYPE_CHECKING:
     from headway.cli.lines import LineWriter
@@ -76,15 +77,17 @@ def translate(
     translator = _load(model, device, engine, precision, ensemble or [])
     options = search.change(translator.options, given, drawing, sample=sample)
     wishes = _Wishes(options, ban or [], prefix, terms)
+    tags = TagWatch(translator.bundle.record, quiet)
     if stream:
-        _stream(translator, file, wishes, quiet)
+        _stream(translator, file, wishes, tags, quiet)
     else:
         from headway.cli.lines import LineWriter
 
         form = {"nbest": nbest, "as_json": as_json, "quiet": quiet, "alignments": alignments}
         with LineWriter(out, **form) as writer:
-            _write(translator, file, wishes, writer, batch_tokens)
+            _write(translator, file, wishes, tags, writer, batch_tokens)
     wishes.finish(quiet)
+    tags.finish()
 
 
 def _load(
@@ -156,6 +159,7 @@ def _write(
     translator: "Translator",
     file: Path | None,
     wishes: _Wishes,
+    tags: TagWatch,
     writer: "LineWriter",
     batch_tokens: int,
 ) -> None:
@@ -163,17 +167,17 @@ def _write(
 
     aligned = writer.alignments is not None
     for lines in incoming_lines(file):
-        wanted = wishes.of(len(lines))
-        writer.write(
-            translator.translate(lines, attention=aligned, batch_tokens=batch_tokens, **wanted)
-        )
+        wanted = wishes.of(len(lines)) | {"attention": aligned, "batch_tokens": batch_tokens}
+        writer.write(translator.translate(list(tags.of(lines)), **wanted))
 
 
-def _stream(translator: "Translator", file: Path | None, wishes: _Wishes, quiet: bool) -> None:
+def _stream(
+    translator: "Translator", file: Path | None, wishes: _Wishes, tags: TagWatch, quiet: bool
+) -> None:
     from headway.cli.lines import incoming_lines, print_utf8, remark
 
     print_utf8()
-    for number, line in enumerate(chain.from_iterable(incoming_lines(file)), start=1):
+    for number, line in enumerate(tags.of(chain.from_iterable(incoming_lines(file))), start=1):
         end = _print_bits(translator.stream(line, **wishes.of(1)))
         if not quiet:
             remark(number, end)

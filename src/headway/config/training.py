@@ -47,6 +47,9 @@ class TrainingConfig(Section):
     """What to do when a loss or its gradient is not finite: end, or leave that update out."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """auto measures at the start which is faster on this processor."""
+    compile: bool = False
+    """Compile the layers with torch.compile: for a GPU; on a CPU the loops of the extra `fast` are
+    faster. The first steps take minutes; needs a C++ compiler, and Triton on a GPU."""
     validate_every_steps: int | None = Field(default=None, ge=1)
     """Updates between validations; once an epoch if unset."""
     validation_sentences: int = Field(default=200, ge=0)

@@ -4,6 +4,7 @@ What is found is a hint and changes nothing: whether such a pair is dropped is t
 `headway.data.cleaning`.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,21 @@ _WINDOW = 100  # pairs whose lengths are compared
 # With fewer than seven questions among a hundred lines, or lengths almost alike, chance decides.
 _SPREAD = 0.25
 _SHIFTS = (-3, -2, -1, 1, 2, 3)
+# What the further bytes of a character in UTF-8 are in Latin-1 and in Windows-1252.
+_BYTES = (
+    "[\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc"
+    "\u2013-\u203a\u20ac\u2122]"
+)
+_DAMAGES = {
+    "with codes of HTML, such as &amp;": re.compile(
+        r"&(?:[A-Za-z]{2,8}|#\d{2,5}|#x[\dA-Fa-f]{2,5});"
+    ),
+    "with characters that were lost in reading (\ufffd)": re.compile("\ufffd"),
+    # Two or three bytes a character; twice, for «aquí…» has one such place, and is right.
+    "in UTF-8 that was read as something else, as Ã© is for é": re.compile(
+        f"[\u00c2\u00c3][\u0080-\u00bf]|\u00e2[\u0080\u20ac]|(?:[\u00e0-\u00ef]{_BYTES}{{2}}){{2}}"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +66,7 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
         *_foreign("source", [pair.source for pair in pairs]),
         *_foreign("target", [pair.target for pair in pairs]),
         *_without_letters(pairs),
+        *_damaged(pairs),
         _finding("pair seen before", _repeated(pairs)),
         _finding("other translation of a source seen before", _retranslated(pairs)),
     ]
@@ -179,6 +196,15 @@ def _without_letters(pairs: Sequence[Pair]) -> Iterator[Finding]:
         lines = [n for n, text in enumerate(texts, start=1) if text and not main_script(text)]
         if len(lines) > len(texts) / 2:
             yield _finding(f"{side} without letters", lines)
+
+
+def _damaged(pairs: Sequence[Pair]) -> Iterator[Finding]:
+    """Yield what shows that text was read, or written, as what it is not."""
+    for side in ("source", "target"):
+        texts = [getattr(pair, side) for pair in pairs]
+        for problem, sign in _DAMAGES.items():
+            lines = (n for n, text in enumerate(texts, start=1) if sign.search(text))
+            yield _finding(f"{side} {problem}", lines)
 
 
 def _other_scripts(train: Sequence[Pair], held_out: Sequence[Pair]) -> Iterator[Finding]:

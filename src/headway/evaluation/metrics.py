@@ -10,6 +10,8 @@ from sacrebleu.metrics.ter import TER
 
 from headway.errors import ConfigError, DataError, suggest
 
+_TOKENIZED_LINES = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -56,6 +58,22 @@ def score_texts(
     return [METRICS[name](hypotheses, references, tokenize) for name in metrics]
 
 
+def tokenized_remark(texts: Sequence[str], tokenize: str) -> str:
+    """Say that text which BLEU is to tokenize seems to be tokenized, if a hundred lines show it.
+
+    The sign is sacreBLEU's: a line that ends in a period by itself.
+    """
+    count = sum(text.endswith(" .") for text in texts)
+    if tokenize == "none" or count < _TOKENIZED_LINES:
+        return ""
+    return (
+        f"{count:,} of {len(texts):,} references end in a period by itself, as tokenized text "
+        f"does, which BLEU's tokenization ({tokenize}) cuts once more. For tokenized text it is "
+        "'none'; "
+        "only scores of one tokenization can be compared."
+    )
+
+
 def check_metrics(metrics: Sequence[str], tokenize: str = "13a") -> None:
     """Raise ConfigError for an unknown metric or tokenization, so that no work is lost to it."""
     for name in metrics:
@@ -68,8 +86,8 @@ def check_metrics(metrics: Sequence[str], tokenize: str = "13a") -> None:
 
 
 def _bleu(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
-    # `force` only silences a warning about text that looks tokenized; the signature says it.
-    metric = BLEU(tokenize=tokenize, force=tokenize == "none")
+    # `force` only silences what `tokenized_remark` says.
+    metric = BLEU(tokenize=tokenize, force=True)
     score = metric.corpus_score(hypotheses, [references])
     return Score("bleu", score.score, str(metric.get_signature()))
 

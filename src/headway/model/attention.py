@@ -50,7 +50,8 @@ def masked_softmax(
     """
     wide = torch.promote_types(masked_scores.dtype, torch.float32)
     empty = None if mask is None else ~mask.any(dim=-1, keepdim=True)
-    if empty is None or not empty.any():
+    # Compiled code does not depend on values.
+    if empty is None or not (torch.compiler.is_compiling() or empty.any()):
         weights = masked_scores.softmax(dim=-1, dtype=wide)
     else:
         # Empty rows go through the softmax as zeros, so that their gradient is zero and not NaN.

@@ -2,7 +2,8 @@
 
 There, a mask is a function of a key alone, which PyTorch's generator draws, one for each call:
 loops make it again in the backward pass instead of keeping it. Four elements share one 64-bit
-number, because 16 bits decide p to 1 / 65536.
+number, because 16 bits decide p to 1 / 65536. On other devices, and under torch.compile, masks are
+PyTorch's own.
 """
 
 from typing import Any
@@ -25,7 +26,7 @@ def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tenso
     if not training or p == 0.0:
         return x
     _check_probability(p)
-    if x.device.type != "cpu":
+    if x.device.type != "cpu" or torch.compiler.is_compiling():
         return F.dropout(x, p)
     if can_loop(x):
         return _Drop.apply(x, _new_key(), p, x.dtype)  # type: ignore[no-any-return]

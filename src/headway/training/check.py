@@ -159,6 +159,7 @@ def estimate(
         clip_norm=training.clip_norm,
         precision=precision,
         parts=training.parts or 1,
+        compiled=training.compile,
     )
     decay = training.ema_decay
     average = None if decay is None else WeightAverage(bundle.model, decay)
@@ -173,7 +174,7 @@ def estimate(
         if average is not None:
             average.update(bundle.model, 1)
         seconds.append(time.perf_counter() - start)
-    mean = float(np.mean(seconds[2:]))  # the first two prepare kernels and memory
+    mean = float(np.mean(seconds[2:]))  # the first two prepare memory, and compile
     memory = peak_memory(next(bundle.model.parameters()).device)
     return Estimate(mean * training.accumulate * steps, memory, step.parts)
 

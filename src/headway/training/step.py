@@ -15,6 +15,7 @@ from headway.data.cleaning import EncodedPair
 from headway.data.tokenizer import START_ID
 from headway.errors import NotFiniteError
 from headway.model.transformer import Transformer
+from headway.training.compiling import CompiledLayers
 from headway.training.distributed import World
 from headway.training.loss import LossSums, projected_cross_entropy
 from headway.training.schedule import Schedule
@@ -49,12 +50,14 @@ class TrainingStep:
         parts: int = 1,
         world: World | None = None,
         divided: "Objective | None" = None,
+        compiled: bool = False,
     ) -> None:
         """Join what an update needs.
 
         precision: float32 or bfloat16. seed: decides dropout, together with the step. parts: how
         many parts each batch is cut into, which the processes of the world divide among them.
-        divided: the objective, where the processes share the weights (shards.py).
+        divided: the objective, where the processes share the weights (shards.py). compiled: whether
+        the objective is to compile the layers, if it is not given (compiling.py).
         """
         self.model = model
         self.optimizer = optimizer
@@ -64,7 +67,9 @@ class TrainingStep:
         self.parts = parts
         self.world = world or World()
         self.divided = divided is not None
-        self.objective = divided or self.world.wrap(Objective(model, label_smoothing, precision))
+        self.objective = divided or self.world.wrap(
+            Objective(model, label_smoothing, precision, compiled)
+        )
         self.device = next(model.parameters()).device
         if self.world.size > 1 and not self.divided:
             self._rehearse()
@@ -147,20 +152,25 @@ class TrainingStep:
 class Objective(nn.Module):
     """What training minimizes, as a module, so that it can be wrapped like one."""
 
-    def __init__(self, model: Transformer, label_smoothing: float, precision: str) -> None:
+    def __init__(
+        self, model: Transformer, label_smoothing: float, precision: str, compiled: bool = False
+    ) -> None:
         """Join the model and how its loss is computed."""
         super().__init__()
         self.model = model
         self.label_smoothing = label_smoothing
         self.precision = precision
+        self.layers = CompiledLayers(model) if compiled else None
 
     def forward(self, batch: Batch) -> LossSums:
         """Return the summed losses of a batch."""
-        return batch_loss(self.model, batch, self.label_smoothing, self.precision)
+        with self.layers.in_place() if self.layers else contextlib.nullcontext():
+            return batch_loss(self.model, batch, self.label_smoothing, self.precision)
 
 
 def _smallest_batch() -> Batch:
-    return collate([EncodedPair([START_ID], [START_ID], line=0)])
+    """Return a batch without an axis of 1, for which torch.compile would make code of its own."""
+    return collate([EncodedPair([START_ID] * 2, [START_ID] * 3, line) for line in (1, 2)])
 
 
 def seed_random(device: torch.device, *numbers: int) -> None:

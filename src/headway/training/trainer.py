@@ -101,7 +101,10 @@ class Trainer:
             return
         hand_back_freed_memory()
         model = self.bundle.model
-        self.divided = Objective(model, self.config.label_smoothing, self.progress.precision)
+        config = self.config
+        self.divided = Objective(
+            model, config.label_smoothing, self.progress.precision, config.compile
+        )
         divide(self.world, model, self.divided)
         if self.average is not None:
             divide(self.world, self.average.model, self.average.model)
@@ -142,6 +145,7 @@ class Trainer:
             parts=self.progress.parts,
             world=self.world,
             divided=self.divided,
+            compiled=self.config.compile,
         )
         self.watch = Watch(
             step, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss

@@ -51,6 +51,19 @@ def test_evaluate_equals_the_library(run, bundle_path: Path, text) -> None:
     assert reported["scores"] == [score.as_dict() for score in expected]
 
 
+def test_tokenized_references_are_remarked_on(run, bundle_path: Path, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_text("the cat\n" * 101)
+    target.write_text("a cat .\n" * 100 + "a cat\n")
+    files = ("evaluate", bundle_path, "--source", source, "--reference", target)
+
+    assert "Note: 100 of 101 references end in a period by itself" in run(*files)[2]
+    assert run(*files, "--tokenize", "none")[2] == run(*files, "--metric", "chrf")[2]
+    assert "period" not in run(*files, "--quiet")[2]
+    target.write_text("a cat .\n" * 99 + "a cat\n" * 2)
+    assert "period" not in run(*files)[2]
+
+
 def test_an_unknown_metric_is_said_before_the_work(run, tmp_path: Path, text) -> None:
     source, target = text
     status, _, err = run(

@@ -59,6 +59,13 @@ def test_json_prints_the_report_alone(run, files: list[str], tmp_path: Path) -> 
     assert err == ""
 
 
+def test_quiet_prints_where_the_result_is_alone(run, files: list[str], tmp_path: Path) -> None:
+    _, printed, err = run("train", *files, *SMALL, "--out", tmp_path / "run", "--quiet")
+    assert printed.startswith("Done in ")
+    assert printed.endswith(f"{tmp_path / 'run' / 'averaged'}\n")
+    assert err == ""
+
+
 def test_a_folder_that_holds_a_run_is_refused(run, files: list[str], tmp_path: Path) -> None:
     run("train", *files, *SMALL, "--out", tmp_path / "run")
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "run").rglob("*")}

@@ -198,6 +198,42 @@ def test_the_script_of_most_letters_counts(text: str, script: str) -> None:
     assert main_script(text) == script
 
 
+GOOD = [
+    "Straße „Maß“ – über",
+    "«café» naïve… «aquí…»",
+    "가나다 AT&T; R&D",
+    "à la carte, Ângela",
+    "5 < 6 & 7",
+]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+@pytest.mark.parametrize("text", ["über den Fluß", "나는 학생이다", "it’s “good”"])
+def test_utf_8_that_was_read_as_something_else_is_found(text: str, encoding: str) -> None:
+    misread = text.encode().decode(encoding, errors="ignore")
+    pairs = [*(Pair(good, "x") for good in GOOD), Pair(misread, "x")]
+
+    (found,) = [finding for finding in survey(pairs) if "UTF-8" in finding.problem]
+
+    assert found.lines == (len(pairs),)
+    assert found.problem.startswith("source in UTF-8")
+
+
+@pytest.mark.parametrize("code", ["&amp;", "&quot;", "&#39;", "&#x27;"])
+def test_codes_of_html_are_found(code: str) -> None:
+    pairs = [*(Pair("x", good) for good in GOOD), Pair("x", f"Tom{code}Jerry")]
+    (found,) = [finding for finding in survey(pairs) if "HTML" in finding.problem]
+    assert found.lines == (len(pairs),)
+    assert found.problem.startswith("target with")
+
+
+def test_characters_that_were_lost_are_found() -> None:
+    found = survey([Pair("good", "gut"), Pair("f\ufffdr", "for")])
+    assert [(f.problem, f.lines) for f in found] == [
+        ("source with characters that were lost in reading (\ufffd)", (2,))
+    ]
+
+
 def test_a_finding_reads_as_a_line() -> None:
     assert str(Finding("empty source", 1, (7,))) == "empty source: 1 (line 7)"
     text = "empty source: 1,200 (lines 7, 8, 9, 10, 1,100, …)"

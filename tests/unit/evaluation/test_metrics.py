@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import ConfigError, DataError
-from headway.evaluation.metrics import METRICS, edit_distance, score_texts
+from headway.evaluation.metrics import METRICS, edit_distance, score_texts, tokenized_remark
 
 HYPOTHESES = [
     "The cat sat on the mat, and looked at me.",
@@ -64,15 +64,23 @@ def test_the_tokenization_of_bleu_is_in_its_signature() -> None:
     assert default.value != char.value
 
 
-def test_text_that_is_tokenized_already_brings_no_warning(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize("tokenize", ["none", "13a"])
+def test_text_that_is_tokenized_already_brings_no_warning_of_sacrebleu(
+    tokenize: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = ["a b ."] * 120
 
-    (score,) = score_texts(lines, lines, ["bleu"], tokenize="none")
+    (score,) = score_texts(lines, lines, ["bleu"], tokenize=tokenize)
 
-    assert "|tok:none|" in score.signature
+    assert f"|tok:{tokenize}|" in score.signature
     assert not caplog.records
+
+
+def test_a_remark_says_that_text_is_tokenized_already() -> None:
+    lines = ["a b ."] * 100 + ["a b."] * 20
+    assert "100 of 120 references end in a period by itself" in tokenized_remark(lines, "13a")
+    assert not tokenized_remark(lines, "none")
+    assert not tokenized_remark(lines[1:], "13a")
 
 
 def test_exact_is_the_share_of_equal_lines() -> None:

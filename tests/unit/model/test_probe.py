@@ -2,6 +2,8 @@
 
 import contextvars
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -56,3 +58,33 @@ def test_a_listener_does_not_hear_other_threads() -> None:
     stop_listening(token)
 
     assert heard_elsewhere == [False]
+
+
+class Doubled(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return probe(self, "twice", x * 2) + 1
+
+
+def test_compiled_code_has_no_probes_but_a_listener_hears_it_all_the_same() -> None:
+    graphs: list[torch.fx.GraphModule] = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Callable[..., Any]:
+        graphs.append(graph)
+        return graph.forward
+
+    module = torch.compile(Doubled(), backend=backend, fullgraph=True)
+    assert module(torch.ones(2)).tolist() == [3, 3]
+    assert len(graphs) == 1
+    heard: list[str] = []
+
+    def listener(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+        heard.append(name)
+        return tensor * 10
+
+    token = listen(listener)
+    answer = torch.compile(Doubled(), backend=backend)(torch.ones(2))
+    stop_listening(token)
+
+    assert heard == ["twice"]
+    assert answer.tolist() == [21, 21]
+    assert module(torch.ones(2)).tolist() == [3, 3]

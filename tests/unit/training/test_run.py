@@ -267,6 +267,22 @@ def test_text_that_the_vocabulary_does_not_know_is_said_and_reported(
 
 
 @pytest.mark.usefixtures("no_picture")
+def test_validation_text_that_is_tokenized_already_is_said(
+    make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
+) -> None:
+    for side in ("source", "target"):
+        (data_folder / f"valid.{side}").write_text("a .\n" * 100)
+    training = {"max_steps": 1, "validation_sentences": 2}
+
+    report = train(make_config(training=training), tmp_path / "run", reporter=quiet).report
+    assert "tokenized text" in [finding["problem"] for finding in report["diagnoses"]]
+
+    config = make_config(training=training, evaluation={"bleu_tokenize": "none"})
+    report = train(config, tmp_path / "other", reporter=quiet).report
+    assert "tokenized text" not in [finding["problem"] for finding in report["diagnoses"]]
+
+
+@pytest.mark.usefixtures("no_picture")
 def test_what_is_said_of_the_text_is_recorded_once_when_a_run_begins_again(
     make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
 ) -> None:

@@ -1,0 +1,44 @@
+"""What a model of several corpora expects each line to begin with, and lines that do not."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+
+class TagWatch:
+    """Remark on lines without a tag, if the model was trained on tagged text alone.
+
+    Such a line is translated, but into what is chance: the tag is what says which corpus, or
+    language, the translation is to be like.
+    """
+
+    def __init__(self, record: dict[str, Any], quiet: bool) -> None:
+        """Take the tags from the record of the training."""
+        corpora = record.get("config", {}).get("data", {}).get("corpora", [])
+        tags = [corpus.get("tag", "") for corpus in corpora]
+        self.tags = list(dict.fromkeys(tags)) if all(tags) else []
+        self.quiet = quiet
+        self.number = 0
+        self.untagged = 0
+
+    def of(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the lines again; the first without a tag is remarked on at once."""
+        for line in lines:
+            self.number += 1
+            if self.tags and line.strip() and line.split(maxsplit=1)[0] not in self.tags:
+                self.untagged += 1
+                if self.untagged == 1:
+                    self._say(
+                        f"line {self.number}: begins with none of the tags that this model was "
+                        f"trained with, each followed by a space: {', '.join(self.tags)}."
+                    )
+            yield line
+
+    def finish(self) -> None:
+        """Say how many there were in all."""
+        if self.untagged > 1:
+            self._say(f"{self.untagged:,} lines in all begin with no tag of this model.")
+
+    def _say(self, note: str) -> None:
+        if not self.quiet:
+            print(f"Note: {note}", file=sys.stderr)

@@ -1,0 +1,53 @@
+"""Layers compiled by torch.compile, for training alone.
+
+Layer by layer, because all layers of a stack share what is compiled for the first of them, and
+because gradients can be exchanged while those of earlier layers are computed. Validation, traces
+and translation call the layers as they are: other code would be compiled for each.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from headway.errors import ConfigError
+from headway.model.transformer import Transformer
+
+
+class CompiledLayers:
+    """What is compiled of a model: the forward pass of each encoder and decoder layer."""
+
+    def __init__(self, model: Transformer, backend: str = "inductor") -> None:
+        """Prepare; a layer is compiled when it is called first, for batches of all sizes.
+
+        Raises ConfigError where nothing can be compiled for the model's device.
+        """
+        _try(next(model.parameters()).device, backend)
+        self._forwards = [
+            (layer, torch.compile(layer.forward, dynamic=True, backend=backend))
+            for layer in (*model.encoder.layers, *model.decoder.layers)
+        ]
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Let the model call what is compiled."""
+        for layer, forward in self._forwards:
+            layer.forward = forward
+        try:
+            yield
+        finally:
+            for layer, _ in self._forwards:
+                del layer.forward  # what is left is that of its class
+
+
+def _try(device: torch.device, backend: str) -> None:
+    """Compile a sum: a compiler that is missing should be noticed before the first step."""
+    try:
+        torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2, device=device))
+    except Exception as error:  # Dynamo's, Inductor's, Triton's, or of whom they call
+        cause = getattr(error, "inner_exception", error)  # what Dynamo's own are raised for
+        reason = " ".join(str(cause).split("\n\n")[0].split()) or type(cause).__name__
+        raise ConfigError(
+            f"torch.compile does not work on {device.type} here ({reason}).",
+            "Install a C++ compiler (and Triton for a GPU), or leave training.compile out.",
+        ) from error

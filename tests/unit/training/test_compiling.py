@@ -1,0 +1,103 @@
+"""Compiled layers are called in training alone, and a missing compiler is noticed at once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from headway.data.batching import Batch, collate
+from headway.data.cleaning import EncodedPair
+from headway.errors import ConfigError
+from headway.model.transformer import Transformer
+from headway.training.compiling import CompiledLayers
+from headway.training.step import Objective, seed_random
+
+# Dynamo looks at gradients of whatever it meets.
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute")
+
+Build = Callable[..., Transformer]
+CPU = torch.device("cpu")
+
+
+def make_batch() -> Batch:
+    return collate([EncodedPair([4, 5, 6], [7, 8], 1), EncodedPair([5, 9], [6, 6, 4, 7], 2)])
+
+
+class Counted:
+    """A backend that runs what Dynamo has found, operation by operation, and counts the graphs."""
+
+    def __init__(self) -> None:
+        self.graphs = 0
+        self.runs = 0
+
+    def __call__(self, graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Callable[..., Any]:
+        self.graphs += 1
+
+        def run(*arguments: Any) -> Any:
+            self.runs += 1
+            return graph(*arguments)
+
+        return run
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled_before() -> None:
+    torch.compiler.reset()
+
+
+def test_each_layer_is_one_graph_that_all_layers_of_its_stack_share(build: Build) -> None:
+    backend = Counted()
+    model = build(num_encoder_layers=3, num_decoder_layers=2)
+    objective = Objective(model, 0.1, "float32")
+    plain = objective(make_batch())
+    objective.layers = CompiledLayers(model, backend)  # pyright: ignore[reportArgumentType]
+    backend.graphs = backend.runs = 0  # without the trial
+
+    compiled = objective(make_batch())
+
+    assert backend.graphs == 2
+    assert backend.runs == 5
+    torch.testing.assert_close(compiled, plain)
+    runs = backend.runs
+    model(make_batch().source_ids, make_batch().target_ids)  # not by the objective
+    assert backend.runs == runs
+
+
+def test_layers_are_as_they_were_even_after_an_error(build: Build) -> None:
+    model = build()
+    layers = CompiledLayers(model, "eager")
+
+    def broken() -> None:
+        with layers.in_place():
+            assert all("forward" in vars(layer) for layer in model.encoder.layers)
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        broken()
+
+    assert not any("forward" in vars(layer) for layer in model.modules())
+
+
+def test_dropout_of_compiled_layers_hangs_on_the_seed(build: Build) -> None:
+    model = build(dropout=0.3).train()
+    objective = Objective(model, 0.1, "float32")
+    objective.layers = CompiledLayers(model, "eager")
+
+    def loss(seed: int) -> float:
+        seed_random(CPU, seed)
+        return float(objective(make_batch()).loss.detach())
+
+    assert loss(1) == loss(1)
+    assert loss(1) != loss(2)
+
+
+def test_where_nothing_can_be_compiled_one_sentence_says_so(build: Build) -> None:
+    def broken(graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Callable[..., Any]:
+        raise RuntimeError("No working C++\ncompiler found\n\nSet VERBOSE=1")
+
+    with pytest.raises(
+        ConfigError, match=r"does not work on cpu here \(No working C\+\+ compiler found\)\."
+    ):
+        CompiledLayers(build(), broken)  # pyright: ignore[reportArgumentType]
