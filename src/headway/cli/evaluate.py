@@ -18,6 +18,7 @@ from headway.cli.options import (
     print_json,
 )
 from headway.cli.search_options import Engine, Precision, Shortlist
+from headway.cli.tags import TagWatch
 
 if TYPE_CHECKING:
     from headway.decoding.engines import EngineName, PrecisionName
@@ -63,13 +64,15 @@ def evaluate(
         precision=cast("PrecisionName", precision),
     )
     started = time.perf_counter()
+    tags = TagWatch(translator.bundle.record, quiet)
     translations = translator.translate(
-        [pair.source for pair in pairs],
+        list(tags.of(pair.source for pair in pairs)),
         beam_size=beam,
         length_penalty=length_penalty,
         options=replace(translator.options, shortlist=shortlist),
     )
     seconds = time.perf_counter() - started
+    tags.finish()
     scores = score_texts(
         [translation.text for translation in translations],
         references,
@@ -90,16 +93,16 @@ def evaluate(
     for score in scores:
         print(score)
     if not quiet:
-        _remark(translations)
-        if "bleu" in metrics and (remark := tokenized_remark(references, tokenize)):
-            print(f"Note: {remark}", file=sys.stderr)
+        _remark(translations, tokenized_remark(references, tokenize) if "bleu" in metrics else "")
 
 
-def _remark(translations: "Sequence[Translation]") -> None:
-    """Say on standard error what was not translated as a whole."""
+def _remark(translations: "Sequence[Translation]", of_references: str) -> None:
+    """Say on standard error what was not translated as a whole, and what else is remarkable."""
     split = sum(translation.num_parts > 1 for translation in translations)
     incomplete = sum(not translation.complete for translation in translations)
     if split:
         print(f"Note: {split:,} sentences were too long and were split.", file=sys.stderr)
     if incomplete:
         print(f"Note: the output limit ended {incomplete:,} translations.", file=sys.stderr)
+    if of_references:
+        print(f"Note: {of_references}", file=sys.stderr)

@@ -112,7 +112,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _number(text: str) -> int | str:
     """Return a number, or the piece that is not one."""
-    return int(text) if text.lstrip("-").isdecimal() else text
+    return int(text) if text.removeprefix("-").isdecimal() else text
 
 
 def _write(trace: "Trace", out: Path, name: str | None) -> None:

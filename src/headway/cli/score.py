@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.tags import TagWatch
 
 
 def score(
@@ -27,7 +28,10 @@ def score(
 
     pairs = read_parallel(source, target)
     bundle = load_bundle(model, resolve_device(device))
-    scores = score_pairs(bundle, [pair.source for pair in pairs], [pair.target for pair in pairs])
+    tags = TagWatch(bundle.record, quiet)
+    sources = list(tags.of(pair.source for pair in pairs))
+    tags.finish()
+    scores = score_pairs(bundle, sources, [pair.target for pair in pairs])
     total = perplexity(scores)
     if as_json:
         print_json(

@@ -14,8 +14,8 @@ class TagWatch:
 
     def __init__(self, record: dict[str, Any], quiet: bool) -> None:
         """Take the tags from the record of the training."""
-        corpora = record.get("config", {}).get("data", {}).get("corpora", [])
-        tags = [corpus.get("tag", "") for corpus in corpora]
+        data = record.get("config", {}).get("data", {})
+        tags = [corpus.get("tag", "") for corpus in data.get("corpora") or [data]]
         self.tags = list(dict.fromkeys(tags)) if all(tags) else []
         self.quiet = quiet
         self.number = 0

@@ -27,12 +27,13 @@ _BYTES = (
 )
 _DAMAGES = {
     "with codes of HTML, such as &amp;": re.compile(
-        r"&(?:[A-Za-z]{2,8}|#\d{2,5}|#x[\dA-Fa-f]{2,5});"
+        r"&(?:[A-Za-z][A-Za-z\d]{1,8}|#\d{2,7}|#x[\dA-Fa-f]{2,6});"
     ),
     "with characters that were lost in reading (\ufffd)": re.compile("\ufffd"),
-    # Two or three bytes a character; twice, for «aquí…» has one such place, and is right.
+    # Two characters in a row, of two to four bytes: one may be right, as in «aquí…» or „Maß“.
     "in UTF-8 that was read as something else, as Ã© is for é": re.compile(
-        f"[\u00c2\u00c3][\u0080-\u00bf]|\u00e2[\u0080\u20ac]|(?:[\u00e0-\u00ef]{_BYTES}{{2}}){{2}}"
+        f"[\u00c2\u00c3][\u0080-\u00bf]|\u00e2[\u0080\u20ac]|\u00f0{_BYTES}{{3}}"
+        f"|(?:[\u00c2-\u00df]{_BYTES}|[\u00e0-\u00ef]{_BYTES}{{2}}){{2}}"
     ),
 }
 

@@ -2,9 +2,9 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from headway.data.tokenizer import Tokenizer
+from headway.data.tokenizer import UNK_ID, Tokenizer
 
 _SPACE = "▁".encode()
 
@@ -16,9 +16,7 @@ def number_words(tokenizer: Tokenizer, text: str | Iterable[int]) -> list[int | 
     piece belongs to the word in which it begins or which comes next; None where none does.
     """
     written = tokenizer.written(text)
-    # Blanks as long as what they stand for, so that places stay the same.
-    joined = b"".join(written).replace(_SPACE, b" " * len(_SPACE)).replace(b"\n", b" ")
-    ends = [match.end() for match in re.finditer(rb"[^ ]+", joined)]
+    ends = [match.end() for match in _words(written)]
     numbers: list[int | None] = []
     begin = 0
     for piece in written:
@@ -26,3 +24,20 @@ def number_words(tokenizer: Tokenizer, text: str | Iterable[int]) -> list[int | 
         numbers.append(number if number < len(ends) else None)
         begin += len(piece)
     return numbers
+
+
+def words_of(tokenizer: Tokenizer, text: str | Iterable[int]) -> list[str]:
+    """Return the words that `number_words` numbers, unknown characters of ids as ⁇."""
+    if not isinstance(text, str):
+        text = list(text)
+        unknown = tokenizer.pieces([UNK_ID])[0]
+        found = _words(tokenizer.written(text))
+        return [m[0].decode(errors="replace").replace(unknown, "⁇") for m in found]
+    return [match[0].decode() for match in _words(tokenizer.written(text))]
+
+
+def _words(written: Iterable[bytes]) -> Iterator[re.Match[bytes]]:
+    """Yield the words of what pieces write, at the places that they have there."""
+    # Blanks as long as what they stand for, so that places stay the same.
+    joined = b"".join(written).replace(_SPACE, b" " * len(_SPACE)).replace(b"\n", b" ")
+    return re.finditer(rb"[^ ]+", joined)

@@ -1,19 +1,20 @@
 """Texts that must not occur in a translation, however they would be cut into pieces."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
 from headway.data.tokenizer import SPECIAL_PIECES, Tokenizer
-from headway.decoding.engine import Ints
 from headway.decoding.rules import Past
 from headway.errors import ConfigError
 
 _SPACE = "▁"
 _BLANKS = (b" ", b"\n")  # bytes that come out as a space
+_BEGINNING = _SPACE.encode()  # as after a space, a word begins there
+_NONE = np.empty(0, dtype=np.int64)
 
 
 class BannedTexts:
@@ -27,8 +28,8 @@ class BannedTexts:
         """Prepare the rule for these texts."""
         self.pieces = _as_bytes(tokenizer)
         self.texts: list[bytes] = []
-        # For each text: how far it may be written already, and the pieces that then complete it.
-        self.completions: list[list[tuple[bytes, Ints]]] = []
+        # How far a text may be written already, and the pieces that then complete it.
+        completions: dict[bytes, set[int]] = {}
         for text in texts:
             written = tokenizer.marked(text.strip()).strip(_SPACE)
             if not written:
@@ -37,10 +38,13 @@ class BannedTexts:
                 )
             start = _SPACE if text.startswith(" ") else ""
             self.texts.append(f"{start}{written}".encode())
-            self.completions.append(self._completions(self.texts[-1]))
+            for done, ids in self._completions(self.texts[-1]):
+                completions.setdefault(done, set()).update(ids)
+        self._always = np.array(sorted(completions.pop(b"", ())), dtype=np.int64)
+        self._after = {done: np.array(sorted(ids)) for done, ids in completions.items()}
+        self._lengths = sorted({len(done) for done in self._after})
 
-    def _completions(self, text: bytes) -> list[tuple[bytes, Ints]]:
-        found = []
+    def _completions(self, text: bytes) -> Iterator[tuple[bytes, list[int]]]:
         for done in range(len(text)):
             rest = text[done:]
             ids = [
@@ -50,23 +54,35 @@ class BannedTexts:
                 if (piece.startswith(rest) if done else rest in piece)
             ]
             if ids:
-                found.append((text[:done], np.array(ids)))
-        return found
+                yield text[:done], ids
 
     def occur_in(self, ids: Iterable[int]) -> bool:
         """Tell whether these pieces write one of the texts."""
-        written = b"".join(self.pieces[piece] for piece in ids)
+        written = b"".join([_BEGINNING, *(self.pieces[piece] for piece in ids)])
         return any(text in written for text in self.texts)
 
     def apply(self, logits: Float[Tensor, "R V"], pasts: Sequence[Past]) -> None:
         """Forbid them."""
         for row, past in enumerate(pasts):
-            request = past.request
-            written = b"".join(self.pieces[piece] for piece in request.pieces(past.ids))
-            for completions in self.completions:
-                for start, ids in completions:
-                    if written.endswith(start):
-                        logits[row, request.places(ids)] = -math.inf
+            end = self._end(past)
+            found = [self._always]
+            for length in self._lengths:
+                if length <= len(end):
+                    found.append(self._after.get(end[len(end) - length :], _NONE))
+            ids = np.concatenate(found)
+            if len(ids):
+                logits[row, past.request.places(ids)] = -math.inf
+
+    def _end(self, past: Past) -> bytes:
+        """Return the end of what is written, as long as may matter."""
+        longest = self._lengths[-1] if self._lengths else 0
+        written: list[bytes] = []
+        for place in reversed(past.ids):
+            if longest <= 0:
+                return b"".join(reversed(written))
+            written.append(self.pieces[past.request.pieces([place])[0]])
+            longest -= len(written[-1])
+        return b"".join([_BEGINNING, *reversed(written)])
 
 
 def _as_bytes(tokenizer: Tokenizer) -> list[bytes]:

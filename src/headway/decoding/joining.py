@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID
 from headway.data.words import number_words
@@ -38,8 +40,7 @@ class Joiner:
         if not parts:
             blank = ScoredText("", 0.0, 0.0, ())
             return Translation("", 0.0, (), (blank,) * self.n_best)
-        # Of samples the best ways to join them would be no samples any more: one goes with one.
-        each = list(zip(*found, strict=True)) if self.drawn else self._best(found)
+        each = self._drawn(found) if self.drawn else self._best(found)
         seen = self._seen(parts, each, attend) if attend else [()] * len(each)
         hypotheses = tuple(
             self._as_text(chosen, attentions, source_words)
@@ -52,9 +53,24 @@ class Joiner:
             pieces=best.pieces,
             hypotheses=hypotheses,
             num_parts=len(parts),
-            complete=all(part[0].complete for part in found),
+            complete=all(part.complete for part in each[0]),
             unknown_pieces=sum(self.source.unknown_count(ids) for ids in parts),
         )
+
+    def _drawn(self, found: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
+        """Return each sample of the first part with one of each other part, the best first.
+
+        The best ways to join them would be no samples any more, nor would the best of one part
+        with the best of another: they come sorted, and are shuffled, always in the same way. But
+        for the very best, which is what a stream has told part by part.
+        """
+        rng = np.random.Generator(np.random.PCG64(len(found)))
+        first, *others = found
+        shuffled = [
+            [part[0], *(part[1 + i] for i in rng.permutation(len(part) - 1))] for part in others
+        ]
+        joined = list(zip(first, *shuffled, strict=True))
+        return sorted(joined, key=lambda chosen: -sum(h.score for h in chosen))
 
     def _best(self, found: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
         """Return the n ways to choose one of each part whose scores have the highest sums."""

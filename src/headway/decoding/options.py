@@ -55,9 +55,9 @@ class SearchOptions:
     length_form: LengthForm = "gnmt"
     """gnmt is ((5 + |Y|) / 6)^alpha, as in the paper; plain is |Y|^alpha."""
     max_length: int | None = None
-    """Of a translation, beside the limit that the model has."""
+    """Of a translation, or of each part of one, beside the limit that the model has."""
     min_length: int = 0
-    """Of a translation; the end symbol is forbidden before."""
+    """Of a translation, or of each part of one; the end symbol is forbidden before."""
     no_repeat_ngram: int = 0
     """No sequence of so many pieces twice; 0 is no such rule."""
     patience: float = 1.0

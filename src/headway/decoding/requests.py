@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from headway.bundle import Bundle
-from headway.data.tokenizer import END_ID, SPECIAL_PIECES
+from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID
 from headway.data.words import number_words
 from headway.decoding.banned import BannedTexts
 from headway.decoding.options import SearchOptions
@@ -25,6 +25,10 @@ class RequestMaker:
         # A learned table of positions has an end; one place in it is for START or END.
         tables = [b.config.max_positions for b in bundles if b.config.positions == "learned"]
         self.position_limit = min(tables, default=sys.maxsize) - 1
+        # Rows of the table that no piece goes with could not be turned into text.
+        pieces = len(self.bundle.target_tokenizer)
+        padded = self.bundle.config.target_vocab_size > pieces
+        self._writable_ids = np.arange(pieces) if padded else None
 
     def parts(self, sentence: str) -> list[list[int]]:
         """Return the pieces of a sentence, in parts when it is too long; none of a blank one."""
@@ -90,10 +94,9 @@ class RequestMaker:
         """Return the request for one part."""
         longest = len(ids) + self.bundle.decoding.max_extra_pieces
         limit = min(max(longest, len(prefix), options.min_length), self.position_limit)
-        request = Request([*ids, END_ID], limit, prefix, place=place, terms=terms)
-        if self.bundle.config.target_vocab_size > len(self.bundle.target_tokenizer):
-            # Rows of the table that no piece goes with could not be turned into text.
-            request = request.restricted(np.arange(len(self.bundle.target_tokenizer)))
+        # All requests share one array of what may be written: prefix and terms are in it.
+        allowed = self._writable_ids
+        request = Request([*ids, END_ID], limit, prefix, place=place, terms=terms, allowed=allowed)
         if not options.shortlist:
             return request
         if self.bundle.shortlist is None:
@@ -113,6 +116,16 @@ class RequestMaker:
                     "Give pieces as `translation.pieces` has them.",
                 )
         return self._fitting([tokenizer.id(piece) for piece in pieces], "A prefix")
+
+    def spoken_ids(self, pieces: Sequence[str]) -> list[int]:
+        """Return the ids of target pieces that are text: no padding, no start, no end."""
+        ids = self.target_ids(pieces)
+        if marks := [SPECIAL_PIECES[i] for i in ids if i in (PAD_ID, START_ID, END_ID)]:
+            raise ConfigError(
+                f"The target has {marks[0]} in it, which is no text.",
+                "Give pieces of text; start and end are added.",
+            )
+        return ids
 
     def unfinished_ids(self, pieces: Sequence[str]) -> list[int]:
         """Return the ids of pieces that a translation can go on after, whatever it goes on with."""

@@ -21,7 +21,7 @@ from headway.errors import DataError
 Links = frozenset[tuple[int, int]]
 Key = TypeVar("Key")
 
-_LINK = re.compile(r"(\d+)([-p?])(\d+)")
+_LINK = re.compile(r"(\d{1,9})([-p?])(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,8 @@ def without_heads(model: nn.Module, heads: Iterable[Head]) -> Iterator[None]:
     """Switch these heads off inside the `with` block, in the thread that runs it.
 
     Raises TraceError where the model has no such head. Nothing of the model is touched: the zeros
-    stand in the passes made inside the block alone, however it ends. There is one listener at a
-    time: a trace around the block does not hear its passes, and one opened inside takes its place.
+    stand in the passes made inside the block alone, however it ends. A trace around the block does
+    not hear its passes; one opened inside hears them, zeros and all.
     """
     off: dict[nn.Module, list[int]] = {}
     for head in heads:
@@ -96,7 +96,7 @@ def without_heads(model: nn.Module, heads: Iterable[Head]) -> Iterator[None]:
         numbers = torch.tensor(off[module], device=tensor.device)
         return tensor.index_fill(1, numbers, 0.0)  # (B, H, T, d_v)
 
-    token = listen(receive)
+    token = listen(receive, lasting=True)
     try:
         yield
     finally:

@@ -17,6 +17,7 @@ The other two obey no such law. No model is changed, and no gradient of a weight
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -92,13 +93,19 @@ def attribute(
     if steps < 1:
         raise ConfigError(f"steps is {steps}, but must be at least 1.", "64 is usual.")
     maker, tokenizer = RequestMaker([bundle]), bundle.target_tokenizer
-    ids = tokenizer.encode(target) if isinstance(target, str) else maker.target_ids(target)
+    ids = tokenizer.encode(target) if isinstance(target, str) else maker.spoken_ids(target)
     if not 0 <= place <= len(ids):
         raise ConfigError(
             f"place is {place}, but the target has places 0 to {len(ids)}.",
             "Choose one of these; the last is the end symbol.",
         )
-    source_ids, prefix_ids = [*bundle.source_tokenizer.encode(source), END_ID], ids[:place]
+    parts = maker.parts(source)
+    if len(parts) > 1:
+        raise ConfigError(
+            f"The sentence has {len(parts)} parts, but a target piece is due to one.",
+            "Give the sentence of one part, or one that the model can take whole.",
+        )
+    source_ids, prefix_ids = [*chain.from_iterable(parts), END_ID], ids[:place]
     other = None if instead_of is None else maker.target_ids([instead_of])[0]
     label = [*ids, END_ID][place]
     # Gradients are wanted, whatever mode the caller is in.

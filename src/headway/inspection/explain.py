@@ -50,7 +50,7 @@ def explain(
                 f"{steps[-1].value:.6g}.",
                 "The pass was in training mode, or the model has changed since; trace again.",
             )
-        steps = [Step(say("edited", language, edit=trace.edits[name]), "", value)]
+        steps = [Step(say("edited", language, edit=trace.edits[name]), "", value, abs(value))]
     row = catalog(trace.variant).get(pattern_of(name))
     sentence = "" if row is None else row.english if language == "en" else row.korean
     equation = "" if row is None else f"{name.rpartition('.')[2]} = {_of_layer(row, name)}"
@@ -129,5 +129,5 @@ def _same(value: float, step: Step, tensor: TracedTensor) -> bool:
     """Tell whether the last step gives the number, as far as its type can hold it."""
     if not tensor.is_floating_point() or math.isinf(value) or math.isinf(step.value):
         return value == step.value
-    reach = math.sqrt(torch.finfo(tensor.dtype).eps)
-    return abs(value - step.value) <= reach * max(1.0, abs(value), step.size)
+    limits = torch.finfo(tensor.dtype)
+    return abs(value - step.value) <= math.sqrt(limits.eps) * step.size + limits.tiny

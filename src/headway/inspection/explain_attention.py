@@ -53,7 +53,7 @@ def _explain_masked_score(working: Working) -> list[Step]:
     place = [working.place[axis] for axis in ("head", "query", "key")]
     score = float(working.tensor(working.beside("scores"))[*place].item())
     if float(working.tensor(working.name)[*place].item()) == -math.inf:
-        return [Step(working.say("forbidden", **_who(working)), "", -math.inf)]
+        return [Step(working.say("forbidden", **_who(working)), "", -math.inf, 0.0)]
     return [Step(working.say("not_masked", **_who(working)), "", score, abs(score))]
 
 
@@ -63,9 +63,9 @@ def _explain_weight(working: Working) -> list[Step]:
     )
     chosen = working.place["key"]
     if max(row) == -math.inf:
-        return [Step(working.say("empty_row", **_who(working)), "", 0.0)]
+        return [Step(working.say("empty_row", **_who(working)), "", 0.0, 0.0)]
     if row[chosen] == -math.inf:
-        return [Step(working.say("forbidden_weight", **_who(working)), "", 0.0)]
+        return [Step(working.say("forbidden_weight", **_who(working)), "", 0.0, 0.0)]
     return softmax_steps(row, chosen, working.language, working.terms)
 
 

@@ -47,9 +47,10 @@ def _explain_activated(working: Working) -> list[Step]:
     if working.variant.gated:
         factor, x = x, float(working.tensor(working.beside("gate"))[*place].item())
     text, value = _activation(kind, x)
+    size = abs(x)  # 1 + erf cancels where x is far below zero
     if factor is not None:
-        text, value = f"{text} × {number(factor)}", value * factor
-    return [Step(working.say("activation", kind=kind), text, value, abs(value))]
+        text, value, size = f"{text} × {number(factor)}", value * factor, size * abs(factor)
+    return [Step(working.say("activation", kind=kind), text, value, max(size, abs(value)))]
 
 
 def _activation(kind: str, x: float) -> tuple[str, float]:
@@ -143,7 +144,8 @@ def _explain_position(working: Working) -> list[Step]:
     if positions == "learned":
         table = working.module(working.beside("positions")).weight
         assert isinstance(table, Tensor)
-        return [Step(words, "", float(table[row, column].item()))]
+        value = float(table[row, column].item())
+        return [Step(words, "", value, abs(value))]
     if positions == "halved":
         half = width // 2
         above, below, even = column % half, max(half - 1, 1), column < half
@@ -151,7 +153,7 @@ def _explain_position(working: Working) -> list[Step]:
         above, below, even = column - column % 2, width, column % 2 == 0
     angle, function = row / 10000 ** (above / below), "sin" if even else "cos"
     value = math.sin(angle) if even else math.cos(angle)
-    return [Step(words, f"{function}({row} / 10000^({above} / {below}))", value)]
+    return [Step(words, f"{function}({row} / 10000^({above} / {below}))", value, abs(value))]
 
 
 def _explain_embedded(working: Working) -> list[Step]:
@@ -197,7 +199,7 @@ def _explain_mask(working: Working) -> list[Step]:
     allowed = ids[key] != working.pad_id()
     if working.last == "target_mask":
         allowed = allowed and key <= working.place["query"]
-    return [Step(working.say("may_look" if allowed else "may_not_look"), "", float(allowed))]
+    return [Step(working.say("may_look" if allowed else "may_not_look"), "", float(allowed), 0.0)]
 
 
 FEED_FORWARD: Mapping[str, Explain] = {

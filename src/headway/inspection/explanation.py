@@ -1,7 +1,7 @@
 """Arithmetic in words: a step is a line that a reader can work out with a pencil."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ class Step:
     expression: str
     """Such as `(0.5 × 2 + 1 × -3) / √2`; empty where nothing is computed."""
     value: float
-    size: float = 1.0
+    size: float
     """Sum of the magnitudes that were added: how far rounding can reach."""
 
     def __str__(self) -> str:
@@ -77,7 +77,13 @@ def weighted_sum(
     products = [a * b for a, b in zip(left, right, strict=True)]
     texts = [f"{number(a)} × {number(b)}" for a, b in zip(left, right, strict=True)]
     text, note = written_sum(texts, products, language, terms)
-    return text, note, math.fsum(products), math.fsum(map(abs, products))
+    return text, note, total(products), total(map(abs, products))
+
+
+def total(values: Iterable[float]) -> float:
+    """Return the sum as exactly as can be, and no number where infinities of both signs meet."""
+    values = list(values)
+    return math.fsum(values) if all(map(math.isfinite, values)) else sum(values)
 
 
 def written_sum(
@@ -87,7 +93,7 @@ def written_sum(
     if len(texts) <= terms + 1:
         return join(texts), ""
     by_size = sorted(range(len(values)), key=lambda place: -abs(values[place]))
-    rest = math.fsum(values[place] for place in by_size[terms:])
+    rest = total(values[place] for place in by_size[terms:])
     text = join([*(texts[place] for place in sorted(by_size[:terms])), number(rest)])
     return text, say("rest", language, shown=terms, count=len(texts))
 
@@ -108,26 +114,29 @@ def softmax_steps(
     seen = [place for place, score in enumerate(row) if score > -math.inf]
     texts = [f"exp({_less(row[place], largest)})" for place in seen]
     text, note = written_sum(texts, [powers[place] for place in seen], language, terms)
-    total = math.fsum(powers)
+    whole = math.fsum(powers)
     steps = [
-        Step(say("largest", language), "", largest),
-        Step(say("denominator", language) + note, text, total, total * (1 + abs(largest))),
+        Step(say("largest", language), "", largest, abs(largest)),
+        Step(say("denominator", language) + note, text, whole, whole * (1 + abs(largest))),
     ]
     if log:
-        value = row[chosen] - largest - math.log(total)
-        expression = f"{_less(row[chosen], largest)} - log({number(total)})"
+        value = row[chosen] - largest - math.log(whole)
+        expression = f"{_less(row[chosen], largest)} - log({number(whole)})"
         size = abs(row[chosen]) + abs(largest)
         return [*steps, Step(say("log_probability", language), expression, value, size)]
-    expression = f"exp({_less(row[chosen], largest)}) / {number(total)}"
-    return [*steps, Step(say("share", language), expression, powers[chosen] / total)]
+    expression = f"exp({_less(row[chosen], largest)}) / {number(whole)}"
+    share = powers[chosen] / whole
+    # What rounding does to a score, the power has as a part of itself.
+    size = share * (1 + abs(row[chosen]) + abs(largest))
+    return [*steps, Step(say("share", language), expression, share, size)]
 
 
 def mean_step(row: Sequence[float], language: Language, terms: int) -> Step:
     """Return the step to the mean of a row."""
     text, note = written_sum([number(z) for z in row], row, language, terms)
-    size = math.fsum(map(abs, row)) / len(row)
+    size = total(map(abs, row)) / len(row)
     words = say("mean", language, count=len(row)) + note
-    return Step(words, f"({text}) / {len(row)}", math.fsum(row) / len(row), size)
+    return Step(words, f"({text}) / {len(row)}", total(row) / len(row), size)
 
 
 def variance_step(row: Sequence[float], mean: float, language: Language, terms: int) -> Step:
@@ -135,7 +144,7 @@ def variance_step(row: Sequence[float], mean: float, language: Language, terms: 
     squares = [(z - mean) ** 2 for z in row]
     texts = [f"({_less(z, mean)})^2" for z in row]
     text, note = written_sum(texts, squares, language, terms)
-    value = math.fsum(squares) / len(row)
+    value = total(squares) / len(row)
     return Step(say("variance", language) + note, f"({text}) / {len(row)}", value, value)
 
 

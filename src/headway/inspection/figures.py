@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headway.decoding.alignment import Alignment
-from headway.errors import ConfigError
+from headway.errors import ConfigError, TraceError
 from headway.evaluation.alignment_error import GoldAlignment
 from headway.inspection.ablation import HeadImportance
 from headway.inspection.attribution import Attribution
@@ -76,7 +76,7 @@ def attention_grid(
             image = show_matrix(
                 axes, weights[head], rows, columns, low=0.0, high=1.0, colors="viridis"
             )
-            axes.set_title(f"head {head + 1} of {heads}", fontsize=10)
+            axes.set_title(f"head {head}", fontsize=10)
         figure.supxlabel(column_axis, fontsize=11)
         figure.supylabel(row_axis, fontsize=11)
         figure.suptitle(title, fontsize=12)
@@ -89,7 +89,12 @@ def trace_attention(trace: "Trace", path: str | Path, name: str | None = None) -
 
     name: that of its weights; None is the cross-attention of the last decoder layer.
     """
-    chosen = name or trace.names("decoder.layers.*.cross_attention.weights")[-1]
+    found = trace.names(name or "decoder.layers.*.cross_attention.weights")
+    if not found and name is None:
+        raise TraceError(
+            "The trace holds no cross-attention to draw.", "Record it: record='attention'."
+        )
+    chosen = name or found[-1]
     weights = trace[chosen]
     if not chosen.endswith(".weights") or "*" in chosen or trace.sentence is None:
         raise ConfigError(

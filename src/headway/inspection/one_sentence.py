@@ -93,7 +93,7 @@ def _target_ids(
     if isinstance(target, str):
         tokenizer = translator.bundle.target_tokenizer
         target = tokenizer.pieces(tokenizer.encode(target))
-    return translator.requests.target_ids(target)
+    return translator.requests.spoken_ids(target)
 
 
 def _sentence(

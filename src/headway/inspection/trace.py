@@ -306,14 +306,22 @@ def trace(
 
 @contextmanager
 def edited(module: nn.Module, edit: Edits, *, sentence: Sentence | None = None) -> Iterator[None]:
-    """Let edits work on what is computed inside the `with` block, and record nothing."""
-    with _heard(module, (), edit, sentence):
+    """Let edits work on what is computed inside the `with` block, and record nothing.
+
+    A trace that is opened inside hears the edited pass.
+    """
+    with _heard(module, (), edit, sentence, lasting=True):
         yield
 
 
 @contextmanager
 def _heard(
-    module: nn.Module, patterns: Sequence[str], edit: Edits, sentence: Sentence | None
+    module: nn.Module,
+    patterns: Sequence[str],
+    edit: Edits,
+    sentence: Sentence | None,
+    *,
+    lasting: bool = False,
 ) -> Iterator[Trace]:
     edits = dict(edit)
     check_kinds(edits)
@@ -322,7 +330,7 @@ def _heard(
         names = model_names(module, recorded.variant)
         check_edits(edits, names, model_names(module, recorded.variant, derived=True))
     recorder = Recorder(recorded, module, patterns, edits)
-    token = listen(recorder)
+    token = listen(recorder, lasting=lasting)
     try:
         yield recorded
     finally:

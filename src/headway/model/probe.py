@@ -7,7 +7,7 @@ the tensor, and what it returns takes the tensor's place.
 
 from contextvars import ContextVar, Token
 from threading import Lock
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -21,8 +21,15 @@ class Listener(Protocol):
         ...
 
 
+class _Heard(NamedTuple):
+    """Who hears a pass: first those that stay when another comes, then one that does not."""
+
+    lasting: tuple[Listener, ...]
+    listener: Listener | None
+
+
 # A context variable, not a global: a trace in one thread must not hear the passes of another.
-_listener: ContextVar[Listener | None] = ContextVar("headway_listener", default=None)
+_heard: ContextVar[_Heard | None] = ContextVar("headway_listeners", default=None)
 
 # Of all threads. torch.compile cannot look at a context variable, but compiles a layer anew when
 # this number changes: what is compiled has no probes, and a trace hears it all the same.
@@ -31,27 +38,37 @@ _counting = Lock()
 
 
 def probe(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
-    """Offer an intermediate to the listener, if there is one."""
+    """Offer an intermediate to who listens, if anybody does."""
     if not _num_listeners:
         return tensor
-    listener = _listener.get()
-    return tensor if listener is None else listener(module, name, tensor)
+    heard = _heard.get()
+    if heard is None:
+        return tensor
+    for lasting in heard.lasting:
+        tensor = lasting(module, name, tensor)
+    return tensor if heard.listener is None else heard.listener(module, name, tensor)
 
 
 def listening() -> bool:
     """Tell whether someone listens, so that a layer takes the path that has every intermediate."""
-    return _num_listeners > 0 and _listener.get() is not None
+    return _num_listeners > 0 and _heard.get() is not None
 
 
-def listen(listener: Listener) -> Token[Listener | None]:
-    """Install a listener; give the returned token to `stop_listening`."""
+def listen(listener: Listener, *, lasting: bool = False) -> Token[_Heard | None]:
+    """Install a listener in place of another; give the returned token to `stop_listening`.
+
+    lasting: for one that changes the model, such as an edit. It stays when others come, which hear
+    what it has made of each tensor.
+    """
+    before = _heard.get()
+    kept = before.lasting if before else ()
     _count(1)
-    return _listener.set(listener)
+    return _heard.set(_Heard((*kept, listener), None) if lasting else _Heard(kept, listener))
 
 
-def stop_listening(token: Token[Listener | None]) -> None:
-    """Restore the listener from before `listen`."""
-    _listener.reset(token)
+def stop_listening(token: Token[_Heard | None]) -> None:
+    """Restore who listened before `listen`."""
+    _heard.reset(token)
     _count(-1)
 
 

@@ -62,7 +62,7 @@ def _number(state: Mapping[str, str], key: str, default: float) -> float:
     """Return a number of the state; what is none is the default."""
     try:
         number = json.loads(state.get(key, ""))
-    except ValueError:
+    except (ValueError, RecursionError):
         return default
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
     return number if is_number and abs(number) < 2**53 else default

@@ -23,7 +23,7 @@ from headway.serving import files, questions, searches
 from headway.serving import models as model_routes
 from headway.serving.addresses import read_address, search_body, write_address
 from headway.serving.export import MAX_BYTES
-from headway.serving.failures import Json
+from headway.serving.failures import Json, json_bytes
 from headway.serving.models import Explorer, Here, Served
 from headway.serving.page_file import page_html
 from headway.serving.schemas import AttributeBody, SearchBody
@@ -53,6 +53,7 @@ router = APIRouter()
 def export_page(here: Here, trace: str, state: str = "") -> Response:
     """Return the page with what it says of one trace, as a file that opens by itself."""
     kept = here.traces.get(trace)
+    questions.refuse_edits(kept.trace.edits)
     with files.exporting:
         html = page_html(collect(here, kept, read_address(state)))
     headers = {"Content-Disposition": 'attachment; filename="headway.html"'}
@@ -82,7 +83,7 @@ def collect(
         "model": {**model, "given": _portable(model["given"])},
         "trace": {
             "body": {key: body[key] for key in ("source", "prefix") if key in body},
-            "manifest": manifest(kept),
+            "manifest": json.loads(json_bytes(manifest(kept))),
         },
         "searches": searched,
         "tensors": tensors,

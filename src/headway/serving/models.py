@@ -156,9 +156,8 @@ def model(here: Here, model: str | None = None) -> Json:
 @router.get("/api/vocabulary")
 def vocabulary(here: Here, model: str | None = None) -> Json:
     """Return the pieces that can be written, in the order of the vocabulary axis."""
-    bundle = here.model(model).translator.bundle
-    size = bundle.config.target_vocab_size
-    return Json({"target": bundle.target_tokenizer.pieces(range(size))})
+    tokenizer = here.model(model).translator.bundle.target_tokenizer
+    return Json({"target": tokenizer.pieces(range(len(tokenizer)))})
 
 
 def _name(folder: Path) -> str:

@@ -8,7 +8,7 @@ import torch
 from fastapi import APIRouter
 
 from headway.data.cleaning import EncodedPair
-from headway.data.words import number_words
+from headway.data.words import number_words, words_of
 from headway.decoding.alignment import Alignment, pharaoh, word_alignment, word_sums
 from headway.decoding.attention import chosen_layer
 from headway.errors import TraceError
@@ -35,7 +35,7 @@ def lens(here: Here, trace: str) -> Json:
     """Return what each decoder layer would write, and how long its residual streams are."""
     seen = here.traces.get(trace).trace
     # The lens reads what the layers gave, edited or not, and goes on from there without edits.
-    _refuse_edits(seen.edits.keys() & {"decoder.output", "logits"})
+    refuse_edits(seen.edits.keys() & {"decoder.output", "logits"})
     layers = [
         {
             "name": layer.name,
@@ -70,7 +70,7 @@ def compare(here: Here, trace: str, body: CompareBody) -> Json:
 def ablate(here: Here, trace: str, body: AblateBody) -> Json:
     """Return what becomes of one row's log-probability without each head in turn."""
     kept = here.traces.get(trace)
-    _refuse_edits(kept.trace.edits)
+    refuse_edits(kept.trace.edits)
     sentence = _sentence(kept.trace)
     _row_axis(sentence).find(body.row, len(sentence.writes))
     return Json(_once(kept, f"ablate {body.row}", lambda: _ablated(kept, body.row)))
@@ -91,7 +91,7 @@ def _ablated(kept: Kept[Served], row: int) -> dict[str, Any]:
 def attribute(here: Here, trace: str, body: AttributeBody) -> Json:
     """Return how much each piece that was read has to do with each that was written."""
     kept = here.traces.get(trace)
-    _refuse_edits(kept.trace.edits)
+    refuse_edits(kept.trace.edits)
     return Json(_once(kept, body.method, lambda: _attributed(kept, body)))
 
 
@@ -117,7 +117,7 @@ def _attributed(kept: Kept[Served], body: AttributeBody) -> dict[str, Any]:
     }
 
 
-def _refuse_edits(edits: Collection[str]) -> None:
+def refuse_edits(edits: Collection[str]) -> None:
     """Refuse a question of the model as it is, where it was asked of an edited trace."""
     if edits:
         raise RefusedError(
@@ -138,20 +138,17 @@ def align(
 ) -> Json:
     """Return which source word each target word is about, read off cross-attention."""
     kept = here.traces.get(trace)
-    sentence, model = _sentence(kept.trace), kept.owner.translator.bundle.model
-    name, weights = _weights(kept, chosen_layer(model, layer), head, reads)
+    sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
+    name, weights = _weights(kept, chosen_layer(bundle.model, layer), head, reads)
     source_words, target_words = _words(kept)
     sources, targets, sums = word_sums(weights, source_words, target_words)
     pieces = [target_words.count(word) for word in targets]
-    bundle = kept.owner.translator.bundle
     return Json(
         {
             # A word's row is the mean of those of its pieces, so that it has the sum 1 at most.
             "matrix": (sums / torch.tensor(pieces, dtype=sums.dtype)[:, None]).tolist(),
-            "source_words": _named(
-                bundle.source_tokenizer.decode(sentence.source_ids[:-1]), sources
-            ),
-            "target_words": _named(sentence.target, targets),
+            "source_words": _named(words_of(bundle.source_tokenizer, sentence.source), sources),
+            "target_words": _named(_target_words(kept), targets),
             "pharaoh": pharaoh(word_alignment(weights, source_words, target_words)),
             "name": name,
         }
@@ -166,11 +163,11 @@ def align_error(here: Here, trace: str, body: GoldBody) -> Json:
     tokenizers = bundle.source_tokenizer, bundle.target_tokenizer
     with told_as("gold"):
         gold = parse_gold(body.gold)
-        check_gold([gold], [sentence.source], [sentence.target], *tokenizers)
-    rows = []
-    for layer, head, reads in _readings(kept, body):
-        score = alignment_error([_aligned(kept, layer, head, reads)], [gold])
-        rows.append({"layer": layer, "head": head, "reads": reads} | score.as_dict())
+        check_gold([gold], [sentence.source], [" ".join(_target_words(kept))], *tokenizers)
+        rows = []
+        for layer, head, reads in _readings(kept, body):
+            score = alignment_error([_aligned(kept, layer, head, reads)], [gold])
+            rows.append({"layer": layer, "head": head, "reads": reads} | score.as_dict())
     return Json({"rows": sorted(rows, key=lambda row: row["error_rate"])})
 
 
@@ -215,8 +212,12 @@ def _words(kept: Kept[Served]) -> tuple[list[int | None], list[int | None]]:
     return source, number_words(bundle.target_tokenizer, sentence.target_ids[1:])
 
 
-def _named(text: str, numbers: list[int]) -> list[str]:
-    words = [word for word in text.split(" ") if word]
+def _target_words(kept: Kept[Served]) -> list[str]:
+    tokenizer = kept.owner.translator.bundle.target_tokenizer
+    return words_of(tokenizer, _sentence(kept.trace).target_ids[1:])
+
+
+def _named(words: list[str], numbers: list[int]) -> list[str]:
     return [words[number] for number in numbers]
 
 

@@ -1,6 +1,7 @@
 """Searches, and the sentences that they are about: step by step as they run, or as one record."""
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -183,13 +184,17 @@ class Events:
         except _GoneError:
             pass
         except HeadwayError as error:
-            self.put("error", error_body(error))
+            self._put_error(error)
         except Exception as error:
             message = f"{type(error).__name__}: {error}. This is a fault of Headway."
-            self.put("error", error_body(TrainingError(message, "Try again.")))
+            self._put_error(TrainingError(message, "Try again."))
             raise
         finally:
             self._hand_over(None)
+
+    def _put_error(self, error: HeadwayError) -> None:
+        with contextlib.suppress(_GoneError):
+            self.put("error", error_body(error))
 
     def read(self, request: Request, /) -> None:
         """Tell the pieces of the source, which the encoder has just read."""

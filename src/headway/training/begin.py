@@ -4,6 +4,7 @@ Process 0 does it, writes it down and may refuse; the others, if there are any, 
 """
 
 import contextlib
+import dataclasses
 import json
 from dataclasses import dataclass
 
@@ -125,8 +126,6 @@ def _lead(
         trainer.start_with(start.tensors)
     if resume:
         folder.remove_leftovers()
-        folder.report.unlink(missing_ok=True)  # the run is not over any more
-        folder.write_config(config)
     else:
         stack.enter_context(folder.locked())
         folder.begin(config)
@@ -137,6 +136,9 @@ def _lead(
         if config.data.hold_out and config.data.valid_source:
             place.reporter.say("data.hold_out is not used, for data.valid_source names a text.")
         _record_start(trainer, place, texts, encoded, start)
+    if resume:  # nothing can be refused any more, and the run is not over any more
+        folder.report.unlink(missing_ok=True)
+        folder.write_config(config)
     trainer.progress.hardware = place.hardware(config.training.shard)
     if start:
         trainer.save()  # from here on the model that it starts from is not needed
@@ -220,6 +222,7 @@ def _build_trainer(
     # A model that is to be divided may be too large for the device before that.
     device = torch.device("cpu") if training.shard else place.device
     bundle = build_bundle(config, *tokenizers, device)
+    bundle = dataclasses.replace(bundle, record={"config": config.model_dump()})
     return Trainer(
         bundle,
         stream,

@@ -140,14 +140,14 @@ class RunFolder:
         if not self.metrics.exists():
             return
         kept = []
-        for line in self.metrics.read_text(encoding="utf-8").split("\n"):
+        for line in self.metrics.read_bytes().split(b"\n"):
             try:
                 record = json.loads(line)
             except ValueError:
-                continue  # the line that the stop cut off
+                continue  # the line that the stop cut off, perhaps within a character
             if record["step"] <= step:
-                kept.append(line + "\n")
-        self._write(self.metrics, "".join(kept).encode())
+                kept.append(line + b"\n")
+        self._write(self.metrics, b"".join(kept))
 
     @contextmanager
     def locked(self) -> Iterator[None]:

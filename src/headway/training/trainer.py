@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import signal
 import threading
 import time
@@ -238,7 +239,10 @@ class Trainer:
         result = self.validator(judged)
         progress.seconds += time.perf_counter() - began
         score = result.value(self.config.best_metric)
-        best = progress.best_score is None or score < progress.best_score
+        # A loss that is no number is less than none, and none is less than it.
+        best = not math.isnan(score) and (
+            progress.best_score is None or score < progress.best_score
+        )
         if best:
             progress.best_score, progress.best_step = score, progress.step
             progress.validations_since_best = 0
@@ -278,7 +282,7 @@ class Trainer:
     def _best_bundle(self, judged: Bundle, result: ValidationResult) -> Bundle:
         """Return the present weights with what is known of them; the run is not over."""
         step, epoch = self.progress.step, self.progress.epoch
-        record = {
+        record = judged.record | {
             "steps": step,
             "epochs": epoch,
             "validation_loss": result.loss,

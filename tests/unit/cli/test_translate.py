@@ -1,6 +1,5 @@
 """`headway translate`: one line in, one line out, always."""
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -10,8 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
-from headway.bundle import load_bundle, save_bundle
 
 MESSY = [
     "저는 갑니다 .",
@@ -475,37 +472,3 @@ def test_coverage_and_its_layer_have_options(run, bundle_path: Path, tmp_path: P
     status, out, err = run("translate", bundle_path, source, "--attention-layer", 1)
     assert (status, out) == (2, "")
     assert "attention_layer is 1, but the decoder has layers 0 to 0" in err
-
-
-@pytest.fixture
-def tagged_bundle(bundle_path: Path, tmp_path: Path) -> Path:
-    bundle = load_bundle(bundle_path)
-    corpora = [{"tag": "<2ko>"}, {"tag": "<2en>"}, {"tag": "<2ko>"}]
-    record = {"config": {"data": {"corpora": corpora}}}
-    save_bundle(tmp_path / "tagged", dataclasses.replace(bundle, record=record))
-    return tmp_path / "tagged"
-
-
-@pytest.mark.parametrize("stream", [(), ("--stream",)])
-def test_lines_without_a_tag_that_the_model_knows_are_noted(
-    run, tagged_bundle: Path, tmp_path: Path, stream: tuple[str, ...]
-) -> None:
-    path = _write(tmp_path / "in", ["<2ko> the cat", "the cat", "", "<2en>the cat", "<2en> ran"])
-    _, _, err = run("translate", tagged_bundle, path, *stream)
-    notes = [line for line in err.splitlines() if "tag" in line]
-    assert notes == [
-        "Note: line 2: begins with none of the tags that this model was trained with, each "
-        "followed by a space: <2ko>, <2en>.",
-        "Note: 2 lines in all begin with no tag of this model.",
-    ]
-    assert "tag" not in run("translate", tagged_bundle, path, "--quiet", *stream)[2]
-
-
-def test_a_model_that_was_trained_on_untagged_text_too_expects_no_tag(
-    run, bundle_path: Path, tmp_path: Path
-) -> None:
-    bundle = load_bundle(bundle_path)
-    record = {"config": {"data": {"corpora": [{"tag": "<2ko>"}, {"tag": ""}]}}}
-    save_bundle(tmp_path / "mixed", dataclasses.replace(bundle, record=record))
-    _, _, err = run("translate", tmp_path / "mixed", _write(tmp_path / "in", ["the cat"]))
-    assert "tag" not in err

@@ -208,9 +208,17 @@ GOOD = [
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
-@pytest.mark.parametrize("text", ["über den Fluß", "나는 학생이다", "it’s “good”"])
+@pytest.mark.parametrize(
+    "text",
+    ["über den Fluß", "나는 학생이다", "it’s “good”", "привет", "καλημέρα", "שלום", "ok 😀"],
+)
 def test_utf_8_that_was_read_as_something_else_is_found(text: str, encoding: str) -> None:
-    misread = text.encode().decode(encoding, errors="ignore")
+    # Windows-1252 leaves five bytes open, which become control characters.
+    read = [bytes([byte]).decode(encoding, errors="replace") for byte in text.encode()]
+    misread = "".join(
+        chr(byte) if character == "\ufffd" else character
+        for byte, character in zip(text.encode(), read, strict=True)
+    )
     pairs = [*(Pair(good, "x") for good in GOOD), Pair(misread, "x")]
 
     (found,) = [finding for finding in survey(pairs) if "UTF-8" in finding.problem]
@@ -219,7 +227,7 @@ def test_utf_8_that_was_read_as_something_else_is_found(text: str, encoding: str
     assert found.problem.startswith("source in UTF-8")
 
 
-@pytest.mark.parametrize("code", ["&amp;", "&quot;", "&#39;", "&#x27;"])
+@pytest.mark.parametrize("code", ["&amp;", "&quot;", "&frac12;", "&#39;", "&#x27;", "&#128512;"])
 def test_codes_of_html_are_found(code: str) -> None:
     pairs = [*(Pair("x", good) for good in GOOD), Pair("x", f"Tom{code}Jerry")]
     (found,) = [finding for finding in survey(pairs) if "HTML" in finding.problem]

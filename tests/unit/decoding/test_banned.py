@@ -30,14 +30,15 @@ def text_of(tokenizer: Tokenizer, ids: list[int]) -> str:
 def test_a_piece_is_forbidden_exactly_when_it_would_complete_the_text(
     past: list[int], banned: str
 ) -> None:
-    if banned in text_of(TOKENIZER, past):
+    # The beginning of a translation is the beginning of a word.
+    if banned in f" {text_of(TOKENIZER, past)}":
         return
     logits = torch.zeros(1, len(TOKENIZER))
 
     BannedTexts([banned], TOKENIZER).apply(logits, [Past(Request([4, 3], 9), past)])
 
     for piece in range(4, len(TOKENIZER)):
-        completes = banned in text_of(TOKENIZER, [*past, piece])
+        completes = banned in f" {text_of(TOKENIZER, [*past, piece])}"
         assert (logits[0, piece] == -math.inf) == completes, TOKENIZER.pieces([piece])
     assert (logits[0, :4] == 0).all()
 
@@ -68,6 +69,29 @@ def test_bytes_that_come_out_as_a_space_count_as_one(blank: int) -> None:
     assert logits[1, BYTES.id("t")] == -math.inf
     assert rule.occur_in([*written, m])
     assert not rule.occur_in([written[0], m])
+
+
+def test_several_texts_are_forbidden_as_each_would_be() -> None:
+    texts = ["cat", " a", "the mat", "s", " con"]
+    pasts = [TOKENIZER.encode(text) for text in ("the ca", "the m", "", "a", "the cats on")]
+    one_by_one, together = torch.zeros(2, len(pasts), len(TOKENIZER))
+    rows = [Past(Request([4, 3], 9), ids) for ids in pasts]
+
+    for text in texts:
+        BannedTexts([text], TOKENIZER).apply(one_by_one, rows)
+    BannedTexts(texts, TOKENIZER).apply(together, rows)
+
+    assert torch.equal(one_by_one, together)
+    assert (together == -math.inf).any(dim=1).all()
+
+
+def test_a_word_is_banned_at_the_beginning_of_a_translation_too() -> None:
+    rule = BannedTexts([" a"], TOKENIZER)
+    logits = torch.zeros(1, len(TOKENIZER))
+    rule.apply(logits, [Past(Request([4, 3], 9), [])])
+    assert logits[0, TOKENIZER.id("a")] == logits[0, TOKENIZER.id("▁a")] == -math.inf
+    assert rule.occur_in([TOKENIZER.id("a")])
+    assert not rule.occur_in([TOKENIZER.id("c"), TOKENIZER.id("a")])
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\n"], ids=ascii)

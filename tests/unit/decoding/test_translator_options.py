@@ -327,6 +327,9 @@ def test_rows_of_the_table_without_a_piece_are_never_chosen(
         found = Translator(wider).translate(text, options=options)
         assert all(tokenizer.id(piece) < pieces for h in found.hypotheses for piece in h.pieces)
         assert Translator(wider).alternatives(text, count=99, options=options)
+    requests = Translator(wider).requests
+    lists = {id(requests.one(ids, [], options).allowed) for ids in ([4], [5, 6])}
+    assert len(lists) == 1  # shared, for it may be long
 
 
 def test_an_ensemble_of_bundles(make: Make, tmp_path: Any) -> None:

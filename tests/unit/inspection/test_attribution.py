@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from headway.bundle import Bundle
+from headway.config.decoding import DecodingConfig
 from headway.data.tokenizer import END_ID, START_ID
 from headway.errors import ConfigError
 from headway.inspection.attribution import Attribution, attribute
@@ -144,6 +145,12 @@ def test_pieces_after_the_place_do_not_matter(bundle: Bundle) -> None:
     pieces = bundle.target_tokenizer.pieces(bundle.target_tokenizer.encode(TARGET))
 
     assert attribute(bundle, SOURCE, pieces, 2) == attribute(bundle, SOURCE, pieces[:3], 2)
+
+
+def test_a_sentence_in_parts_is_refused(bundle: Bundle) -> None:
+    short = replace(bundle, decoding=DecodingConfig(max_source_pieces=4))
+    with pytest.raises(ConfigError, match=r"has \d parts, but a target piece is due to one"):
+        attribute(short, "나는 너를 본다 . " * 3, "I see", 0)
 
 
 def test_nothing_is_left_behind_whatever_mode_the_caller_is_in(bundle: Bundle) -> None:

@@ -32,6 +32,23 @@ def test_every_step_is_a_row_of_the_edited_trace(translator, edit) -> None:
             assert candidate.probability == pytest.approx(own, rel=1e-4, abs=1e-9)
 
 
+def test_coverage_is_that_of_the_edited_model(translator) -> None:
+    weights = {"decoder.layers.*.cross_attention.weights": replace(1e-3, key=0)}
+    options = SearchOptions(1, coverage_penalty=0.2)
+    without = SearchOptions(1)
+
+    edited = search_edited(translator, SOURCE, weights, options=options)
+    plain = search_edited(translator, SOURCE, weights, options=without)
+
+    pieces = [node.piece for node in edited.path(edited.ranking[0])][:-1]
+    seen = translator.trace(SOURCE, pieces, edit=weights)
+    last = len(translator.bundle.model.decoder.layers) - 1
+    attended = seen[f"decoder.layers.{last}.cross_attention.weights"].mean(0).sum(0)
+    coverage = 0.2 * float(attended[:-1].clamp(max=1).log().sum())
+    assert plain.best.score is not None
+    assert edited.best.score == pytest.approx(plain.best.score + coverage, rel=1e-4)
+
+
 def test_nothing_is_left_of_an_edit(translator) -> None:
     before = translator.search(SOURCE)
     with pytest.raises(TraceError):

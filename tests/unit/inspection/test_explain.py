@@ -183,6 +183,22 @@ def test_an_edited_number_is_said_to_be_edited(translator: Translator) -> None:
     assert "may be looked at" in str(seen.explain("source_mask", key=1))
 
 
+def test_an_edit_of_a_small_number_is_said_too(make) -> None:
+    translator: Translator = make(seed=5)
+    name = f"{CROSS}.weights"
+    with torch.no_grad():  # sharp attention has small weights
+        translator.bundle.model.decoder.layers[1].cross_attention.w_q.weight.mul_(40.0)
+    plain = translator.trace(SENTENCE, "I see")
+    seen = translator.trace(SENTENCE, "I see", edit={name: zero(head=0)})
+    small = [(q, k) for q, k in torch.argwhere(plain[name][0] < 1e-4).tolist()]
+    small = [(q, k) for q, k in small if plain[name][0, q, k] > 1e-12]
+    assert small
+    for query, key in small:
+        assert "set by the edit" in str(seen.explain(name, head=0, query=query, key=key))
+        own = plain.explain(name, head=0, query=query, key=key)
+        assert own.steps[-1].value == pytest.approx(own.value, rel=1e-2)
+
+
 def edited_value(seen: Trace) -> float:
     return float(seen[f"{CROSS}.heads"].at(head=0, query=0, d_v=2))
 

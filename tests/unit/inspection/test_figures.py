@@ -3,11 +3,12 @@
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from headway.errors import ConfigError, MissingExtraError
+from headway.errors import ConfigError, MissingExtraError, TraceError
 from headway.evaluation.alignment_error import parse_gold
 from headway.inspection import fonts
 from headway.inspection.ablation import HeadImportance
@@ -18,6 +19,7 @@ from headway.inspection.figures import (
     attribution_bars,
     head_importance_map,
     reads_and_writes,
+    trace_attention,
 )
 from headway.inspection.fonts import font_families, has_hangul
 
@@ -170,6 +172,12 @@ def test_bars_name_the_question(tmp_path: Path) -> None:
     texts = texts_of(path)
     for text in ("why ▁go and not ▁come (gradient × input)", "▁집에", "source", "target before it"):
         assert text in texts
+
+
+def test_a_trace_without_attention_says_what_to_record(tmp_path: Path, make: Any) -> None:
+    seen = make().trace("나는 너를 본다", "I see", record="residual")
+    with pytest.raises(TraceError, match="holds no cross-attention to draw"):
+        trace_attention(seen, tmp_path / "a.png")
 
 
 def test_swapped_axes_are_an_error_and_not_a_picture(tmp_path: Path) -> None:

@@ -46,6 +46,25 @@ def test_listeners_nest() -> None:
     assert probe(nn.Identity(), "x", torch.zeros(())).item() == 0
 
 
+def test_a_lasting_listener_stays_when_another_comes() -> None:
+    lasting = listen(lambda module, name, tensor: tensor + 1, lasting=True)
+    more = listen(lambda module, name, tensor: tensor * 3, lasting=True)
+    heard: list[float] = []
+
+    def hear(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+        heard.append(tensor.item())
+        return tensor
+
+    token = listen(hear)
+    assert probe(nn.Identity(), "x", torch.ones(())).item() == 6
+    stop_listening(token)
+    stop_listening(more)
+    assert probe(nn.Identity(), "x", torch.ones(())).item() == 2
+    stop_listening(lasting)
+    assert probe(nn.Identity(), "x", torch.ones(())).item() == 1
+    assert heard == [6]
+
+
 def test_a_listener_does_not_hear_other_threads() -> None:
     heard_elsewhere: list[bool] = []
     token = listen(lambda module, name, tensor: tensor)

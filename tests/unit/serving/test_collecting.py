@@ -1,12 +1,16 @@
 """The answers that a page in one file takes along are those of the server."""
 
 import base64
+import copy
+import dataclasses
 import json
+import math
 import re
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from fastapi.testclient import TestClient
 
 from headway.inspection.translator import Translator
@@ -15,6 +19,7 @@ from headway.serving.app import create_app
 from headway.serving.models import Served
 
 SOURCE = "나는 너를 본다 ."
+OWN = "http://127.0.0.1:8080"
 EDIT = {"name": "decoder.layers.1.cross_attention.heads", "kind": "zero", "where": {"head": 1}}
 
 
@@ -100,3 +105,21 @@ def test_a_trace_that_is_gone_is_asked_for_again(client: TestClient) -> None:
 
 def _key(*question: Any) -> str:
     return json.dumps(question, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def test_a_page_shows_no_edited_trace(client: TestClient) -> None:
+    trace = client.post("/api/trace", json={"source": SOURCE, "edits": [EDIT]}).json()
+    answer = client.get(f"/api/traces/{trace['id']}/export.html")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "edit"
+
+
+def test_a_model_that_is_broken_can_be_looked_at(translator: Translator) -> None:
+    model = copy.deepcopy(translator.bundle.model)
+    with torch.no_grad():
+        model.output_projection.weight[7, 3] = math.nan
+    broken = Translator(dataclasses.replace(translator.bundle, model=model), engine="reference")
+    with TestClient(create_app([Served("broken", broken, "d" * 64)]), base_url=OWN) as client:
+        trace = client.post("/api/trace", json={"source": SOURCE, "target": "I see"}).json()
+        answers = _answers(client, trace)  # refuses what is no number
+    assert answers["tensors"]

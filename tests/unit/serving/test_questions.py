@@ -127,6 +127,19 @@ def test_heads_and_defaults_of_an_alignment(
         assert told == pytest.approx(own)
 
 
+def test_a_word_with_an_unknown_character_is_one_word(client: TestClient) -> None:
+    body = {"source": "나☃는 너를 본다 .", "target": "I s☃ee you ."}
+    traced = client.post("/api/trace", json=body).json()
+    own = f"/api/traces/{traced['id']}"
+
+    told = client.get(f"{own}/align").json()
+
+    assert told["source_words"] == ["나☃는", "너를", "본다", "."]
+    assert told["target_words"] == ["I", "s⁇ee", "you", "."]
+    assert client.post(f"{own}/align_error", json={"gold": "3-3"}).status_code == 200
+    assert client.post(f"{own}/align_error", json={"gold": "3-4"}).status_code == 400
+
+
 def test_an_alignment_by_hand_ranks_layers_and_heads(
     client: TestClient, path: str, translator: Translator
 ) -> None:

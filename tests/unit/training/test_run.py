@@ -137,6 +137,25 @@ class TestFinishedRun:
         changed = {name for name in after if after[name] != before[name]}
         assert changed <= {"averaged/config.json", "averaged/manifest.json", "report.json"}
 
+    def test_the_report_of_a_run_that_cannot_go_on_is_not_lost(
+        self, run: Path, quiet: Reporter
+    ) -> None:
+        whole = (run / "checkpoints" / "last.safetensors").read_bytes()
+        (run / "checkpoints" / "last.safetensors").write_bytes(whole[: len(whole) // 2])
+        before = contents(run)
+        longer = load_run_config(run / "config.toml", ["training.max_steps=13"])
+
+        with pytest.raises(HeadwayError):
+            train(longer, run, resume=True, reporter=quiet)
+
+        assert contents(run) == before
+        (run / "checkpoints" / "last.safetensors").write_bytes(whole)
+
+    def test_the_best_weights_know_their_configuration(self, run: Path) -> None:
+        record = load_bundle(run / "best").record
+        assert record["config"]["training"]["max_steps"] == 12
+        assert "source" in record["config"]["data"]
+
     def test_another_run_does_not_go_into_its_folder(
         self, run: Path, make_config: MakeConfig, quiet: Reporter
     ) -> None:

@@ -183,7 +183,8 @@ def test_only_our_own_leftovers_are_removed(folder: RunFolder) -> None:
 
 def test_metrics_after_the_resumed_step_are_dropped(folder: RunFolder) -> None:
     lines = [json.dumps({"kind": "step", "step": step}) + "\n" for step in (2, 4, 5, 6)]
-    folder.metrics.write_text("".join(lines) + '{"kind": "step", "st')
+    cut_off = '{"kind": "diagnosis", "step": 6, "message": "번역'.encode()[:-1]
+    folder.metrics.write_bytes("".join(lines).encode() + cut_off)
 
     folder.forget_metrics_after(5)
 

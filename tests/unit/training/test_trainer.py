@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import signal
 import threading
@@ -220,6 +221,15 @@ def test_each_epoch_trains_on_every_target_piece(
     trainer.run()
 
     assert trainer.progress.target_tokens == 2 * sum(len(pair.target_ids) + 1 for pair in pairs)
+
+
+def test_a_loss_that_is_no_number_is_never_the_best(make: Callable[..., Trainer]) -> None:
+    trainer = make([math.nan, 4.0, math.nan, 3.0, 5.0])
+
+    trainer.run()
+
+    assert trainer.progress.best_step == 8
+    assert trainer.progress.best_score == 3.0
 
 
 def test_the_best_weights_are_kept(make: Callable[..., Trainer]) -> None:
