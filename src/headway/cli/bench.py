@@ -59,7 +59,8 @@ def train(
     if as_json:
         print_json(found.as_dict())
         return
-    rows = [("headway", found.precision, found.tokens_per_second)]
+    name = "compiled" if found.compiled else "headway"
+    rows = [(name, found.precision, found.tokens_per_second)]
     rows += [
         (peer, precision, rate)
         for peer, rates in found.peers.items()

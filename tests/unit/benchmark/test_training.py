@@ -124,7 +124,7 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
     imitated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = {
-        ("our_step", "float32"): 1.0,
+        ("our_step", "float32", "compiled"): 1.0,
         ("matrix_product", "float32"): 0.5,
         ("peer_step", "marian", "float32"): 2.0,
         ("peer_step", "marian", "bfloat16"): 3.0,
@@ -136,10 +136,11 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
 
     class Timed:
         def __init__(
-            self, prepare: object, threads: int | None, task: Task, *arguments: str
+            self, prepare: object, threads: int | None, task: Task, *arguments: str | bool
         ) -> None:
             assert task == usual
-            self.name = (getattr(prepare, "__name__", ""), *arguments)
+            words = ("compiled" if argument is True else str(argument) for argument in arguments)
+            self.name = (getattr(prepare, "__name__", ""), *words)
 
         def seconds(self) -> float:
             asked.append(" ".join(self.name))
@@ -156,9 +157,10 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
     products = {"float32": 1.0, "bfloat16": 3.5 if imitated else 0.5}
     monkeypatch.setattr(training, "product_seconds", lambda: products)
 
-    found = compare_training("tiny", ["marian", "torch"], rounds=2)
+    found = compare_training("tiny", ["marian", "torch"], rounds=2, compiled=True)
 
-    assert asked.count("our_step float32") == 2
+    assert found.compiled
+    assert asked.count("our_step float32 compiled") == 2
     assert asked.count("peer_step torch bfloat16") == (0 if imitated else 2)
     assert found.tokens_per_second == 128 * 16
     assert found.peers["marian"]["float32"] == 1024
@@ -176,13 +178,13 @@ def test_the_command_prints_one_line_of_json(
         size: str, peers: list[str], rounds: int, threads: int | None, **options: object
     ) -> Comparison:
         assert (size, peers, rounds, threads) == ("base", ["marian", "torch"], 3, 1)
-        assert options == {"device": "cpu", "sentences": 9, "length": None}
+        assert options == {"device": "cpu", "sentences": 9, "length": None, "compiled": True}
         task = Task(size, "cpu", 9, 16)
-        return Comparison(task, "float32", 300.0, {"torch": {"float32": 150.0}}, 1e10, 0.5)
+        return Comparison(task, "float32", True, 300.0, {"torch": {"float32": 150.0}}, 1e10, 0.5)
 
     monkeypatch.setattr(training, "compare_training", compared)
     arguments = ["bench", "train", "--size", "base", "--against", "marian, torch", "--rounds", "3"]
-    arguments += ["--threads", "1", "--sentences", "9"]
+    arguments += ["--threads", "1", "--sentences", "9", "--compile"]
 
     run(arguments)
     assert "2.00 times the fastest peer" in capsys.readouterr().out
@@ -192,7 +194,7 @@ def test_the_command_prints_one_line_of_json(
         "device": "cpu",
         "sentences": 9,
         "length": 16,
-        "ours": {"tokens_per_second": 300.0, "precision": "float32"},
+        "ours": {"tokens_per_second": 300.0, "precision": "float32", "compiled": True},
         "peers": {"torch": {"float32": 150.0}},
         "ratio": 2.0,
         "matrix_rate_fraction": 0.5,
