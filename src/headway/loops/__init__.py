@@ -8,4 +8,4 @@ of other sentences; only `listed` takes two rows of one sentence together.
 LANES = 16
 """Numbers of a vector in `vectors`."""
 COLUMNS = 2 * LANES
-"""What `outer_products` takes at a time, and hands out to threads."""
+"""What `outer_products` and `row_products` take at a time."""

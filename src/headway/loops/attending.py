@@ -12,6 +12,7 @@ from llvmlite import ir
 from numba import types
 
 from headway.loops.compiling import compiled
+from headway.loops.parts import in_parts
 from headway.loops.vector_loops import fetch_all
 from headway.loops.vectors import LANES, WORD, constant, for_loops
 
@@ -20,16 +21,33 @@ ROWS = 4
 
 
 @compiled
-def attend(queries, memory, column, sizes, allowed, weights, out, start, end):
-    """Compute softmax(Q K^T / sqrt(d_k)) V for the heads from start to before end.
-
-    Head h of sentence b is number b * H + h.
+def attend(queries, memory, column, sizes, allowed, weights, out, count, parts, region):
+    """Compute softmax(Q K^T / sqrt(d_k)) V for all heads, B * H of them, in parts (parts.py).
 
     queries: (B, T, H * d_k or wider), Q first. memory: (B, S, column + H * (d_k + d_v)), K and V
     from this column on; the same array where Q, K and V were projected together. sizes: H, d_k,
     d_v. allowed: (1 or B, 1 or H, 1 or T, S), true where a query may attend. weights: (B, H, T in
     fours, S in sixteens), all of them are written but the rows after T. out: (B, T, H * d_v).
     """
+    given = queries, memory, column, sizes, allowed, weights, out
+    return in_parts(_attend, given, count, parts, region)
+
+
+@compiled
+def attend_backward(
+    queries, memory, column, sizes, weights, grad, grad_queries, grad_memory, count, parts, region
+):
+    """Compute the gradients of what `attend` read from that of what it wrote.
+
+    grad: as out of `attend`. grad_queries, grad_memory: as queries and memory.
+    """
+    given = queries, memory, column, sizes, weights, grad, grad_queries, grad_memory
+    return in_parts(_attend_backward, given, count, parts, region)
+
+
+@compiled
+def _attend(queries, memory, column, sizes, allowed, weights, out, start, end):
+    """Do so for the heads from start to before end; head h of sentence b is number b * H + h."""
     num_heads, d_k, d_v = sizes
     length, keys = queries.shape[1], memory.shape[1]
     rows, room = weights.shape[2], weights.shape[3]
@@ -59,13 +77,10 @@ def attend(queries, memory, column, sizes, allowed, weights, out, start, end):
 
 
 @compiled
-def attend_backward(
+def _attend_backward(
     queries, memory, column, sizes, weights, grad, grad_queries, grad_memory, start, end
 ):
-    """Compute the gradients of what `attend` read from that of what it wrote, for these heads.
-
-    grad: as out of `attend`. grad_queries, grad_memory: as queries and memory.
-    """
+    """Do so for these heads."""
     num_heads, d_k, d_v = sizes
     length, keys = queries.shape[1], memory.shape[1]
     rows, room = weights.shape[2], weights.shape[3]

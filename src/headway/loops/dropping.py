@@ -9,10 +9,13 @@ from llvmlite import ir
 from numba import types
 
 from headway.loops.compiling import compiled
+from headway.loops.parts import in_parts
 from headway.loops.vectors import INTS, LANES, WORD, constant, for_loops
 
 BLOCK = 4 * LANES
 """Elements that one vector of draws decides."""
+LOT = 64 * BLOCK
+"""Elements that a thread takes at least: fewer are done before another one has begun."""
 _WORDS = ir.VectorType(WORD, LANES)
 
 
@@ -59,30 +62,52 @@ def _add_block(code, x, y, at, key, first, lowest, scale, out):
 
 
 @compiled
-def drop(x, key, lowest, scale, out):
-    """Write x * scale where an element is kept, else x * 0. x, out: (N,), of any two types."""
-    whole = x.size // BLOCK * BLOCK
-    for first in range(0, whole, BLOCK):
-        _drop_block(x, first, key, first, lowest, scale, out)
-    rest = x.size - whole
-    if rest > 0:
-        last_x, last_out = np.zeros(BLOCK, x.dtype), np.empty(BLOCK, out.dtype)
-        last_x[:rest] = x[whole:]
-        _drop_block(last_x, 0, key, whole, lowest, scale, last_out)
-        out[whole:] = last_out[:rest]
+def drop(x, key, lowest, scale, out, count, parts, region):
+    """Write x * scale where an element is kept, else x * 0. x, out: (N,), of any two types.
+
+    The parts (parts.py) are of `count` lots of LOT numbers.
+    """
+    return in_parts(_drop, (x, key, lowest, scale, out), count, parts, region)
 
 
 @compiled
-def add_dropped(x, y, key, lowest, scale, out):
+def add_dropped(x, y, key, lowest, scale, out, count, parts, region):
     """Write x plus what `drop` makes of y. x, y, out: (N,), each in its own type."""
-    whole = x.size // BLOCK * BLOCK
-    for first in range(0, whole, BLOCK):
-        _add_block(x, y, first, key, first, lowest, scale, out)
-    rest = x.size - whole
-    if rest > 0:
+    return in_parts(_add_dropped, (x, y, key, lowest, scale, out), count, parts, region)
+
+
+@compiled
+def _drop(x, key, lowest, scale, out, first, last):
+    """Do so for lots first to last."""
+    begin, whole, end = _bounds(x.size, first, last)
+    for place in range(begin, whole, BLOCK):
+        _drop_block(x, place, key, place, lowest, scale, out)
+    if end > whole:
+        rest = end - whole
+        last_x, last_out = np.zeros(BLOCK, x.dtype), np.empty(BLOCK, out.dtype)
+        last_x[:rest] = x[whole:end]
+        _drop_block(last_x, 0, key, whole, lowest, scale, last_out)
+        out[whole:end] = last_out[:rest]
+
+
+@compiled
+def _add_dropped(x, y, key, lowest, scale, out, first, last):
+    """Do so for lots first to last."""
+    begin, whole, end = _bounds(x.size, first, last)
+    for place in range(begin, whole, BLOCK):
+        _add_block(x, y, place, key, place, lowest, scale, out)
+    if end > whole:
+        rest = end - whole
         last_x, last_y = np.zeros(BLOCK, x.dtype), np.zeros(BLOCK, y.dtype)
         last_out = np.empty(BLOCK, out.dtype)
-        last_x[:rest] = x[whole:]
-        last_y[:rest] = y[whole:]
+        last_x[:rest] = x[whole:end]
+        last_y[:rest] = y[whole:end]
         _add_block(last_x, last_y, 0, key, whole, lowest, scale, last_out)
-        out[whole:] = last_out[:rest]
+        out[whole:end] = last_out[:rest]
+
+
+@compiled
+def _bounds(size, first, last):
+    """Return where these lots begin, where their whole blocks end, and where they end."""
+    begin, end = first * LOT, min(last * LOT, size)
+    return begin, begin + (end - begin) // BLOCK * BLOCK, end

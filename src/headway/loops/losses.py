@@ -7,20 +7,33 @@ from numba import types
 
 from headway.loops.compiling import compiled
 from headway.loops.kept import read, write
+from headway.loops.parts import in_parts
 from headway.loops.vectors import LANES, constant, for_loops
 
 
 @compiled
-def smoothed_losses(logits, labels, smoothing, pad_id, differentiate, grad_bias, first, last):
-    """Return the sums of smoothed loss and negative log-likelihood over the rows first to last.
+def smoothed_losses(
+    logits, labels, smoothing, pad_id, differentiate, losses, grads, count, parts, region
+):
+    """Compute smoothed loss and negative log-likelihood of every row, in parts (parts.py).
 
     logits: (R, V), V from LANES on, float32 or bfloat16; if asked to differentiate, these rows
-    become the gradient of the loss. labels: (R,), none of them padding. grad_bias: (V,) or empty;
-    the gradient's rows are added to it before they are rounded.
+    become the gradient of the loss. labels: (R,), none of them padding. losses: (R, 2), float64.
+    grads: (parts or more, V or 0); part i adds its rows of the gradient to grads[i] before they are
+    rounded.
     """
+    given = logits, labels, smoothing, pad_id, differentiate, losses, grads, parts
+    return in_parts(_smoothed_losses, given, count, parts, region)
+
+
+@compiled
+def _smoothed_losses(
+    logits, labels, smoothing, pad_id, differentiate, losses, grads, parts, first, last
+):
+    """Do so for the rows first to last."""
+    grad_bias = grads[-(-first * parts // logits.shape[0])]  # part i begins at R * i // parts
     pieces = logits.shape[1]
     powers = np.empty(pieces, np.float32)
-    smoothed, likelihood = 0.0, 0.0
     for i in range(first, last):
         label = labels[i]
         top, total = _read_row(logits, i, powers)
@@ -29,13 +42,12 @@ def smoothed_losses(logits, labels, smoothing, pad_id, differentiate, grad_bias,
         log_mass = np.float64(top) + math.log(np.float64(mass))
         nll = log_mass - own
         others = log_mass - np.float64(total - padding) / (pieces - 1)
-        likelihood += nll
-        smoothed += (1.0 - smoothing) * nll + smoothing * others
+        losses[i, 0] = (1.0 - smoothing) * nll + smoothing * others
+        losses[i, 1] = nll
         if differentiate:
             _grade_row(powers, mass, label, smoothing, pad_id, logits, i)
             for v in range(grad_bias.size):
                 grad_bias[v] += powers[v]
-    return smoothed, likelihood
 
 
 @compiled

@@ -14,26 +14,33 @@ from numba.core import cgutils
 from headway.loops import COLUMNS, LANES
 from headway.loops.blocks import SUM_OF_PAIRS
 from headway.loops.compiling import compiled
+from headway.loops.parts import in_parts
 from headway.loops.vectors import FLOATS, INT, INTS, WORD, constant, for_loops
 
 _PANEL = LANES // 2  # columns of G that are multiplied with a block at a time
 _PANELS = COLUMNS // _PANEL  # of a lot of columns
 _LOTS = 32  # of G's columns that are at work together: 1 MB of panels
-_AT_ONCE = 256  # pairs of rows that are multiplied before the next are: a block is 32 KB
+AT_ONCE = 256  # pairs of rows that are multiplied before the next are: a block is 32 KB
 # Words of each. They begin at other lines of the cache than those before; all would share a few.
-_BLOCK, _STRIP = _AT_ONCE * COLUMNS + LANES, _AT_ONCE * _PANEL + LANES
+BLOCK, _STRIP = AT_ONCE * COLUMNS + LANES, AT_ONCE * _PANEL + LANES
 _ROW = ir.VectorType(ir.IntType(16), COLUMNS)
 _ONES = 0x3F803F80  # twice 1 in bfloat16
 
 
 @compiled
-def multiply_columns(g, x, add, y, sums, by_x, first, last):
+def multiply_columns(g, x, add, y, sums, by_x, count, parts, region):
     """Compute y = G^T X, or add it to y, and the sums of G's columns.
 
     g: (R, out), uint16. x: (R, in), uint16, `in` a multiple of COLUMNS. y: (out, in), float32.
-    sums: (out rounded up to a multiple of COLUMNS,), float32. Only for lots `first` to `last` of
-    the columns of G or, if by_x, of those of X; the sums are then left to who has X's first.
+    sums: (out rounded up to a multiple of COLUMNS,), float32. The parts (parts.py) are of `count`
+    lots of columns: all of G's or, if by_x, all of X's.
     """
+    return in_parts(_multiply_part, (g, x, add, y, sums, by_x), count, parts, region)
+
+
+@compiled
+def _multiply_part(g, x, add, y, sums, by_x, first, last):
+    """Do so for lots `first` to `last`; the sums are left to who has X's first."""
     every = -(-g.shape[1] // COLUMNS)
     begin, end = (0, every) if by_x else (first, last)
     left, right = (first, last) if by_x else (0, x.shape[1] // COLUMNS)
@@ -44,28 +51,28 @@ def multiply_columns(g, x, add, y, sums, by_x, first, last):
 @compiled
 def _multiply_lots(g, x, add, y, sums, begin, end, left, right):
     """Do so for lots of G's columns, from `begin` to `end`, and of X's, from `left` to `right`."""
-    blocks = np.empty((right - left) * _BLOCK, np.uint32)
+    blocks = np.empty((right - left) * BLOCK, np.uint32)
     panels = np.empty((end - begin) * _PANELS * _STRIP, np.uint32)
     totals = np.zeros((end - begin) * COLUMNS, np.float32)
     # Panels whose columns are all outputs; of one more there may be some.
     full = min((end - begin) * _PANELS, y.shape[0] // _PANEL - begin * _PANELS)
     pairs = (g.shape[0] + 1) // 2
-    for pair in range(0, pairs, _AT_ONCE):
-        count = min(pairs - pair, _AT_ONCE)
-        _put_in_blocks(x, pair, count, blocks, left, right)
+    for pair in range(0, pairs, AT_ONCE):
+        count = min(pairs - pair, AT_ONCE)
+        put_in_blocks(x, pair, count, blocks, left, right)
         _put_in_panels(g, pair, count, panels, totals, begin, end)
         fresh = pair == 0 and not add
         for block in range(right - left):
             column = (left + block) * COLUMNS
             for panel in range(full):
-                given = panels, panel * _STRIP, blocks, block * _BLOCK, count
+                given = panels, panel * _STRIP, blocks, block * BLOCK, count
                 place = (begin * COLUMNS + panel * _PANEL) * y.shape[1] + column
                 if fresh:
                     _multiply(*given, y, place, y.shape[1])
                 else:
                     _multiply_and_add(*given, y, place, y.shape[1])
             if begin * COLUMNS + full * _PANEL < min(end * COLUMNS, y.shape[0]):
-                given = panels, full * _STRIP, blocks, block * _BLOCK, count
+                given = panels, full * _STRIP, blocks, block * BLOCK, count
                 _multiply_rest(*given, y, begin * COLUMNS + full * _PANEL, column, fresh)
     if left == 0:
         sums[begin * COLUMNS : end * COLUMNS] = totals
@@ -83,7 +90,7 @@ def _multiply_rest(panels, panel, blocks, block, count, y, row, column, fresh):
 
 
 @compiled
-def _put_in_blocks(x, pair, count, blocks, first, last):
+def put_in_blocks(x, pair, count, blocks, first, last):
     """Interleave so many pairs of rows; an odd row's fellow is all zeros."""
     rows, width = x.shape
     nothing = np.zeros(COLUMNS, np.uint16)
@@ -91,7 +98,7 @@ def _put_in_blocks(x, pair, count, blocks, first, last):
         upper = 2 * (pair + p) * width
         paired = 2 * (pair + p) + 1 < rows
         for block in range(first, last):
-            at, column = (block - first) * _BLOCK + p * COLUMNS, upper + block * COLUMNS
+            at, column = (block - first) * BLOCK + p * COLUMNS, upper + block * COLUMNS
             if paired:
                 _interleave(x, column, x, column + width, blocks, at)
             else:
@@ -142,13 +149,14 @@ def _interleave_in_panels(code, g, first, second, panels, at, totals, column):
     both = g.raw(first, _ROW), g.raw(second, _ROW)
     for half, words in enumerate(_interleaved(code, *both)):
         place = builder.add(column, WORD(LANES * half))
-        totals.store(place, _add_products(code, totals.load(place), words, ones))
+        totals.store(place, add_products(code, totals.load(place), words, ones))
         for begin in range(0, LANES, _PANEL):
             panels.store(at, code.part(words, _PANEL, begin))
             at = builder.add(at, WORD(_STRIP))
 
 
-def _add_products(code, total, words, others):
+def add_products(code, total, words, others):
+    """Return the totals plus the products of bfloat16, of which each word has two."""
     kind = ir.FunctionType(FLOATS, [FLOATS, INTS, INTS])
     function = cgutils.get_or_insert_function(code.builder.module, kind, SUM_OF_PAIRS)
     return code.builder.call(function, [total, words, others])
@@ -168,7 +176,7 @@ def _write_product(add):
             for i in range(_PANEL):
                 one = code.everywhere(panels.one(builder.add(line, WORD(i))))
                 for v, vector in enumerate(columns):
-                    found.append(_add_products(code, totals[2 * i + v], one, vector))
+                    found.append(add_products(code, totals[2 * i + v], one, vector))
             return found
 
         begins = [y.load(at) if add else constant(0.0) for at in places]

@@ -8,60 +8,35 @@ region as its compiler would. Where PyTorch has another one, as on macOS, the ca
 import contextlib
 import ctypes
 import functools
-import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
-
-_Work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def can_divide() -> bool:
     """Tell whether `divide` uses as many threads as PyTorch does."""
-    return _library() is not None or torch.get_num_threads() == 1
+    return _region() != 0 or torch.get_num_threads() == 1
 
 
-def divide(work: Callable[[int, int], object], count: int) -> None:
-    """Call work(first, last) for parts that make up 0 to count, one for each thread.
+def divide(loop: Callable[..., bool], *arguments: Any, count: int, each: int = 1) -> None:
+    """Call a loop that is divided by `parts.in_parts`: loop(*arguments, count, parts, region).
 
-    It pays where `work` gives up Python's lock at once, as compiled loops do, and takes long beside
-    the 30 to 100 microseconds of this. An exception in one of them is raised when all have ended.
+    each: parts for each thread, more than one where threads that are done early are to do more.
     """
-    library, threads = _library(), min(torch.get_num_threads(), count)
-    if library is None or threads < 2:
-        work(0, count)
-        return
-    bounds = [count * part // threads for part in range(threads + 1)]
-    parts = iter(list(itertools.pairwise(bounds)))
-    errors: list[BaseException] = []
-    # 0 is as many threads as PyTorch has: asked for fewer, GCC's pool would end the others, and
-    # start new ones for PyTorch's next operation. Each goes on while there are parts.
-    library.GOMP_parallel(_Work(lambda _: _take(work, parts, errors)), None, 0, 0)
-    _take(work, parts, errors)  # what is left if an interrupt came before a thread had begun
-    if errors:
-        raise errors[0]
-
-
-def _take(
-    work: Callable[[int, int], object],
-    parts: Iterator[tuple[int, int]],
-    errors: list[BaseException],
-) -> None:
-    try:
-        for first, last in parts:
-            work(first, last)
-    except BaseException as error:  # nobody above would hear it: above is C
-        errors.append(error)
+    threads = min(torch.get_num_threads(), count)
+    region = _region() if threads > 1 else 0
+    if not loop(*arguments, count, min(threads * each, count), region):
+        raise MemoryError("There is no memory left for what loops keep beside their arguments.")
 
 
 @functools.cache
-def _library() -> ctypes.CDLL | None:
-    """Return the OpenMP library that PyTorch has loaded, if it is that of GCC and came with it."""
+def _region() -> int:
+    """Return the address of what begins a region; 0 if PyTorch's threads are not those of GCC."""
     for path in sorted((Path(torch.__file__).parent / "lib").glob("libgomp*.so*")):
         with contextlib.suppress(OSError, AttributeError):  # another one is there in its place
             library = ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD)
-            if hasattr(library, "GOMP_parallel"):
-                return library
-    return None
+            return ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value or 0
+    return 0

@@ -1,6 +1,5 @@
 """Equation 1 for training on a CPU, with its gradient, in compiled loops."""
 
-import functools
 from types import ModuleType
 from typing import Any
 
@@ -81,8 +80,7 @@ class _Attend(torch.autograd.Function):
         out = queries.new_empty(sentences, length, num_heads * sizes[2])
         given = array(queries), array(both), column, sizes
         rest = array(allowed), array(weights), array(out)
-        work = functools.partial(loops.attend, *given, *rest)
-        threads.divide(work, sentences * num_heads)
+        threads.divide(loops.attend, *given, *rest, count=sentences * num_heads)
         ctx.save_for_backward(queries, memory, weights)
         ctx.layout = column, sizes
         return out
@@ -98,8 +96,8 @@ class _Attend(torch.autograd.Function):
             both, grad_both = memory, memory.new_empty(memory.shape)
         given = array(queries), array(both), *ctx.layout
         rest = (array(x) for x in (weights, grad_outputs[0], grad_queries, grad_both))
-        work = functools.partial(loops.attend_backward, *given, *rest)
-        threads.divide(work, len(queries) * ctx.layout[1][0])
+        heads = len(queries) * ctx.layout[1][0]
+        threads.divide(loops.attend_backward, *given, *rest, count=heads)
         return grad_queries, None if memory is None else grad_both, None, None, None
 
 

@@ -49,7 +49,9 @@ class _Drop(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, key: int, p: float, dtype: torch.dtype) -> Tensor:
         ctx.draws, ctx.dtype = (key, p), x.dtype
         out = torch.empty(x.shape, dtype=dtype, device=x.device)
-        _loops().drop(_row(x), *_draws(key, p), _row(out))
+        loops, divide = _loops()
+        lots = -(-x.numel() // loops.LOT)
+        divide(loops.drop, _row(x), *_draws(key, p), _row(out), count=lots)
         return out
 
     @staticmethod
@@ -63,7 +65,9 @@ class _AddDropped(torch.autograd.Function):
         ctx.draws, ctx.dtypes = (key, p), (x.dtype, y.dtype)
         dtype = torch.promote_types(x.dtype, y.dtype)
         out = torch.empty(x.shape, dtype=dtype, device=x.device)
-        _loops().add_dropped(_row(x), _row(y), *_draws(key, p), _row(out))
+        loops, divide = _loops()
+        lots = -(-x.numel() // loops.LOT)
+        divide(loops.add_dropped, _row(x), _row(y), *_draws(key, p), _row(out), count=lots)
         return out
 
     @staticmethod
@@ -134,8 +138,9 @@ def _row(tensor: Tensor) -> Any:
     return array(tensor).reshape(-1)
 
 
-def _loops() -> Any:
+def _loops() -> tuple[Any, Any]:
     """Import what needs Numba when it is needed."""
     from headway.loops import dropping
+    from headway.loops.threads import divide
 
-    return dropping
+    return dropping, divide

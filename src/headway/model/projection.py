@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from headway.loops.arrays import is_traced, is_watched
-from headway.model.weight_gradient import weight_gradient
+from headway.model.projection_gradients import input_gradient, weight_gradient
 
 
 def project(
@@ -100,7 +100,7 @@ class _Project(torch.autograd.Function):
         grad_x = None
         if ctx.needs_input_grad[0]:
             weight = weights[0] if len(weights) == 1 else _join(weights, grad.dtype)
-            grad_x = (grad @ weight).to(ctx.dtype)
+            grad_x = input_gradient(grad, weight, ctx.dtype)
         of_weights, of_biases = ctx.parameters[: ctx.count], ctx.parameters[ctx.count :]
         grads: list[Tensor | None] = [None] * len(ctx.parameters)
         sums = None
@@ -141,12 +141,14 @@ def _has_onednn() -> bool:
 
 def _divide(joined: Tensor, sizes: Sequence[tuple[int, torch.dtype]]) -> list[Tensor]:
     """Do the reverse of `_join`, each in the type that is its own."""
-    parts = joined.split([size for size, _ in sizes])
+    parts = joined.split([size for size, _ in sizes]) if len(sizes) > 1 else [joined]
     return [part.to(dtype) for part, (_, dtype) in zip(parts, sizes, strict=True)]
 
 
 def _join(parameters: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
     """Return the rows of all parameters, one after the other, in this type."""
+    if len(parameters) == 1:
+        return parameters[0].to(dtype)
     sizes = [len(parameter) for parameter in parameters]
     shape = sum(sizes), *parameters[0].shape[1:]
     joined = torch.empty(shape, dtype=dtype, device=parameters[0].device)

@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from headway.errors import ConfigError
 from headway.loops import LANES
 from headway.loops.arrays import array, can_loop
-from headway.model.weight_gradient import add_weight_gradient
+from headway.model.projection_gradients import add_weight_gradient
 
 
 class LossSums(NamedTuple):
@@ -179,29 +179,21 @@ def _grade_in_loops(
     grad_bias: Tensor | None,
     differentiate: bool,
 ) -> tuple[LossSums, Tensor | None]:
-    """Do the same in loops, which put the gradient in the place of the logits.
-
-    Sums are those of the threads' parts: their rounding depends on how many there are.
-    """
+    """Do the same in loops, which put the gradient in the place of the logits."""
     from headway.loops.losses import smoothed_losses
     from headway.loops.threads import divide
 
     _check_labels(labels, logits.size(1))
-    found: list[tuple[int, float, float, Tensor]] = []
+    rows, pieces = logits.shape
+    losses = labels.new_empty(rows, 2, dtype=torch.float64)
+    # One for each part, or sums would depend on which thread was first.
+    threads = torch.get_num_threads()
+    grads = logits.new_zeros(threads, 0 if grad_bias is None else pieces, dtype=torch.float32)
     given = array(logits), array(labels), smoothing, pad_id, differentiate
-
-    def work(first: int, last: int) -> None:
-        part = logits.new_zeros(0 if grad_bias is None else logits.size(1), dtype=torch.float32)
-        found.append((first, *smoothed_losses(*given, array(part), first, last), part))
-
-    divide(work, len(labels))
-    found.sort(key=lambda each: each[0])  # or sums would depend on which thread was first
+    divide(smoothed_losses, *given, array(losses), array(grads), count=rows)
     if grad_bias is not None:
-        for _, _, _, part in found:
-            grad_bias += part
-    loss, nll = (sum(each[i] for each in found) for i in (1, 2))
-    sums = LossSums(*torch.tensor([loss, nll], dtype=torch.float64))
-    return sums, logits if differentiate else None
+        grad_bias += grads.sum(0)
+    return LossSums(*losses.sum(0)), logits if differentiate else None
 
 
 def _has_loops(logits: Tensor, pad_id: int) -> bool:

@@ -1,14 +1,47 @@
 """All parts of divided work are done, once each, whatever the number of threads."""
 
-import itertools
-import threading
+import ctypes
 from collections.abc import Iterator
 
+import numba
+import numpy as np
 import pytest
 import torch
 
 from headway.loops import threads
-from headway.loops.threads import divide
+from headway.loops.parts import in_parts
+from headway.loops.threads import can_divide, divide
+
+_LIBRARY = ctypes.CDLL(None)
+_OWN, _SLEEP = _LIBRARY.pthread_self, _LIBRARY.usleep
+_OWN.restype, _OWN.argtypes = ctypes.c_uint64, []
+_SLEEP.restype, _SLEEP.argtypes = ctypes.c_int, [ctypes.c_uint32]
+
+
+@numba.njit(nogil=True)
+def _mark_part(sizes, calls, owners, first, last):
+    _SLEEP(20_000)  # so that no thread takes all of them
+    calls[first] += last - first
+    owners[first] = _OWN()
+    for i in range(first, last):
+        sizes[0][i] += sizes[1]
+
+
+@numba.njit(nogil=True)
+def _mark(sizes, calls, owners, count, parts, region):
+    return in_parts(_mark_part, (sizes, calls, owners), count, parts, region)
+
+
+@numba.njit(nogil=True)
+def _run_out_part(done, first, last):
+    if first == 0:
+        done[0] = len(np.empty(1 << 60, np.float64))
+    done[first] = last
+
+
+@numba.njit(nogil=True)
+def _run_out(done, count, parts, region):
+    return in_parts(_run_out_part, (done,), count, parts, region)
 
 
 @pytest.fixture(params=[1, 2, 3])
@@ -19,40 +52,44 @@ def number(request: pytest.FixtureRequest) -> Iterator[int]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 100])
-def test_parts_make_up_the_whole(count: int, number: int) -> None:
-    parts: list[tuple[int, int]] = []
+@pytest.mark.parametrize("each", [1, 3])
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 100])
+def test_parts_make_up_the_whole(count: int, each: int, number: int) -> None:
+    seen, calls, owners = np.zeros(count), np.zeros(count, int), np.zeros(count, np.uint64)
 
-    divide(lambda first, last: parts.append((first, last)), count)
+    divide(_mark, (seen, 0.5), calls, owners, count=count, each=each)
 
-    assert list(itertools.chain(*(range(*part) for part in sorted(parts)))) == list(range(count))
-    assert len(parts) <= number
-
-
-@pytest.mark.skipif(threads._library() is None, reason="PyTorch's threads are not GCC's")
-def test_parts_are_done_at_the_same_time(number: int) -> None:
-    together = threading.Barrier(number, timeout=60)  # breaks unless all are there at once
-
-    divide(lambda first, last: together.wait(), number)
+    assert (seen == 0.5).all()
+    assert calls.sum() == count
+    parts = calls[calls > 0]
+    assert len(parts) == min(min(number, count) * each, count)
+    assert not len(parts) or parts.max() - parts.min() <= 1
 
 
-def test_an_error_is_raised_when_all_have_ended(number: int) -> None:
-    done: list[int] = []
+@pytest.mark.skipif(not threads._region(), reason="PyTorch's threads are not GCC's")
+def test_each_thread_takes_parts(number: int) -> None:
+    seen, calls, owners = np.zeros(12), np.zeros(12, int), np.zeros(12, np.uint64)
 
-    def work(first: int, last: int) -> None:
-        done.append(first)
-        raise ZeroDivisionError(str(first))
+    divide(_mark, (seen, 1.0), calls, owners, count=12, each=4)
 
-    with pytest.raises(ZeroDivisionError):
-        divide(work, 6)
-
-    assert sorted(done) == [6 * part // number for part in range(number)]
+    assert can_divide()
+    assert len(set(owners[calls > 0])) == number
 
 
 def test_without_that_library_the_caller_does_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_library", lambda: None)
-    parts: list[tuple[int, int]] = []
+    monkeypatch.setattr(threads, "_region", lambda: 0)
+    seen, calls, owners = np.zeros(5), np.zeros(5, int), np.zeros(5, np.uint64)
 
-    divide(lambda first, last: parts.append((first, last)), 5)
+    divide(_mark, (seen, 1.0), calls, owners, count=5, each=2)
 
-    assert parts == [(0, 5)]
+    assert (seen == 1).all()
+    assert set(owners[calls > 0]) == {_OWN()}
+
+
+def test_no_memory_is_an_error_and_not_a_wrong_result(number: int) -> None:
+    done = np.zeros(6, int)
+
+    with pytest.raises(MemoryError, match="no memory left"):
+        divide(_run_out, done, count=6)
+
+    assert done[0] == 0

@@ -1,5 +1,6 @@
 """Compiled loops are equation 1 and its gradient, for any mask, length, width and type."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -149,9 +150,12 @@ def test_heads_of_a_single_sentence_are_divided_too(monkeypatch: pytest.MonkeyPa
     from headway.loops import threads
 
     counts, called = [], threads.divide
-    monkeypatch.setattr(
-        threads, "divide", lambda work, count: counts.append(count) or called(work, count)
-    )
+
+    def divide(loop: Callable[..., bool], *given: object, count: int) -> None:
+        counts.append(count)
+        called(loop, *given, count=count)
+
+    monkeypatch.setattr(threads, "divide", divide)
 
     output_and_gradients(by_loops, [torch.randn(1, 5, 3 * 16) for _ in range(3)], None, 3)
 
@@ -298,7 +302,7 @@ def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch
         attend(MultiHeadAttention(32, 2))
     attend(Changed(32, 2))
     with monkeypatch.context() as patch:
-        patch.setattr("headway.loops.threads._library", lambda: None)
+        patch.setattr("headway.loops.threads._region", lambda: 0)
         patch.setattr(torch, "get_num_threads", lambda: 2)
         attend(MultiHeadAttention(32, 2))  # it would be done by one thread
     monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)

@@ -86,6 +86,26 @@ def test_loops_drop_what_plain_operations_drop(
     assert torch.equal(dropout(y, p, training=True), (y.float() * factors).to(low))
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_each_thread_drops_its_part_of_the_same(threads: int) -> None:
+    pytest.importorskip("numba")
+    x, y, before = torch.randn(3, 4133), torch.randn(3, 4133), torch.get_num_threads()
+    torch.manual_seed(8)
+    key = int(torch.empty((), dtype=torch.int64).random_(-(2**63), None))
+    factors = mask(x.shape, key, 0.3)
+    torch.set_num_threads(threads)
+    try:
+        torch.manual_seed(8)
+        added = add_dropped(x, y, 0.3, training=True)
+        torch.manual_seed(8)
+        dropped = dropout(y, 0.3, training=True)
+    finally:
+        torch.set_num_threads(before)
+
+    assert torch.equal(added, x + y * factors)
+    assert torch.equal(dropped, y * factors)
+
+
 @pytest.mark.parametrize(
     ("x_type", "y_type"),
     [(torch.float64, torch.float64), (torch.float32, torch.float16), (torch.float16,) * 2],

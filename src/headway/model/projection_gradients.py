@@ -1,13 +1,14 @@
-"""The gradient of a weight, by loops where the processor itself sums up products of bfloat16."""
+"""Gradients of a projection, in loops where the processor itself sums up products of bfloat16."""
 
 import functools
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from headway.loops import COLUMNS
-from headway.loops.arrays import array, can_loop, is_watched
+from headway.loops.arrays import TYPES, array, can_loop, is_watched
 
 # From so many products on they pay; of each thread, so many lots of columns. benchmarks/NOTES.md.
 _LEAST = 2**28
@@ -26,6 +27,27 @@ def weight_gradient(
         return grad.T @ rows, None
     total = grad.new_empty(grad.size(1), rows.size(1), dtype=torch.float32)
     return total, _multiply(grad, rows, total, add=False)
+
+
+def input_gradient(
+    grad: Float[Tensor, "N d_out"], weight: Float[Tensor, "d_out d_in"], dtype: torch.dtype
+) -> Float[Tensor, "N d_in"]:
+    """Return grad W, the gradient of what was projected, in this type.
+
+    Loops round their sums to this type only; PyTorch's product to that of grad before.
+    """
+    # Into more columns than it has come from, PyTorch's product is faster: benchmarks/NOTES.md.
+    shrinks = weight.size(1) <= weight.size(0) and weight.size(0) % 2 == 0
+    if dtype not in TYPES or not shrinks or not _has_loops(grad, weight):
+        return (grad @ weight).to(dtype)
+    from headway.loops.row_products import multiply_rows, words_of_blocks
+    from headway.loops.threads import divide
+
+    x = grad.new_empty(grad.size(0), weight.size(1), dtype=dtype)
+    blocks = grad.new_empty(words_of_blocks(*weight.shape), dtype=torch.int32)
+    words, room = array(grad).view(np.uint32), blocks.numpy().view(np.uint32)
+    divide(multiply_rows, words, array(weight), array(x), room, count=len(grad))
+    return x
 
 
 def add_weight_gradient(
@@ -84,5 +106,5 @@ def _multiply(grad: Tensor, rows: Tensor, total: Tensor, *, add: bool) -> Float[
     # Each thread interleaves all of one matrix for itself, and its part of the larger one.
     by_rows = d_in > d_out
     given = array(grad), array(rows), add, array(total), array(sums), by_rows
-    divide(functools.partial(multiply_columns, *given), d_in // COLUMNS if by_rows else lots)
+    divide(multiply_columns, *given, count=d_in // COLUMNS if by_rows else lots)
     return sums[:d_out]

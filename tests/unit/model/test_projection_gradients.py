@@ -1,4 +1,4 @@
-"""The gradient of a weight in loops: sums in float32 of exact products, whoever adds them up."""
+"""Gradients of a projection in loops: sums in float32 of exact products, whoever adds them up."""
 
 import math
 from collections.abc import Callable
@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from headway.model import weight_gradient as module
+from headway.model import projection_gradients as module
 from headway.model.projection import project
-from headway.model.weight_gradient import add_weight_gradient, weight_gradient
+from headway.model.projection_gradients import (
+    add_weight_gradient,
+    input_gradient,
+    weight_gradient,
+)
 from headway.training.loss import projected_cross_entropy
 
 pytest.importorskip("numba")
@@ -65,19 +69,105 @@ def test_it_is_the_product_and_the_sum_to_the_last_digits_of_float32(
     assert ((sums - wide.sum(0)).abs() <= digits * wide.abs().sum(0)).all()
 
 
-@pytest.mark.parametrize(("d_out", "d_in"), [(100, 64), (40, 160)], ids=["outputs", "inputs"])
-def test_threads_change_no_bit(d_out: int, d_in: int) -> None:
+def by_threads(compute: Callable[[], tuple[Tensor, ...]]) -> list[tuple[Tensor, ...]]:
+    """Return what is computed by one thread, by two, by three, and by seven."""
     before, found = torch.get_num_threads(), []
     try:
         for threads in (1, 2, 3, 7):
             torch.set_num_threads(threads)
-            found.append(put(*draw(700, d_out, d_in)))
+            found.append(compute())
     finally:
         torch.set_num_threads(before)
+    return found
 
-    for out, sums in found[1:]:
-        assert torch.equal(out, found[0][0])
-        assert torch.equal(sums, found[0][1])
+
+@pytest.mark.parametrize(("d_out", "d_in"), [(100, 64), (40, 160)], ids=["outputs", "inputs"])
+def test_threads_change_no_bit(d_out: int, d_in: int) -> None:
+    first, *others = by_threads(lambda: put(*draw(700, d_out, d_in)))
+
+    for out, sums in others:
+        assert torch.equal(out, first[0])
+        assert torch.equal(sums, first[1])
+
+
+# Fewer rows than are multiplied at a time, than a block is fetched for, and more; sums over less
+# than a block is deep, and more.
+@pytest.mark.usefixtures("loops_whatever_size")
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 127, 128, 130, 300])
+@pytest.mark.parametrize(("d_out", "d_in"), [(64, 64), (96, 32), (512, 160), (514, 96), (1030, 64)])
+def test_inputs_have_the_product_to_the_last_digits_of_float32(
+    monkeypatch: pytest.MonkeyPatch, count: int, d_out: int, d_in: int
+) -> None:
+    grad, weight = draw(count, d_out, 32)[0], draw(d_out, 32, d_in, seed=5)[1]
+    wide, others = grad.double(), weight.double()
+    called = forbid_products(monkeypatch)
+
+    found = input_gradient(grad, weight, torch.float32)
+    rounded = input_gradient(grad, weight, torch.bfloat16)
+
+    assert not called
+    digits = d_out * 2.0**-23
+    assert ((found - wide @ others).abs() <= digits * (wide.abs() @ others.abs())).all()
+    assert torch.equal(rounded, found.bfloat16())
+
+
+def forbid_products(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
+    """Return a list into which go the matrices that PyTorch's product is asked for."""
+    called: list[Tensor] = []
+    product = Tensor.__matmul__
+
+    def multiply(matrix: Tensor, other: Tensor) -> Tensor:
+        if matrix.dtype == torch.bfloat16:
+            called.append(matrix)
+        return product(matrix, other)
+
+    monkeypatch.setattr(Tensor, "__matmul__", multiply)
+    return called
+
+
+@pytest.mark.usefixtures("loops_whatever_size")
+def test_threads_change_no_bit_of_what_inputs_have() -> None:
+    grad, weight = draw(301, 130, 32)[0], draw(130, 32, 96)[1]
+
+    first, *others = by_threads(lambda: (input_gradient(grad, weight, torch.float32),))
+
+    assert first[0].any()
+    for (found,) in others:
+        assert torch.equal(found, first[0])
+
+
+@pytest.mark.usefixtures("loops_whatever_size")
+@pytest.mark.parametrize(
+    ("d_out", "d_in", "dtype"),
+    [(63, 32, torch.float32), (32, 64, torch.float32), (64, 48, torch.float32),
+     (64, 32, torch.float64)],
+    ids=["odd", "wider", "columns", "type"],
+)  # fmt: skip
+def test_inputs_that_have_no_loops_have_pytorchs_product(
+    monkeypatch: pytest.MonkeyPatch, d_out: int, d_in: int, dtype: torch.dtype
+) -> None:
+    grad, weight = draw(9, d_out, 32)[0], draw(d_out, 32, d_in)[1]
+    called = forbid_products(monkeypatch)
+
+    found = input_gradient(grad, weight, dtype)
+
+    assert len(called) == 1
+    assert found.dtype == dtype
+    assert torch.equal(found, (grad @ weight).to(dtype))
+
+
+@pytest.mark.usefixtures("loops_whatever_size")
+def test_inputs_show_what_is_not_finite_where_it_counts_and_nowhere_else() -> None:
+    grad, weight = draw(13, 64, 32)[0], draw(64, 32, 64)[1]
+    grad[12, 63] = math.nan
+    weight[5, 33] = math.inf
+
+    found = input_gradient(grad, weight, torch.float32)
+
+    assert not found[12].isfinite().any()
+    assert not found[:, 33].isfinite().any()
+    assert found[:12, :33].isfinite().all()
+    assert found[:12, 34:].isfinite().all()
 
 
 @pytest.mark.usefixtures("loops_whatever_size")
