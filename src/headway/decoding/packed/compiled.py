@@ -19,6 +19,7 @@ from headway.decoding.packed.products import (
     Int8Product,
     Precision,
     Product,
+    is_exact,
     product,
     worth_integers,
 )
@@ -117,9 +118,9 @@ class CompiledKernels:
         return Float32Product(projection, relu)
 
     def output(self, projection: Projection) -> Linear:
-        """Prepare the projection to the vocabulary."""
+        """Prepare the projection to the vocabulary; what decides is computed in float32."""
         rough = self.linear(projection)
-        if self.precision != "int8" or not worth_integers(projection):
+        if is_exact(projection, self.precision):
             return rough
         weight, bias = self.array(projection.weight), self.array(projection.bias)
 

@@ -15,8 +15,8 @@ from headway.decoding.packed.products import (
     Precision,
     Product,
     SharpProduct,
+    is_exact,
     product,
-    worth_integers,
 )
 from headway.decoding.packed.weights import Projection
 
@@ -69,10 +69,14 @@ class PlainKernels:
         return product(projection, self.precision, self.device, relu=relu)
 
     def output(self, projection: Projection) -> Product:
-        """Prepare the projection to the vocabulary."""
-        if self.precision == "int8" and worth_integers(projection):
-            return SharpProduct(projection)
-        return self.linear(projection)
+        """Prepare the projection to the vocabulary; on a CPU what decides is in float32.
+
+        A GPU would have to wait until it is known which logits these are.
+        """
+        rough = self.linear(projection)
+        if self.device.type != "cpu" or is_exact(projection, self.precision):
+            return rough
+        return SharpProduct(projection, rough)
 
     def listed(self, projection: Projection) -> ListedProduct:
         """Prepare the projection to the pieces of each row's list."""

@@ -39,6 +39,12 @@ def worth_integers(projection: Projection) -> bool:
     return projection.weight.numel() >= 2**14
 
 
+def is_exact(projection: Projection, precision: Precision) -> bool:
+    """Tell whether this product is in float32, be it because it is small."""
+    small = precision == "int8" and not worth_integers(projection)
+    return precision == "float32" or small
+
+
 # Logits so far below the best, whose probabilities are below e^-4 of its own, may stay rough.
 SHARP = 4.0
 
@@ -181,14 +187,14 @@ def byte_kind() -> ByteKind | None:
 
 
 class SharpProduct:
-    """The projection to the vocabulary in integers; what comes near the best, in float32 again.
+    """The projection to the vocabulary in fewer bits; what comes near the best, in float32 again.
 
     So rounding does not decide between pieces of which each may be chosen.
     """
 
-    def __init__(self, projection: Projection) -> None:
-        """Keep both kinds of weights."""
-        self.rough = Int8Product(projection, relu=False)
+    def __init__(self, projection: Projection, rough: Product) -> None:
+        """Keep both kinds of weights; rough: the product in fewer bits."""
+        self.rough = rough
         self.weight, self.bias = projection.weight.float(), projection.bias.float()
 
     def __call__(self, x: Float[Tensor, "R d_model"]) -> Float[Tensor, "R V"]:

@@ -12,12 +12,12 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from headway.decoding.packed import products
+from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.packed.products import (
     LEVELS,
     SHARP,
     ByteKind,
     Int8Product,
-    SharpProduct,
     product,
     quantize_rows,
     quantize_weight,
@@ -147,16 +147,18 @@ def test_what_is_not_finite_shows(
 
 
 @pytest.mark.parametrize("outputs", [300, 1100])  # the fewer may be in bfloat16
+@pytest.mark.parametrize("precision", ["int8", "bfloat16"])
 @pytest.mark.parametrize("way", ["plain", "compiled"])
 def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(
-    way: str, outputs: int
+    way: str, precision: products.Precision, outputs: int
 ) -> None:
     weights, x = projection(outputs), torch.randn(6, 130)
     exact = x @ weights.weight.T + weights.bias
     if way == "plain":
-        logits = SharpProduct(weights)(x)
+        logits = PlainKernels(torch.device("cpu"), precision).output(weights)(x)
     else:
-        kernels = pytest.importorskip("headway.decoding.packed.compiled").CompiledKernels("int8")
+        module = pytest.importorskip("headway.decoding.packed.compiled")
+        kernels = module.CompiledKernels(precision)
         logits = torch.from_numpy(kernels.output(weights)(x.numpy()))
 
     error = (logits - exact).abs()
