@@ -61,10 +61,12 @@ class Joiner:
         """Return each sample of the first part with one of each other part, the best first.
 
         The best ways to join them would be no samples any more, nor would the best of one part
-        with the best of another: they come sorted, and are shuffled, always in the same way. But
-        for the very best, which is what a stream has told part by part.
+        with the best of another: they come sorted, and are shuffled, in a way that hangs on what
+        was drawn. But for the very best, which is what a stream has told part by part: so of two
+        samples the other goes with the other.
         """
-        rng = np.random.Generator(np.random.PCG64(len(found)))
+        drawn = [number for part in found for sample in part for number in sample.ids]
+        rng = np.random.default_rng([len(found), *drawn])
         first, *others = found
         shuffled = [
             [part[0], *(part[1 + i] for i in rng.permutation(len(part) - 1))] for part in others

@@ -69,8 +69,7 @@ def tokenized_remark(texts: Sequence[str], tokenize: str) -> str:
     return (
         f"{count:,} of {len(texts):,} references end in a period by itself, as tokenized text "
         f"does, which BLEU's tokenization ({tokenize}) cuts once more. For tokenized text it is "
-        "'none'; "
-        "only scores of one tokenization can be compared."
+        "'none'; only scores of one tokenization can be compared."
     )
 
 

@@ -127,6 +127,8 @@ def _place_text(tensor: TracedTensor, place: Mapping[str, int]) -> str:
 
 def _same(value: float, step: Step, tensor: TracedTensor) -> bool:
     """Tell whether the last step gives the number, as far as its type can hold it."""
+    if math.isnan(value):
+        return math.isnan(step.value)
     if not tensor.is_floating_point() or math.isinf(value) or math.isinf(step.value):
         return value == step.value
     limits = torch.finfo(tensor.dtype)

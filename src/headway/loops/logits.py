@@ -5,8 +5,6 @@ import numpy as np
 from headway.loops.compiling import compiled
 from headway.loops.vector_loops import MANY, exp, largest_lanes, sum_powers
 
-# Logits that are computed again, at most, for one row: more than may ever be chosen from.
-_SHARP_PIECES = 64
 # The largest of many numbers is found lane by lane, number i in lane i modulo _ALL_LANES: these
 # fill the machine's vectors, while a single running maximum would be one long chain.
 _ALL_LANES = 256
@@ -52,14 +50,14 @@ def _above(logits, lanes, limit, found):
 
 
 @compiled
-def sharpen(x, weight, bias, margin, logits):
+def sharpen(x, weight, bias, margin, most, logits):
     """Compute those logits again that are within `margin` of the best of their row.
 
-    Where these are more than 64, the margin is halved until they are not. x: (R, d_model). weight:
+    Where these are more than `most`, the margin is halved until they are not. x: (R, d_model). weight:
     (V, d_model). logits: (R, V), which came of rounded weights.
     """
     lanes = np.empty(_ALL_LANES, np.float32)
-    found = np.empty(_SHARP_PIECES, np.int64)
+    found = np.empty(most, np.int64)
     for i in range(logits.shape[0]):
         _fill_lanes(logits[i], lanes)
         best = _largest_of(lanes)

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from headway.loops import LANES
+from headway.loops import LANES, threads
 from headway.loops.arrays import TYPES, array, can_loop
 
 # Longer sentences are nearly all products, of which PyTorch has faster ones; figures in
@@ -35,7 +35,7 @@ def fits(
         and query.size(0) == key.size(0) == value.size(0) > 0
         and 0 < query.size(1) <= LONGEST
         and 0 < key.size(1) <= LONGEST
-        and _loops()[1].can_divide()
+        and threads.can_divide()
     )
 
 
@@ -67,7 +67,7 @@ class _Attend(torch.autograd.Function):
     def forward(
         ctx: Any, queries: Tensor, memory: Tensor | None, allowed: Tensor, num_heads: int, d_k: int
     ) -> Tensor:
-        loops, threads = _loops()
+        loops = _loops()
         column = num_heads * d_k if memory is None else 0
         both = queries if memory is None else memory
         sizes = num_heads, d_k, (both.size(2) - column) // num_heads - d_k
@@ -88,7 +88,7 @@ class _Attend(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        loops, threads = _loops()
+        loops = _loops()
         queries, memory, weights = ctx.saved_tensors
         grad_queries = queries.new_empty(queries.shape)
         both, grad_both = queries, grad_queries
@@ -101,8 +101,8 @@ class _Attend(torch.autograd.Function):
         return grad_queries, None if memory is None else grad_both, None, None, None
 
 
-def _loops() -> tuple[ModuleType, ModuleType]:
+def _loops() -> ModuleType:
     """Import what needs Numba when it is needed."""
-    from headway.loops import attending, threads
+    from headway.loops import attending
 
-    return attending, threads
+    return attending

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headway.errors import ConfigError
+from headway.loops import threads
 from headway.loops.arrays import array, can_loop
 
 _GAMMA = 0x9E3779B97F4A7C15
@@ -49,9 +50,9 @@ class _Drop(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, key: int, p: float, dtype: torch.dtype) -> Tensor:
         ctx.draws, ctx.dtype = (key, p), x.dtype
         out = torch.empty(x.shape, dtype=dtype, device=x.device)
-        loops, divide = _loops()
+        loops = _loops()
         lots = -(-x.numel() // loops.LOT)
-        divide(loops.drop, _row(x), *_draws(key, p), _row(out), count=lots)
+        threads.divide(loops.drop, _row(x), *_draws(key, p), _row(out), count=lots)
         return out
 
     @staticmethod
@@ -65,9 +66,9 @@ class _AddDropped(torch.autograd.Function):
         ctx.draws, ctx.dtypes = (key, p), (x.dtype, y.dtype)
         dtype = torch.promote_types(x.dtype, y.dtype)
         out = torch.empty(x.shape, dtype=dtype, device=x.device)
-        loops, divide = _loops()
+        loops = _loops()
         lots = -(-x.numel() // loops.LOT)
-        divide(loops.add_dropped, _row(x), _row(y), *_draws(key, p), _row(out), count=lots)
+        threads.divide(loops.add_dropped, _row(x), _row(y), *_draws(key, p), _row(out), count=lots)
         return out
 
     @staticmethod
@@ -138,9 +139,8 @@ def _row(tensor: Tensor) -> Any:
     return array(tensor).reshape(-1)
 
 
-def _loops() -> tuple[Any, Any]:
+def _loops() -> Any:
     """Import what needs Numba when it is needed."""
     from headway.loops import dropping
-    from headway.loops.threads import divide
 
-    return dropping, divide
+    return dropping

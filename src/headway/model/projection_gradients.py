@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headway.loops import COLUMNS
+from headway.loops import COLUMNS, threads
 from headway.loops.arrays import TYPES, array, can_loop, is_watched
 
 # From so many products on they pay; of each thread, so many lots of columns. benchmarks/NOTES.md.
@@ -41,12 +41,11 @@ def input_gradient(
     if dtype not in TYPES or not shrinks or not _has_loops(grad, weight):
         return (grad @ weight).to(dtype)
     from headway.loops.row_products import multiply_rows, words_of_blocks
-    from headway.loops.threads import divide
 
     x = grad.new_empty(grad.size(0), weight.size(1), dtype=dtype)
     blocks = grad.new_empty(words_of_blocks(*weight.shape), dtype=torch.int32)
     words, room = array(grad).view(np.uint32), blocks.numpy().view(np.uint32)
-    divide(multiply_rows, words, array(weight), array(x), room, count=len(grad))
+    threads.divide(multiply_rows, words, array(weight), array(x), room, count=len(grad))
     return x
 
 
@@ -76,7 +75,7 @@ def _has_loops(grad: Tensor, rows: Tensor) -> bool:
         and can_loop(grad, rows)
         and not is_watched()
         and _has_sums()
-        and _can_divide()
+        and threads.can_divide()
     )
 
 
@@ -89,16 +88,9 @@ def _has_sums() -> bool:
     return multiplies_bfloat16() and not host_has("amx-bf16")
 
 
-def _can_divide() -> bool:
-    from headway.loops.threads import can_divide
-
-    return can_divide()
-
-
 def _multiply(grad: Tensor, rows: Tensor, total: Tensor, *, add: bool) -> Float[Tensor, "d_out"]:
     """Put grad^T rows into the total, or add it; return the sums of grad over the rows."""
     from headway.loops.outer_products import multiply_columns
-    from headway.loops.threads import divide
 
     d_out, d_in = total.shape
     lots = -(-d_out // COLUMNS)
@@ -106,5 +98,5 @@ def _multiply(grad: Tensor, rows: Tensor, total: Tensor, *, add: bool) -> Float[
     # Each thread interleaves all of one matrix for itself, and its part of the larger one.
     by_rows = d_in > d_out
     given = array(grad), array(rows), add, array(total), array(sums), by_rows
-    divide(multiply_columns, *given, count=d_in // COLUMNS if by_rows else lots)
+    threads.divide(multiply_columns, *given, count=d_in // COLUMNS if by_rows else lots)
     return sums[:d_out]

@@ -13,9 +13,7 @@ import torch
 from headway.config.run import RunConfig
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, HeadwayError, RunError
-from headway.evaluation.metrics import tokenized_remark
 from headway.model.accounting import count_parameters
-from headway.training.diagnosis import tokenized_text
 from headway.training.distributed import World, restarted
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
 from headway.training.precision import choose_precision
@@ -31,7 +29,11 @@ from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
-from headway.training.text_statistics import frequency_loss, unknown_findings
+from headway.training.text_statistics import (
+    frequency_loss,
+    tokenized_finding,
+    unknown_findings,
+)
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
 
@@ -234,16 +236,9 @@ def _build_trainer(
         unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
         text_findings=[
             *unknown_findings({"training": encoded.train, "validation": encoded.valid}),
-            *tokenized_text(_tokenized_remark(config, texts)),
+            *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
         ],
     )
-
-
-def _tokenized_remark(config: RunConfig, texts: Texts) -> str:
-    """Return what is to be said of validation text that BLEU would tokenize once more."""
-    if "bleu" not in config.evaluation.metrics:
-        return ""
-    return tokenized_remark([pair.target for pair in texts.valid], config.evaluation.bleu_tokenize)
 
 
 def _record_start(

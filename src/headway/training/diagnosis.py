@@ -131,12 +131,6 @@ def unknown_pieces(text: str, side: str, unknown: int, pieces: int) -> Iterator[
     )
 
 
-def tokenized_text(remark: str) -> Iterator[Finding]:
-    """Pass on what was remarked of validation text that seems to be tokenized, if anything was."""
-    if remark:
-        yield Finding("tokenized text", f"Validation text: {remark} Set evaluation.bleu_tokenize.")
-
-
 def out_of_memory(parts: int) -> Finding:
     """Say that batches are computed in parts from here on."""
     return Finding(

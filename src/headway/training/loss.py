@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from headway.errors import ConfigError
-from headway.loops import LANES
+from headway.loops import LANES, threads
 from headway.loops.arrays import array, can_loop
 from headway.model.projection_gradients import add_weight_gradient
 
@@ -181,16 +181,15 @@ def _grade_in_loops(
 ) -> tuple[LossSums, Tensor | None]:
     """Do the same in loops, which put the gradient in the place of the logits."""
     from headway.loops.losses import smoothed_losses
-    from headway.loops.threads import divide
 
     _check_labels(labels, logits.size(1))
     rows, pieces = logits.shape
     losses = labels.new_empty(rows, 2, dtype=torch.float64)
     # One for each part, or sums would depend on which thread was first.
-    threads = torch.get_num_threads()
-    grads = logits.new_zeros(threads, 0 if grad_bias is None else pieces, dtype=torch.float32)
+    width = 0 if grad_bias is None else pieces
+    grads = logits.new_zeros(torch.get_num_threads(), width, dtype=torch.float32)
     given = array(logits), array(labels), smoothing, pad_id, differentiate
-    divide(smoothed_losses, *given, array(losses), array(grads), count=rows)
+    threads.divide(smoothed_losses, *given, array(losses), array(grads), count=rows)
     if grad_bias is not None:
         grad_bias += grads.sum(0)
     return LossSums(*losses.sum(0)), logits if differentiate else None
@@ -199,9 +198,7 @@ def _grade_in_loops(
 def _has_loops(logits: Tensor, pad_id: int) -> bool:
     if not can_loop(logits) or logits.size(1) < LANES or not 0 <= pad_id < logits.size(1):
         return False
-    from headway.loops.threads import can_divide
-
-    return can_divide()
+    return threads.can_divide()
 
 
 def _check_labels(labels: Tensor, pieces: int) -> None:

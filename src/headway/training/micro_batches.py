@@ -23,8 +23,8 @@ _SIGNS = (
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Tell whether an error of torch means that memory did not suffice."""
-    if isinstance(error, torch.OutOfMemoryError):
+    """Tell whether an error of torch, or of our loops, means that memory did not suffice."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
 

@@ -48,9 +48,10 @@ def train(
 ) -> RunResult:
     """Train as configured and write everything into the folder `out`.
 
-    resume: continue the run in that folder, bit for bit as if it had not stopped; then the
-    configuration may be None. Raises ConfigError, DataError or RunError before the first step
-    where the run could not go well; a new run then leaves no folder behind.
+    resume: continue the run in that folder, bit for bit as if it had not stopped, or with
+    `training.compile` nearly so; then the configuration may be None. Raises ConfigError, DataError
+    or RunError before the first step where the run could not go well; a new run then leaves no
+    folder behind.
     """
     own = own_device(resolve_device(device))
     folder = RunFolder(out)
@@ -77,7 +78,7 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
     bundle.model.eval()
     validation = trainer.validator.alone()(bundle)
     value = validation.value(config.training.best_metric)
-    best_is_better = progress.best_score is not None and progress.best_score < value
+    best_is_better = progress.best_score is not None and not value <= progress.best_score  # nor NaN
     if best_is_better:
         reporter.say(
             f"On validation text the averaged weights do worse than those of step "

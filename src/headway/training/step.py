@@ -160,7 +160,13 @@ class Objective(nn.Module):
         self.model = model
         self.label_smoothing = label_smoothing
         self.precision = precision
-        self.layers = CompiledLayers(model) if compiled else None
+        self.layers: CompiledLayers | None = None
+        if compiled:
+            self.compile_layers()
+
+    def compile_layers(self) -> None:
+        """Have torch.compile compile the layers, where the model is now (compiling.py)."""
+        self.layers = CompiledLayers(self.model)
 
     def forward(self, batch: Batch) -> LossSums:
         """Return the summed losses of a batch."""

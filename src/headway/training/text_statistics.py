@@ -1,4 +1,4 @@
-"""What the pieces of the text alone tell, before any model: how many are unknown, how frequent."""
+"""What text alone tells, before any model: unknown and frequent pieces, signs of tokenization."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.config.evaluation import EvaluationConfig
 from headway.data.cleaning import EncodedPair
 from headway.data.store import PairStore
 from headway.data.tokenizer import END_ID, UNK_ID
+from headway.evaluation.metrics import tokenized_remark
 from headway.training.diagnosis import Finding, unknown_pieces
 
 _CHUNK = 1 << 20  # pieces counted at once; counting widens them
@@ -24,6 +26,13 @@ def unknown_findings(texts: dict[str, Pairs]) -> Iterator[Finding]:
         for side in ("source", "target"):
             counts = piece_counts(pairs, side, UNK_ID + 1)
             yield from unknown_pieces(name, side, int(counts[UNK_ID]), int(counts.sum()))
+
+
+def tokenized_finding(references: Sequence[str], evaluation: EvaluationConfig) -> Iterator[Finding]:
+    """Find that BLEU would tokenize text that seems to be tokenized already."""
+    remark = tokenized_remark(references, evaluation.bleu_tokenize)
+    if remark and "bleu" in evaluation.metrics:
+        yield Finding("tokenized text", f"Validation text: {remark} Set evaluation.bleu_tokenize.")
 
 
 def frequency_loss(train: Pairs, valid: Pairs, vocabulary: int) -> float:

@@ -103,10 +103,10 @@ class Trainer:
         hand_back_freed_memory()
         model = self.bundle.model
         config = self.config
-        self.divided = Objective(
-            model, config.label_smoothing, self.progress.precision, config.compile
-        )
+        self.divided = Objective(model, config.label_smoothing, self.progress.precision)
         divide(self.world, model, self.divided)
+        if config.compile:
+            self.divided.compile_layers()  # only now is the model on the device
         if self.average is not None:
             divide(self.world, self.average.model, self.average.model)
         self.optimizer = self._fresh_optimizer()  # the parameters are others now

@@ -196,6 +196,28 @@ def test_samples_of_one_part_say_nothing_of_those_of_another(make: Make) -> None
     assert abs(np.corrcoef(scores.T)[0, 1]) < 0.5
 
 
+@pytest.mark.parametrize("count", [3, 4])
+def test_which_samples_go_together_hangs_on_what_was_drawn(make: Make, count: int) -> None:
+    translator = Translator(make(max_source_pieces=12))
+    parts = translator.requests.parts(LONG)
+    ways = set()
+    for seed in range(12):
+        options = SearchOptions(n_best=count, sampling=Sampling(seed=seed))
+        requests = translator.requests.make([parts], options)
+        first, second, *_ = search_all(translator.engine, options, requests)
+        joined = Joiner(translator.bundle, options)._drawn([first, second])
+        again = Joiner(translator.bundle, options)._drawn([first, second])
+        assert joined == again
+        ranks = [
+            ([*map(id, first)].index(id(a)), [*map(id, second)].index(id(b))) for a, b in joined
+        ]
+        assert (0, 0) in ranks  # what a stream has told
+        assert sorted(r for r, _ in ranks) == sorted(r for _, r in ranks) == list(range(count))
+        ways.add(tuple(sorted(ranks)))
+
+    assert len(ways) > 1
+
+
 def test_it_does_not_depend_on_the_batch(translator: Translator) -> None:
     together = translator.translate([LONG, *TEXT], attention=True)
     for text, found in zip([LONG, *TEXT], together, strict=True):

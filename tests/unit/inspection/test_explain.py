@@ -11,7 +11,15 @@ import torch
 from headway.errors import ConfigError, TraceError
 from headway.inspection.catalog import model_names
 from headway.inspection.edit import forbid, zero
-from headway.inspection.explanation import Explanation, join, number, softmax_steps, written_sum
+from headway.inspection.explain import _same
+from headway.inspection.explanation import (
+    Explanation,
+    Step,
+    join,
+    number,
+    softmax_steps,
+    written_sum,
+)
 from headway.inspection.phrases import PHRASES
 from headway.inspection.trace import Trace, trace
 from headway.inspection.translator import Translator
@@ -247,3 +255,12 @@ def test_each_phrase_has_the_same_fields_in_both_languages() -> None:
         assert fields[0] == fields[1]
         assert re.search("[가-힣]", korean)
         assert not re.search("[가-힣]", english)
+
+
+def test_what_is_no_number_is_explained_by_an_equation_that_gives_none() -> None:
+    tensor = torch.zeros(1)
+    nothing, number = Step("", "", math.nan, math.nan), Step("", "", 1.0, 1.0)
+
+    assert _same(math.nan, nothing, tensor)  # pyright: ignore[reportArgumentType]
+    assert not _same(math.nan, number, tensor)  # pyright: ignore[reportArgumentType]
+    assert not _same(1.0, nothing, tensor)  # pyright: ignore[reportArgumentType]

@@ -1,12 +1,14 @@
 """Dropout has the right rate and scale, the same mask both ways, and follows the seed."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
 from headway.errors import ConfigError
+from headway.loops import threads as loops_threads
 from headway.model.dropout import add_dropped, draw, dropout, mask
 
 
@@ -87,8 +89,17 @@ def test_loops_drop_what_plain_operations_drop(
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_each_thread_drops_its_part_of_the_same(threads: int) -> None:
+def test_each_thread_drops_its_part_of_the_same(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("numba")
+    counts, divide = [], loops_threads.divide
+
+    def counted(loop: Callable[..., bool], *given: object, count: int) -> None:
+        counts.append(count)
+        divide(loop, *given, count=count)
+
+    monkeypatch.setattr(loops_threads, "divide", counted)
     x, y, before = torch.randn(3, 4133), torch.randn(3, 4133), torch.get_num_threads()
     torch.manual_seed(8)
     key = int(torch.empty((), dtype=torch.int64).random_(-(2**63), None))
@@ -104,6 +115,7 @@ def test_each_thread_drops_its_part_of_the_same(threads: int) -> None:
 
     assert torch.equal(added, x + y * factors)
     assert torch.equal(dropped, y * factors)
+    assert counts == [4, 4]  # of 12,399 numbers
 
 
 @pytest.mark.parametrize(

@@ -279,17 +279,18 @@ def lost(x: Tensor, layers: list[nn.Linear]) -> Tensor:
 
 
 def gradients(compute: Callable[[Tensor, list[nn.Linear]], Tensor], times: int) -> list[Tensor]:
-    """Return those of weights and biases in autocast, added up so many times; one is frozen."""
-    x, learning = torch.sin(torch.arange(38400.0)).view(2, 300, 64), layers()
+    """Return those of weights, biases and input in autocast, added up so many times; one frozen."""
+    x, learning = torch.sin(torch.arange(38400.0)).view(2, 300, 64).requires_grad_(), layers()
     learning[1].weight.requires_grad_(False)
     for _ in range(times):
         with torch.autocast("cpu", dtype=torch.bfloat16):
             compute(x, learning).backward()
-    return [p.grad for layer in learning for p in layer.parameters() if p.grad is not None]
+    learned = [p for layer in learning for p in layer.parameters()]
+    return [p.grad for p in (*learned, x) if p.grad is not None]
 
 
 @pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize(("compute", "count", "products"), [(projected, 5, 1), (lost, 2, 2)])
+@pytest.mark.parametrize(("compute", "count", "products"), [(projected, 6, 1), (lost, 3, 2)])
 def test_learning_uses_it(
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
@@ -307,8 +308,10 @@ def test_learning_uses_it(
         return multiply(*given, add=add)
 
     monkeypatch.setattr(module, "_multiply", counted)
+    by_pytorchs_product = forbid_products(monkeypatch)
     by_loops = gradients(compute, times)
 
+    assert not by_pytorchs_product
     assert called == times * products * [compute is lost]
     assert len(by_loops) == len(by_pytorch) == count
     for ours, theirs in zip(by_loops, by_pytorch, strict=True):

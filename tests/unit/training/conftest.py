@@ -14,6 +14,7 @@ from headway.config.run import RunConfig, parse_run_config
 from headway.data.cleaning import EncodedPair
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.model.transformer import Transformer
+from headway.training.compiling import CompiledLayers
 from headway.training.reporting import Reporter
 
 WORDS = ["one", "two", "three", "four", "five", "six"]
@@ -124,3 +125,16 @@ def quiet() -> Reporter:
 def no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the picture, which takes longer than all the rest of a small run."""
     monkeypatch.setattr("headway.training.run.draw_losses", lambda *_: None)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[CompiledLayers]:
+    """Return a list into which go all layers that are to be compiled; what they call is eager."""
+    made: list[CompiledLayers] = []
+
+    def recorded(model: Transformer) -> CompiledLayers:
+        made.append(CompiledLayers(model, "eager"))
+        return made[-1]
+
+    monkeypatch.setattr("headway.training.step.CompiledLayers", recorded)
+    return made

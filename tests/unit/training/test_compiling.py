@@ -7,10 +7,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from headway.benchmark.work import Task, our_step
+from headway.config.run import RunConfig
 from headway.data.batching import Batch, collate
 from headway.data.cleaning import EncodedPair
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
+from headway.training.check import check_run
 from headway.training.compiling import CompiledLayers
 from headway.training.step import Objective, seed_random
 
@@ -101,3 +104,12 @@ def test_where_nothing_can_be_compiled_one_sentence_says_so(build: Build) -> Non
         ConfigError, match=r"does not work on cpu here \(No working C\+\+ compiler found\)\."
     ):
         CompiledLayers(build(), broken)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_check_and_a_measurement_compile_where_that_is_asked_for(
+    make_config: Callable[..., RunConfig], made: list[CompiledLayers]
+) -> None:
+    for compiled in (False, True):
+        check_run(make_config(training={"compile": compiled}), "cpu")
+        our_step(None, Task("tiny", "cpu", 2, 3), "float32", compiled)()
+        assert len(made) == 2 * compiled

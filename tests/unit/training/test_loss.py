@@ -1,5 +1,7 @@
 """The loss is what section 5.4 says, and the fast way to it gives the same numbers."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -297,6 +299,21 @@ def test_loops_give_the_plain_loss_and_its_gradients(
     for number, exact_number in zip(found, expected, strict=True):
         torch.testing.assert_close(number.double(), exact_number, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(found[:2], expected[:2], rtol=1e-6, atol=0)
+
+
+def test_each_part_has_sums_of_its_own() -> None:
+    losses = pytest.importorskip("headway.loops.losses")
+    values = wide_example(37, torch.float32)
+    logits, labels = values["hidden"] @ values["weight"].T, values["labels"]
+    grads, each = torch.zeros(4, 37), torch.empty(len(labels), 2, dtype=torch.float64)
+    given = [x.numpy() for x in (logits, labels)], [x.numpy() for x in (each, grads)]
+
+    losses.smoothed_losses(*given[0], 0.1, 0, True, *given[1], len(labels), 3, 0)
+
+    bounds = [len(labels) * part // 3 for part in range(4)]  # logits are their gradient now
+    for part, (first, last) in enumerate(itertools.pairwise(bounds)):
+        torch.testing.assert_close(grads[part], logits[first:last].sum(0), rtol=1e-5, atol=1e-6)
+    assert not grads[3].any()
 
 
 @pytest.mark.parametrize("pieces", [16, 37])

@@ -175,6 +175,8 @@ def test_what_torch_itself_says_is_recognized() -> None:
         torch.empty(2**55)
 
     assert is_out_of_memory(caught.value)
+    assert is_out_of_memory(MemoryError("of loops"))
+    assert not is_out_of_memory(ValueError("memory"))
     assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory."))
     assert not is_out_of_memory(RuntimeError("expected scalar type Float"))
     assert not is_out_of_memory(ValueError(MESSAGE))

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 import signal
 import sys
@@ -32,7 +33,7 @@ from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.run_folder import RunFolder
 from headway.training.step import StepResult
-from headway.training.validation import Validator
+from headway.training.validation import ValidationResult, Validator
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -546,3 +547,14 @@ def test_a_run_killed_before_its_first_checkpoint_records_nothing_twice(
 
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in lines] == [4, 4, 8, 8, 12, 12]
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_averaged_weights_whose_loss_is_no_number_are_not_recommended(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = ValidationResult(math.nan, {})
+    monkeypatch.setattr(Validator, "alone", lambda _: lambda bundle: nothing)
+    config = make_config(training={"max_steps": 2, "validation_sentences": 0})
+
+    assert train(config, tmp_path / "run", reporter=quiet).report["best_is_better"]

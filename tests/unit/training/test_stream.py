@@ -1,5 +1,7 @@
 """Each epoch holds every pair once, and any position continues exactly as if never left."""
 
+import contextlib
+import threading
 from itertools import islice
 
 import pytest
@@ -86,6 +88,27 @@ def test_blocks_prepared_beforehand_are_the_same(blocks_ahead: int, block: int, 
         assert (one.next_epoch, one.next_block, one.next_batch, one.ends_epoch) == (
             *(other.next_epoch, other.next_block, other.next_batch, other.ends_epoch),
         )
+
+
+def test_the_next_block_is_cut_while_one_is_at_work() -> None:
+    cut: list[int] = []
+    second = threading.Event()
+
+    def resample(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> PairStore:
+        cut.append(numbers[-1])
+        if len(cut) == 2:
+            second.set()
+        return changed_by_epoch(store, rows, numbers)
+
+    deck = Deck([len(PAIRS)], seed=9, block=8)
+    stream = BatchStream(PAIRS, max_tokens=15, accumulate=1, seed=9, deck=deck, resample=resample)
+
+    next(stream.groups(1))
+    assert len(cut) == 1
+    cut.clear()
+    with contextlib.closing(stream.groups(1, blocks_ahead=1)) as groups:
+        next(groups)
+        assert second.wait(timeout=60)
 
 
 def changed_by_epoch(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> PairStore:

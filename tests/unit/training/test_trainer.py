@@ -21,6 +21,7 @@ from headway.data.batching import Batch
 from headway.data.cleaning import EncodedPair
 from headway.errors import TrainingError
 from headway.training.averaging import snapshot_path
+from headway.training.compiling import CompiledLayers
 from headway.training.distributed import World
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
@@ -163,6 +164,16 @@ def test_losses_are_recorded_before_a_validation_whose_own_update_is_left_out(
     assert trainer.progress.unrecorded_tokens == 0
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
+@pytest.mark.parametrize("compiled", [False, True])
+def test_layers_are_compiled_where_that_is_asked_for(
+    make: Callable[..., Trainer], made: list[CompiledLayers], compiled: bool
+) -> None:
+    make(max_steps=1, compile=compiled).run()
+
+    assert len(made) == compiled
+
+
 def test_beside_a_gpu_the_same_batches_are_prepared_beforehand(
     make: Callable[..., Trainer],
 ) -> None:
@@ -173,19 +184,19 @@ def test_beside_a_gpu_the_same_batches_are_prepared_beforehand(
     def some() -> list[tuple[Any, ...]]:
         with contextlib.closing(trainer._groups()) as groups:
             first = [next(groups) for _ in range(9)]
-            prepared.append(threading.active_count() > threads)
+            prepared.append(threading.active_count() - threads)
         return [
             (g.next_epoch, g.next_batch, g.ends_epoch, [b.target_ids.tolist() for b in g.batches])
             for g in first
         ]
 
-    prepared: list[bool] = []
+    prepared: list[int] = []
     here = some()
     trainer.device = torch.device("cuda")
     there = some()
 
     assert there == here
-    assert prepared == [False, True]
+    assert prepared == [0, 2]  # groups, and blocks
     assert threading.active_count() == threads
 
 

@@ -16,6 +16,7 @@ from headway.decoding.packed.kernels import Cache, Heads, Linear, Owners, WholeD
 from headway.decoding.packed.listed_loops import ListedLoop
 from headway.decoding.packed.products import (
     SHARP,
+    SHARP_PIECES,
     Int8Product,
     Precision,
     Product,
@@ -126,7 +127,7 @@ class CompiledKernels:
 
         def multiply(x: Floats) -> Floats:
             logits = rough(x)
-            sharpen(x, weight, bias, np.float32(SHARP), logits)
+            sharpen(x, weight, bias, np.float32(SHARP), SHARP_PIECES, logits)
             return logits
 
         return multiply

@@ -47,6 +47,8 @@ def is_exact(projection: Projection, precision: Precision) -> bool:
 
 # Logits so far below the best, whose probabilities are below e^-4 of its own, may stay rough.
 SHARP = 4.0
+SHARP_PIECES = 64
+"""Logits that are computed again, at most, for one row: more than may ever be chosen from."""
 
 
 def _has(instructions: str) -> bool:
@@ -200,8 +202,10 @@ class SharpProduct:
     def __call__(self, x: Float[Tensor, "R d_model"]) -> Float[Tensor, "R V"]:
         """Compute the logits."""
         logits = self.rough(x)
-        rows, pieces = (logits > logits.amax(dim=1, keepdim=True) - SHARP).nonzero(as_tuple=True)
-        logits[rows, pieces] = (x[rows] * self.weight[pieces]).sum(dim=1) + self.bias[pieces]
+        best, pieces = logits.topk(min(SHARP_PIECES, logits.size(1)), dim=1)
+        rows, places = (best > best[:, :1] - SHARP).nonzero(as_tuple=True)
+        near = pieces[rows, places]
+        logits[rows, near] = (x[rows] * self.weight[near]).sum(dim=1) + self.bias[near]
         return logits
 
 

@@ -16,8 +16,10 @@ from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.packed.products import (
     LEVELS,
     SHARP,
+    SHARP_PIECES,
     ByteKind,
     Int8Product,
+    SharpProduct,
     product,
     quantize_rows,
     quantize_weight,
@@ -167,6 +169,26 @@ def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(
     assert error[near].max() < 1e-4
     assert 1e-3 < error[far].max() < 1
     assert (logits.argmax(dim=1) == exact.argmax(dim=1)).all()
+
+
+def test_a_gpu_does_not_wait_for_what_decides() -> None:
+    kernels = PlainKernels(CPU, "bfloat16")
+    assert isinstance(kernels.output(projection()), SharpProduct)
+
+    kernels.device = torch.device("meta")
+
+    assert not isinstance(kernels.output(projection()), SharpProduct)
+
+
+def test_where_most_is_near_the_best_no_more_than_so_many_are_computed_again() -> None:
+    weights = Projection(torch.randn(300, 130) / 1000, torch.zeros(300))  # all logits alike
+    x = torch.randn(5, 130)
+    exact = x @ weights.weight.T
+
+    logits = PlainKernels(CPU, "bfloat16").output(weights)(x)
+
+    assert ((logits - exact).abs() < 1e-6).sum(dim=1).min() >= SHARP_PIECES
+    assert ((logits - exact).abs() > 1e-6).any()
 
 
 def floats(weights: Projection, relu: bool):
