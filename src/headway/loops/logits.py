@@ -53,8 +53,8 @@ def _above(logits, lanes, limit, found):
 def sharpen(x, weight, bias, margin, most, logits):
     """Compute those logits again that are within `margin` of the best of their row.
 
-    Where these are more than `most`, the margin is halved until they are not. x: (R, d_model). weight:
-    (V, d_model). logits: (R, V), which came of rounded weights.
+    Where these are more than `most`, the margin is halved until they are not. x: (R, d_model).
+    weight: (V, d_model). logits: (R, V), which came of rounded weights.
     """
     lanes = np.empty(_ALL_LANES, np.float32)
     found = np.empty(most, np.int64)
