@@ -124,10 +124,11 @@ class CompiledKernels:
         if is_exact(projection, self.precision):
             return rough
         weight, bias = self.array(projection.weight), self.array(projection.bias)
+        margin = np.float32(SHARP[self.precision])
 
         def multiply(x: Floats) -> Floats:
             logits = rough(x)
-            sharpen(x, weight, bias, np.float32(SHARP), SHARP_PIECES, logits)
+            sharpen(x, weight, bias, margin, SHARP_PIECES, logits)
             return logits
 
         return multiply

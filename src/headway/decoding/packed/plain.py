@@ -12,6 +12,7 @@ from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Cache, Heads, Owners
 from headway.decoding.packed.listed import ListedProduct
 from headway.decoding.packed.products import (
+    SHARP,
     Precision,
     Product,
     SharpProduct,
@@ -76,7 +77,7 @@ class PlainKernels:
         rough = self.linear(projection)
         if self.device.type != "cpu" or is_exact(projection, self.precision):
             return rough
-        return SharpProduct(projection, rough)
+        return SharpProduct(projection, rough, SHARP[self.precision])
 
     def listed(self, projection: Projection) -> ListedProduct:
         """Prepare the projection to the pieces of each row's list."""

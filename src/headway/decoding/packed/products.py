@@ -45,8 +45,8 @@ def is_exact(projection: Projection, precision: Precision) -> bool:
     return precision == "float32" or small
 
 
-# Logits so far below the best, whose probabilities are below e^-4 of its own, may stay rough.
-SHARP = 4.0
+SHARP: dict[Precision, float] = {"bfloat16": 1.0, "int8": 4.0}
+"""Logits that are so much below the best of their row may stay rough; benchmarks/NOTES.md."""
 SHARP_PIECES = 64
 """Logits that are computed again, at most, for one row: more than may ever be chosen from."""
 
@@ -194,16 +194,17 @@ class SharpProduct:
     So rounding does not decide between pieces of which each may be chosen.
     """
 
-    def __init__(self, projection: Projection, rough: Product) -> None:
-        """Keep both kinds of weights; rough: the product in fewer bits."""
+    def __init__(self, projection: Projection, rough: Product, margin: float) -> None:
+        """Keep both kinds of weights; rough: the product in fewer bits. margin: of `SHARP`."""
         self.rough = rough
+        self.margin = margin
         self.weight, self.bias = projection.weight.float(), projection.bias.float()
 
     def __call__(self, x: Float[Tensor, "R d_model"]) -> Float[Tensor, "R V"]:
         """Compute the logits."""
         logits = self.rough(x)
         best, pieces = logits.topk(min(SHARP_PIECES, logits.size(1)), dim=1)
-        rows, places = (best > best[:, :1] - SHARP).nonzero(as_tuple=True)
+        rows, places = (best > best[:, :1] - self.margin).nonzero(as_tuple=True)
         near = pieces[rows, places]
         logits[rows, near] = (x[rows] * self.weight[near]).sum(dim=1) + self.bias[near]
         return logits

@@ -164,8 +164,8 @@ def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(
         logits = torch.from_numpy(kernels.output(weights)(x.numpy()))
 
     error = (logits - exact).abs()
-    near = exact > exact.amax(dim=1, keepdim=True) - (SHARP - 1)
-    far = exact < exact.amax(dim=1, keepdim=True) - (SHARP + 1)
+    near = exact > exact.amax(dim=1, keepdim=True) - (SHARP[precision] - 0.5)
+    far = exact < exact.amax(dim=1, keepdim=True) - (SHARP[precision] + 1)
     assert error[near].max() < 1e-4
     assert 1e-3 < error[far].max() < 1
     assert (logits.argmax(dim=1) == exact.argmax(dim=1)).all()
