@@ -21,14 +21,11 @@ def can_divide() -> bool:
     return _region() != 0 or torch.get_num_threads() == 1
 
 
-def divide(loop: Callable[..., bool], *arguments: Any, count: int, each: int = 1) -> None:
-    """Call a loop that is divided by `parts.in_parts`: loop(*arguments, count, parts, region).
-
-    each: parts for each thread, more than one where threads that are done early are to do more.
-    """
+def divide(loop: Callable[..., bool], *arguments: Any, count: int) -> None:
+    """Call a loop that is divided by `parts.in_parts`: loop(*arguments, count, parts, region)."""
     threads = min(torch.get_num_threads(), count)
     region = _region() if threads > 1 else 0
-    if not loop(*arguments, count, min(threads * each, count), region):
+    if not loop(*arguments, count, threads, region):
         raise MemoryError("There is no memory left for what loops keep beside their arguments.")
 
 

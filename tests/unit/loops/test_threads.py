@@ -33,6 +33,17 @@ def _mark(sizes, calls, owners, count, parts, region):
 
 
 @numba.njit(nogil=True)
+def _count_part(calls, first, last):
+    for i in range(first, last):
+        calls[i] += 1
+
+
+@numba.njit(nogil=True)
+def _count(calls, count, parts, region):
+    return in_parts(_count_part, (calls,), count, parts, region)
+
+
+@numba.njit(nogil=True)
 def _run_out_part(done, first, last):
     if first == 0:
         done[0] = len(np.empty(1 << 60, np.float64))
@@ -52,17 +63,16 @@ def number(request: pytest.FixtureRequest) -> Iterator[int]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("each", [1, 3])
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 100])
-def test_parts_make_up_the_whole(count: int, each: int, number: int) -> None:
+def test_parts_make_up_the_whole(count: int, number: int) -> None:
     seen, calls, owners = np.zeros(count), np.zeros(count, int), np.zeros(count, np.uint64)
 
-    divide(_mark, (seen, 0.5), calls, owners, count=count, each=each)
+    divide(_mark, (seen, 0.5), calls, owners, count=count)
 
     assert (seen == 0.5).all()
     assert calls.sum() == count
     parts = calls[calls > 0]
-    assert len(parts) == min(min(number, count) * each, count)
+    assert len(parts) == min(number, count)
     assert not len(parts) or parts.max() - parts.min() <= 1
 
 
@@ -70,17 +80,27 @@ def test_parts_make_up_the_whole(count: int, each: int, number: int) -> None:
 def test_each_thread_takes_parts(number: int) -> None:
     seen, calls, owners = np.zeros(12), np.zeros(12, int), np.zeros(12, np.uint64)
 
-    divide(_mark, (seen, 1.0), calls, owners, count=12, each=4)
+    divide(_mark, (seen, 1.0), calls, owners, count=12)
 
     assert can_divide()
     assert len(set(owners[calls > 0])) == number
+
+
+@pytest.mark.skipif(not threads._region(), reason="PyTorch's threads are not GCC's")
+def test_no_part_is_taken_twice_by_threads_in_a_hurry(number: int) -> None:
+    calls = np.zeros(40_007, int)
+
+    for parts in (40_007, 20_011):  # so short that a counter which is not atomic would repeat some
+        assert _count(calls, len(calls), parts, threads._region())
+
+    assert (calls == 2).all()
 
 
 def test_without_that_library_the_caller_does_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "_region", lambda: 0)
     seen, calls, owners = np.zeros(5), np.zeros(5, int), np.zeros(5, np.uint64)
 
-    divide(_mark, (seen, 1.0), calls, owners, count=5, each=2)
+    divide(_mark, (seen, 1.0), calls, owners, count=5)
 
     assert (seen == 1).all()
     assert set(owners[calls > 0]) == {_OWN()}
