@@ -197,6 +197,10 @@ class Numbers:
         place = self.code.builder.gep(self.pointer, [index])
         return self.code.builder.bitcast(place, kind.as_pointer())
 
+    def address(self, index):
+        """Return where a number lies."""
+        return self._at(index, ir.IntType(8))
+
     def one(self, index):
         """Return a single number as it is."""
         return self.code.builder.load(self.code.builder.gep(self.pointer, [index]))

@@ -1,4 +1,7 @@
-"""Gradients of a projection, in loops where the processor itself sums up products of bfloat16."""
+"""Gradients of a projection, in loops where the processor itself sums up products of bfloat16.
+
+Where it does so by tiles (AMX), the gradient of a weight has loops, and PyTorch the other one.
+"""
 
 import functools
 
@@ -36,16 +39,15 @@ def input_gradient(
 
     Loops round their sums to this type only; PyTorch's product to that of grad before.
     """
-    # Into more columns than it has come from, PyTorch's product is faster: benchmarks/NOTES.md.
+    # PyTorch's product is faster into more columns, and by tiles: benchmarks/NOTES.md.
     shrinks = weight.size(1) <= weight.size(0) and weight.size(0) % 2 == 0
-    if dtype not in TYPES or not shrinks or not _has_loops(grad, weight):
+    if not shrinks or dtype not in TYPES or not _has_loops(grad, weight) or _has_tiles():
         return (grad @ weight).to(dtype)
-    from headway.loops.row_products import multiply_rows, words_of_blocks
+    from headway.loops.row_products import multiply_rows
 
     x = grad.new_empty(grad.size(0), weight.size(1), dtype=dtype)
-    blocks = grad.new_empty(words_of_blocks(*weight.shape), dtype=torch.int32)
-    words, room = array(grad).view(np.uint32), blocks.numpy().view(np.uint32)
-    threads.divide(multiply_rows, words, array(weight), array(x), room, count=len(grad))
+    given = array(grad).view("u4"), array(weight), array(x), _blocks(weight)
+    threads.divide(multiply_rows, *given, count=len(grad))
     return x
 
 
@@ -81,22 +83,42 @@ def _has_loops(grad: Tensor, rows: Tensor) -> bool:
 
 @functools.cache
 def _has_sums() -> bool:
-    """Tell whether the processor has such sums, and no tiles (AMX), which PyTorch uses."""
+    """Tell whether the processor has such sums."""
     from headway.loops.blocks import multiplies_bfloat16
-    from headway.loops.compiling import host_has
 
-    return multiplies_bfloat16() and not host_has("amx-bf16")
+    return multiplies_bfloat16()
+
+
+@functools.cache
+def _has_tiles() -> bool:
+    """Tell whether the processor multiplies tiles (AMX)."""
+    from headway.loops.tiles import has_tiles
+
+    return has_tiles()
 
 
 def _multiply(grad: Tensor, rows: Tensor, total: Tensor, *, add: bool) -> Float[Tensor, "d_out"]:
     """Put grad^T rows into the total, or add it; return the sums of grad over the rows."""
-    from headway.loops.outer_products import multiply_columns
-
     d_out, d_in = total.shape
     lots = -(-d_out // COLUMNS)
     sums = grad.new_empty(lots * COLUMNS, dtype=torch.float32)
+    given = array(grad), array(rows), add, array(total), array(sums)
+    if _has_tiles():
+        from headway.loops import outer_tiles
+
+        threads.divide(outer_tiles.multiply_columns, *given, _blocks(rows), count=lots)
+        return sums[:d_out]
+    from headway.loops import outer_products
+
     # Each thread interleaves all of one matrix for itself, and its part of the larger one.
     by_rows = d_in > d_out
-    given = array(grad), array(rows), add, array(total), array(sums), by_rows
-    threads.divide(multiply_columns, *given, count=d_in // COLUMNS if by_rows else lots)
+    count = d_in // COLUMNS if by_rows else lots
+    threads.divide(outer_products.multiply_columns, *given, by_rows, count=count)
     return sums[:d_out]
+
+
+def _blocks(matrix: Tensor) -> np.ndarray:
+    """Return room for the blocks of a matrix."""
+    from headway.loops.row_products import words_of_blocks
+
+    return matrix.new_empty(words_of_blocks(*matrix.shape), dtype=torch.int32).numpy().view("u4")

@@ -1,7 +1,7 @@
 """Gradients of a projection in loops: sums in float32 of exact products, whoever adds them up."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -22,17 +22,33 @@ from headway.training.loss import projected_cross_entropy
 pytest.importorskip("numba")
 
 from headway.loops.blocks import multiplies_bfloat16
+from headway.loops.tiles import has_tiles
 
 pytestmark = pytest.mark.skipif(
     not multiplies_bfloat16(), reason="this processor has no sums of bfloat16"
 )
 
 
+# For a weight there are loops by the processor's sums and, where it has them, by its tiles.
+by_sums_and_tiles = pytest.mark.usefixtures("kind")
+
+
+@pytest.fixture(scope="module", params=[False, True] if has_tiles() else [False])
+def kind(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_has_tiles", lambda: request.param)
+        yield
+
+
+@pytest.fixture
+def by_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_has_tiles", lambda: False)
+
+
 @pytest.fixture
 def loops_whatever_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LEAST", 1)
     monkeypatch.setattr(module, "_LOTS", 0)
-    monkeypatch.setattr(module, "_has_sums", lambda: True)  # tiles (AMX), too, are beside them
 
 
 def draw(rows: int, d_out: int, d_in: int, seed: int = 2) -> tuple[Tensor, Tensor]:
@@ -52,9 +68,10 @@ def put(grad: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
 # Fewer rows than a pair, than are multiplied at a time, and more; columns that fill no panel.
 rows_of = st.sampled_from([1, 2, 3, 7, 64, 511, 512, 513, 1030])
 outputs_of = st.sampled_from([1, 7, 8, 9, 31, 32, 33, 40, 100, 129, 1100])
-inputs_of = st.sampled_from([32, 64, 96, 160])
+inputs_of = st.sampled_from([32, 64, 96, 160, 544])
 
 
+@by_sums_and_tiles
 @given(rows_of, outputs_of, inputs_of, st.integers(0, 3))
 def test_it_is_the_product_and_the_sum_to_the_last_digits_of_float32(
     count: int, d_out: int, d_in: int, seed: int
@@ -81,6 +98,7 @@ def by_threads(compute: Callable[[], tuple[Tensor, ...]]) -> list[tuple[Tensor, 
     return found
 
 
+@by_sums_and_tiles
 @pytest.mark.parametrize(("d_out", "d_in"), [(100, 64), (40, 160)], ids=["outputs", "inputs"])
 def test_threads_change_no_bit(d_out: int, d_in: int) -> None:
     first, *others = by_threads(lambda: put(*draw(700, d_out, d_in)))
@@ -92,7 +110,7 @@ def test_threads_change_no_bit(d_out: int, d_in: int) -> None:
 
 # Fewer rows than are multiplied at a time, than a block is fetched for, and more; sums over less
 # than a block is deep, and more.
-@pytest.mark.usefixtures("loops_whatever_size")
+@pytest.mark.usefixtures("loops_whatever_size", "by_sums")
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 127, 128, 130, 300])
 @pytest.mark.parametrize(("d_out", "d_in"), [(64, 64), (96, 32), (512, 160), (514, 96), (1030, 64)])
 def test_inputs_have_the_product_to_the_last_digits_of_float32(
@@ -125,7 +143,7 @@ def forbid_products(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
     return called
 
 
-@pytest.mark.usefixtures("loops_whatever_size")
+@pytest.mark.usefixtures("loops_whatever_size", "by_sums")
 def test_threads_change_no_bit_of_what_inputs_have() -> None:
     grad, weight = draw(301, 130, 32)[0], draw(130, 32, 96)[1]
 
@@ -136,7 +154,7 @@ def test_threads_change_no_bit_of_what_inputs_have() -> None:
         assert torch.equal(found, first[0])
 
 
-@pytest.mark.usefixtures("loops_whatever_size")
+@pytest.mark.usefixtures("loops_whatever_size", "by_sums")
 @pytest.mark.parametrize(
     ("d_out", "d_in", "dtype"),
     [(63, 32, torch.float32), (32, 64, torch.float32), (64, 48, torch.float32),
@@ -157,6 +175,17 @@ def test_inputs_that_have_no_loops_have_pytorchs_product(
 
 
 @pytest.mark.usefixtures("loops_whatever_size")
+@pytest.mark.skipif(not has_tiles(), reason="this processor has no tiles")
+def test_inputs_have_pytorchs_product_where_it_has_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    grad, weight = draw(9, 64, 32)[0], draw(64, 32, 64)[1]
+    called = forbid_products(monkeypatch)
+
+    input_gradient(grad, weight, torch.float32)
+
+    assert len(called) == 1
+
+
+@pytest.mark.usefixtures("loops_whatever_size", "by_sums")
 def test_inputs_show_what_is_not_finite_where_it_counts_and_nowhere_else() -> None:
     grad, weight = draw(13, 64, 32)[0], draw(64, 32, 64)[1]
     grad[12, 63] = math.nan
@@ -170,6 +199,7 @@ def test_inputs_show_what_is_not_finite_where_it_counts_and_nowhere_else() -> No
     assert found[:12, 34:].isfinite().all()
 
 
+@by_sums_and_tiles
 @pytest.mark.usefixtures("loops_whatever_size")
 @pytest.mark.parametrize(("d_out", "d_in"), [(37, 32), (37, 96)])
 def test_a_part_can_be_added_to_what_is_there(d_out: int, d_in: int) -> None:
@@ -182,6 +212,7 @@ def test_a_part_can_be_added_to_what_is_there(d_out: int, d_in: int) -> None:
     torch.testing.assert_close(total, whole, rtol=1e-5, atol=1e-4)
 
 
+@by_sums_and_tiles
 @pytest.mark.usefixtures("loops_whatever_size")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("turned", [True, False])
@@ -195,6 +226,7 @@ def test_a_total_of_any_type_and_layout_is_added_to(dtype: torch.dtype, turned: 
     torch.testing.assert_close(total.double(), expected, rtol=2**-7, atol=2**-3)
 
 
+@by_sums_and_tiles
 def test_rows_that_lie_otherwise_in_memory_are_the_same_rows() -> None:
     grad, rows = draw(33, 40, 64)
     turned = grad.T.contiguous().T, rows.T.contiguous().T
@@ -206,6 +238,7 @@ def test_rows_that_lie_otherwise_in_memory_are_the_same_rows() -> None:
             assert torch.equal(found, expected)
 
 
+@by_sums_and_tiles
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 @pytest.mark.parametrize("count", [5, 6, 513])
 def test_what_is_not_finite_shows_where_it_counts_and_nowhere_else(
@@ -245,7 +278,6 @@ def test_what_loops_are_for() -> None:
 
 
 def test_little_is_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_has_sums", lambda: True)
     small, large = draw(1, 512, 512), draw(1024, 512, 512)
     before = torch.get_num_threads()
     try:
@@ -289,6 +321,7 @@ def gradients(compute: Callable[[Tensor, list[nn.Linear]], Tensor], times: int) 
     return [p.grad for p in (*learned, x) if p.grad is not None]
 
 
+@pytest.mark.usefixtures("by_sums")
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize(("compute", "count", "products"), [(projected, 6, 1), (lost, 3, 2)])
 def test_learning_uses_it(
@@ -322,6 +355,7 @@ def test_learning_uses_it(
         )
 
 
+@by_sums_and_tiles
 @pytest.mark.usefixtures("loops_whatever_size")
 def test_a_loss_of_no_rows_has_a_gradient_of_zeros() -> None:
     weight = torch.randn(9, 64, requires_grad=True)
@@ -335,6 +369,7 @@ def test_a_loss_of_no_rows_has_a_gradient_of_zeros() -> None:
     assert not weight.grad.any()
 
 
+@by_sums_and_tiles
 @pytest.mark.usefixtures("loops_whatever_size")
 def test_a_table_that_lies_turned_in_memory_learns() -> None:
     labels, hidden = torch.arange(40) % 9, torch.randn(40, 64)
