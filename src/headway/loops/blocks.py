@@ -22,7 +22,7 @@ from headway.loops.vectors import INT, WORD, for_loops
 # Sums of some rows that, with the weights of a word and an input, fit into the registers: 32 of 16
 # numbers with AVX-512, 16 of 8 with AVX, 32 of 4 on ARM.
 _LANES, _VECTORS = (16, 4) if host_has("avx512f") else (8, 2)
-_OUTPUTS = _LANES * _VECTORS  # of a block
+OUTPUTS = _LANES * _VECTORS  # of a block
 _ROWS = 6  # that are multiplied with a block at a time, at most
 # Bytes of the blocks that some rows are multiplied with before the next rows are: they stay in the
 # processor's second cache, and of a row of y as much as possible is written at a time.
@@ -56,18 +56,19 @@ def multiplies_bytes() -> bool:
     return _HAS_FOURS or _HAS_TWOS
 
 
-def in_blocks(words, *beginnings):
+def in_blocks(words, *beginnings, size=OUTPUTS):
     """Return weights in blocks, (out, W) and (out,) each -> (blocks, …, outputs of a block).
 
-    Of 32 bits all. The first rows of a block are its outputs' beginnings; zeros fill up.
+    Of 32 bits all. The first rows of a block are its outputs' beginnings; zeros fill up. size: how
+    many outputs a block has.
     """
     outputs, width = words.shape
-    blocks, first = -(-outputs // _OUTPUTS), len(beginnings)
-    filled = np.zeros((first + width, blocks * _OUTPUTS), words.dtype)
+    blocks, first = -(-outputs // size), len(beginnings)
+    filled = np.zeros((first + width, blocks * size), words.dtype)
     for line, beginning in enumerate(beginnings):
         filled[line, :outputs] = beginning.view(words.dtype)
     filled[first:, :outputs] = words.T
-    parts = filled.reshape(first + width, blocks, _OUTPUTS).transpose(1, 0, 2)
+    parts = filled.reshape(first + width, blocks, size).transpose(1, 0, 2)
     return _aligned(parts)
 
 
@@ -91,10 +92,10 @@ def multiply_blocks(x, weight, row_steps, zeros, relu, y):
     which multiplies them with that of the row; and the bias.
     """
     count, outputs = y.shape
-    size = weight.shape[1] * _OUTPUTS
+    size = weight.shape[1] * OUTPUTS
     floor = np.float32(0.0) if relu else np.float32(-np.inf)
     # Vectors that go to several rows of y one after the other hold up what is loaded next.
-    found = np.empty((_ROWS, _OUTPUTS), np.float32)
+    found = np.empty((_ROWS, OUTPUTS), np.float32)
     blocks = weight.shape[0]
     together = max(_TOGETHER // (4 * size), 1)
     for begin in range(0, blocks, together):
@@ -116,10 +117,10 @@ def multiply_blocks(x, weight, row_steps, zeros, relu, y):
                     _multiply_two(*given)
                 else:
                     _multiply_one(*given)
-                first = block * _OUTPUTS
+                first = block * OUTPUTS
                 for i in range(rows):
-                    if first + _OUTPUTS <= outputs:
-                        _copy_line(found, i * _OUTPUTS, y, (row + i) * outputs + first)
+                    if first + OUTPUTS <= outputs:
+                        _copy_line(found, i * OUTPUTS, y, (row + i) * outputs + first)
                     else:
                         for o in range(first, outputs):
                             y[row + i, o] = found[i, o - first]
@@ -183,7 +184,7 @@ def _write_product(rows: int) -> Any:
         width = builder.sub(lines, WORD(beginnings))
 
         def line_at(number, vector):
-            at = builder.add(begin, builder.mul(number, WORD(_OUTPUTS)))
+            at = builder.add(begin, builder.mul(number, WORD(OUTPUTS)))
             places = [builder.add(at, WORD(_LANES * v)) for v in range(_VECTORS)]
             return [weight.raw(place, vector) for place in places]
 

@@ -1,6 +1,9 @@
 """How loops are compiled, and for which processor."""
 
 import contextlib
+import ctypes
+import functools
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +18,29 @@ FAST = {"reassoc", "contract", "arcp", "nsz"}
 _FILES = sorted(Path(__file__).parent.glob("*.py"))
 # Whoever names a processor, though it be this one, gets other blocks (`host_has`).
 _NAMED = tuple(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES"))
+_ASK, _TILES, _ARCH_PRCTL = 0x1023, 18, 158  # Linux on x86-64: who uses tiles has to ask for them
+_TILES_NEED = "amx-bf16", "amx-int8", "avx512bf16", "avx512vnni"
+
+
+def host_has(feature: str) -> bool:
+    """Tell whether the processor has what LLVM calls so, and Numba compiles for it."""
+    if any(_NAMED):
+        return False  # somebody wants code for another one
+    return f"+{feature}" in get_host_cpu_features().split(",")
+
+
+@functools.cache
+def has_tiles() -> bool:
+    """Tell whether the processor multiplies tiles (AMX), and the system lets this process do so."""
+    if sys.platform != "linux" or not all(host_has(feature) for feature in _TILES_NEED):
+        return False
+    return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _ASK, _TILES) == 0
+
+
 _SOURCES = (
     *((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in _FILES),
     *_NAMED,
+    has_tiles(),
 )
 
 
@@ -32,10 +55,3 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     with contextlib.suppress(AttributeError):
         dispatcher._cache._cache_file._source_stamp = _SOURCES
     return dispatcher
-
-
-def host_has(feature: str) -> bool:
-    """Tell whether the processor has what LLVM calls so, and Numba compiles for it."""
-    if any(_NAMED):
-        return False  # somebody wants code for another one
-    return f"+{feature}" in get_host_cpu_features().split(",")

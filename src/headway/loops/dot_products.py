@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from headway.loops.blocks import LARGEST_BYTE, WORDS_AT_ONCE, in_blocks, multiply_blocks
+from headway.loops import words
+from headway.loops.blocks import LARGEST_BYTE, WORDS_AT_ONCE
 from headway.loops.compiling import compiled
 
-OFFSET = 128
-"""What is added to whole numbers of both signs to make them unsigned."""
-ALIGNED = 4 * WORDS_AT_ONCE
-"""Inputs come in multiples of this; zeros fill up."""
+_ALIGNED = 4 * WORDS_AT_ONCE  # bytes that are summed together
 _WEIGHTS = np.iinfo(np.int16).max // LARGEST_BYTE
 """Whole weights, in sum, whose products with the largest bytes fit into 16 bits."""
 
@@ -22,7 +20,7 @@ def least_steps(weight):
     """
     most = np.zeros(len(weight), np.float32)
     if WORDS_AT_ONCE > 1:
-        _find_largest_sums(weight, ALIGNED, most)
+        _find_largest_sums(weight, _ALIGNED, most)
     # Rounding adds a half to each weight, at most.
     return most / np.float32(_WEIGHTS - WORDS_AT_ONCE)
 
@@ -43,9 +41,15 @@ def _find_largest_sums(weight, together, most):
                 most[o] = max(most[o], above, below)
 
 
+@compiled
+def bytes_for(inputs):
+    """Return how many bytes rows and weights have of so many inputs; zeros fill up the weights."""
+    return 4 * words.for_bytes(-(-inputs // _ALIGNED) * _ALIGNED)
+
+
 def _filled(weight):
     outputs, inputs = weight.shape
-    filled = np.zeros((outputs, -(-inputs // ALIGNED) * ALIGNED), weight.dtype)
+    filled = np.zeros((outputs, bytes_for(inputs)), weight.dtype)
     filled[:, :inputs] = weight
     return filled
 
@@ -56,15 +60,15 @@ def in_byte_blocks(weight, steps, bias):
     Four weights are in each word of int32, after the sum of each output's weights.
     """
     filled = _filled(weight)
-    return in_blocks(filled.view(np.int32), filled.sum(axis=1, dtype=np.int32), steps, bias)
+    return words.in_blocks(filled.view(np.int32), filled.sum(axis=1, dtype=np.int32), steps, bias)
 
 
 @compiled
 def multiply_bytes(whole, weight, row_steps, zeros, relu, y):
     """Compute y = (whole - zeros) weight, times both steps, + bias; then max(0, y) where asked.
 
-    whole: (R, in, rounded up to ALIGNED), uint8. weight: `in_byte_blocks`, with steps that are
+    whole: (`words.rows_for` R, `bytes_for` in), uint8. weight: `in_byte_blocks`, whose steps are
     not below `least_steps`. row_steps, zeros: (R,). y: (R, out). Sums are of 32 bits and exact, up
     to 66,000 inputs.
     """
-    multiply_blocks(whole.view(np.int32), weight, row_steps, zeros, relu, y)
+    words.multiply(whole.view(np.int32), weight, row_steps, zeros, relu, y)

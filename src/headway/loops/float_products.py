@@ -4,7 +4,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from headway.loops import kept
+from headway.loops import kept, words
 from headway.loops.blocks import in_blocks, multiply_blocks
 from headway.loops.compiling import compiled
 from headway.loops.vector_loops import round_off
@@ -20,14 +20,17 @@ def in_float_blocks(weight, bias):
 
 def in_pair_blocks(weight, bias):
     """Return the same with weights rounded to bfloat16, two in each word of uint32."""
-    return in_blocks(in_pairs(weight), bias)
+    return words.in_blocks(in_pairs(weight)[: len(weight)], bias)
 
 
 @compiled
 def in_pairs(x):
-    """Round to bfloat16, (R, in) -> (R, in / 2, rounded up): two in each word of uint32."""
+    """Round to bfloat16, two in each word of uint32: (R, in) -> (R and more, in / 2 and more).
+
+    As many as `words` wants; zeros fill up each row, and rows that there are not may be anything.
+    """
     rows, width = x.shape
-    upper = np.empty((rows, width + width % 2), np.uint16)
+    upper = np.empty((words.rows_for(rows), 2 * words.for_bytes(2 * width)), np.uint16)
     whole = width - width % LANES
     for i in range(rows):
         line = upper[i]
@@ -46,15 +49,21 @@ def multiply_floats(x, weight, relu, y):
     x: (R, in), float32; it is rounded as the weights are. weight: `in_float_blocks` or
     `in_pair_blocks`. y: (R, out). Sums are in float32.
     """
-    multiply_blocks(_words(x, weight), weight, _NO_STEPS, _NO_ZEROS, relu, y)
+    _multiply(x, weight, relu, y)
 
 
-def _words(x, weight):
+def _multiply(x, weight, relu, y):
     raise NotImplementedError
 
 
-@overload(_words)
-def _words_like(x, weight):
-    if isinstance(weight.dtype, types.Float):
-        return lambda x, weight: x
-    return lambda x, weight: in_pairs(x)
+@overload(_multiply)
+def _choose_kind(x, weight, relu, y):
+    return _multiply_numbers if isinstance(weight.dtype, types.Float) else _multiply_pairs
+
+
+def _multiply_numbers(x, weight, relu, y):
+    multiply_blocks(x, weight, _NO_STEPS, _NO_ZEROS, relu, y)
+
+
+def _multiply_pairs(x, weight, relu, y):
+    words.multiply(in_pairs(x), weight, _NO_STEPS, _NO_ZEROS, relu, y)

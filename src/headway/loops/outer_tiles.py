@@ -9,19 +9,11 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from headway.loops import COLUMNS, LANES
+from headway.loops import COLUMNS, LANES, tiles
 from headway.loops.compiling import compiled
 from headway.loops.outer_products import AT_ONCE, BLOCK, add_products, put_in_blocks
 from headway.loops.parts import in_parts
-from headway.loops.tiles import (
-    DEEP,
-    SHAPES,
-    TILE,
-    give_back,
-    multiply_and_add_tiles,
-    multiply_tiles,
-    set_up,
-)
+from headway.loops.tiles import DEEP, SHAPES, TILE, give_back, room, set_up
 from headway.loops.vectors import INT, INTS, WORD, for_loops
 
 _LOTS = 8  # of G's columns that are at work together
@@ -62,7 +54,7 @@ def _put(x, blocks, first, last):
 def _multiply_part(g, blocks, add, y, sums, first, last):
     """Do so for these lots of G's columns."""
     chunks, most = -(-g.shape[0] // (2 * AT_ONCE)), min(_LOTS, last - first)
-    panels, found = _room(chunks * most * _PANEL), _room(most * _BLOCKS * _SQUARE)
+    panels, found = room(chunks * most * _PANEL), room(most * _BLOCKS * _SQUARE)
     squares, lots = found.view(np.float32), y.shape[1] // COLUMNS
     set_up(SHAPES)
     for begin in range(first, last, _LOTS):
@@ -73,14 +65,6 @@ def _multiply_part(g, blocks, add, y, sums, first, last):
             _multiply_panels(g.shape[0], panels, end - begin, blocks, lots, left, right, squares)
             _put_squares(squares, add, y, begin, end, left, right)
     give_back()
-
-
-@compiled
-def _room(words):
-    """Return room for so many words, from where a line of the cache begins."""
-    room = np.empty(words + LANES, np.uint32)
-    begin = -(room.ctypes.data // 4) % LANES
-    return room[begin : begin + words]
 
 
 @compiled
@@ -99,9 +83,41 @@ def _multiply_panels(rows, panels, count, blocks, lots, left, right, squares):
                 a = (chunk * count + panel) * _PANEL + step * 2 * TILE
                 at = ((block - left) * count + panel) * _SQUARE
                 if pair == 0:
-                    multiply_tiles(panels, a, blocks, b, steps, squares, at)
+                    _multiply_square(panels, a, blocks, b, steps, squares, at)
                 else:
-                    multiply_and_add_tiles(panels, a, blocks, b, steps, squares, at)
+                    _multiply_and_add_square(panels, a, blocks, b, steps, squares, at)
+
+
+def _square_of(add):
+    def write(code, panels, a, blocks, b, steps, squares, at):
+        builder, sums, left, right = code.builder, (0, 1, 2, 3), (4, 5), (6, 7)
+        for tile in sums:
+            if add:
+                tiles.load(code, tile, squares, builder.add(at, WORD(tile * TILE)), WORD(LANES))
+            else:
+                tiles.clear(code, tile)
+
+        def each(step, _):
+            line = builder.add(b, builder.mul(step, WORD(DEEP * COLUMNS)))
+            for i, tile in enumerate(right):
+                place = builder.add(line, WORD(i * LANES))
+                tiles.load(code, tile, blocks, place, WORD(COLUMNS))
+            row = builder.add(a, builder.mul(step, WORD(2 * TILE)))
+            for i, tile in enumerate(left):
+                tiles.load(code, tile, panels, builder.add(row, WORD(i * TILE)), WORD(LANES))
+            for tile in sums:
+                one, other = left[tile // 2], right[tile % 2]
+                tiles.add_products(code, tiles.PAIRS, tile, one, other)
+            return []
+
+        code.fold_all(steps, 1, [], each)
+        for tile in sums:
+            tiles.store(code, tile, squares, builder.add(at, WORD(tile * TILE)))
+
+    return for_loops(types.void)(write)
+
+
+_multiply_square, _multiply_and_add_square = _square_of(add=False), _square_of(add=True)
 
 
 @compiled

@@ -92,7 +92,7 @@ def _has_sums() -> bool:
 @functools.cache
 def _has_tiles() -> bool:
     """Tell whether the processor multiplies tiles (AMX)."""
-    from headway.loops.tiles import has_tiles
+    from headway.loops.compiling import has_tiles
 
     return has_tiles()
 

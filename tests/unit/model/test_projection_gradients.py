@@ -22,7 +22,7 @@ from headway.training.loss import projected_cross_entropy
 pytest.importorskip("numba")
 
 from headway.loops.blocks import multiplies_bfloat16
-from headway.loops.tiles import has_tiles
+from headway.loops.compiling import has_tiles
 
 pytestmark = pytest.mark.skipif(
     not multiplies_bfloat16(), reason="this processor has no sums of bfloat16"

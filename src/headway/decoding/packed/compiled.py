@@ -1,6 +1,5 @@
 """Kernels compiled by Numba, for the CPU."""
 
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -29,7 +28,7 @@ from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
 from headway.loops import attention
 from headway.loops.blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
-from headway.loops.compiling import host_has
+from headway.loops.compiling import has_tiles
 from headway.loops.float_products import (
     in_float_blocks,
     in_pair_blocks,
@@ -54,8 +53,9 @@ class CompiledKernels:
 
     name = (
         f"Numba {numba.__version__}{f', sums of bytes to {LARGEST_BYTE}' * multiplies_bytes()}"
-        f"{', sums of bfloat16' * multiplies_bfloat16()}"
+        f"{', sums of bfloat16' * multiplies_bfloat16()}{', tiles' * has_tiles()}"
     )
+    by_memory = True
 
     def __init__(self, precision: Precision = "float32") -> None:
         """Compute products in this precision, all else in float32.
@@ -64,8 +64,6 @@ class CompiledKernels:
         """
         self.precision: Precision = precision
         self.cache_dtype = np.float32 if precision == "float32" else np.uint16
-        # Tiles (AMX) are for many rows: those of float32 alone are multiplied without them.
-        self.by_memory = precision == "float32" or not host_has("amx-bf16")
 
     def array(self, tensor: Tensor) -> Floats:
         """Return the tensor's numbers."""
@@ -102,8 +100,7 @@ class CompiledKernels:
         In bfloat16 where loops multiply that. Elsewhere, where their bytes do not have all 8 bits,
         what is both fine and small is in float32.
         """
-        # Of tiles of the processor (AMX), or of what it has instead, PyTorch knows more.
-        pairs = multiplies_bfloat16() and not host_has("amx-bf16")
+        pairs = multiplies_bfloat16()
         small = projection.weight.numel() <= PAYING
         fewer_bits = multiplies_bytes() and LARGEST_BYTE < 255
         more = (fine or small) if pairs else (fine and small and fewer_bits)
@@ -195,13 +192,12 @@ class Float32Product:
     """A product in float32."""
 
     pack = staticmethod(in_float_blocks)
-    most_rows = sys.maxsize
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Pack the weights."""
         self.bias = projection.bias.float().contiguous().numpy()
         self.weight = self.pack(projection.weight.float().contiguous().numpy(), self.bias)
-        self.prepared = self.weight, self.bias, 0
+        self.prepared = self.weight, self.bias
         self.relu = relu
 
     def __call__(self, x: Floats) -> Floats:

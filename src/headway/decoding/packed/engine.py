@@ -115,10 +115,8 @@ class PackedEngine:
         pieces = state.allowed.pieces(slots, previous_ids)
         x: Array = self.target_embedding(pieces, at)  # (R, d_model)
         step = Step(state, rows, slots)
-        if self.whole_decoder is not None and len(rows) <= self.whole_decoder.limit:
-            x = self.whole_decoder(x, step)
-        else:
-            x = self.decoder(x, step)
+        decode = self.whole_decoder or self.decoder
+        x = decode(x, step)
         state.lengths[rows] += 1
         if state.allowed:
             return self.kernels.tensor(self.listed_projection(x, slots, state.allowed))

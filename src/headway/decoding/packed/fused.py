@@ -34,7 +34,6 @@ class FusedDecoder:
         attentions = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
         self.num_heads = attentions[0].heads.num_heads
         self.pre = decoder.pre
-        self.limit = min(product.most_rows for role in products for product in role)
 
     @staticmethod
     def fits(decoder: Stack) -> bool:
@@ -47,7 +46,7 @@ class FusedDecoder:
         return relu and one_epsilon and one_kind and compiled
 
     def __call__(self, x: Floats, step: Step) -> Floats:
-        """Compute (R, d_model) -> (R, d_model), R at most `limit`, in place."""
+        """Compute (R, d_model) -> (R, d_model), in place."""
         state: PackedState = step.state
         decode_rows(
             x, step.rows, step.slots, state.lengths, state.owners, state.source_lengths,

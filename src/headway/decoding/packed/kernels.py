@@ -119,9 +119,6 @@ class Kernels(Protocol):
 class WholeDecoder(Protocol):
     """All layers of a decoder in one call."""
 
-    limit: int
-    """Rows that it takes at most."""
-
     def __call__(self, x: Array, step: Any) -> Array:
         """Compute (R, d_model) -> (R, d_model); x may be overwritten."""
         ...

@@ -31,8 +31,13 @@ from headway.errors import ConfigError
 CPU = torch.device("cpu")
 Floats = NDArray[np.float32]
 WEIGHTS = st.sampled_from([1.0, -1.0]) | st.floats(-1, 1, width=32)
-# Signed bytes are slow without AMX, but right. Elsewhere oneDNN may sum in 16 bits.
-BYTE_KINDS = [products.TILES, products.DOT_PRODUCTS] if products.byte_kind() else []
+# Signed bytes are slow without AMX, but right; with AMX what is taken out of unsigned ones' sums is
+# rounded before, and nobody asks for them. Elsewhere oneDNN may sum in 16 bits.
+BYTE_KINDS = {
+    products.TILES: [products.TILES],
+    products.DOT_PRODUCTS: [products.TILES, products.DOT_PRODUCTS],
+    None: [],
+}[products.byte_kind()]
 
 
 def projection(outputs: int = 37, inputs: int = 130) -> Projection:
@@ -77,8 +82,7 @@ def test_whole_numbers_are_multiplied_without_rounding(
     way: Callable[..., products.Product], rows: int, relu: bool
 ) -> None:
     weights, x = projection(), torch.randn(rows, 130) * torch.logspace(-2, 2, rows)[:, None]
-    ranges = way is dots and products.byte_kind() is not products.TILES
-    expected = exactly(x, weights, ranges=ranges, fitting=way is dots)
+    expected = exactly(x, weights, ranges=way is dots, fitting=way is dots)
 
     y = way(weights, relu)(x)
 
@@ -246,19 +250,6 @@ def test_what_is_not_finite_shows_in_floats(
     assert torch.equal(y.isfinite().all(dim=1), torch.arange(9) != 4)
 
 
-def test_tiles_of_the_processor_multiply_bfloat16_where_it_has_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    module = pytest.importorskip("headway.decoding.packed.compiled")
-    monkeypatch.setattr(module, "multiplies_bfloat16", lambda: True)
-    # Their own packing has an instruction that this processor may not have.
-    monkeypatch.setattr(module.Bfloat16Product, "pack", staticmethod(module.in_float_blocks))
-    for tiles in (True, False):
-        monkeypatch.setattr(module, "host_has", lambda name, has=tiles: has and name == "amx-bf16")
-        prepared = module.CompiledKernels("bfloat16").linear(projection())
-        assert isinstance(prepared, module.Bfloat16Product) != tiles
-
-
 @pytest.mark.parametrize("relu", [False, True])
 def test_bfloat16_is_near(relu: bool) -> None:
     weights, x = projection(), torch.randn(5, 130)
@@ -325,24 +316,22 @@ def test_a_row_is_the_same_among_few_and_among_many(
 @pytest.mark.parametrize(
     ("outputs", "inputs"), [(37, 130), (128, 128), (192, 4), (1, 3), (6000, 2051)]
 )
-@pytest.mark.parametrize("kind", [None, *BYTE_KINDS[:1]])
-def test_dot_products_give_the_same_bits_in_every_batch_and_beside_tiles_what_the_library_gives(
-    kind: ByteKind | None, outputs: int, inputs: int, relu: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", ["DotProduct", "Bfloat16Product", "Float32Product"])
+def test_a_row_has_the_same_bits_in_every_batch(
+    kind: str, outputs: int, inputs: int, relu: bool
 ) -> None:
-    weights, x = projection(outputs, inputs), torch.randn(15, inputs)
-    module = pytest.importorskip("headway.decoding.packed.dot_products")
-    monkeypatch.setattr(module, "byte_kind", lambda: kind)
-    monkeypatch.setattr(module, "_LARGE", 10**12)
-    multiply = dots(weights, relu)
+    weights, x = projection(outputs, inputs), np.random.randn(70, inputs).astype(np.float32)
+    module = pytest.importorskip("headway.decoding.packed.compiled")
+    needs = {"DotProduct": module.multiplies_bytes, "Bfloat16Product": module.multiplies_bfloat16}
+    if kind in needs and not needs[kind]():
+        pytest.skip("a processor without these sums")
+    multiply = getattr(module, kind)(weights, relu)
 
     expected = multiply(x)
 
-    if kind is products.TILES:
-        library = Int8Product(weights, relu)(x)
-        scale = float(library.abs().max())
-        torch.testing.assert_close(library, expected, rtol=1e-6, atol=1e-6 * scale)
-    for rows in range(1, 15):
-        assert torch.equal(multiply(x[:rows]), expected[:rows])
+    for rows in (*range(1, 19), 31, 32, 33, 48, 49, 65):
+        assert np.array_equal(multiply(x[:rows]), expected[:rows])
+        assert np.array_equal(multiply(x[-rows:]), expected[-rows:])
 
 
 def test_a_row_on_one_side_of_zero_has_all_levels_there() -> None:
@@ -393,7 +382,7 @@ def test_sums_of_either_sign_fit_into_16_bits(weight: Floats) -> None:
     loops = pytest.importorskip("headway.loops.dot_products")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loops, "WORDS_AT_ONCE", 4)
-        patch.setattr(loops, "ALIGNED", 16)
+        patch.setattr(loops, "_ALIGNED", 16)
         patch.setattr(loops, "_WEIGHTS", 2**15 // 159)
         whole, _ = loops_dot_products().quantize_to_fit(torch.from_numpy(weight))
 
@@ -413,16 +402,17 @@ def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Flo
     outputs, inputs = weight.shape
     whole = loops_dot_products().quantize_to_fit(torch.from_numpy(weight))[0].numpy()
     ones, nothing = np.ones(outputs, np.float32), np.zeros(outputs, np.float32)
-    x = np.zeros((2 * outputs, -(-inputs // loops.ALIGNED) * loops.ALIGNED), np.uint8)
+    count, words = 2 * outputs, importlib.import_module("headway.loops.words")
+    x = np.zeros((words.rows_for(count), loops.bytes_for(inputs)), np.uint8)
     x[:outputs, :inputs] = np.where(whole > 0, loops.LARGEST_BYTE, 0)
-    x[outputs:, :inputs] = np.where(whole < 0, loops.LARGEST_BYTE, 0)
-    y = np.empty((len(x), outputs), np.float32)
+    x[outputs:count, :inputs] = np.where(whole < 0, loops.LARGEST_BYTE, 0)
+    y = np.empty((count, outputs), np.float32)
 
-    row_steps, zeros = np.ones(len(x), np.float32), np.zeros(len(x), np.int32)
+    row_steps, zeros = np.ones(count, np.float32), np.zeros(count, np.int32)
     blocks = loops.in_byte_blocks(whole, ones, nothing)
     loops.multiply_bytes(x, blocks, row_steps, zeros, False, y)
 
-    assert (y == x[:, :inputs].astype(np.int64) @ whole.T.astype(np.int64)).all()
+    assert (y == x[:count, :inputs].astype(np.int64) @ whole.T.astype(np.int64)).all()
 
 
 @pytest.mark.parametrize("rows", [1, 6, 13])
@@ -436,7 +426,7 @@ def test_blocks_beyond_those_taken_together_are_multiplied_too(rows: int) -> Non
     y = torch.from_numpy(module.Float32Product(weights, False)(x.numpy()))
     torch.testing.assert_close(y, exact, rtol=1e-5, atol=1e-4)
 
-    expected = exactly(x, weights, ranges=products.byte_kind() is not products.TILES, fitting=True)
+    expected = exactly(x, weights, ranges=True, fitting=True)
     torch.testing.assert_close(dots(weights, False)(x).double(), expected, rtol=1e-6, atol=1e-4)
 
 
@@ -462,42 +452,6 @@ def test_steps_are_as_large_as_they_have_to_be(least: float) -> None:
 
     assert torch.equal(found, torch.maximum(quantize_weight(weight)[1], steps))
     assert ((whole * found[:, None] - weight).abs() <= 0.5001 * found[:, None]).all()
-
-
-@pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
-def test_many_rows_go_to_the_tiles_of_the_processor_and_come_back_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    weights, x = projection(), torch.randn(70, 130)
-    module = pytest.importorskip("headway.decoding.packed.dot_products")
-    monkeypatch.setattr(module, "byte_kind", lambda: products.TILES)
-    few = dots(weights, True)(x)
-    monkeypatch.setattr(module, "_LARGE", 37 * 130 * 60)
-    prepared = module.DotProduct(weights, True)
-    used = []
-    monkeypatch.setattr(
-        prepared, "tiles", lambda x, tiles=prepared.tiles: used.append(1) or tiles(x)
-    )
-
-    assert prepared.most_rows == 60
-    assert torch.equal(torch.from_numpy(prepared(x[:60].numpy())), few[:60])
-    assert not used
-    assert torch.equal(torch.from_numpy(prepared(x.numpy())), few)
-    assert used
-
-
-def test_tiles_are_left_alone_where_bytes_do_not_have_8_bits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What tiles take, made unsigned for few rows, would run over there."""
-    module = pytest.importorskip("headway.decoding.packed.dot_products")
-    monkeypatch.setattr(module, "LARGEST_BYTE", 159)
-    monkeypatch.setattr(module, "byte_kind", lambda: products.TILES)
-
-    multiply = module.DotProduct(projection(), False)
-
-    assert multiply.tiles is None
-    assert multiply.prepared[-1] == 0
 
 
 def test_bytes_are_left_alone_where_they_were_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,33 @@
+"""Products of words, of two numbers of bfloat16 or of four bytes, by what the processor has.
+
+Tiles (AMX) multiply any number of rows at least as fast as its sums in vectors do; where there are
+none, these are in `blocks`.
+"""
+
+from headway.loops import blocks, tile_products
+from headway.loops.compiling import compiled, has_tiles
+from headway.loops.tiles import DEEP
+
+_OUTPUTS, _ROWS, _WORDS = (
+    (tile_products.OUTPUTS, DEEP, DEEP) if has_tiles() else (blocks.OUTPUTS, 1, 1)
+)
+multiply = tile_products.multiply_blocks if has_tiles() else blocks.multiply_blocks
+"""What multiplies rows, `rows_for` of them, with `in_blocks`."""
+
+
+def in_blocks(words, *beginnings):
+    """Return weights, (out, W), in `blocks.in_blocks` for `multiply`."""
+    return blocks.in_blocks(words, *beginnings, size=_OUTPUTS)
+
+
+@compiled
+def rows_for(count):
+    """Return for how many rows there has to be room if there are so many."""
+    return -(-count // _ROWS) * _ROWS
+
+
+@compiled
+def for_bytes(count):
+    """Return how many words a row has of so many bytes."""
+    together = 4 * _WORDS
+    return -(-count // together) * _WORDS
