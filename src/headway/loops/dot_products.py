@@ -67,8 +67,8 @@ def in_byte_blocks(weight, steps, bias):
 def multiply_bytes(whole, weight, row_steps, zeros, relu, y):
     """Compute y = (whole - zeros) weight, times both steps, + bias; then max(0, y) where asked.
 
-    whole: (`words.rows_for` R, `bytes_for` in), uint8. weight: `in_byte_blocks`, whose steps are
-    not below `least_steps`. row_steps, zeros: (R,). y: (R, out). Sums are of 32 bits and exact, up
+    whole: (`words.rows_for` R, `bytes_for` in or more), uint8. weight: `in_byte_blocks`, with steps
+    that are not below `least_steps`. row_steps, zeros: (R,). y: (R, out). Sums are exact, for up
     to 66,000 inputs.
     """
     words.multiply(whole.view(np.int32), weight, row_steps, zeros, relu, y)

@@ -20,7 +20,8 @@ def in_float_blocks(weight, bias):
 
 def in_pair_blocks(weight, bias):
     """Return the same with weights rounded to bfloat16, two in each word of uint32."""
-    return words.in_blocks(in_pairs(weight)[: len(weight)], bias)
+    outputs, inputs = weight.shape
+    return words.in_blocks(in_pairs(weight)[:outputs, : words.for_bytes(2 * inputs)], bias)
 
 
 @compiled
@@ -30,7 +31,7 @@ def in_pairs(x):
     As many as `words` wants; zeros fill up each row, and rows that there are not may be anything.
     """
     rows, width = x.shape
-    upper = np.empty((words.rows_for(rows), 2 * words.for_bytes(2 * width)), np.uint16)
+    upper = np.empty((words.rows_for(rows), 2 * words.row_for(2 * width)), np.uint16)
     whole = width - width % LANES
     for i in range(rows):
         line = upper[i]

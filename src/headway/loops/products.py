@@ -65,7 +65,7 @@ def _choose_product(x, weight, relu, y):
 
 def _project_bytes(x, weight, relu, y):
     rows = x.shape[0]
-    whole = np.empty((words.rows_for(rows), bytes_for(x.shape[1])), np.uint8)
+    whole = np.empty((words.rows_for(rows), 4 * words.row_for(bytes_for(x.shape[1]))), np.uint8)
     row_steps, zeros = np.empty(rows, np.float32), np.empty(rows, np.int32)
     quantize_ranges(x, whole, row_steps, zeros)
     multiply_bytes(whole, weight, row_steps, zeros, relu, y)

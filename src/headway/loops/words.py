@@ -28,6 +28,16 @@ def rows_for(count):
 
 @compiled
 def for_bytes(count):
-    """Return how many words a row has of so many bytes."""
+    """Return how many words of so many bytes are multiplied."""
     together = 4 * _WORDS
     return -(-count // together) * _WORDS
+
+
+@compiled
+def row_for(count):
+    """Return for how many words a row of so many bytes has to have room.
+
+    Of tiles an odd number of lines: a power of two apart, rows would share a few places in caches.
+    """
+    words = for_bytes(count)
+    return (words // _WORDS | 1) * _WORDS if _WORDS > 1 else words
