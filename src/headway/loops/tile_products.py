@@ -98,21 +98,26 @@ def _put_lines(
     kinds = [INTS, FLOATS, FLOATS] if bytes_ else [FLOATS]
     begins = [beginnings(number, kind) for number, kind in enumerate(kinds)]
 
+    def biased(i, sums):
+        return [code.add(bias, total) for bias, total in zip(*begins, sums, strict=True)]
+
+    def scaled(i, sums):
+        zero = code.everywhere(zeros.one(builder.add(row, i)))
+        row_step = code.everywhere(row_steps.one(builder.add(row, i)))
+        whole = [
+            builder.sub(total, builder.mul(zero, v))
+            for v, total in zip(begins[0], sums, strict=True)
+        ]
+        floats = [builder.sitofp(total, FLOATS) for total in whole]
+        rest = zip(floats, *begins[1:], strict=True)
+        return [code.scaled(total, row_step, step, bias) for total, step, bias in rest]
+
     def each(i, _):
         line = builder.mul(builder.lshr(i, WORD(4)), WORD(2 * TILE))
         own = builder.mul(builder.and_(i, WORD(LANES - 1)), WORD(LANES))
         line = builder.add(at, builder.add(line, own))
-        if bytes_:
-            row_step = code.everywhere(row_steps.one(builder.add(row, i)))
-            zero = code.everywhere(zeros.one(builder.add(row, i)))
-        for v in range(2):
-            sums = found.raw(builder.add(line, WORD(v * TILE)), INTS if bytes_ else FLOATS)
-            if bytes_:
-                below, step, bias = (vectors[v] for vectors in begins)
-                whole = builder.sub(sums, builder.mul(zero, below))
-                total = code.scaled(builder.sitofp(whole, FLOATS), row_step, step, bias)
-            else:
-                total = code.add(begins[0][v], sums)
+        sums = [found.raw(builder.add(line, WORD(v * TILE)), kinds[0]) for v in range(2)]
+        for v, total in enumerate(scaled(i, sums) if bytes_ else biased(i, sums)):
             here = builder.add(place, builder.add(builder.mul(i, stride), WORD(v * LANES)))
             y.store(here, code.larger(floors, total))
         return []

@@ -55,3 +55,31 @@ def test_a_change_in_a_file_is_seen_by_what_calls_it_from_another(tmp_path: Path
         found.append(run.stdout.split())
 
     assert found == [["6", "0"], ["6", "1"], ["210", "0"]]
+
+
+@pytest.mark.parametrize(("answer", "lets"), [(0, True), (-1, False)])
+def test_tiles_are_used_where_the_system_lets_us(
+    answer: int, lets: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from headway.loops import compiling
+
+    asked = []
+
+    class Library:
+        def __init__(self, name: None) -> None:
+            pass
+
+        def syscall(self, *numbers: int) -> int:
+            asked.append(numbers)
+            return answer
+
+    monkeypatch.setattr(compiling.ctypes, "CDLL", Library)
+    monkeypatch.setattr(compiling, "host_has", lambda feature: True)
+    assert compiling.has_tiles.__wrapped__() == lets
+    assert asked == [(158, 0x1023, 18)]
+
+    monkeypatch.setattr(compiling, "host_has", lambda feature: feature != "amx-int8")
+    assert not compiling.has_tiles.__wrapped__()
+    monkeypatch.setattr(compiling.sys, "platform", "darwin")
+    assert not compiling.has_tiles.__wrapped__()
+    assert len(asked) == 1

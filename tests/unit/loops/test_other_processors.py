@@ -71,7 +71,9 @@ print("right")
 """
 NONE = """
 from headway.loops.blocks import multiplies_bfloat16, multiplies_bytes
+from headway.loops.compiling import has_tiles
 
+assert not has_tiles()
 assert not multiplies_bytes()
 assert not multiplies_bfloat16()
 print("right")
