@@ -8,4 +8,4 @@ of other sentences; only `listed` takes two rows of one sentence together.
 LANES = 16
 """Numbers of a vector in `vectors`."""
 COLUMNS = 2 * LANES
-"""What `outer_products` and `row_products` take at a time."""
+"""What `outer_products`, `outer_tiles` and `row_products` take at a time."""

@@ -1,7 +1,7 @@
 """Products of words, of two numbers of bfloat16 or of four bytes, by what the processor has.
 
-Tiles (AMX) multiply any number of rows at least as fast as its sums in vectors do; where there are
-none, these are in `blocks`.
+By tiles (AMX) any number of rows; where there are none, by sums in vectors, which are in `blocks`.
+For one row of bytes out of cold memory these would be a fifth faster: benchmarks/NOTES.md.
 """
 
 from headway.loops import blocks, tile_products

@@ -83,10 +83,11 @@ print("right")
 @pytest.mark.parametrize(
     ("program", "without", "environment"),
     [
-        # With AVX-VNNI where the processor has that; without; and AVX-512 without VNNI.
+        # With AVX-VNNI where the processor has that; without; AVX-512 without VNNI; without tiles.
         (PRODUCTS, ["avx512"], {}),
         (PRODUCTS, ["avx512", "avxvnni"], {}),
         (PRODUCTS, ["avx512vnni"], {}),
+        (PRODUCTS, ["amx-bf16"], {}),
         (NONE, [], {"NUMBA_ENABLE_AVX": "0"}),
         (NONE, [], {"NUMBA_CPU_NAME": "generic"}),
         (TRAINING, [], {"NUMBA_ENABLE_AVX": "0"}),

@@ -21,6 +21,7 @@ from headway.training.loss import projected_cross_entropy
 
 pytest.importorskip("numba")
 
+from headway.loops import outer_products, outer_tiles, row_products
 from headway.loops.blocks import multiplies_bfloat16
 from headway.loops.compiling import has_tiles
 
@@ -175,14 +176,21 @@ def test_inputs_that_have_no_loops_have_pytorchs_product(
 
 
 @pytest.mark.usefixtures("loops_whatever_size")
-@pytest.mark.skipif(not has_tiles(), reason="this processor has no tiles")
-def test_inputs_have_pytorchs_product_where_it_has_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("tiles", [True, False])
+def test_where_there_are_tiles_weights_have_loops_of_these_and_inputs_pytorchs_product(
+    tiles: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     grad, weight = draw(9, 64, 32)[0], draw(64, 32, 64)[1]
-    called = forbid_products(monkeypatch)
+    called, loops = forbid_products(monkeypatch), []
+    monkeypatch.setattr(module, "_has_tiles", lambda: tiles)
+    monkeypatch.setattr(module.threads, "divide", lambda loop, *_, count: loops.append(loop))
 
+    weight_gradient(grad, draw(9, 32, 64)[1])
     input_gradient(grad, weight, torch.float32)
 
-    assert len(called) == 1
+    own = [outer_tiles.multiply_columns] if tiles else [outer_products.multiply_columns]
+    assert loops == own + ([] if tiles else [row_products.multiply_rows])
+    assert len(called) == tiles
 
 
 @pytest.mark.usefixtures("loops_whatever_size", "by_sums")
