@@ -171,7 +171,8 @@ def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(
     near = exact > exact.amax(dim=1, keepdim=True) - (SHARP[precision] - 0.5)
     far = exact < exact.amax(dim=1, keepdim=True) - (SHARP[precision] + 1)
     assert error[near].max() < 1e-4
-    assert 1e-3 < error[far].max() < 1
+    # Whole numbers in 7 bits of 130 inputs: a root mean square of 0.17, and single ones six times.
+    assert 1e-3 < error[far].square().mean().sqrt() < 0.3
     assert (logits.argmax(dim=1) == exact.argmax(dim=1)).all()
 
 
