@@ -18,7 +18,7 @@ from headway.config.model import Architecture
 from headway.config.run import Recipe, RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.sample import SampleCorpus, SamplePair, build_sample_corpus
 from headway.decoding.translation import Translation
 from headway.decoding.translator import Translator, load

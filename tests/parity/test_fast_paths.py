@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from headway.data.batching import Batch, collate
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.model.attention import scaled_dot_product_attention
 from headway.model.transformer import Transformer
 from headway.training.compiling import CompiledLayers

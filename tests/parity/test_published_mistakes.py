@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headway.data.batching import collate
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.errors import ConfigError
 from headway.inspection.trace import trace
 from headway.model.attention import (

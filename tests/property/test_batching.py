@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.data.batching import collate, inference_batches, token_batches
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID
 
 lengths = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=60)

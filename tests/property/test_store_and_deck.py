@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.data.batching import collate, collate_rows
-from headway.data.cleaning import EncodedPair
+from headway.data.corpus import Pair
 from headway.data.deck import Deck
+from headway.data.encoded import EncodedPair, EncodedPairs
 from headway.data.store import StoreWriter, kept_store, open_store
 from headway.errors import DataError
 
@@ -40,12 +41,12 @@ def test_a_store_is_the_list_of_its_pairs(pairs: list[EncodedPair]) -> None:
 def test_a_store_in_files_is_the_store_in_memory(
     first: list[EncodedPair], second: list[EncodedPair]
 ) -> None:
-    texts = [(f"문장 {n}", "x" * n) for n in range(len(first) + len(second))]
+    texts = [Pair(f"문장 {n}", "x" * n) for n in range(len(first) + len(second))]
     with TemporaryDirectory() as place:
         folder = Path(place) / "kept"
         with StoreWriter(folder, vocabulary=70_001, keep_texts=True) as writer:
-            writer.add_with_texts(zip(texts[: len(first)], first, strict=True))
-            writer.add_with_texts(zip(texts[len(first) :], second, strict=True))
+            writer.add_corpus([EncodedPairs.of(first, texts[: len(first)])])
+            writer.add_corpus([EncodedPairs.of(second, texts[len(first) :])])
             assert not kept_store(folder)
             writer.finish({"why": "a test"})
         store, record = open_store(folder)

@@ -12,7 +12,7 @@ import torch
 
 from headway.config.model import Architecture
 from headway.data.batching import Batch, collate
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.model.accounting import multiply_adds
 from headway.model.transformer import Transformer
 from headway.training.memory import prepare_process

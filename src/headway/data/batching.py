@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore, Rows
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID
 from headway.errors import ConfigError

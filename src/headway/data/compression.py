@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from headway.errors import DataError, MissingExtraError
 
@@ -38,7 +38,7 @@ def _open_zstandard(path: StrPath) -> IO[bytes]:
             f"Reading {path} needs Zstandard, which this Python does not have.",
             "Install it with: pip install 'headway[data]'.",
         ) from error
-    return cast(IO[bytes], zstd.open(path, "rb"))
+    return _buffered(zstd.open(path, "rb"))
 
 
 class _Streams(io.RawIOBase):
@@ -84,19 +84,28 @@ class _Streams(io.RawIOBase):
 
 
 def _open_bzip2(path: StrPath) -> IO[bytes]:
-    return io.BufferedReader(_Streams(path, bz2.BZ2Decompressor, b""), _BLOCK)
+    return _buffered(_Streams(path, bz2.BZ2Decompressor, b""))
+
+
+def _open_gzip(path: StrPath) -> IO[bytes]:
+    return _buffered(gzip.open(path))
 
 
 def _open_xz(path: StrPath) -> IO[bytes]:
-    return io.BufferedReader(_Streams(path, lzma.LZMADecompressor, b"\0"), _BLOCK)
+    return _buffered(_Streams(path, lzma.LZMADecompressor, b"\0"))
 
 
-_OPENERS: dict[str, Callable[[StrPath], object]] = {
-    ".gz": gzip.open,
+def _buffered(file: Any) -> IO[bytes]:
+    """Return a file whose lines are found by compiled code: most of these do it in Python."""
+    return io.BufferedReader(file, _BLOCK)
+
+
+_OPENERS: dict[str, Callable[[StrPath], IO[bytes]]] = {
+    ".gz": _open_gzip,
     ".bz2": _open_bzip2,
     ".xz": _open_xz,
     ".zst": _open_zstandard,
-}  # all of them read bytes unless told otherwise
+}
 COMPRESSIONS = tuple(_OPENERS)
 
 
@@ -120,7 +129,7 @@ def readable(path: StrPath, *, decompress: bool = True) -> Iterator[IO[bytes]]:
     """
     ending = compression(path) if decompress else ""
     try:
-        with cast(IO[bytes], _OPENERS[ending](path) if ending else Path(path).open("rb")) as file:
+        with _OPENERS[ending](path) if ending else Path(path).open("rb") as file:
             yield file
     except FileNotFoundError:
         raise DataError(f"There is no file {path}.", "Check the name and the folder.") from None

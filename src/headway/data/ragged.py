@@ -20,15 +20,15 @@ class Ragged:
     starts: Ints
 
     @classmethod
-    def of(cls, rows: Iterable[Sequence[int]]) -> "Ragged":
-        """Return these rows.
+    def of(cls, rows: Iterable[Sequence[int]], kind: type[np.integer] = np.int64) -> "Ragged":
+        """Return these rows, as numbers of this kind.
 
         >>> Ragged.of([[5, 6], [], [7]]).starts.tolist()
         [0, 2, 2, 3]
         """
         rows = list(rows)
         starts = starts_of([len(row) for row in rows])
-        values = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(starts[-1]))
+        values = np.fromiter(chain.from_iterable(rows), dtype=kind, count=int(starts[-1]))
         return cls(values, starts)
 
     @classmethod
@@ -68,6 +68,16 @@ class Ragged:
         starts = starts_of(lengths)
         places = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
         return Ragged(self.values[places], starts)
+
+    def cut(self, longest: int) -> "Ragged":
+        """Return each row with so many numbers at most, its first.
+
+        >>> Ragged.of([[5, 6, 7], [], [8]]).cut(2).tolist()
+        [[5, 6], [], [8]]
+        """
+        lengths = self.lengths()
+        place_in_row = np.arange(len(self.values)) - np.repeat(self.starts[:-1], lengths)
+        return Ragged(self.values[place_in_row < longest], starts_of(np.minimum(lengths, longest)))
 
     def beside(self, other: "Ragged") -> "Ragged":
         """Return each row with the other's row of the same number behind it.

@@ -11,7 +11,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, overload
@@ -19,8 +19,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.data.cleaning import EncodedPair
-from headway.data.ragged import Ragged, Rows
+from headway.data.encoded import EncodedPair, EncodedPairs
+from headway.data.ragged import Ragged, Rows, starts_of
 from headway.errors import DataError
 
 PARTIAL = ".partial"  # ends the name of a folder that is being written
@@ -143,20 +143,21 @@ class StoreWriter:
 
     def add(self, pairs: Iterable[EncodedPair]) -> None:
         """Add the pairs of one corpus."""
-        self.add_with_texts((("", ""), pair) for pair in pairs)
-
-    def add_with_texts(self, pairs: Iterable[tuple[tuple[str, str], EncodedPair]]) -> None:
-        """Add the pairs of one corpus, each with its text, which is kept if the store keeps it."""
         iterator = iter(pairs)
+        chunks = iter(lambda: list(islice(iterator, _CHUNK)), [])
+        self.add_corpus(EncodedPairs.of(chunk) for chunk in chunks)
+
+    def add_corpus(self, some_at_a_time: Iterable[EncodedPairs]) -> None:
+        """Add the pairs of one corpus, each with its text if the store keeps it."""
         count = 0
-        while chunk := list(islice(iterator, _CHUNK)):
-            self._extend("source", *_flat([pair.source_ids for _, pair in chunk]))
-            self._extend("target", *_flat([pair.target_ids for _, pair in chunk]))
-            self._lines.append(np.array([pair.line for _, pair in chunk], dtype=np.int64))
+        for pairs in some_at_a_time:
+            self._extend("source", pairs.source)
+            self._extend("target", pairs.target)
+            self._lines.append(pairs.lines)
             if "source_text" in self._values:
-                self._extend("source_text", *_flat_text(text[0] for text, _ in chunk))
-                self._extend("target_text", *_flat_text(text[1] for text, _ in chunk))
-            count += len(chunk)
+                self._extend("source_text", _bytes_of(pair.source for pair in pairs.texts))
+                self._extend("target_text", _bytes_of(pair.target for pair in pairs.texts))
+            count += len(pairs)
         self.sizes.append(count)
 
     def finish(self, record: dict[str, Any] | None = None) -> PairStore:
@@ -185,11 +186,10 @@ class StoreWriter:
     def _columns(self) -> list["_Column"]:
         return [*self._values.values(), *self._starts.values(), self._lines]
 
-    def _extend(self, name: str, values: NDArray[Any], lengths: list[int]) -> None:
-        ends = self._ends[name] + np.cumsum(lengths, dtype=np.int64)
-        self._values[name].append(values)
-        self._starts[name].append(ends)
-        self._ends[name] = int(ends[-1])
+    def _extend(self, name: str, rows: Ragged) -> None:
+        self._values[name].append(rows.values)
+        self._starts[name].append(rows.starts[1:] + self._ends[name])
+        self._ends[name] += len(rows.values)
 
 
 def open_store(folder: Path) -> tuple[PairStore, dict[str, Any]]:
@@ -303,14 +303,9 @@ def _store(arrays: dict[str, NDArray[Any]], sizes: Sequence[int]) -> PairStore:
     return PairStore(sides["source"], sides["target"], arrays["lines"], texts, sizes)
 
 
-def _flat(rows: list[list[int]]) -> tuple[NDArray[Any], list[int]]:
-    lengths = [len(row) for row in rows]
-    return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=sum(lengths)), lengths
-
-
-def _flat_text(texts: Iterable[str]) -> tuple[NDArray[Any], list[int]]:
+def _bytes_of(texts: Iterable[str]) -> Ragged:
     rows = [text.encode() for text in texts]
-    return np.frombuffer(b"".join(rows), dtype=np.uint8), [len(row) for row in rows]
+    return Ragged(np.frombuffer(b"".join(rows), np.uint8), starts_of([len(row) for row in rows]))
 
 
 def _id_type(vocabulary: int) -> Any:

@@ -16,10 +16,11 @@ from typing import Any
 import torch
 
 from headway.decoding.engine import Engine
-from headway.decoding.forking import Taken, fork, may_fork, results_of, send_results
+from headway.decoding.forking import Taken, fork, results_of, send_results
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.search import Request, Search, run_search
 from headway.mapping import give_back
+from headway.processes import may_fork
 
 _SECONDS = 1.0  # between two looks of an idle worker whether anybody is left to work for
 _crews: "weakref.WeakKeyDictionary[Engine[Any], Crew]" = weakref.WeakKeyDictionary()

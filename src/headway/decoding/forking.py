@@ -3,9 +3,6 @@
 import contextlib
 import multiprocessing
 import pickle
-import sys
-import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -14,22 +11,12 @@ from typing import Any, TypeVar, cast
 import torch
 
 from headway.errors import HeadwayError
+from headway.processes import forking
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _TOGETHER = 16  # results that a process sends at once
-
-
-def may_fork() -> bool:
-    """Tell whether processes can be forked here and now.
-
-    Only on Linux: elsewhere system libraries do not survive it. Only while no other thread of
-    Python runs: a lock that it holds would stay locked in the new process. And not in a daemon of
-    `multiprocessing`, which may have no processes of its own.
-    """
-    alone = threading.active_count() == 1
-    return sys.platform == "linux" and alone and not multiprocessing.current_process().daemon
 
 
 def run_in_processes(
@@ -59,9 +46,7 @@ def run_in_processes(
 def fork(work: Callable[..., None], *given: Any) -> BaseProcess:
     """Start a process that does this work; it does not outlive a proper end of this one."""
     process = multiprocessing.get_context("fork").Process(target=work, args=given, daemon=True)
-    with warnings.catch_warnings():
-        # Python 3.12 counts the threads of libraries; the new process asks for none.
-        warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
+    with forking():
         process.start()
     return process
 

@@ -11,10 +11,11 @@ import torch
 
 from headway.decoding.crew import CrewJob, claim_crew
 from headway.decoding.engine import Engine
-from headway.decoding.forking import may_fork, run_in_processes
+from headway.decoding.forking import run_in_processes
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.search import Request, Search, run_search
+from headway.processes import may_fork
 
 T = TypeVar("T")
 R = TypeVar("R")

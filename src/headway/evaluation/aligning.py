@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from headway.bundle import Bundle
 from headway.data.batching import Batch
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
 from headway.decoding.attention import chosen_layer

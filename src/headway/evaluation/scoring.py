@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headway.bundle import Bundle
 from headway.data.batching import Batch, collate, inference_batches
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import PAD_ID
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from headway.bundle import Bundle
 from headway.data.batching import Batch
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import PAD_ID
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError, TraceError, suggest

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from fastapi import APIRouter
 
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.words import number_words, words_of
 from headway.decoding.alignment import Alignment, pharaoh, word_alignment, word_sums
 from headway.decoding.attention import chosen_layer

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import chain
@@ -13,11 +12,13 @@ import numpy as np
 
 from headway.config.data import DataConfig
 from headway.config.run import RunConfig
-from headway.data.cleaning import Cleaning, CleaningReport, CleaningRules, EncodedPair, clean
-from headway.data.corpus import Corpus, Pair
+from headway.data.cleaning import Cleaning, CleaningReport, clean
+from headway.data.corpus import Corpus
 from headway.data.deck import Deck, IntArray
+from headway.data.examining import CleaningRules, Examiner
 from headway.data.ragged import Ragged
 from headway.data.sampling import build_sampler
+from headway.data.seen import Seen
 from headway.data.store import (
     PairStore,
     StoreWriter,
@@ -28,11 +29,13 @@ from headway.data.store import (
     writing_to,
 )
 from headway.data.tokenizer import Tokenizer
+from headway.processes import cores, ending_is_named
 from headway.training.prepare import EncodedTexts, Texts, build_tokenizers
 from headway.training.stream import BatchStream, Resample
 
 _FORM = 1  # of what is kept; another number makes all of it anew
 _CHUNK = 10_000  # texts resampled at once
+_MOST_PROCESSES = 8  # that clean and encode; one reads text for no more
 
 
 def encode_texts(
@@ -175,33 +178,27 @@ def _encode(
 ) -> tuple[PairStore, CleaningReport]:
     """Go through all training text once."""
     vocabulary = max(len(source), len(target))
-    whole, seen = CleaningReport(), set[bytes]()
-    with StoreWriter(folder, vocabulary=vocabulary, keep_texts=keep_texts) as writer:
+    whole, seen = CleaningReport(), Seen()
+    processes = min(cores(), _MOST_PROCESSES)
+    with (
+        StoreWriter(folder, vocabulary=vocabulary, keep_texts=keep_texts) as writer,
+        ending_is_named(),
+    ):
         for number, corpus in enumerate(corpora, start=1):
-            cleaning = Cleaning(
+            examiner = Examiner(
                 rules.reversed() if corpus.reverse else rules,
                 source.encode_batch,
                 target.encode_batch,
                 target.normalize,
-                seen,
             )
+            cleaning = Cleaning(examiner, seen=seen, processes=processes)
+            # Beyond the longest length, which is that of the text itself.
             tag = source.encode(corpus.tag) if corpus.tag else []
-            writer.add_with_texts(_with_tag(cleaning.cleaned(corpus.numbered()), tag))
+            writer.add_corpus(some.with_tag(tag) for some in cleaning.cleaned(corpus.numbered()))
             name = f"corpus {number}: " if len(corpora) > 1 else ""
             cleaning.report.check(name)
             whole.include(cleaning.report, name)
         return writer.finish(asdict(whole)), whole
-
-
-def _with_tag(
-    pairs: Iterator[tuple[Pair, EncodedPair]], tag: list[int]
-) -> Iterator[tuple[Pair, EncodedPair]]:
-    """Put the pieces of a tag before each source, beyond the longest length of the text itself."""
-    if not tag:
-        return pairs
-    return (
-        (pair, encoded._replace(source_ids=[*tag, *encoded.source_ids])) for pair, encoded in pairs
-    )
 
 
 def _key(

@@ -14,7 +14,7 @@ from headway.bundle import Bundle
 from headway.config.data import CorpusConfig, DataConfig, TokenizerConfig
 from headway.config.model import Architecture
 from headway.config.run import RunConfig
-from headway.data.cleaning import CleaningReport, EncodedPair
+from headway.data.cleaning import CleaningReport
 from headway.data.compression import StrPath
 from headway.data.corpus import (
     Corpus,
@@ -25,6 +25,7 @@ from headway.data.corpus import (
     partners,
     read_pairs,
 )
+from headway.data.encoded import EncodedPair
 from headway.data.hub import is_dataset
 from headway.data.store import PairStore
 from headway.data.tokenizer import Tokenizer, train_tokenizer

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from headway.data.batching import Batch, collate
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import START_ID
 from headway.errors import NotFiniteError
 from headway.model.transformer import Transformer

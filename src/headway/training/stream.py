@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from headway.data.batching import Batch, collate_rows, token_batches
-from headway.data.cleaning import EncodedPair
 from headway.data.deck import Deck, IntArray
+from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
 from headway.errors import ConfigError
 from headway.training.ahead import ahead

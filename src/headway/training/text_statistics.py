@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.config.evaluation import EvaluationConfig
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
 from headway.data.tokenizer import END_ID, UNK_ID
 from headway.evaluation.metrics import tokenized_remark

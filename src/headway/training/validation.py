@@ -9,8 +9,8 @@ import torch
 
 from headway.bundle import Bundle
 from headway.data.batching import collate, inference_batches
-from headway.data.cleaning import EncodedPair
 from headway.data.corpus import Pair
+from headway.data.encoded import EncodedPair
 from headway.decoding.translator import Translator
 from headway.evaluation.metrics import score_texts
 from headway.training.distributed import World

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from headway.data.batching import collate, inference_batches, token_batches
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID
 from headway.errors import ConfigError
 

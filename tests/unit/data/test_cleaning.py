@@ -1,13 +1,16 @@
 """No pair disappears uncounted, and each reason names lines."""
 
 import json
+import random
 import unicodedata
 from collections.abc import Sequence
 
 import pytest
 
-from headway.data.cleaning import CleaningReport, CleaningRules, EncodedPair, clean
+from headway.data.cleaning import Cleaning, CleaningReport, clean
 from headway.data.corpus import Pair
+from headway.data.encoded import EncodedPair
+from headway.data.examining import CleaningRules, Examiner
 from headway.errors import ConfigError, DataError
 
 
@@ -39,8 +42,9 @@ def test_each_side_has_its_own_encoder() -> None:
 
 
 def test_an_encoder_that_loses_a_text_is_noticed() -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        clean([Pair("a", "b"), Pair("c", "d")], encode, lambda texts: [[9]], rules=CleaningRules())
+    for encoders in ([encode, lambda texts: [[9]]], [lambda texts: [[9]] * 3, encode]):
+        with pytest.raises(ValueError, match="more or fewer than 2"):
+            clean([Pair("a", "b"), Pair("c", "d")], *encoders, rules=CleaningRules())
 
 
 def test_a_pair_with_a_side_that_has_no_pieces_is_dropped() -> None:
@@ -135,6 +139,43 @@ def test_lines_stay_true_beyond_one_chunk_of_encoding() -> None:
     kept, report = run(pairs, CleaningRules())
     assert kept[-1] == EncodedPair([2], [3], 10_003)
     assert report.examples == {"empty source": [10_002]}
+
+
+def test_a_duplicate_is_one_of_a_pair_that_is_kept_and_no_reason_where_there_is_another() -> None:
+    pairs = [("a a a", "b"), ("a a a", "b"), ("a", "b"), ("", "b"), ("", "b"), ("a", "b")]
+    kept, report = run(pairs, CleaningRules(drop_duplicates=True, max_pieces=2))
+    assert [pair.line for pair in kept] == [3]
+    assert report.dropped == {"longer than 2 pieces": 2, "empty source": 2, "duplicate": 1}
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_is_found_depends_neither_on_chunks_nor_on_processes(
+    processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(4)
+    words = ["a", "bb", "ccc", "", "x\x07", "½", "d d d d d"]
+    pairs = [Pair(*(" ".join(rng.choices(words, k=2)) for _ in range(2))) for _ in range(300)]
+    rules = CleaningRules(
+        max_pieces=6, over_long="cut", max_ratio=3, drop_duplicates=True, drop_identical=True
+    )
+
+    def cleaned() -> tuple[list[EncodedPair], list[Pair], CleaningReport]:
+        examiner = Examiner(rules, encode, encode, lambda text: text.replace("½", "1/2"))
+        cleaning = Cleaning(examiner, processes=processes)
+        some = list(cleaning.cleaned(enumerate(pairs, start=5)))
+        found = [pair for chunk in some for pair in chunk.tolist()]
+        return found, [text for chunk in some for text in chunk.texts], cleaning.report
+
+    expected = cleaned()
+    monkeypatch.setattr("headway.data.cleaning._CHUNK", 7)
+    assert cleaned() == expected
+
+    found, texts, report = expected
+    assert [pair.line - 5 for pair in found] != list(range(len(found)))
+    assert texts == [pairs[pair.line - 5] for pair in found]
+    assert {*report.dropped} > {"duplicate", "source identical to target", "empty source"}
+    assert {*report.notes, *report.cut} > {"control characters, pair kept"}
+    assert report.kept + sum(report.dropped.values()) == report.total == 300
 
 
 def test_control_characters_are_noted_and_the_pair_is_kept() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from headway.decoding import forking, workers
+from headway.decoding import workers
 from headway.decoding.engines import build_engine
 from headway.decoding.options import SearchOptions
 from headway.decoding.search import Request
@@ -186,14 +186,3 @@ def test_workers_end_whatever_the_caller_does_with_signals(monkeypatch: pytest.M
         signal.signal(signal.SIGTERM, before)
         for child in multiprocessing.active_children():
             child.kill()
-
-
-def test_nothing_is_forked_beside_another_thread() -> None:
-    stop = threading.Event()
-    thread = threading.Thread(target=stop.wait)
-    thread.start()
-    try:
-        assert not forking.may_fork()
-    finally:
-        stop.set()
-        thread.join()

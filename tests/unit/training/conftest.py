@@ -11,7 +11,7 @@ import torch
 from headway.bundle import Bundle
 from headway.config.model import Architecture
 from headway.config.run import RunConfig, parse_run_config
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.model.transformer import Transformer
 from headway.training.compiling import CompiledLayers

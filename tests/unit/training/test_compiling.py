@@ -10,7 +10,7 @@ from torch import Tensor
 from headway.benchmark.work import Task, our_step
 from headway.config.run import RunConfig
 from headway.data.batching import Batch, collate
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
 from headway.training.check import check_run

@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from headway.config.run import RunConfig
-from headway.data.cleaning import Cleaning, EncodedPair
+from headway.data.cleaning import Cleaning
 from headway.data.deck import Deck
+from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore, StoreWriter, made_once
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, DataError
+from headway.processes import mapped
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
 from headway.training.prepare import EncodedTexts, Texts, read_texts
 from headway.training.stream import BatchStream
@@ -70,6 +72,33 @@ def test_kept_text_is_that_in_memory_and_is_not_made_again(
     assert same_tokenizers == tokenizers
     assert again.report == first.report == expected.report
     assert not list((tmp_path / "kept").glob("*.partial"))
+
+
+def test_several_processes_encode_what_one_does(
+    make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.data.cleaning._CHUNK", 3)
+    config = make_config(data=TWO | {"drop_duplicates": True}, tokenizer=CHARACTERS)
+    workers: set[int] = set()
+
+    def encode_with(processes: int) -> EncodedTexts:
+        monkeypatch.setattr("headway.training.encode.cores", lambda: processes)
+        return encode(config)[2]
+
+    def watched(work: Any, items: Any, processes: int) -> Any:
+        workers.add(processes)
+        return mapped(work, items, processes)
+
+    expected = encode_with(1).train
+    monkeypatch.setattr("headway.data.cleaning.mapped", watched)
+    found = encode_with(2).train
+
+    assert 2 in workers
+    assert list(found) == list(expected)
+    assert found.sizes == expected.sizes
+    assert [found.text(row) for row in range(len(found))] == [
+        expected.text(row) for row in range(len(expected))
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from headway.data.batching import Batch, collate
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.errors import NotFiniteError, TrainingError
 from headway.model.transformer import Transformer
 from headway.training import step as step_module

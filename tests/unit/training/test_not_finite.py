@@ -3,7 +3,7 @@
 import pytest
 
 from headway.data.batching import Batch, collate
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore, StoreWriter
 from headway.errors import NotFiniteError, TrainingError
 from headway.training.not_finite import check_in_a_row, describe, places_of, stopping_error

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from headway.data.batching import collate
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.errors import TrainingError
 from headway.model.transformer import Transformer
 from headway.training.loss import label_smoothed_cross_entropy

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
 from headway.data.tokenizer import UNK_ID
 from headway.training.text_statistics import frequency_loss, piece_counts, unknown_findings

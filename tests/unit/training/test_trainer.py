@@ -18,7 +18,7 @@ from headway.bundle import Bundle, load_bundle
 from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import Batch
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.errors import TrainingError
 from headway.training.averaging import snapshot_path
 from headway.training.compiling import CompiledLayers

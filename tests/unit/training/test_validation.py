@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from headway.bundle import Bundle
 from headway.data.batching import collate
-from headway.data.cleaning import EncodedPair
 from headway.data.corpus import Pair
+from headway.data.encoded import EncodedPair
 from headway.decoding.translator import Translator
 from headway.evaluation.metrics import score_texts
 from headway.training.validation import ValidationResult, Validator, exchange_sources

@@ -11,7 +11,7 @@ import torch
 from headway.bundle import Bundle
 from headway.config.training import TrainingConfig
 from headway.data.batching import Batch
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.errors import NotFiniteError, TrainingError
 from headway.model.transformer import Transformer
 from headway.training import step as step_module

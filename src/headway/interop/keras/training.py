@@ -9,7 +9,7 @@ import numpy as np
 from headway.config.model import ModelConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate, token_batches
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.errors import ConfigError
 from headway.interop.keras.backend import keras
 

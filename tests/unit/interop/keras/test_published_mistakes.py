@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headway.bundle import Bundle
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.errors import ConfigError
 from headway.interop.keras import (
     BatchDataset,

@@ -8,7 +8,7 @@ import torch
 
 from headway.bundle import Bundle, model_tensors
 from headway.config.training import TrainingConfig
-from headway.data.cleaning import EncodedPair
+from headway.data.encoded import EncodedPair
 from headway.errors import ConfigError
 from headway.interop.keras import (
     BatchDataset,

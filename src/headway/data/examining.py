@@ -1,0 +1,204 @@
+"""What is known of pairs by themselves: their pieces, and the rules that they break.
+
+All that depends on no other pair is here, and so may be found in any process and in any order.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.data.ragged import Ragged
+from headway.data.scripts import check_script, main_script
+from headway.errors import ConfigError
+
+Encoder = Callable[[list[str]], list[list[int]]]
+Digests = NDArray[np.bytes_]
+Sides = tuple[list[str], list[str]]
+
+DIGEST_BYTES = 16
+_CONTROL_NOTE = "control characters, pair kept"
+_REWRITTEN_NOTE = "target rewritten by tokenizer.normalization, pair kept"
+_CONTROL = re.compile("[\0-\x08\n-\x1f\x7f-\x9f]")  # Unicode's category Cc but for the tab
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningRules:
+    """Name what makes a pair unfit for training.
+
+    Attributes:
+        drop_empty: Drop a pair of which one side has no pieces.
+        max_pieces: Longest side allowed, in pieces without start and end; None for no limit.
+        over_long: `"drop"` leaves an over-long pair out, `"cut"` keeps its first pieces.
+        max_ratio: Largest ratio of pieces between the longer and the shorter side; None for any.
+        drop_duplicates: Keep only the first of several equal pairs.
+        drop_identical: Drop a pair whose two sides are the same text.
+        drop_copies: Drop a pair whose two sides are the same but for case, spaces and punctuation;
+            one without any letter is kept.
+        source_script: Drop a pair whose source has letters, most of them of another script than
+            this, such as `hangul`; empty for any.
+        target_script: The same for the target.
+    """
+
+    drop_empty: bool = True
+    max_pieces: int | None = 256
+    over_long: Literal["drop", "cut"] = "drop"
+    max_ratio: float | None = None
+    drop_duplicates: bool = False
+    drop_identical: bool = False
+    drop_copies: bool = False
+    source_script: str = ""
+    target_script: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse limits that would drop everything."""
+        if self.max_pieces is not None and self.max_pieces < 1:
+            raise ConfigError(
+                f"max_pieces is {self.max_pieces}; it must be at least 1.",
+                "Give a length such as 256, or None for no limit.",
+            )
+        if self.max_ratio is not None and not self.max_ratio >= 1:
+            raise ConfigError(
+                f"max_ratio is {self.max_ratio}; the longer side is never less than 1 times the "
+                "shorter.",
+                "Give a ratio such as 3.0, or None for any.",
+            )
+        if self.over_long not in ("drop", "cut"):
+            raise ConfigError(f"over_long is {self.over_long!r}.", "Choose 'drop' or 'cut'.")
+        for script in filter(None, (self.source_script, self.target_script)):
+            check_script(script)
+
+    def reversed(self) -> "CleaningRules":
+        """Return the rules for text whose sides are exchanged."""
+        return replace(self, source_script=self.target_script, target_script=self.source_script)
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What was found out about some pairs, each by itself; rows count them from 0."""
+
+    source: Ragged
+    target: Ragged
+    broken: dict[int, str]
+    """The first rule that a pair breaks."""
+    notes: list[tuple[int, str]]
+    """What is remarkable about a pair and no reason to drop it, in the order of the pairs."""
+    digests: Digests
+    """16 bytes for the text of each pair, equal for equal texts; none unless they are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examiner:
+    """Encodes pairs, and finds out all that their order does not decide.
+
+    The first rule that a pair breaks is the first of: empty, identical, copy, script, over-long,
+    ratio. Lengths and ratio are those of all pieces, before anything is cut. With
+    `normalize_target`, the targets that it changes visibly (… to ..., ½ to 1/2) are noted: nobody
+    will see them again in a translation.
+    """
+
+    rules: CleaningRules
+    encode_source: Encoder
+    encode_target: Encoder
+    normalize_target: Callable[[str], str] | None = None
+
+    def __call__(self, sides: Sides) -> Examined:
+        """Examine the sources and targets of some pairs."""
+        sources, targets = sides
+        encoded = self.encode_source(sources), self.encode_target(targets)
+        if {len(rows) for rows in encoded} != {len(sources)}:
+            raise ValueError(f"an encoder returned more or fewer than {len(sources)} rows")
+        source, target = (Ragged.of(rows, np.int32) for rows in encoded)
+        broken: dict[int, str] = {}
+        lengths = np.stack([source.lengths(), target.lengths()], axis=1)
+        for reason, rows in _reasons(self.rules, sources, targets, lengths):
+            for row in rows:
+                broken.setdefault(int(row), reason)
+        compared = sides if self.rules.drop_duplicates else ((), ())
+        return Examined(source, target, broken, self._notes(sources, targets), digests(*compared))
+
+    def _notes(self, sources: list[str], targets: list[str]) -> list[tuple[int, str]]:
+        controlled = {*_with_control_characters(sources), *_with_control_characters(targets)}
+        notes = [(row, _CONTROL_NOTE) for row in controlled]
+        if normalize := self.normalize_target:
+            rewritten = (row for row, text in enumerate(targets) if _rewrites(normalize, text))
+            notes.extend((row, _REWRITTEN_NOTE) for row in rewritten)
+        return sorted(notes)
+
+
+def digests(sources: Sequence[str], targets: Sequence[str]) -> Digests:
+    """Return 16 bytes for each pair, the same for pairs that are equal but for spaces around."""
+    found = bytearray()
+    for sides in zip(sources, targets, strict=True):
+        text = "\n".join(side.strip().replace("\n", " ") for side in sides)
+        found += blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
+    return np.frombuffer(found, dtype=f"S{DIGEST_BYTES}")
+
+
+def _reasons(
+    rules: CleaningRules, sources: list[str], targets: list[str], lengths: NDArray[np.int64]
+) -> Iterator[tuple[str, Iterable[int]]]:
+    """Yield each reason to drop a pair, in the order of the rules, with the pairs it falls on."""
+    pairs = list(zip(sources, targets, strict=True))
+    if rules.drop_empty:
+        empty = lengths == 0
+        yield "empty source and target", np.flatnonzero(empty.all(axis=1))
+        yield "empty source", np.flatnonzero(empty[:, 0])
+        yield "empty target", np.flatnonzero(empty[:, 1])
+    if rules.drop_identical:
+        same = (row for row, (a, b) in enumerate(pairs) if a.strip() == b.strip())
+        yield "source identical to target", same
+    if rules.drop_copies:
+        yield "target copies source", (row for row, pair in enumerate(pairs) if _is_copy(*pair))
+    wanted = (("source", rules.source_script, sources), ("target", rules.target_script, targets))
+    for side, script, texts in wanted:
+        if script:
+            foreign = (row for row, text in enumerate(texts) if _is_foreign(text, script))
+            yield f"{side} not in {script.capitalize()} letters", foreign
+    limit = rules.max_pieces
+    longer, shorter = lengths.max(axis=1), lengths.min(axis=1)
+    if rules.over_long == "drop" and limit is not None:
+        yield f"longer than {limit} pieces", np.flatnonzero(longer > limit)
+    if rules.max_ratio is not None:
+        above = longer > rules.max_ratio * np.maximum(shorter, 1)
+        yield f"length ratio above {rules.max_ratio:g}", np.flatnonzero(above)
+
+
+def _is_copy(*pair: str) -> bool:
+    source, target = map(_letters_and_digits, pair)
+    return source == target and any(map(str.isalpha, source))
+
+
+def _letters_and_digits(text: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _is_foreign(text: str, wanted: str) -> bool:
+    found = main_script(text)
+    return bool(found) and found != check_script(wanted)
+
+
+def _with_control_characters(texts: list[str]) -> Iterator[int]:
+    r"""Yield the rows of texts that have control characters other than tabs.
+
+    Of a line that ended in \r\n the \r is left, and no part of the text.
+    """
+    if _CONTROL.search("\t".join(texts)):  # hardly any text has some, so this is mostly all
+        for row, text in enumerate(texts):
+            if _CONTROL.search(text.removesuffix("\r")):
+                yield row
+
+
+def _rewrites(normalize: Callable[[str], str], text: str) -> bool:
+    """Tell whether more changes than spaces and the way in which characters are composed."""
+    normalized = normalize(text)
+    return normalized != text and _visible(normalized) != _visible(text)
+
+
+def _visible(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())

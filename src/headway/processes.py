@@ -1,0 +1,101 @@
+"""Processes of our own beside this one: whether there may be any, and work that they share."""
+
+import multiprocessing
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import Any, Generic, TypeVar, cast
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from headway.errors import HeadwayError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def may_fork() -> bool:
+    """Tell whether processes can be forked here and now.
+
+    Only on Linux: elsewhere system libraries do not survive it. Only while no other thread of
+    Python runs: a lock that it holds would stay locked in the new process. And not in a daemon of
+    `multiprocessing`, which may have no processes of its own.
+    """
+    alone = threading.active_count() == 1
+    return sys.platform == "linux" and alone and not multiprocessing.current_process().daemon
+
+
+@contextmanager
+def forking() -> Iterator[None]:
+    """Let processes be forked without a warning of Python 3.12, which counts libraries' threads.
+
+    The new processes ask for none of those threads.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
+        yield
+
+
+def cores() -> int:
+    """Return how many processes can compute at once, each with one of the threads we may use."""
+    return min(torch.get_num_threads(), len(os.sched_getaffinity(0)) if may_fork() else 1)
+
+
+def mapped(work: Callable[[T], R], items: Iterable[T], processes: int) -> Iterator[R]:
+    """Yield what `work` makes of each item, in their order; several processes do it.
+
+    Items are asked for in this process, a few more than are in work, and sent to the others, which
+    have all else from the moment in which they are forked. Few items are worked on here.
+    """
+    items = iter(items)
+    first = list(islice(items, 2 * processes))
+    items = chain(first, items)
+    if processes == 1 or len(first) < 2 * processes:
+        yield from map(work, items)
+        return
+    loader = DataLoader(
+        _Worked(work),
+        sampler=items,  # a loader sends what a sampler says; elsewhere these are row numbers
+        batch_size=None,
+        collate_fn=_as_it_is,
+        num_workers=processes,
+        multiprocessing_context="fork",
+        generator=torch.Generator(),  # of its own: the global one is what a run repeats by
+    )
+    with forking():
+        results = iter(loader)
+    yield from results
+
+
+@contextmanager
+def ending_is_named() -> Iterator[None]:
+    """Say in one sentence that a process of `mapped` was ended, wherever PyTorch notices it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "DataLoader worker" not in str(error):
+            raise
+        raise HeadwayError(
+            "A process that worked beside this one was ended, perhaps because memory did not "
+            "suffice.",
+            "Allow fewer threads, for example with OMP_NUM_THREADS=1, or give more memory.",
+        ) from error
+
+
+class _Worked(Dataset[R], Generic[T, R]):
+    """What a loader takes for data of which each index is an item."""
+
+    def __init__(self, work: Callable[[T], R]) -> None:
+        self.work = work
+
+    def __getitem__(self, index: Any) -> R:
+        return self.work(cast("T", index))
+
+
+def _as_it_is(result: R) -> R:
+    return result
