@@ -4,7 +4,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from headway.loops import kept, words
+from headway.loops import bfloat16, words
 from headway.loops.blocks import in_blocks, multiply_blocks
 from headway.loops.compiling import compiled
 from headway.loops.vector_loops import round_off
@@ -38,7 +38,7 @@ def in_pairs(x):
         if whole:
             round_off(x, i * width, upper, i * upper.shape[1], whole)
         for c in range(whole, width):
-            kept.write(line, c, x[i, c])
+            bfloat16.write(line, c, x[i, c])
         line[width:] = np.uint16(0)
     return upper.view(np.uint32)
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numba import types
 
+from headway.loops.bfloat16 import read, write
 from headway.loops.compiling import compiled
-from headway.loops.kept import read, write
 from headway.loops.parts import in_parts
 from headway.loops.vectors import LANES, constant, for_loops
 

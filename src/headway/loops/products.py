@@ -6,8 +6,8 @@ from numba.extending import overload
 
 from headway.loops import words
 from headway.loops.blocks import LARGEST_BYTE
+from headway.loops.byte_products import bytes_for, multiply_bytes
 from headway.loops.compiling import compiled
-from headway.loops.dot_products import bytes_for, multiply_bytes
 from headway.loops.float_products import multiply_floats
 
 

@@ -150,6 +150,6 @@ class _Attend(torch.autograd.Function):
 
 def _loops() -> ModuleType:
     """Import what needs Numba when it is needed."""
-    from headway.loops import attending
+    from headway.loops import training_attention
 
-    return attending
+    return training_attention

@@ -9,7 +9,7 @@ from torch import Tensor
 from headway.decoding.packed.products import quantize_weight
 from headway.decoding.packed.weights import Projection
 from headway.loops import products
-from headway.loops.dot_products import in_byte_blocks, least_steps
+from headway.loops.byte_products import in_byte_blocks, least_steps
 
 Floats = NDArray[np.float32]
 

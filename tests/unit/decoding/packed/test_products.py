@@ -379,7 +379,7 @@ def test_sums_of_dot_products_do_not_run_over(weight: Floats, number: float) -> 
 @given(arrays(np.float32, st.tuples(st.integers(1, 35), st.integers(1, 70)), elements=WEIGHTS))
 def test_sums_of_either_sign_fit_into_16_bits(weight: Floats) -> None:
     """The bound itself, on every processor: eight weights to a sum, bytes of up to 159."""
-    loops = pytest.importorskip("headway.loops.dot_products")
+    loops = pytest.importorskip("headway.loops.byte_products")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loops, "WORDS_AT_ONCE", 4)
         patch.setattr(loops, "_ALIGNED", 16)
@@ -396,7 +396,7 @@ def test_sums_of_either_sign_fit_into_16_bits(weight: Floats) -> None:
 @given(arrays(np.float32, st.tuples(st.integers(1, 35), st.integers(1, 70)), elements=WEIGHTS))
 @example(np.where(np.arange(37 * 260).reshape(37, 260) % 3 == 0, 1, -0.61).astype(np.float32))
 def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Floats) -> None:
-    loops = pytest.importorskip("headway.loops.dot_products")
+    loops = pytest.importorskip("headway.loops.byte_products")
     if not pytest.importorskip("headway.loops.blocks").multiplies_bytes():
         pytest.skip("a processor without sums of bytes")
     outputs, inputs = weight.shape
