@@ -4,9 +4,7 @@ import math
 
 import numpy as np
 
-from headway.loops.bfloat16 import read, write
-from headway.loops.compiling import compiled
-from headway.loops.vector_loops import (
+from headway.loops.attention_vectors import (
     exp,
     fetch,
     fetch_all,
@@ -16,6 +14,8 @@ from headway.loops.vector_loops import (
     weigh_sixty_four,
     weigh_thirty_two,
 )
+from headway.loops.bfloat16 import read, write
+from headway.loops.compiling import compiled
 from headway.loops.vectors import LANES
 
 

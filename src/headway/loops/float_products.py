@@ -1,14 +1,15 @@
 """Products in float32, and in bfloat16 where the processor sums these up in float32."""
 
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import overload
 
 from headway.loops import bfloat16, words
 from headway.loops.blocks import in_blocks, multiply_blocks
 from headway.loops.compiling import compiled
-from headway.loops.vector_loops import round_off
-from headway.loops.vectors import LANES
+from headway.loops.vectors import FLOATS, LANES, SHORTS, for_loops
 
 _NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)
 
@@ -36,11 +37,26 @@ def in_pairs(x):
     for i in range(rows):
         line = upper[i]
         if whole:
-            round_off(x, i * width, upper, i * upper.shape[1], whole)
+            _round_off(x, i * width, upper, i * upper.shape[1], whole)
         for c in range(whole, width):
             bfloat16.write(line, c, x[i, c])
         line[width:] = np.uint16(0)
     return upper.view(np.uint32)
+
+
+@for_loops(types.void)
+def _round_off(code, numbers, first, upper, place, width):
+    """Write numbers[first:] in bfloat16 to upper[place:], by an instruction for it; in sixteens."""
+    name = "llvm.x86.avx512bf16.cvtneps2bf16.512"
+    kind = ir.FunctionType(SHORTS, [FLOATS])
+    instruction = cgutils.get_or_insert_function(code.builder.module, kind, name)
+
+    def each(index, values):
+        vector = numbers.load(code.builder.add(first, index))
+        upper.store(code.builder.add(place, index), code.builder.call(instruction, [vector]))
+        return values
+
+    code.fold_all(width, LANES, [], each)
 
 
 @compiled

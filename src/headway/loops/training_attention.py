@@ -11,9 +11,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from headway.loops.attention_vectors import fetch_all
 from headway.loops.compiling import compiled
 from headway.loops.parts import in_parts
-from headway.loops.vector_loops import fetch_all
 from headway.loops.vectors import LANES, WORD, constant, for_loops
 
 ROWS = 4
