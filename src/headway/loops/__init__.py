@@ -11,8 +11,8 @@ parts and threads, among which work is divided; arrays and bfloat16.
   products of rows with weights of any kind; float_products and byte_products; words, which are
   multiplied by blocks, or by tile_products on tiles.
 - Choosing pieces: logits, and listed where a sentence has a list of its own.
-- Training: training_attention, losses, dropping, rectifying; the gradients of projections in
-  weight_gradient, weight_gradient_tiles and input_gradient.
+- Training: training_attention, losses, dropping (splitmix), rectifying; the gradients of
+  projections in weight_gradient, weight_gradient_tiles and input_gradient.
 """
 
 LANES = 16
