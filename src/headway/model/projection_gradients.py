@@ -1,6 +1,7 @@
-"""Gradients of a projection, in loops where the processor itself sums up products of bfloat16.
+"""The two gradients of a projection: of its weight, and of what it was given.
 
-Where it does so by tiles (AMX), the gradient of a weight has loops, and PyTorch the other one.
+Where the processor sums up products of bfloat16, large ones are computed by loops: of the weight in
+any case, of what it was given except with tiles (AMX), with which PyTorch is faster.
 """
 
 import functools
