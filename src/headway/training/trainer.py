@@ -72,7 +72,7 @@ class Trainer:
         parts = max(config.parts or 1, self.world.size)
         self.progress = Progress(precision=validator.precision, parts=parts)
         self.optimizer = self._fresh_optimizer()
-        self.divided: Objective | None = None
+        self.divided_objective: Objective | None = None
         self.latest: StepResult | None = None
         self.average: WeightAverage | None = None
         if config.ema_decay is not None:
@@ -98,15 +98,15 @@ class Trainer:
 
     def _divide(self) -> None:
         """Leave this process its share of all that is trained, if so configured, and once."""
-        if not self.config.shard or self.divided is not None:
+        if not self.config.shard or self.divided_objective is not None:
             return
         hand_back_freed_memory()
         model = self.bundle.model
         config = self.config
-        self.divided = Objective(model, config.label_smoothing, self.progress.precision)
-        divide(self.world, model, self.divided)
+        self.divided_objective = Objective(model, config.label_smoothing, self.progress.precision)
+        divide(self.world, model, self.divided_objective)
         if config.compile:
-            self.divided.compile_layers()  # only now is the model on the device
+            self.divided_objective.compile_layers()  # only now is the model on the device
         if self.average is not None:
             divide(self.world, self.average.model, self.average.model)
         self.optimizer = self._fresh_optimizer()  # the parameters are others now
@@ -122,8 +122,8 @@ class Trainer:
             self.average.model if self.average else None,
             self.world,
         )
-        if self.divided is not None:
-            self.divided.precision = self.progress.precision
+        if self.divided_objective is not None:
+            self.divided_objective.precision = self.progress.precision
         self.validator.precision = self.progress.precision
         self.progress.parts = max(self.progress.parts, self.world.size)
         if not self.world.leads:
@@ -145,7 +145,7 @@ class Trainer:
             seed=self.config.seed,
             parts=self.progress.parts,
             world=self.world,
-            divided=self.divided,
+            objective=self.divided_objective,
             compiled=self.config.compile,
         )
         self.watch = Watch(
@@ -277,7 +277,9 @@ class Trainer:
         judged = self.bundle
         if self.average is not None:
             judged = dataclasses.replace(judged, model=self.average.model)
-        return judged if self.divided is None else gathered(judged, self.world, self.device)
+        if self.divided_objective is not None:
+            judged = gathered(judged, self.world, self.device)
+        return judged
 
     def _best_bundle(self, judged: Bundle, result: ValidationResult) -> Bundle:
         """Return the present weights with what is known of them; the run is not over."""
