@@ -1,4 +1,9 @@
-"""One update (section 5): forward, backward, accumulate, clip, Adam."""
+"""One update (section 5): forward, backward, accumulate, clip, Adam.
+
+In a run an update goes from `Trainer` to `WatchedStep` (watched_step.py: says what goes wrong), to
+`FittingStep` (micro_batches.py: in parts, if memory demands it), which is a `TrainingStep`; its
+`accumulate` asks the `Objective` for the loss of each part, and that asks `batch_loss`.
+"""
 
 import contextlib
 import math

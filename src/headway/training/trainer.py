@@ -32,7 +32,7 @@ from headway.training.shards import divide, gathered
 from headway.training.step import Objective, StepResult
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.validation import ValidationResult, Validator
-from headway.training.watch import Watch
+from headway.training.watched_step import WatchedStep
 
 _GROUPS_AHEAD = 2
 
@@ -74,6 +74,7 @@ class Trainer:
         self.optimizer = self._fresh_optimizer()
         self.divided_objective: Objective | None = None
         self.latest: StepResult | None = None
+        self.step: WatchedStep  # made by `run`, when the weights are where they stay
         self.average: WeightAverage | None = None
         if config.ema_decay is not None:
             self.average = WeightAverage(bundle.model, config.ema_decay)
@@ -135,7 +136,7 @@ class Trainer:
     def run(self) -> bool:
         """Train to the end; return False when a signal stopped it at a checkpoint."""
         self._divide()
-        step = FittingStep(
+        fitting = FittingStep(
             self.bundle.model,
             self.optimizer,
             self.schedule,
@@ -148,8 +149,8 @@ class Trainer:
             objective=self.divided_objective,
             compiled=self.config.compile,
         )
-        self.watch = Watch(
-            step, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
+        self.step = WatchedStep(
+            fitting, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
         )
         metrics = self.folder.metrics if self.world.leads else None
         self.reporter.start(metrics, self.progress.step, self.config.max_steps)
@@ -159,12 +160,12 @@ class Trainer:
         try:
             if self.config.tensorboard and self.world.leads:
                 self.reporter.write_events(self.folder.tensorboard, self.progress.step)
-            self.watch.text(self.text_findings)
+            self.step.look_at_text(self.text_findings)
             with _stop_signals() as stop, contextlib.closing(self._groups()) as groups:
                 while not self._enough():
                     with clock.step():
                         group = next(groups)
-                        result = self.watch.update(group.batches)
+                        result = self.step(group.batches)
                     self._advance(group, result.target_tokens if result else 0)
                     self._report(result, group)
                     if message := clock.estimate(self.progress.step, most_steps):
@@ -266,7 +267,9 @@ class Trainer:
                 "best": best,
             }
         )
-        self.watch.validation(Validated(result.loss, best, result.exchanged, result.same_output))
+        self.step.look_at_validation(
+            Validated(result.loss, best, result.exchanged, result.same_output)
+        )
         # Old weights go only after a checkpoint that no longer needs them.
         self.save()
         if self.world.leads:
