@@ -43,7 +43,7 @@ class BeamSearch:
         self.coverage = Coverage(options, attend)
         self.copies = options.beam_size
         self.width = 2 * self.copies  # pieces of each row to look at
-        self.enough = max(math.ceil(options.patience * self.copies), options.n_best)
+        self.finished_needed = max(math.ceil(options.patience * self.copies), options.n_best)
         self.slots = np.empty(0, dtype=np.int64)  # those at work, ascending, (N,)
         self.log_probs = np.empty((0, self.copies))  # -inf: no hypothesis, (N, K)
         self.steps = np.empty(0, dtype=np.int64)
@@ -169,7 +169,7 @@ class BeamSearch:
         best = self.log_probs.max(axis=1)
         done = best == -math.inf
         for row, found in enumerate(self.finished):
-            if done[row] or len(found) >= self.enough:
+            if done[row] or len(found) >= self.finished_needed:
                 done[row] = not self._can_improve(row, float(best[row]))
         finished = [
             (int(self.slots[row]), self.finished[row].best_first()[: self.options.n_best])

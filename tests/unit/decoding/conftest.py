@@ -41,7 +41,7 @@ class ScriptedEngine:
     def start(self, slots: int, copies: int) -> State:
         return State(slots, copies)
 
-    def enough(self, copies: int) -> int | None:
+    def worthwhile_pieces(self, copies: int) -> int | None:
         return self.at_ease
 
     def encode(
