@@ -79,7 +79,7 @@ def add_dropped(x, y, key, lowest, scale, out, count, parts, region):
 
 @compiled
 def _drop(x, key, lowest, scale, out, first, last):
-    """Do so for lots first to last."""
+    """Drop in lots first to last - 1."""
     begin, whole, end = _bounds(x.size, first, last)
     for place in range(begin, whole, BLOCK):
         _drop_block(x, place, key, place, lowest, scale, out)
@@ -93,7 +93,7 @@ def _drop(x, key, lowest, scale, out, first, last):
 
 @compiled
 def _add_dropped(x, y, key, lowest, scale, out, first, last):
-    """Do so for lots first to last."""
+    """Add and drop in lots first to last - 1."""
     begin, whole, end = _bounds(x.size, first, last)
     for place in range(begin, whole, BLOCK):
         _add_block(x, y, place, key, place, lowest, scale, out)

@@ -30,7 +30,7 @@ def smoothed_losses(
 def _smoothed_losses(
     logits, labels, smoothing, pad_id, differentiate, losses, grads, parts, first, last
 ):
-    """Do so for the rows first to last."""
+    """Compute the losses of rows first to last - 1, and their gradient."""
     grad_bias = grads[-(-first * parts // logits.shape[0])]  # part i begins at R * i // parts
     pieces = logits.shape[1]
     powers = np.empty(pieces, np.float32)

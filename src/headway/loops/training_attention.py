@@ -47,7 +47,7 @@ def attend_backward(
 
 @compiled
 def _attend(queries, memory, column, sizes, allowed, weights, out, start, end):
-    """Do so for the heads from start to before end; head h of sentence b is number b * H + h."""
+    """Attend for heads start to end - 1; head h of sentence b is number b * H + h."""
     num_heads, d_k, d_v = sizes
     length, keys = queries.shape[1], memory.shape[1]
     rows, room = weights.shape[2], weights.shape[3]
@@ -81,7 +81,7 @@ def _attend(queries, memory, column, sizes, allowed, weights, out, start, end):
 def _attend_backward(
     queries, memory, column, sizes, weights, grad, grad_queries, grad_memory, start, end
 ):
-    """Do so for these heads."""
+    """Compute the gradients of heads start to end - 1."""
     num_heads, d_k, d_v = sizes
     length, keys = queries.shape[1], memory.shape[1]
     rows, room = weights.shape[2], weights.shape[3]
@@ -143,7 +143,7 @@ def _take(x, b, column, head):
 
 @compiled
 def _give(head, b, column, x):
-    """Do the reverse of `_take`."""
+    """Copy a head back to the columns that `_take` took it from."""
     length, width, d = x.shape[1], x.shape[2], head.shape[1]
     for t in range(length):
         _copy(head, t * d, x, (b * length + t) * width + column, d)

@@ -52,7 +52,7 @@ def _put(x, blocks, first, last):
 
 @compiled
 def _multiply_part(g, blocks, add, y, sums, first, last):
-    """Do so for these lots of G's columns."""
+    """Multiply lots first to last - 1 of G's columns with all of X's blocks."""
     chunks, most = -(-g.shape[0] // (2 * AT_ONCE)), min(_LOTS, last - first)
     panels, found = room(chunks * most * _PANEL), room(most * _BLOCKS * _SQUARE)
     squares, lots = found.view(np.float32), y.shape[1] // COLUMNS

@@ -141,7 +141,7 @@ def _has_onednn() -> bool:
 
 
 def _divide(joined: Tensor, sizes: Sequence[tuple[int, torch.dtype]]) -> list[Tensor]:
-    """Do the reverse of `_join`, each in the type that is its own."""
+    """Divide what `_join` joined into parts, each in the type that is its own."""
     parts = joined.split([size for size, _ in sizes]) if len(sizes) > 1 else [joined]
     return [part.to(dtype) for part, (_, dtype) in zip(parts, sizes, strict=True)]
 
