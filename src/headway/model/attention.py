@@ -137,7 +137,7 @@ class MultiHeadAttention(nn.Module):
             k, v = self.keys_and_values(key, value)  # (B, H, S, d_k), (B, H, S, d_v)
         else:
             k, v = cache.update(lambda: self.keys_and_values(key, value))
-        if not listening() and use_fused_kernel(q, k):
+        if not listening() and use_fused_kernel(q.device):
             heads = fused_attention(q, k, v, mask, self.dropout if self.training else 0.0)
         else:
             heads = self._explicit(q, k, v, mask)  # (B, H, T, d_v)
@@ -185,9 +185,9 @@ class MultiHeadAttention(nn.Module):
         return probe(self, name, split)
 
 
-def use_fused_kernel(q: Tensor, k: Tensor) -> bool:
-    """Choose the faster of two equal paths; benchmarks/NOTES.md has the measurements."""
-    return q.device.type != "cpu"
+def use_fused_kernel(device: torch.device) -> bool:
+    """Tell whether it is the faster of two equal paths; measurements are in benchmarks/NOTES.md."""
+    return device.type != "cpu"
 
 
 def _check_positive(sizes: dict[str, int | None]) -> None:
