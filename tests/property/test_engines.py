@@ -125,7 +125,7 @@ def test_compiled_loops_give_the_very_same_bits_in_every_batch(
     compiled = pytest.importorskip("headway.decoding.packed.compiled")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "worth_integers", lambda _: True)
-        patch.setattr(compiled, "PAYING", 0)
+        patch.setattr(compiled, "SMALL", 0)
         for instructions in without:
             patch.setattr(compiled, instructions, lambda: False)
         kernels = compiled.CompiledKernels(precision)

@@ -39,7 +39,7 @@ from headway.loops.logits import sharpen
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
 # Weights up to which bytes gain little beside bfloat16: nothing with few rows, 1.4 times with many.
-PAYING = 2**17
+SMALL = 2**17
 
 
 class _Norm(NamedTuple):
@@ -51,9 +51,15 @@ class _Norm(NamedTuple):
 class CompiledKernels:
     """NumPy arrays in, NumPy arrays out."""
 
-    name = (
-        f"Numba {numba.__version__}{f', sums of bytes to {LARGEST_BYTE}' * multiplies_bytes()}"
-        f"{', sums of bfloat16' * multiplies_bfloat16()}{', tiles' * has_tiles()}"
+    name = ", ".join(
+        text
+        for text, there in [
+            (f"Numba {numba.__version__}", True),
+            (f"sums of bytes to {LARGEST_BYTE}", multiplies_bytes()),
+            ("sums of bfloat16", multiplies_bfloat16()),
+            ("tiles", has_tiles()),
+        ]
+        if there
     )
     by_memory = True
 
@@ -97,11 +103,19 @@ class CompiledKernels:
     ) -> Callable[[Floats], Floats]:
         """Prepare x weight^T + bias; in int8 what is fine or small in more bits, if that is cheap.
 
-        In bfloat16 where loops multiply that. Elsewhere, where their bytes do not have all 8 bits,
-        what is both fine and small is in float32.
+        The first line that fits decides:
+
+            float32                                              Float32Product
+            bfloat16  summed by the processor                    Bfloat16Product
+            bfloat16                                             PyTorch's product
+            int8      not worth integers                         Float32Product
+            int8      fine or small, bfloat16 is summed          Bfloat16Product
+            int8      fine and small, bytes have fewer bits      Float32Product
+            int8      bytes are summed                           DotProduct
+            int8                                                 Int8Product, PyTorch's
         """
         pairs = multiplies_bfloat16()
-        small = projection.weight.numel() <= PAYING
+        small = projection.weight.numel() <= SMALL
         fewer_bits = multiplies_bytes() and LARGEST_BYTE < 255
         more = (fine or small) if pairs else (fine and small and fewer_bits)
         integers = self.precision == "int8" and worth_integers(projection)
