@@ -26,14 +26,10 @@ from headway.decoding.packed.products import (
 from headway.decoding.packed.sparse import sparse
 from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
-from headway.loops import decoding_attention, norms
+from headway.loops import decoding_attention, norms, products
 from headway.loops.blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
 from headway.loops.compiling import has_tiles
-from headway.loops.float_products import (
-    in_float_blocks,
-    in_pair_blocks,
-    multiply_floats,
-)
+from headway.loops.float_products import in_float_blocks, in_pair_blocks
 from headway.loops.logits import sharpen
 
 Floats = NDArray[np.float32]
@@ -210,14 +206,14 @@ class Float32Product:
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Pack the weights."""
         self.bias = projection.bias.float().contiguous().numpy()
-        self.weight = self.pack(projection.weight.float().contiguous().numpy(), self.bias)
-        self.prepared = self.weight, self.bias
+        weight = projection.weight.float().contiguous().numpy()
+        self.prepared = self.pack(weight, self.bias), self.bias
         self.relu = relu
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""
         y = np.empty((len(x), self.bias.size), np.float32)
-        multiply_floats(x, self.weight, self.relu, y)
+        products.project(x, self.prepared, self.relu, y)
         return y
 
 

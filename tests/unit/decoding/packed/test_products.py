@@ -410,7 +410,7 @@ def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Flo
 
     row_steps, zeros = np.ones(count, np.float32), np.zeros(count, np.int32)
     blocks = loops.in_byte_blocks(whole, ones, nothing)
-    loops.multiply_bytes(x, blocks, row_steps, zeros, False, y)
+    words.multiply(x.view(np.int32), blocks, row_steps, zeros, False, y)
 
     assert (y == x[:count, :inputs].astype(np.int64) @ whole.T.astype(np.int64)).all()
 
