@@ -20,7 +20,7 @@ from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.packed.products import Precision
 from headway.decoding.packed.weights import Projection
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.workers import search_with_workers
 from headway.model.transformer import Transformer

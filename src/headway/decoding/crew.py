@@ -18,7 +18,8 @@ import torch
 from headway.decoding.engine import Engine
 from headway.decoding.forking import Taken, fork, may_fork, results_of, send_results
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.search import Request, Search, run_search
+from headway.decoding.request import Request
+from headway.decoding.search import Search, run_search
 from headway.mapping import give_back
 
 _SECONDS = 1.0  # between two looks of an idle worker whether anybody is left to work for

@@ -11,9 +11,10 @@ from headway.decoding.engine import Engine
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
+from headway.decoding.request import Request
 from headway.decoding.rules import Rule, rules_of
 from headway.decoding.sampling import SamplingSearch
-from headway.decoding.search import Request, Search
+from headway.decoding.search import Search
 from headway.decoding.terms import TermsBeamSearch
 from headway.decoding.workers import search_with_workers
 from headway.errors import ConfigError

@@ -11,7 +11,7 @@ from torch import Tensor
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import search_all
 
 Table = dict[tuple[int, ...], dict[int, float]]

@@ -16,7 +16,7 @@ from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.packed.products import Precision
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.model.transformer import Transformer
 
 LISTS = [np.array([0, 1, 2, 3, 9, 20, 22]), np.array([0, 1, 2, 3, 5, 6, 7, 8, 11])]
