@@ -11,10 +11,10 @@ import torch
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Engine
 from headway.decoding.ensemble import EnsembleEngine
-from headway.decoding.packed import listed
+from headway.decoding.packed import plain_listed
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.products import Precision
+from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
 from headway.model.transformer import Transformer
@@ -49,7 +49,7 @@ each_engine = pytest.mark.parametrize("make", [ReferenceEngine, plain, gathered,
 @pytest.fixture(autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.name.endswith("[gathered]"):
-        monkeypatch.setattr(listed, "_NEARLY_ALL", 1.0)
+        monkeypatch.setattr(plain_listed, "_NEARLY_ALL", 1.0)
 
 
 def rows(*numbers: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from headway.data.tokenizer import START_ID
 from headway.decoding.engine import Engine
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.products import Precision
+from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
 from headway.model.transformer import Transformer
 

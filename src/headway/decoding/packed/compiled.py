@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
-from headway.decoding.packed.dot_products import DotProduct
+from headway.decoding.packed.compiled_listed import ListedLoop
+from headway.decoding.packed.compiled_products import (
+    Bfloat16Product,
+    Float32Product,
+    Int8LoopProduct,
+)
+from headway.decoding.packed.fused import FusedDecoder
 from headway.decoding.packed.kernels import Cache, Heads, Linear, Owners, WholeDecoder
-from headway.decoding.packed.listed_loops import ListedLoop
-from headway.decoding.packed.products import (
+from headway.decoding.packed.plain_products import (
     SHARP,
     SHARP_PIECES,
     Int8Product,
@@ -26,10 +31,9 @@ from headway.decoding.packed.products import (
 from headway.decoding.packed.sparse import sparse
 from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
-from headway.loops import decoding_attention, norms, products
+from headway.loops import decoding_attention, norms
 from headway.loops.blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
 from headway.loops.compiling import has_tiles
-from headway.loops.float_products import in_float_blocks, in_pair_blocks
 from headway.loops.logits import sharpen
 
 Floats = NDArray[np.float32]
@@ -107,7 +111,7 @@ class CompiledKernels:
             int8      not worth integers                         Float32Product
             int8      fine or small, bfloat16 is summed          Bfloat16Product
             int8      fine and small, bytes have fewer bits      Float32Product
-            int8      bytes are summed                           DotProduct
+            int8      bytes are summed                           Int8LoopProduct
             int8                                                 Int8Product, PyTorch's
         """
         pairs = multiplies_bfloat16()
@@ -117,7 +121,7 @@ class CompiledKernels:
         integers = self.precision == "int8" and worth_integers(projection)
         if integers and not more:
             if multiplies_bytes():
-                return DotProduct(projection, relu)
+                return Int8LoopProduct(projection, relu)
             return _by_pytorch(Int8Product(projection, relu))
         if pairs and (integers or self.precision == "bfloat16"):
             return Bfloat16Product(projection, relu)
@@ -146,8 +150,6 @@ class CompiledKernels:
 
     def fuse(self, decoder: Stack) -> WholeDecoder | None:
         """Return the decoder in one call, where it has ReLU and products for it."""
-        from headway.decoding.packed.fused import FusedDecoder
-
         return FusedDecoder(decoder) if FusedDecoder.fits(decoder) else None
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
@@ -196,28 +198,3 @@ class CompiledKernels:
 def _by_pytorch(multiply: Product) -> Callable[[Floats], Floats]:
     """Give arrays to a product that loops have no instructions for."""
     return lambda x: multiply(torch.from_numpy(x)).numpy()
-
-
-class Float32Product:
-    """A product in float32."""
-
-    pack = staticmethod(in_float_blocks)
-
-    def __init__(self, projection: Projection, relu: bool) -> None:
-        """Pack the weights."""
-        self.bias = projection.bias.float().contiguous().numpy()
-        weight = projection.weight.float().contiguous().numpy()
-        self.prepared = self.pack(weight, self.bias), self.bias
-        self.relu = relu
-
-    def __call__(self, x: Floats) -> Floats:
-        """Compute (R, in) -> (R, out)."""
-        y = np.empty((len(x), self.bias.size), np.float32)
-        products.project(x, self.prepared, self.relu, y)
-        return y
-
-
-class Bfloat16Product(Float32Product):
-    """A product of what is rounded to bfloat16, summed up in float32."""
-
-    pack = staticmethod(in_pair_blocks)
