@@ -103,7 +103,7 @@ def load_bundle(path: str | Path, device: torch.device | str = "cpu") -> Bundle:
 
 
 def load_mapped_bundle(path: str | Path) -> tuple[Bundle, MappedTensors]:
-    """Do the same for the CPU with weights that stay in their file, which comes with it."""
+    """Read and check a bundle for the CPU whose weights stay in their file; return that, too."""
     folder = find_bundle(path)
     files = _read_whole(folder, mapped=True)
     weights = MappedTensors(folder / WEIGHTS, files[WEIGHTS])

@@ -79,7 +79,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
         return scaled_dot_product_attention(q, k, v, mask)[0]
 
     monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)
-    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda q, k: True)
+    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda device: True)
     monkeypatch.setattr("headway.model.attention.fused_attention", attend)
     monkeypatch.setattr("headway.training.step.batch_loss", plain_loss)
     monkeypatch.setitem(train.__globals__, "build_optimizer", plain_optimizer)
@@ -112,7 +112,7 @@ def test_the_fused_kernel_has_the_loss_curve_of_the_explicit_equations(
     build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     explicit = train(build())
-    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda q, k: True)
+    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda device: True)
     fused = train(build())
     assert fused != explicit
     np.testing.assert_allclose(fused, explicit, rtol=1e-5)

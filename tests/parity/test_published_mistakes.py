@@ -73,7 +73,7 @@ def test_the_positional_table_is_made_of_sines_and_sized_by_a_length(build: Buil
 def test_a_mask_has_one_polarity_everywhere_and_true_is_attend(
     fused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda q, k: fused)
+    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda device: fused)
     attend = MultiHeadAttention(6, 2)
     x = torch.randn(1, 4, 6)
     ids = torch.tensor([[7, 7, 7, 0]])

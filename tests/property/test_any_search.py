@@ -13,7 +13,7 @@ from headway.decoding.attention import AttentionReader
 from headway.decoding.coverage import coverage_penalty
 from headway.decoding.engines import build_engine
 from headway.decoding.options import Sampling, SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.decoding.terms import occurs

@@ -17,10 +17,10 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.products import Precision
+from headway.decoding.packed.plain_products import Precision
 from headway.decoding.packed.weights import Projection
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.workers import search_with_workers
 from headway.model.transformer import Transformer
@@ -125,7 +125,7 @@ def test_compiled_loops_give_the_very_same_bits_in_every_batch(
     compiled = pytest.importorskip("headway.decoding.packed.compiled")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "worth_integers", lambda _: True)
-        patch.setattr(compiled, "PAYING", 0)
+        patch.setattr(compiled, "SMALL", 0)
         for instructions in without:
             patch.setattr(compiled, instructions, lambda: False)
         kernels = compiled.CompiledKernels(precision)
@@ -136,8 +136,8 @@ def test_compiled_loops_give_the_very_same_bits_in_every_batch(
         engine = PackedEngine(model, kernels)
         requests, options = some(variant["seed"], 20), SearchOptions(beam_size, n_best=beam_size)
         if precision == "int8":
-            assert isinstance(product, compiled.DotProduct) == compiled.multiplies_bytes()
-        if isinstance(product, (compiled.Float32Product, compiled.DotProduct)):
+            assert isinstance(product, compiled.Int8LoopProduct) == compiled.multiplies_bytes()
+        if isinstance(product, (compiled.Float32Product, compiled.Int8LoopProduct)):
             assert engine.whole_decoder is not None  # no library takes part: one call
 
         alone = [search_all(engine, options, [request])[0] for request in requests]

@@ -41,7 +41,7 @@ def test_scaled_dot_product_attention() -> None:
 
 @pytest.mark.parametrize("fused", [False, True], ids=["explicit", "fused"])
 def test_multi_head_attention(fused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda q, k: fused)
+    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda device: fused)
     attend = MultiHeadAttention(6, 2, d_k=4, d_v=5)
 
     check(

@@ -13,7 +13,7 @@ from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 

@@ -16,7 +16,8 @@ from headway.decoding.beam import BeamSearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import Request, run_search
+from headway.decoding.request import Request
+from headway.decoding.search import run_search
 from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 

@@ -19,7 +19,8 @@ from headway.data.tokenizer import END_ID
 from headway.decoding.engines import PrecisionName
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Request, Search, run_search
+from headway.decoding.request import Request
+from headway.decoding.search import Search, run_search
 from headway.decoding.searches import build_search, pieces_at_work
 from headway.decoding.translator import Translator, load
 from headway.decoding.workers import search_with_workers, side_by_side

@@ -6,8 +6,9 @@ import numpy as np
 import torch
 
 from headway.data.tokenizer import START_ID
+from headway.decoding.candidates import candidates
 from headway.decoding.engine import Engine
-from headway.decoding.search import Request, candidates
+from headway.decoding.request import Request
 
 
 @torch.inference_mode()

@@ -23,12 +23,14 @@ from torch import Tensor
 
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import Attend
+from headway.decoding.candidates import Floats, candidates
 from headway.decoding.coverage import Coverage, Finished
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.rules import Past, Rules
-from headway.decoding.search import NO_RULES, Advance, Floats, Request, candidates
+from headway.decoding.request import Request
+from headway.decoding.rules import NO_RULES, Past, Rules
+from headway.decoding.search import Advance
 
 
 class BeamSearch:
@@ -43,7 +45,7 @@ class BeamSearch:
         self.coverage = Coverage(options, attend)
         self.copies = options.beam_size
         self.width = 2 * self.copies  # pieces of each row to look at
-        self.enough = max(math.ceil(options.patience * self.copies), options.n_best)
+        self.finished_needed = max(math.ceil(options.patience * self.copies), options.n_best)
         self.slots = np.empty(0, dtype=np.int64)  # those at work, ascending, (N,)
         self.log_probs = np.empty((0, self.copies))  # -inf: no hypothesis, (N, K)
         self.steps = np.empty(0, dtype=np.int64)
@@ -169,7 +171,7 @@ class BeamSearch:
         best = self.log_probs.max(axis=1)
         done = best == -math.inf
         for row, found in enumerate(self.finished):
-            if done[row] or len(found) >= self.enough:
+            if done[row] or len(found) >= self.finished_needed:
                 done[row] = not self._can_improve(row, float(best[row]))
         finished = [
             (int(self.slots[row]), self.finished[row].best_first()[: self.options.n_best])

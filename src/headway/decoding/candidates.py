@@ -1,4 +1,4 @@
-"""The best pieces of each row: a partial sort, and one sum for the probabilities."""
+"""What each row may go on with: its best pieces, under the rules, with their log-probabilities."""
 
 import math
 from collections.abc import Sequence
@@ -8,15 +8,88 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 from headway.decoding.engine import Ints
+from headway.decoding.rules import NO_RULES, Past, Rules
 from headway.loops.arrays import has_numba
 
-Floats = NDArray[np.float32]
+# Padding and start are no output; the unknown piece cannot be turned back into text.
+NEVER_CHOSEN = (PAD_ID, START_ID, UNK_ID)
+Floats = NDArray[np.float64]
+_Values = NDArray[np.float32]
+
+
+def candidates(
+    logits: Float[Tensor, "R V"],
+    count: int,
+    only: Sequence[int | None],
+    rules: Rules = NO_RULES,
+    pasts: Sequence[Past] = (),
+    also: Sequence[Sequence[int]] = (),
+) -> tuple[Floats, Ints]:
+    """Return the log-probabilities and ids of each row's best pieces, best first, (R, count).
+
+    only: the one choice that a row has, if it has only one; it keeps the probability that the
+    model gives it, and the other places of the row have minus infinity. pasts: of each row, needed
+    where there are rules. also: pieces that each row is to have besides, in further columns.
+    """
+    logits, kept, sums = steer(logits, only, rules, pasts)
+    values, ids, totals = best_pieces(logits, min(count, logits.size(1)), NEVER_CHOSEN)
+    totals = totals if sums is None else sums
+    log_probs = values.astype(np.float64) - totals[:, None]
+    if kept:
+        chosen = list(kept)
+        log_probs[chosen] = -math.inf
+        log_probs[chosen, 0] = np.array(list(kept.values())) - totals[chosen]
+        ids[chosen, 0] = [choice for choice in only if choice is not None]
+    return _with_columns(logits, log_probs, ids, totals, also) if also else (log_probs, ids)
+
+
+def _with_columns(
+    logits: Float[Tensor, "R V"],
+    log_probs: Floats,
+    ids: Ints,
+    totals: _Values,
+    also: Sequence[Sequence[int]],
+) -> tuple[Floats, Ints]:
+    """Append the pieces in `also` that a row has not got yet."""
+    width = max(map(len, also))
+    more, pieces = np.full((len(also), width), -math.inf), np.full((len(also), width), END_ID)
+    for row, asked in enumerate(also):
+        for column, piece in enumerate(asked):
+            if piece not in ids[row]:
+                more[row, column] = float(logits[row, piece]) - totals[row]
+                pieces[row, column] = piece
+    return np.concatenate([log_probs, more], axis=1), np.concatenate([ids, pieces], axis=1)
+
+
+def steer(
+    logits: Float[Tensor, "R V"],
+    only: Sequence[int | None],
+    rules: Rules,
+    pasts: Sequence[Past],
+) -> tuple[Float[Tensor, "R V"], dict[int, float], _Values | None]:
+    """Apply the rules; return the logits, what rows with one choice have for it, and the sums.
+
+    The sums are log(sum(exp(logits))) before anything was forbidden, (R,); None if nothing was.
+    """
+    logits = logits.float()
+    for rule in rules.changing:
+        rule.apply(logits, pasts)
+    rows = [row for row, choice in enumerate(only) if choice is not None]
+    pieces = [choice for choice in only if choice is not None]
+    kept = dict(zip(rows, logits[rows, pieces].tolist(), strict=True)) if rows else {}
+    if not rules.forbidding:
+        return logits, kept, None
+    sums = logits.logsumexp(dim=1).cpu().numpy()
+    for rule in rules.forbidding:
+        rule.apply(logits, pasts)
+    return logits, kept, sums
 
 
 def best_pieces(
     logits: Float[Tensor, "R V"], count: int, never: Sequence[int] = ()
-) -> tuple[Floats, Ints, Floats]:
+) -> tuple[_Values, Ints, _Values]:
     """Return the best logits and their ids, best first, (R, count), and log(sum(exp)), (R,).
 
     never: pieces that are not among the best, though they count in the sum; `logits` lose them.
@@ -32,7 +105,7 @@ def best_pieces(
 
 def _compiled_best(
     logits: Float[Tensor, "R V"], count: int, never: Sequence[int]
-) -> tuple[Floats, Ints, Floats]:
+) -> tuple[_Values, Ints, _Values]:
     from headway.loops.logits import best_pieces as find
 
     rows = len(logits)

@@ -14,7 +14,7 @@ from torch import Tensor
 from headway.decoding.attention import Attend
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.errors import ConfigError
 
 

@@ -18,7 +18,8 @@ import torch
 from headway.decoding.engine import Engine
 from headway.decoding.forking import Taken, fork, results_of, send_results
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.search import Request, Search, run_search
+from headway.decoding.request import Request
+from headway.decoding.search import Search, run_search
 from headway.mapping import give_back
 from headway.processes import may_fork
 

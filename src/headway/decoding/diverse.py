@@ -19,11 +19,13 @@ from torch import Tensor
 
 from headway.decoding.attention import Attend
 from headway.decoding.beam import BeamSearch
+from headway.decoding.candidates import Floats
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.rules import Rules
-from headway.decoding.search import NO_RULES, Advance, Floats, Request
+from headway.decoding.request import Request
+from headway.decoding.rules import NO_RULES, Rules
+from headway.decoding.search import Advance
 
 
 class DiverseBeamSearch:

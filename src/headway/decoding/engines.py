@@ -5,7 +5,7 @@ from typing import Literal, get_args
 from headway.decoding.engine import Engine
 from headway.decoding.packed.choosing import kernels_for
 from headway.decoding.packed.engine import PackedEngine
-from headway.decoding.packed.products import Precision
+from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
 from headway.errors import ConfigError, suggest
 from headway.model.transformer import Transformer

@@ -22,9 +22,9 @@ class EnsembleEngine:
         """Return the states of all engines."""
         return [engine.start(slots, copies) for engine in self.engines]
 
-    def enough(self, copies: int) -> int | None:
-        """Return the least of what is enough for each engine."""
-        each = (engine.enough(copies) for engine in self.engines)
+    def worthwhile_pieces(self, copies: int) -> int | None:
+        """Return the least of what is worthwhile for each engine."""
+        each = (engine.worthwhile_pieces(copies) for engine in self.engines)
         return min((pieces for pieces in each if pieces is not None), default=None)
 
     def encode(

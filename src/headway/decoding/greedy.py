@@ -9,12 +9,14 @@ from torch import Tensor
 
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import Attend
+from headway.decoding.candidates import candidates
 from headway.decoding.coverage import Coverage
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.rules import Past, Rules
-from headway.decoding.search import NO_RULES, Advance, Request, candidates
+from headway.decoding.request import Request
+from headway.decoding.rules import NO_RULES, Past, Rules
+from headway.decoding.search import Advance
 
 
 class GreedySearch:

@@ -14,7 +14,7 @@ from torch import nn
 
 from headway.bundle import write_atomically
 from headway.decoding.packed.choosing import kernels_for
-from headway.decoding.packed.products import Precision
+from headway.decoding.packed.plain_products import Precision
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headway.data.tokenizer import END_ID, Tokenizer
+from headway.decoding.candidates import NEVER_CHOSEN, Floats, candidates
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.record import Candidate, Expansion, Fate, Node
+from headway.decoding.request import Request
 from headway.decoding.rules import Past, Rules
-from headway.decoding.search import NEVER_CHOSEN, Floats, Request, candidates
 
 Extension = tuple[int, int]
 """A live hypothesis, by its copy, and a piece, by its place among those that are allowed."""

@@ -15,14 +15,16 @@ from torch import Tensor
 from headway.data.tokenizer import END_ID
 from headway.decoding.attention import Attend
 from headway.decoding.beam import BeamSearch
+from headway.decoding.candidates import Floats
 from headway.decoding.engine import Engine, Ints
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.recorder import Recorder
-from headway.decoding.rules import Past, Rule, Rules, rules_of
+from headway.decoding.request import Request
+from headway.decoding.rules import NO_RULES, Past, Rule, Rules, rules_of
 from headway.decoding.sampling import SamplingSearch
-from headway.decoding.search import NO_RULES, Advance, Floats, Request, Search, run_search
+from headway.decoding.search import Advance, Search, run_search
 from headway.decoding.terms import TermsBeamSearch
 from headway.errors import ConfigError
 

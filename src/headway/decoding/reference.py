@@ -60,7 +60,7 @@ class ReferenceEngine:
         """Return a state whose slots are all free."""
         return ReferenceState(copies, AllowedPieces(slots))
 
-    def enough(self, copies: int) -> None:
+    def worthwhile_pieces(self, copies: int) -> None:
         """Return None: it depends on who started together."""
 
     def encode(

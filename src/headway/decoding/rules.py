@@ -8,7 +8,7 @@ logits comes before that sum: scores are those of the changed distribution.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from jaxtyping import Float
@@ -16,9 +16,7 @@ from torch import Tensor
 
 from headway.data.tokenizer import END_ID
 from headway.decoding.options import SearchOptions
-
-if TYPE_CHECKING:
-    from headway.decoding.search import Request
+from headway.decoding.request import Request
 
 
 class Past(NamedTuple):
@@ -27,7 +25,7 @@ class Past(NamedTuple):
     Where the sentence has a list of allowed pieces, the ids are places in it, as the logits are.
     """
 
-    request: "Request"
+    request: Request
     ids: Sequence[int]
 
 
@@ -53,6 +51,9 @@ class Rules:
     def and_forbid(self, *rules: Rule) -> "Rules":
         """Return these rules and some more."""
         return Rules(self.changing, (*self.forbidding, *rules))
+
+
+NO_RULES = Rules()
 
 
 def rules_of(options: SearchOptions) -> Rules:

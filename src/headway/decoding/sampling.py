@@ -11,12 +11,14 @@ from torch import Tensor
 
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import Attend
+from headway.decoding.candidates import NEVER_CHOSEN, steer
 from headway.decoding.coverage import Coverage
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import Sampling, SearchOptions
-from headway.decoding.rules import Past, Rules
-from headway.decoding.search import NEVER_CHOSEN, NO_RULES, Advance, Request, steer
+from headway.decoding.request import Request
+from headway.decoding.rules import NO_RULES, Past, Rules
+from headway.decoding.search import Advance
 
 
 class SamplingSearch:

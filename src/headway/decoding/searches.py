@@ -11,9 +11,10 @@ from headway.decoding.engine import Engine
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
+from headway.decoding.request import Request
 from headway.decoding.rules import Rule, rules_of
 from headway.decoding.sampling import SamplingSearch
-from headway.decoding.search import Request, Search
+from headway.decoding.search import Search
 from headway.decoding.terms import TermsBeamSearch
 from headway.decoding.workers import search_with_workers
 from headway.errors import ConfigError
@@ -71,7 +72,7 @@ def search_all(
 
     slots: sentences that each worker has at work; unset, as many as make 256 rows, 128 at most.
     max_tokens: source pieces that all have at work together, counted once for each row of their
-    sentence; they are fewer where the engine says that fewer are enough. Long sentences go first:
+    sentence; they are fewer where the engine says that more gain little. Long sentences go first:
     the last ones at work are then short, and a batch is seldom half empty.
     """
     attend = attend if options.coverage_penalty else None
@@ -101,6 +102,6 @@ def search_all(
 
 
 def pieces_at_work(engine: Engine, copies: int, most: int = sys.maxsize) -> int:
-    """Return the source pieces that one worker has at work: what is enough, at most so many."""
-    enough = engine.enough(copies)
-    return max(most if enough is None else min(most, enough), 1)
+    """Return the source pieces that one worker has at work: what is worthwhile, at most so many."""
+    worthwhile = engine.worthwhile_pieces(copies)
+    return max(most if worthwhile is None else min(most, worthwhile), 1)

@@ -7,7 +7,8 @@ import torch
 
 from headway.decoding.engine import Engine
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.search import Request, Search, read_and_begin
+from headway.decoding.request import Request
+from headway.decoding.search import Search, read_and_begin
 
 
 def stream_search(

@@ -19,10 +19,10 @@ from torch import Tensor
 from headway.data.tokenizer import END_ID
 from headway.decoding.attention import Attend
 from headway.decoding.beam import BeamSearch
+from headway.decoding.candidates import Floats, candidates
 from headway.decoding.engine import Ints
 from headway.decoding.options import SearchOptions
-from headway.decoding.rules import Past, Rules
-from headway.decoding.search import NO_RULES, Floats, candidates
+from headway.decoding.rules import NO_RULES, Past, Rules
 
 Terms = Sequence[Sequence[int]]
 

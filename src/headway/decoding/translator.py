@@ -20,7 +20,7 @@ from headway.decoding.options import SearchOptions, widened
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorder import Recorder, Watcher
 from headway.decoding.recording import record_search
-from headway.decoding.requests import RequestMaker, as_sentences, check_request
+from headway.decoding.request_maker import RequestMaker, as_sentences, check_request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.decoding.translation import Alternative, StreamEnd, Translation

@@ -14,7 +14,8 @@ from headway.decoding.engine import Engine
 from headway.decoding.forking import run_in_processes
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.packed.engine import PackedEngine
-from headway.decoding.search import Request, Search, run_search
+from headway.decoding.request import Request
+from headway.decoding.search import Search, run_search
 from headway.processes import may_fork
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, START_ID
-from headway.decoding.requests import RequestMaker
+from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, suggest
 from headway.model.probe import listen, stop_listening

@@ -35,9 +35,6 @@ def has_numba() -> bool:
 
 
 def array(tensor: Tensor) -> Any:
-    """Return the tensor's numbers in a row after the other, bfloat16 in uint16, without copying.
-
-    Those of a tensor that does not lie so are copied.
-    """
+    """Return the tensor as a contiguous array, bfloat16 in uint16; copied only if it is not."""
     tensor = tensor.detach().contiguous()
     return (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy()

@@ -152,7 +152,7 @@ def _instruction(code, kind):
 
 
 def _add_twos(code, sums, words, vectors):
-    """Do the same with words of four bytes by the instructions before VNNI.
+    """Add products of words of four bytes to sums, by the instructions before VNNI.
 
     Weights are such that sums of WORDS_AT_ONCE words fit into 16 bits: so widening them is shared.
     """

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from headway.loops.attention import add_norm, attend_to_memory, attend_to_past
 from headway.loops.compiling import compiled
+from headway.loops.decoding_attention import attend_to_memory, attend_to_past
+from headway.loops.norms import add_norm
 from headway.loops.products import project
 
 

@@ -1,7 +1,7 @@
 """Dropout's draws, and what is dropped and added, sixty-four numbers at a time (section 5.4).
 
-The draws are those of `headway.model.dropout.draw`, bit by bit: number i of SplitMix64 (Steele, Lea
-and Flood 2014) decides elements 4 i to 4 i + 3 by 16 bits each.
+The draws are those of `headway.model.random_bits.draw`, bit by bit: number i of SplitMix64 decides
+elements 4 i to 4 i + 3 by 16 bits each.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ from numba import types
 
 from headway.loops.compiling import compiled
 from headway.loops.parts import in_parts
+from headway.loops.splitmix import GAMMA, LAST_SHIFT, MIXING
 from headway.loops.vectors import INTS, LANES, WORD, constant, for_loops
 
 BLOCK = 4 * LANES
@@ -32,10 +33,10 @@ def _fourths(code, key, first, lowest):
     number = builder.add(
         code.everywhere(builder.lshr(first, WORD(2))), ir.Constant(_WORDS, list(range(LANES)))
     )
-    z = builder.add(code.everywhere(key), builder.mul(number, _all(0x9E3779B97F4A7C15)))
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+    z = builder.add(code.everywhere(key), builder.mul(number, _all(GAMMA)))
+    for shift, factor in MIXING:
         z = builder.mul(builder.xor(z, builder.lshr(z, _all(shift))), _all(factor))
-    z = builder.xor(z, builder.lshr(z, _all(31)))
+    z = builder.xor(z, builder.lshr(z, _all(LAST_SHIFT)))
     draws = builder.bitcast(z, ir.VectorType(ir.IntType(16), BLOCK))
     limit = code.everywhere(builder.trunc(lowest, ir.IntType(16)))
     for part in range(4):
@@ -78,7 +79,7 @@ def add_dropped(x, y, key, lowest, scale, out, count, parts, region):
 
 @compiled
 def _drop(x, key, lowest, scale, out, first, last):
-    """Do so for lots first to last."""
+    """Drop in lots first to last - 1."""
     begin, whole, end = _bounds(x.size, first, last)
     for place in range(begin, whole, BLOCK):
         _drop_block(x, place, key, place, lowest, scale, out)
@@ -92,7 +93,7 @@ def _drop(x, key, lowest, scale, out, first, last):
 
 @compiled
 def _add_dropped(x, y, key, lowest, scale, out, first, last):
-    """Do so for lots first to last."""
+    """Add and drop in lots first to last - 1."""
     begin, whole, end = _bounds(x.size, first, last)
     for place in range(begin, whole, BLOCK):
         _add_block(x, y, place, key, place, lowest, scale, out)

@@ -1,25 +1,23 @@
-"""Products in float32, and in bfloat16 where the processor sums these up in float32."""
+"""What products of floats take: blocks of float32, or pairs of bfloat16 where these are summed."""
 
 import numpy as np
+from llvmlite import ir
 from numba import types
-from numba.extending import overload
+from numba.core import cgutils
 
-from headway.loops import kept, words
-from headway.loops.blocks import in_blocks, multiply_blocks
+from headway.loops import bfloat16, words
+from headway.loops.blocks import in_blocks
 from headway.loops.compiling import compiled
-from headway.loops.vector_loops import round_off
-from headway.loops.vectors import LANES
-
-_NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)
+from headway.loops.vectors import FLOATS, LANES, SHORTS, for_loops
 
 
 def in_float_blocks(weight, bias):
-    """Return weights and bias, (out, in) and (out,), in blocks for `multiply_floats`."""
+    """Return weights and bias, (out, in) and (out,), in blocks of float32."""
     return in_blocks(weight, bias)
 
 
 def in_pair_blocks(weight, bias):
-    """Return the same with weights rounded to bfloat16, two in each word of uint32."""
+    """Return weights, rounded to bfloat16, and bias in blocks of uint32, with two in each word."""
     outputs, inputs = weight.shape
     return words.in_blocks(in_pairs(weight)[:outputs, : words.for_bytes(2 * inputs)], bias)
 
@@ -36,35 +34,23 @@ def in_pairs(x):
     for i in range(rows):
         line = upper[i]
         if whole:
-            round_off(x, i * width, upper, i * upper.shape[1], whole)
+            _round_off(x, i * width, upper, i * upper.shape[1], whole)
         for c in range(whole, width):
-            kept.write(line, c, x[i, c])
+            bfloat16.write(line, c, x[i, c])
         line[width:] = np.uint16(0)
     return upper.view(np.uint32)
 
 
-@compiled
-def multiply_floats(x, weight, relu, y):
-    """Compute y = x weight + bias; then max(0, y) where asked.
+@for_loops(types.void)
+def _round_off(code, numbers, first, upper, place, width):
+    """Write numbers[first:] in bfloat16 to upper[place:], by an instruction for it; in sixteens."""
+    name = "llvm.x86.avx512bf16.cvtneps2bf16.512"
+    kind = ir.FunctionType(SHORTS, [FLOATS])
+    instruction = cgutils.get_or_insert_function(code.builder.module, kind, name)
 
-    x: (R, in), float32; it is rounded as the weights are. weight: `in_float_blocks` or
-    `in_pair_blocks`. y: (R, out). Sums are in float32.
-    """
-    _multiply(x, weight, relu, y)
+    def each(index, values):
+        vector = numbers.load(code.builder.add(first, index))
+        upper.store(code.builder.add(place, index), code.builder.call(instruction, [vector]))
+        return values
 
-
-def _multiply(x, weight, relu, y):
-    raise NotImplementedError
-
-
-@overload(_multiply)
-def _choose_kind(x, weight, relu, y):
-    return _multiply_numbers if isinstance(weight.dtype, types.Float) else _multiply_pairs
-
-
-def _multiply_numbers(x, weight, relu, y):
-    multiply_blocks(x, weight, _NO_STEPS, _NO_ZEROS, relu, y)
-
-
-def _multiply_pairs(x, weight, relu, y):
-    words.multiply(in_pairs(x), weight, _NO_STEPS, _NO_ZEROS, relu, y)
+    code.fold_all(width, LANES, [], each)

@@ -48,7 +48,7 @@ def _multiply_one(x, pieces, weight, bias, y):
 
 @compiled
 def _multiply_two(x, z, pieces, weight, bias, y, u):
-    """Do the same for two rows."""
+    """Take two rows with four pieces at a time."""
     whole = pieces.size - pieces.size % 4
     for j in range(0, whole, 4):
         p, q, r, s = pieces[j], pieces[j + 1], pieces[j + 2], pieces[j + 3]

@@ -1,13 +1,16 @@
 """The best of many logits."""
 
 import numpy as np
+from numba import types
 
+from headway.loops.attention_vectors import exp
 from headway.loops.compiling import compiled
-from headway.loops.vector_loops import MANY, exp, largest_lanes, sum_powers
+from headway.loops.vectors import LANES, WORD, constant, for_loops
 
 # The largest of many numbers is found lane by lane, number i in lane i modulo _ALL_LANES: these
 # fill the machine's vectors, while a single running maximum would be one long chain.
 _ALL_LANES = 256
+_MANY = 4 * LANES  # numbers, or lanes, that are taken at a time
 
 
 @compiled
@@ -18,8 +21,8 @@ def _fill_lanes(x, lanes):
     if times:
         # Some lanes after the other, in registers: LLVM would write to memory through masks, which
         # takes ten times as long on some processors.
-        for lane in range(0, _ALL_LANES, MANY):
-            largest_lanes(x, _ALL_LANES, times, lanes, lane)
+        for lane in range(0, _ALL_LANES, _MANY):
+            _largest_lanes(x, _ALL_LANES, times, lanes, lane)
     for j in range(times * _ALL_LANES, x.size):
         if x[j] > lanes[j % _ALL_LANES]:
             lanes[j % _ALL_LANES] = x[j]
@@ -98,12 +101,12 @@ def best_pieces(logits, never, values, ids, totals):
     """
     count = values.shape[1]
     size = logits.shape[1]
-    whole = size - size % MANY
+    whole = size - size % _MANY
     lanes = np.empty(_ALL_LANES, np.float32)
     for i in range(logits.shape[0]):
         _fill_lanes(logits[i], lanes)
         top = _largest_of(lanes)
-        total = sum_powers(logits, i * size, whole, top) if whole else np.float32(0.0)
+        total = _sum_powers(logits, i * size, whole, top) if whole else np.float32(0.0)
         for v in range(whole, size):
             total += exp(logits[i, v] - top)
         totals[i] = top + np.log(total)
@@ -124,3 +127,40 @@ def best_pieces(logits, never, values, ids, totals):
         for k in range(count):
             if ids[i, k] == size:  # fewer numbers than that
                 ids[i, k] = 0
+
+
+@for_loops(types.float32)
+def _sum_powers(code, numbers, first, length, top):
+    """Return the sum of e^(numbers[first:] - top), so many of them; length in _MANY."""
+    builder, largest = code.builder, code.everywhere(top)
+
+    def each(index, totals):
+        places = [builder.add(builder.add(first, index), WORD(LANES * n)) for n in range(4)]
+        return [
+            code.add(total, code.exp(code.subtract(numbers.load(place), largest)))
+            for total, place in zip(totals, places, strict=True)
+        ]
+
+    a, b, c, d = code.fold_all(length, _MANY, 4 * [constant(0.0)], each)
+    return code.total(code.add(code.add(a, b), code.add(c, d)))
+
+
+@for_loops(types.void)
+def _largest_lanes(code, numbers, stride, count, lanes, lane):
+    """Write the largest of numbers[lane + j + i * stride], i < count, to lanes[lane + j].
+
+    For j below _MANY.
+    """
+    builder = code.builder
+    steps = [WORD(LANES * number) for number in range(4)]
+
+    def each(index, tops):
+        place = builder.add(lane, builder.mul(index, stride))
+        return [
+            code.larger(numbers.load(builder.add(place, step)), top)
+            for top, step in zip(tops, steps, strict=True)
+        ]
+
+    tops = code.fold_all(count, 1, 4 * [constant(float("-inf"))], each)
+    for top, step in zip(tops, steps, strict=True):
+        lanes.store(builder.add(lane, step), top)

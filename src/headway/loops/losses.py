@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numba import types
 
+from headway.loops.bfloat16 import read, write
 from headway.loops.compiling import compiled
-from headway.loops.kept import read, write
 from headway.loops.parts import in_parts
 from headway.loops.vectors import LANES, constant, for_loops
 
@@ -30,7 +30,7 @@ def smoothed_losses(
 def _smoothed_losses(
     logits, labels, smoothing, pad_id, differentiate, losses, grads, parts, first, last
 ):
-    """Do so for the rows first to last."""
+    """Compute the losses of rows first to last - 1, and their gradient."""
     grad_bias = grads[-(-first * parts // logits.shape[0])]  # part i begins at R * i // parts
     pieces = logits.shape[1]
     powers = np.empty(pieces, np.float32)
@@ -38,14 +38,14 @@ def _smoothed_losses(
         label = labels[i]
         top, total = _read_row(logits, i, powers)
         own, padding = powers[label], powers[pad_id]
-        mass = _raise_row(powers, top)
+        mass = _exponentiate_row(powers, top)
         log_mass = np.float64(top) + math.log(np.float64(mass))
         nll = log_mass - own
         others = log_mass - np.float64(total - padding) / (pieces - 1)
         losses[i, 0] = (1.0 - smoothing) * nll + smoothing * others
         losses[i, 1] = nll
         if differentiate:
-            _grade_row(powers, mass, label, smoothing, pad_id, logits, i)
+            _gradient_row(powers, mass, label, smoothing, pad_id, logits, i)
             for v in range(grad_bias.size):
                 grad_bias[v] += powers[v]
 
@@ -65,10 +65,10 @@ def _read_row(logits, i, powers):
 
 
 @compiled
-def _raise_row(powers, top):
+def _exponentiate_row(powers, top):
     """Put e^(x - top) in the place of each x; return the sum."""
     whole = powers.size // LANES * LANES
-    mass = _raise(powers, top, whole)
+    mass = _exponentiate(powers, top, whole)
     for v in range(whole, powers.size):
         powers[v] = np.float32(math.exp(powers[v] - top))
         mass += powers[v]
@@ -76,12 +76,12 @@ def _raise_row(powers, top):
 
 
 @compiled
-def _grade_row(powers, mass, label, smoothing, pad_id, logits, i):
+def _gradient_row(powers, mass, label, smoothing, pad_id, logits, i):
     """Turn powers into probabilities less what is wanted, and write them to row i of the logits."""
     pieces, row = powers.size, logits[i]
     whole = pieces // LANES * LANES
     share, uniform = np.float32(1.0) / mass, np.float32(smoothing / (pieces - 1))
-    _grade(powers, share, uniform, logits, i * pieces, whole)
+    _gradient(powers, share, uniform, logits, i * pieces, whole)
     for v in range(whole, pieces):
         powers[v] = powers[v] * share - uniform
         _put(row, v, powers[v])
@@ -118,7 +118,7 @@ def _largest(code, powers, width):
 
 
 @for_loops(types.float32)
-def _raise(code, powers, top, width):
+def _exponentiate(code, powers, top, width):
     """Put e^(x - top) in the place of each x, and return the sum."""
     largest = code.everywhere(top)
 
@@ -131,7 +131,7 @@ def _raise(code, powers, top, width):
 
 
 @for_loops(types.void)
-def _grade(code, powers, share, uniform, logits, at, width):
+def _gradient(code, powers, share, uniform, logits, at, width):
     """Turn powers into shares less what is wanted of every piece; write them to the logits, too."""
     factor, less = code.everywhere(share), code.everywhere(uniform)
 

@@ -5,10 +5,12 @@ from numba import types
 from numba.extending import overload
 
 from headway.loops import words
-from headway.loops.blocks import LARGEST_BYTE
+from headway.loops.blocks import LARGEST_BYTE, multiply_blocks
+from headway.loops.byte_products import bytes_for
 from headway.loops.compiling import compiled
-from headway.loops.dot_products import bytes_for, multiply_bytes
-from headway.loops.float_products import multiply_floats
+from headway.loops.float_products import in_pairs
+
+_NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)  # only bytes have them
 
 
 @compiled
@@ -43,10 +45,11 @@ def quantize_ranges(x, whole, steps, zeros):
 
 @compiled
 def project(x, prepared, relu, y):
-    """Compute y = x weight + bias, and a ReLU, with weights in floats or in 8-bit integers.
+    """Compute y = x weight + bias, and a ReLU where asked, with weights of any kind.
 
-    prepared: weights, of `in_float_blocks`, `in_pair_blocks` or `in_byte_blocks`, and biases. A
-    bare tuple: on the way into a call a named one takes several times as long.
+    x: (R, in), float32; it is rounded as the weights are. prepared: weights, of `in_float_blocks`,
+    `in_pair_blocks` or `in_byte_blocks`, and biases. A bare tuple: on the way into a call a named
+    one takes several times as long. y: (R, out). Sums are in float32, those of bytes exact.
     """
     weight, _ = prepared
     _project(x, weight, relu, y)
@@ -58,9 +61,17 @@ def _project(x, weight, relu, y):
 
 @overload(_project)
 def _choose_product(x, weight, relu, y):
-    if isinstance(weight.dtype, types.Float) or weight.dtype == types.uint32:
-        return lambda x, weight, relu, y: multiply_floats(x, weight, relu, y)
-    return _project_bytes
+    if isinstance(weight.dtype, types.Float):
+        return _project_floats
+    return _project_pairs if weight.dtype == types.uint32 else _project_bytes
+
+
+def _project_floats(x, weight, relu, y):
+    multiply_blocks(x, weight, _NO_STEPS, _NO_ZEROS, relu, y)
+
+
+def _project_pairs(x, weight, relu, y):
+    words.multiply(in_pairs(x), weight, _NO_STEPS, _NO_ZEROS, relu, y)
 
 
 def _project_bytes(x, weight, relu, y):
@@ -68,4 +79,4 @@ def _project_bytes(x, weight, relu, y):
     whole = np.empty((words.rows_for(rows), 4 * words.row_for(bytes_for(x.shape[1]))), np.uint8)
     row_steps, zeros = np.empty(rows, np.float32), np.empty(rows, np.int32)
     quantize_ranges(x, whole, row_steps, zeros)
-    multiply_bytes(whole, weight, row_steps, zeros, relu, y)
+    words.multiply(whole.view(np.int32), weight, row_steps, zeros, relu, y)

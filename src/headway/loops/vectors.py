@@ -166,7 +166,7 @@ class Code:
         return self.fold_all(count, step, [begin], lambda index, values: [each(index, *values)])[0]
 
     def fold_all(self, count, step, begin, each):
-        """Do the same for several values at a time."""
+        """Fold several values at a time, as `fold` does one."""
         builder, before = self.builder, self.builder.block
         loop, after = builder.append_basic_block("each"), builder.append_basic_block("after")
         builder.branch(loop)

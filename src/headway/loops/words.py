@@ -1,7 +1,7 @@
-"""Products of words, of two numbers of bfloat16 or of four bytes, by what the processor has.
+"""Products of words of 32 bits, two numbers of bfloat16 or four bytes, by what the processor has.
 
-By tiles (AMX) any number of rows; where there are none, by sums in vectors, which are in `blocks`.
-For one row of bytes out of cold memory these would be a fifth faster: benchmarks/NOTES.md.
+By tiles where it has them (AMX), else by `blocks`. For one row of bytes out of cold memory `blocks`
+would be a fifth faster (benchmarks/NOTES.md), but weights have one layout for any number of rows.
 """
 
 from headway.loops import blocks, tile_products
@@ -12,7 +12,7 @@ _OUTPUTS, _ROWS, _WORDS = (
     (tile_products.OUTPUTS, DEEP, DEEP) if has_tiles() else (blocks.OUTPUTS, 1, 1)
 )
 multiply = tile_products.multiply_blocks if has_tiles() else blocks.multiply_blocks
-"""What multiplies rows, `rows_for` of them, with `in_blocks`."""
+"""Multiplies rows, of which there is room for `rows_for`, with weights of `in_blocks`."""
 
 
 def in_blocks(words, *beginnings):

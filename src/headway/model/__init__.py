@@ -2,7 +2,9 @@
 
 Attention, feed-forward, embedding, positional_encoding, residual, masks, encoder, decoder,
 transformer; beside them dropout, cache (decoding step by step), probe (names for intermediates),
-initialization and accounting.
+initialization and accounting. Not in the paper, and not needed to read it: projection,
+projection_gradients, relu and attention_in_loops (the same, faster, for training on a CPU),
+random_bits (what dropout draws there) and empty (a model whose weights are yet to be read).
 
 One legend for every shape of the package. Counts are capital letters, widths keep the paper's
 names:
@@ -12,6 +14,11 @@ names:
     S  source positions, the keys      d_k, d_v width of a key and of a value, per head
     H  heads                           V        pieces in the vocabulary
     M  positions kept in a cache       K        hypotheses of a sentence (beam)
+    L  positions of either side        d_in     width of what any projection is given
+    R  hypotheses of a decoding step   d_out    width of what it returns
+    N  rows, whatever sentences they are of
+    W  pieces of a sentence's own list (a shortlist)
+    U  pieces that are in any such list
 
 In attention on its own, T positions ask and S positions answer; in self-attention they are the
 same positions. A mask is boolean and True where a query may attend.

@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from headway.errors import ConfigError
+from headway.model.attention_in_loops import concat_in_loops, learns_in_loops
 from headway.model.cache import KeyValueCache
-from headway.model.compiled_attention import compiled_attention, fits
 from headway.model.dropout import dropout
 from headway.model.probe import listening, probe
 from headway.model.projection import project
@@ -122,26 +122,29 @@ class MultiHeadAttention(nn.Module):
         """Let each query gather from the values; mask broadcasts to (B, H, T, S).
 
         mask: has two axes (T, S) or all four; three would leave open which of B and H is missing.
-        cache: keys and values of earlier steps; `key` and `value` then hold the newest only. While
-        training on a CPU with Numba there are first derivatives only (`compiled_attention`).
+        cache: keys and values of earlier steps; `key` and `value` then hold the newest only.
+
+        While training on a CPU with Numba there are first derivatives only (`attention_in_loops`).
         """
         if cache is None:
             self._check_inputs(query, key, value, mask)
-            if self._learns_in_loops(query, key, value):
-                return project(self._in_loops(query, key, value, mask), self.w_o)
+            # Equation 1 and its gradient in loops: the same to rounding, faster on a CPU. What
+            # somebody has changed is computed as it is written here.
+            if type(self) is MultiHeadAttention and learns_in_loops(self, query, key, value):
+                return project(concat_in_loops(self, query, key, value, mask), self.w_o)
         q = self._split("q", self.w_q(query))  # (B, H, T, d_k)
         if cache is None:
-            k, v = self.project(key, value)  # (B, H, S, d_k), (B, H, S, d_v)
+            k, v = self.keys_and_values(key, value)  # (B, H, S, d_k), (B, H, S, d_v)
         else:
-            k, v = cache.update(lambda: self.project(key, value))
-        if not listening() and use_fused_kernel(q, k):
+            k, v = cache.update(lambda: self.keys_and_values(key, value))
+        if not listening() and use_fused_kernel(q.device):
             heads = fused_attention(q, k, v, mask, self.dropout if self.training else 0.0)
         else:
             heads = self._explicit(q, k, v, mask)  # (B, H, T, d_v)
         concat = probe(self, "concat", heads.transpose(1, 2).flatten(2))  # (B, T, H * d_v)
         return probe(self, "output", self.w_o(concat))
 
-    def project(
+    def keys_and_values(
         self, key: Float[Tensor, "B S d_model"], value: Float[Tensor, "B S d_model"]
     ) -> tuple[Float[Tensor, "B H S d_k"], Float[Tensor, "B H S d_v"]]:
         """Project and split the keys and the values."""
@@ -159,31 +162,6 @@ class MultiHeadAttention(nn.Module):
         masked_scores = probe(self, "masked_scores", mask_scores(scores, mask))
         weights = probe(self, "weights", masked_softmax(masked_scores, mask))
         return probe(self, "heads", dropout(weights, self.dropout, self.training) @ v)
-
-    def _in_loops(
-        self,
-        query: Float[Tensor, "B T d_model"],
-        key: Float[Tensor, "B S d_model"],
-        value: Float[Tensor, "B S d_model"],
-        mask: Bool[Tensor, "..."] | None,
-    ) -> Float[Tensor, "B T H*d_v"]:
-        """Compute `concat` with few large operations."""
-        sizes = mask, self.num_heads, self.d_k
-        if query is key is value:
-            together = project(query, self.w_q, self.w_k, self.w_v)
-            return compiled_attention(together, None, *sizes)
-        if key is value:
-            memory = project(key, self.w_k, self.w_v)
-        else:
-            memory = torch.cat((self.w_k(key), self.w_v(value)), dim=-1)
-        return compiled_attention(project(query, self.w_q), memory, *sizes)
-
-    def _learns_in_loops(self, query: Tensor, key: Tensor, value: Tensor) -> bool:
-        """Tell whether equation 1 and its gradient are computed by the loops for it."""
-        learns = self.training and torch.is_grad_enabled() and self.dropout == 0.0
-        # What somebody has changed, or looks at, is computed as it is written here.
-        own = type(self) is MultiHeadAttention and not listening()
-        return learns and own and fits(query, key, value, self.d_k, self.d_v)
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
         for name, x in (("query", query), ("key", key), ("value", value)):
@@ -207,9 +185,9 @@ class MultiHeadAttention(nn.Module):
         return probe(self, name, split)
 
 
-def use_fused_kernel(q: Tensor, k: Tensor) -> bool:
-    """Choose the faster of two equal paths; benchmarks/NOTES.md has the measurements."""
-    return q.device.type != "cpu"
+def use_fused_kernel(device: torch.device) -> bool:
+    """Tell whether it is the faster of two equal paths; measurements are in benchmarks/NOTES.md."""
+    return device.type != "cpu"
 
 
 def _check_positive(sizes: dict[str, int | None]) -> None:

@@ -49,13 +49,14 @@ class DecoderLayer(nn.Module):
         target_mask broadcasts to (B, H, T, T): nothing later, no padding. source_mask broadcasts
         to (B, H, T, S): cross-attention hides the padding of the source, not of the target.
         """
-        own, other = (cache.self_attention, cache.cross_attention) if cache else (None, None)
+        self_cache = cache.self_attention if cache else None
+        cross_cache = cache.cross_attention if cache else None
         x = probe(self, "input", x)
         x = self.self_attention_residual(
-            x, lambda y: self.self_attention(y, y, y, target_mask, own)
+            x, lambda y: self.self_attention(y, y, y, target_mask, self_cache)
         )
         x = self.cross_attention_residual(
-            x, lambda y: self.cross_attention(y, memory, memory, source_mask, other)
+            x, lambda y: self.cross_attention(y, memory, memory, source_mask, cross_cache)
         )
         x = self.feed_forward_residual(x, self.feed_forward)
         return probe(self, "output", x)

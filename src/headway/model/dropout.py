@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from headway.errors import ConfigError
 from headway.loops import threads
 from headway.loops.arrays import array, can_loop
-
-_GAMMA = 0x9E3779B97F4A7C15
-_MIXING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+from headway.model.random_bits import draw
 
 
 def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tensor, "*shape"]:
@@ -94,32 +92,12 @@ def mask(
     return draws.to(dtype).mul_(scale)
 
 
-def draw(count: int, key: int) -> Int[Tensor, "count"]:
-    """Return the first `count` numbers of SplitMix64 (Steele, Lea and Flood 2014) from this key on.
-
-    Each is a function of key and place alone, so that any part of them can be made by itself.
-    """
-    z = torch.arange(count, device="cpu").mul_(_signed(_GAMMA)).add_(key)
-    for shift, factor in _MIXING:
-        z = z.bitwise_xor_(_shifted(z, shift)).mul_(_signed(factor))
-    return z.bitwise_xor_(_shifted(z, 31))
-
-
-def _shifted(z: Tensor, shift: int) -> Tensor:
-    """Shift to the right and fill with zeros; PyTorch's own shift fills with the sign."""
-    return (z >> shift).bitwise_and_(2 ** (64 - shift) - 1)
-
-
-def _signed(number: int) -> int:
-    return number - 2**64 if number >= 2**63 else number
-
-
 def _new_key() -> int:
     return int(torch.empty((), dtype=torch.int64, device="cpu").random_(-(2**63), None))
 
 
 def _limits(p: float) -> tuple[int, float]:
-    """Return the smallest draw that keeps an element, and what is left is multiplied by."""
+    """Return the smallest draw that keeps an element, and the factor for what is kept."""
     dropped = min(round(p * 65536), 65535)
     return dropped - 32768, 65536 / (65536 - dropped)
 

@@ -38,7 +38,7 @@ _counting = Lock()
 
 
 def probe(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
-    """Offer an intermediate to who listens, if anybody does."""
+    """Hand an intermediate to the listeners, if there are any; return the tensor to go on with."""
     if not _num_listeners:
         return tensor
     heard = _heard.get()

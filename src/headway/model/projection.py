@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from headway.loops import threads
-from headway.loops.arrays import array, can_loop, is_traced, is_watched
+from headway.loops.arrays import is_traced, is_watched
 from headway.model.projection_gradients import input_gradient, weight_gradient
+from headway.model.relu import relu_, relu_gradient
 
 
 def project(
@@ -20,9 +20,9 @@ def project(
 ) -> Float[Tensor, "*B d_out"]:
     """Compute every projection of x, side by side: d_out is the sum of their widths.
 
-    relu: zero what is below zero. Several, and one that learns in autocast on a CPU, are one
-    product: x is read, rounded and differentiated once, and there are first derivatives only. What
-    somebody has changed is called as it is.
+    relu: apply ReLU to the result. Several projections, or one that learns under autocast on a CPU,
+    are computed as one product: x is read, rounded and differentiated once, and there are first
+    derivatives only. A projection with hooks or a changed forward is called as it is.
     """
     if len(projections) == 1 and not _learns_rounded(x):
         return _one_by_one(x, projections, relu)
@@ -82,7 +82,7 @@ class _Project(torch.autograd.Function):
         with torch.autocast(device, enabled=False):
             y = _linear(rows, weight, bias)
         if relu:
-            rectify(y)
+            relu_(y)
         # Where nothing is rounded, no copy is kept: the parameters are there in any case.
         weights = [weight] if lowered else parameters[:count]
         needs_rows = any(ctx.needs_input_grad[3 : 3 + count])
@@ -97,7 +97,7 @@ class _Project(torch.autograd.Function):
         rows, active, *weights = ctx.saved_tensors
         grad = grad_outputs[0]
         if active is not None:
-            grad = pass_active(grad, active)
+            grad = relu_gradient(grad, active)
         grad_x = None
         if ctx.needs_input_grad[0]:
             weight = weights[0] if len(weights) == 1 else _join(weights, grad.dtype)
@@ -130,31 +130,6 @@ def _linear(
     return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")  # type: ignore[no-any-return]
 
 
-def rectify(y: Float[Tensor, "*shape"]) -> None:
-    """Put 0 for what is below 0 in y, where nothing else holds it; what is no number stays so."""
-    if y.dtype != torch.bfloat16 or is_watched() or not y.is_contiguous() or not can_loop(y):
-        y.relu_()
-        return
-    from headway.loops import rectifying
-
-    lots = -(-y.numel() // rectifying.LOT)
-    threads.divide(rectifying.rectify, array(y).reshape(-1), count=lots)
-
-
-def pass_active(
-    grad: Float[Tensor, "*shape"], active: Float[Tensor, "*shape"]
-) -> Float[Tensor, "*shape"]:
-    """Return the gradient of what `rectify` was given, of which it left this."""
-    if grad.dtype != torch.bfloat16 or is_watched() or not can_loop(grad, active):
-        return torch.ops.aten.threshold_backward(grad, active, 0)  # type: ignore[no-any-return]
-    from headway.loops import rectifying
-
-    out = torch.empty(active.shape, dtype=active.dtype)
-    given = (array(tensor).reshape(-1) for tensor in (grad, active, out))
-    threads.divide(rectifying.pass_active, *given, count=-(-out.numel() // rectifying.LOT))
-    return out
-
-
 @functools.cache
 def _has_onednn() -> bool:
     """Tell whether oneDNN is there, and computes in bfloat16 on this processor."""
@@ -166,7 +141,7 @@ def _has_onednn() -> bool:
 
 
 def _divide(joined: Tensor, sizes: Sequence[tuple[int, torch.dtype]]) -> list[Tensor]:
-    """Do the reverse of `_join`, each in the type that is its own."""
+    """Divide what `_join` joined into parts, each in the type that is its own."""
     parts = joined.split([size for size, _ in sizes]) if len(sizes) > 1 else [joined]
     return [part.to(dtype) for part, (_, dtype) in zip(parts, sizes, strict=True)]
 

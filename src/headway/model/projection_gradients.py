@@ -1,6 +1,7 @@
-"""Gradients of a projection, in loops where the processor itself sums up products of bfloat16.
+"""The two gradients of a projection: of its weight, and of what it was given.
 
-Where it does so by tiles (AMX), the gradient of a weight has loops, and PyTorch the other one.
+Where the processor sums up products of bfloat16, large ones are computed by loops: of the weight in
+any case, of what it was given except with tiles (AMX), with which PyTorch is faster.
 """
 
 import functools
@@ -43,7 +44,7 @@ def input_gradient(
     shrinks = weight.size(1) <= weight.size(0) and weight.size(0) % 2 == 0
     if not shrinks or dtype not in TYPES or not _has_loops(grad, weight) or _has_tiles():
         return (grad @ weight).to(dtype)
-    from headway.loops.row_products import multiply_rows
+    from headway.loops.input_gradient import multiply_rows
 
     x = grad.new_empty(grad.size(0), weight.size(1), dtype=dtype)
     given = array(grad).view("u4"), array(weight), array(x), _blocks(weight)
@@ -104,21 +105,21 @@ def _multiply(grad: Tensor, rows: Tensor, total: Tensor, *, add: bool) -> Float[
     sums = grad.new_empty(lots * COLUMNS, dtype=torch.float32)
     given = array(grad), array(rows), add, array(total), array(sums)
     if _has_tiles():
-        from headway.loops import outer_tiles
+        from headway.loops import weight_gradient_tiles
 
-        threads.divide(outer_tiles.multiply_columns, *given, _blocks(rows), count=lots)
+        threads.divide(weight_gradient_tiles.multiply_columns, *given, _blocks(rows), count=lots)
         return sums[:d_out]
-    from headway.loops import outer_products
+    from headway.loops import weight_gradient as loops
 
     # Each thread interleaves all of one matrix for itself, and its part of the larger one.
     by_rows = d_in > d_out
     count = d_in // COLUMNS if by_rows else lots
-    threads.divide(outer_products.multiply_columns, *given, by_rows, count=count)
+    threads.divide(loops.multiply_columns, *given, by_rows, count=count)
     return sums[:d_out]
 
 
 def _blocks(matrix: Tensor) -> np.ndarray:
     """Return room for the blocks of a matrix."""
-    from headway.loops.row_products import words_of_blocks
+    from headway.loops.input_gradient import words_of_blocks
 
     return matrix.new_empty(words_of_blocks(*matrix.shape), dtype=torch.int32).numpy().view("u4")

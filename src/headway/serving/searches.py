@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.record import Expansion, Node, SearchRecord
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.errors import HeadwayError, TraceError, TrainingError
 from headway.inspection import edit
 from headway.inspection.edit import Edit, Edits

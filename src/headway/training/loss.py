@@ -103,8 +103,9 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             for start in range(0, len(labels), chunk):
                 rows = slice(start, start + chunk)
                 logits = F.linear(hidden_low[rows], weight_low, bias_low)
-                grade = _grade_in_loops if _has_loops(logits, pad_id) else _grade
-                sums, grad_low = grade(
+                in_loops = _has_loops(logits, pad_id)
+                compute = _losses_and_gradient_in_loops if in_loops else _losses_and_gradient
+                sums, grad_low = compute(
                     logits, labels[rows], smoothing, pad_id, grad_bias, differentiate
                 )
                 loss += sums.loss
@@ -139,7 +140,7 @@ def _sum_dtype(like: Tensor) -> torch.dtype:
     return torch.float32 if like.device.type == "mps" else torch.float64
 
 
-def _grade(
+def _losses_and_gradient(
     logits: Tensor,
     labels: Tensor,
     smoothing: float,
@@ -171,7 +172,7 @@ def _grade(
     return sums, grad.to(low)
 
 
-def _grade_in_loops(
+def _losses_and_gradient_in_loops(
     logits: Tensor,
     labels: Tensor,
     smoothing: float,
@@ -179,7 +180,7 @@ def _grade_in_loops(
     grad_bias: Tensor | None,
     differentiate: bool,
 ) -> tuple[LossSums, Tensor | None]:
-    """Do the same in loops, which put the gradient in the place of the logits."""
+    """Return the same from loops, which put the gradient in the place of the logits."""
     from headway.loops.losses import smoothed_losses
 
     _check_labels(labels, logits.size(1))

@@ -72,7 +72,7 @@ def open_start(config: RunConfig) -> Start | None:
     return Start(
         config=resolved,
         tokenizers=(sides[0].tokenizer, sides[1].tokenizer),
-        tensors=_grown(model_tensors(bundle.model), bundle, sides[0].cuts, sides[1].cuts),
+        tensors=_grown(model_tensors(bundle.model), sides[0].cuts, sides[1].cuts),
         origin=origin,
         messages=_messages(config, origin, sides),
     )
@@ -170,7 +170,6 @@ def _messages(config: RunConfig, origin: dict[str, str], sides: Sequence[Enlarge
 
 def _grown(
     tensors: dict[str, Tensor],
-    bundle: Bundle,
     source_cuts: Sequence[Sequence[int]],
     target_cuts: Sequence[Sequence[int]],
 ) -> dict[str, Tensor]:

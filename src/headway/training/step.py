@@ -1,4 +1,9 @@
-"""One update (section 5): forward, backward, accumulate, clip, Adam."""
+"""One update (section 5): forward, backward, accumulate, clip, Adam.
+
+In a run an update goes from `Trainer` to `WatchedStep` (watched_step.py: says what goes wrong), to
+`FittingStep` (micro_batches.py: in parts, if memory demands it), which is a `TrainingStep`; its
+`accumulate` asks the `Objective` for the loss of each part, and that asks `batch_loss`.
+"""
 
 import contextlib
 import math
@@ -49,15 +54,15 @@ class TrainingStep:
         seed: int = 0,
         parts: int = 1,
         world: World | None = None,
-        divided: "Objective | None" = None,
+        objective: "Objective | None" = None,
         compiled: bool = False,
     ) -> None:
         """Join what an update needs.
 
         precision: float32 or bfloat16. seed: decides dropout, together with the step. parts: how
         many parts each batch is cut into, which the processes of the world divide among them.
-        divided: the objective, where the processes share the weights (shards.py). compiled: whether
-        the objective is to compile the layers, if it is not given (compiling.py).
+        objective: given where the weights are divided among the processes (shards.py). compiled:
+        whether one that is not given is to compile the layers (compiling.py).
         """
         self.model = model
         self.optimizer = optimizer
@@ -66,12 +71,12 @@ class TrainingStep:
         self.seed = seed
         self.parts = parts
         self.world = world or World()
-        self.divided = divided is not None
-        self.objective = divided or self.world.wrap(
+        self.weights_are_divided = objective is not None
+        self.objective = objective or self.world.wrap(
             Objective(model, label_smoothing, precision, compiled)
         )
         self.device = next(model.parameters()).device
-        if self.world.size > 1 and not self.divided:
+        if self.world.size > 1 and not self.weights_are_divided:
             self._rehearse()
 
     def _rehearse(self) -> None:
@@ -119,7 +124,7 @@ class TrainingStep:
                 # Whatever wraps the objective takes the mean over processes of these sums.
                 (sums.loss * (self.world.size / tokens)).backward()
             found.append((sums.loss.detach(), sums.nll))
-        if self.divided:
+        if self.weights_are_divided:
             self._keep_pace(len(own), math.ceil(len(batches) * self.parts / self.world.size))
         # All at the end: each waits until a GPU has come to it.
         return sum(float(loss) for loss, _ in found), sum(float(nll) for _, nll in found)

@@ -82,7 +82,7 @@ class BatchStream:
             for start in range(batch, len(each.batches), self.accumulate):
                 stop = start + self.accumulate
                 last = stop >= len(each.batches)
-                next_epoch, next_block = each.following if last else each.number
+                next_epoch, next_block = each.following if last else each.position
                 chosen = each.batches[start:stop]
                 yield BatchGroup(
                     [collate_rows(each.pairs, each.places[i], each.rows[i]) for i in chosen],
@@ -125,8 +125,10 @@ class BatchStream:
 class _Block:
     """A block of an epoch with its batches, ready to be handed out."""
 
-    number: tuple[int, int]
+    position: tuple[int, int]
+    """Its epoch, and its number in it."""
     following: tuple[int, int]
+    """The position of the next one."""
     ends_epoch: bool
     rows: IntArray
     pairs: PairStore

@@ -32,7 +32,7 @@ from headway.training.shards import divide, gathered
 from headway.training.step import Objective, StepResult
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.validation import ValidationResult, Validator
-from headway.training.watch import Watch
+from headway.training.watched_step import WatchedStep
 
 _GROUPS_AHEAD = 2
 
@@ -72,8 +72,9 @@ class Trainer:
         parts = max(config.parts or 1, self.world.size)
         self.progress = Progress(precision=validator.precision, parts=parts)
         self.optimizer = self._fresh_optimizer()
-        self.divided: Objective | None = None
+        self.divided_objective: Objective | None = None
         self.latest: StepResult | None = None
+        self.step: WatchedStep  # made by `run`, when the weights are where they stay
         self.average: WeightAverage | None = None
         if config.ema_decay is not None:
             self.average = WeightAverage(bundle.model, config.ema_decay)
@@ -98,15 +99,15 @@ class Trainer:
 
     def _divide(self) -> None:
         """Leave this process its share of all that is trained, if so configured, and once."""
-        if not self.config.shard or self.divided is not None:
+        if not self.config.shard or self.divided_objective is not None:
             return
         hand_back_freed_memory()
         model = self.bundle.model
         config = self.config
-        self.divided = Objective(model, config.label_smoothing, self.progress.precision)
-        divide(self.world, model, self.divided)
+        self.divided_objective = Objective(model, config.label_smoothing, self.progress.precision)
+        divide(self.world, model, self.divided_objective)
         if config.compile:
-            self.divided.compile_layers()  # only now is the model on the device
+            self.divided_objective.compile_layers()  # only now is the model on the device
         if self.average is not None:
             divide(self.world, self.average.model, self.average.model)
         self.optimizer = self._fresh_optimizer()  # the parameters are others now
@@ -122,8 +123,8 @@ class Trainer:
             self.average.model if self.average else None,
             self.world,
         )
-        if self.divided is not None:
-            self.divided.precision = self.progress.precision
+        if self.divided_objective is not None:
+            self.divided_objective.precision = self.progress.precision
         self.validator.precision = self.progress.precision
         self.progress.parts = max(self.progress.parts, self.world.size)
         if not self.world.leads:
@@ -135,7 +136,7 @@ class Trainer:
     def run(self) -> bool:
         """Train to the end; return False when a signal stopped it at a checkpoint."""
         self._divide()
-        step = FittingStep(
+        fitting = FittingStep(
             self.bundle.model,
             self.optimizer,
             self.schedule,
@@ -145,11 +146,11 @@ class Trainer:
             seed=self.config.seed,
             parts=self.progress.parts,
             world=self.world,
-            divided=self.divided,
+            objective=self.divided_objective,
             compiled=self.config.compile,
         )
-        self.watch = Watch(
-            step, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
+        self.step = WatchedStep(
+            fitting, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
         )
         metrics = self.folder.metrics if self.world.leads else None
         self.reporter.start(metrics, self.progress.step, self.config.max_steps)
@@ -159,12 +160,12 @@ class Trainer:
         try:
             if self.config.tensorboard and self.world.leads:
                 self.reporter.write_events(self.folder.tensorboard, self.progress.step)
-            self.watch.text(self.text_findings)
+            self.step.look_at_text(self.text_findings)
             with _stop_signals() as stop, contextlib.closing(self._groups()) as groups:
                 while not self._enough():
                     with clock.step():
                         group = next(groups)
-                        result = self.watch.update(group.batches)
+                        result = self.step(group.batches)
                     self._advance(group, result.target_tokens if result else 0)
                     self._report(result, group)
                     if message := clock.estimate(self.progress.step, most_steps):
@@ -266,7 +267,9 @@ class Trainer:
                 "best": best,
             }
         )
-        self.watch.validation(Validated(result.loss, best, result.exchanged, result.same_output))
+        self.step.look_at_validation(
+            Validated(result.loss, best, result.exchanged, result.same_output)
+        )
         # Old weights go only after a checkpoint that no longer needs them.
         self.save()
         if self.world.leads:
@@ -277,7 +280,9 @@ class Trainer:
         judged = self.bundle
         if self.average is not None:
             judged = dataclasses.replace(judged, model=self.average.model)
-        return judged if self.divided is None else gathered(judged, self.world, self.device)
+        if self.divided_objective is not None:
+            judged = gathered(judged, self.world, self.device)
+        return judged
 
     def _best_bundle(self, judged: Bundle, result: ValidationResult) -> Bundle:
         """Return the present weights with what is known of them; the run is not over."""

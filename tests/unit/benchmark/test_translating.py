@@ -20,7 +20,7 @@ from headway.benchmark.our_translation import _cut, prepare_ours
 from headway.benchmark.translating import Field, compare_translation
 from headway.bundle import Bundle
 from headway.cli.app import main
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.errors import ConfigError, MissingExtraError
 from headway.interop.ctranslate2 import write
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import search_all
 
 Table = dict[tuple[int, ...], dict[int, float]]
@@ -41,7 +41,7 @@ class ScriptedEngine:
     def start(self, slots: int, copies: int) -> State:
         return State(slots, copies)
 
-    def enough(self, copies: int) -> int | None:
+    def worthwhile_pieces(self, copies: int) -> int | None:
         return self.at_ease
 
     def encode(

@@ -11,12 +11,12 @@ import torch
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Engine
 from headway.decoding.ensemble import EnsembleEngine
-from headway.decoding.packed import listed
+from headway.decoding.packed import plain_listed
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.products import Precision
+from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.model.transformer import Transformer
 
 LISTS = [np.array([0, 1, 2, 3, 9, 20, 22]), np.array([0, 1, 2, 3, 5, 6, 7, 8, 11])]
@@ -49,7 +49,7 @@ each_engine = pytest.mark.parametrize("make", [ReferenceEngine, plain, gathered,
 @pytest.fixture(autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.name.endswith("[gathered]"):
-        monkeypatch.setattr(listed, "_NEARLY_ALL", 1.0)
+        monkeypatch.setattr(plain_listed, "_NEARLY_ALL", 1.0)
 
 
 def rows(*numbers: int) -> np.ndarray:

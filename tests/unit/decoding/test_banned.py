@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.banned import BannedTexts
+from headway.decoding.request import Request
 from headway.decoding.rules import Past
-from headway.decoding.search import Request
 from headway.errors import ConfigError
 
 TEXT = ["the cat sat on the mat", "a category of cats", "concatenate the mats"] * 3

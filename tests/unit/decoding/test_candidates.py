@@ -1,4 +1,4 @@
-"""The best pieces are those of log_softmax and topk, plain and compiled, with ties told apart."""
+"""Candidates are the best of log_softmax and topk, plain and compiled, or the only choice."""
 
 import math
 
@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from headway.decoding import candidates
-from headway.decoding.candidates import best_pieces
+from headway.data.tokenizer import END_ID
+from headway.decoding.candidates import NEVER_CHOSEN, best_pieces, candidates
 
 
 @pytest.fixture(params=["plain", "compiled"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "compiled":
         pytest.importorskip("numba")
-    monkeypatch.setattr(candidates, "has_numba", lambda: request.param == "compiled")
+    compiled = request.param == "compiled"
+    monkeypatch.setattr("headway.decoding.candidates.has_numba", lambda: compiled)
     return request.param
 
 
@@ -95,3 +96,40 @@ def test_large_logits_do_not_overflow(way: str) -> None:
     values, _, totals = best_pieces(logits.clone(), 2)
 
     np.testing.assert_allclose(values - totals[:, None], [[-0.313262, -1.313262]], atol=1e-3)
+
+
+def test_a_free_row_has_the_models_log_probabilities_except_for_what_is_no_output() -> None:
+    logits = torch.randn(2, 7)
+    expected = logits.log_softmax(-1)
+
+    log_probs, pieces = candidates(logits.clone(), 4, [None, None])
+
+    # Not normalized anew: a score is what the model itself says.
+    for row in range(2):
+        assert sorted(pieces[row]) == [3, 4, 5, 6]
+        np.testing.assert_allclose(log_probs[row], expected[row, pieces[row]], atol=1e-6)
+        assert (np.diff(log_probs[row]) <= 0).all()
+
+
+def test_what_is_no_output_is_never_worth_choosing() -> None:
+    logits = torch.zeros(1, 7)
+    logits[:, NEVER_CHOSEN] = 50.0
+
+    log_probs, pieces = candidates(logits, 7, [None])
+
+    # More places than pieces: what stands in the last ones has no probability.
+    assert set(pieces[0, :4]) == {3, 4, 5, 6}
+    assert (log_probs[0, 4:] == -math.inf).all()
+
+
+def test_a_row_with_one_choice_has_it_with_its_own_probability() -> None:
+    logits = torch.randn(3, 7)
+    expected = logits.log_softmax(-1)
+
+    log_probs, pieces = candidates(logits.clone(), 2, [6, END_ID, None])
+
+    assert pieces[:2, 0].tolist() == [6, END_ID]
+    assert log_probs[0, 0] == pytest.approx(float(expected[0, 6]), abs=1e-6)
+    assert log_probs[1, 0] == pytest.approx(float(expected[1, END_ID]), abs=1e-6)
+    assert (log_probs[:2, 1] == -math.inf).all()
+    assert (log_probs[2] > -math.inf).all()

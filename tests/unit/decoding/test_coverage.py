@@ -19,8 +19,8 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain import PlainKernels
+from headway.decoding.request import Request
 from headway.decoding.sampling import SamplingSearch
-from headway.decoding.search import Request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.errors import ConfigError

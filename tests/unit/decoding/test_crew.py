@@ -22,7 +22,8 @@ from headway.decoding.engine import Engine
 from headway.decoding.engines import build_engine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Request, Search
+from headway.decoding.request import Request
+from headway.decoding.search import Search
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.workers import search_with_workers
 from headway.errors import DataError, HeadwayError
@@ -317,7 +318,7 @@ import torch
 from headway import presets
 from headway.decoding.engines import build_engine
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import build_search
 from headway.decoding.workers import search_with_workers
 from headway.model.transformer import Transformer

@@ -12,7 +12,7 @@ from headway.data.tokenizer import START_ID
 from headway.decoding.engine import Engine
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.products import Precision
+from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
 from headway.model.transformer import Transformer
 
@@ -164,11 +164,12 @@ def test_caches_grow_as_far_as_a_sentence_goes(
 
 
 def test_how_many_are_enough_is_known_of_compiled_loops(build: Build) -> None:
-    assert plain(build()).enough(1) is None
+    assert plain(build()).worthwhile_pieces(1) is None
     module = pytest.importorskip("headway.decoding.packed.compiled")
 
     for precision in ("float32", "bfloat16", "int8"):
-        assert PackedEngine(build(), module.CompiledKernels(precision)).enough(1) is not None
+        engine = PackedEngine(build(), module.CompiledKernels(precision))
+        assert engine.worthwhile_pieces(1) is not None
 
 
 @pytest.mark.parametrize("make", [plain, compiled])
@@ -188,13 +189,13 @@ def test_enough_is_at_work_when_caches_hold_as_many_numbers_as_the_decoder_has_w
     parts = model.decoder, model.output_projection
     weights = sum(p.numel() for part in parts for p in part.parameters())
 
-    of_so_small_a_model = engine.enough(copies)
+    of_so_small_a_model = engine.worthwhile_pieces(copies)
     monkeypatch.setattr("headway.decoding.packed.engine._ALWAYS", 0)
 
-    assert abs(engine.enough(copies) * each - weights) <= each / 2
+    assert abs(engine.worthwhile_pieces(copies) * each - weights) <= each / 2
     assert abs(of_so_small_a_model * each - 2**20) <= each / 2
     engine.kernels.by_memory = False
-    assert engine.enough(copies) is None
+    assert engine.worthwhile_pieces(copies) is None
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])

@@ -11,7 +11,7 @@ from headway.decoding.engines import build_engine
 from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 
@@ -50,11 +50,11 @@ def test_enough_for_an_ensemble_is_what_is_enough_for_the_first_to_have_enough(
 ) -> None:
     engines = [scripted({}) for _ in range(3)]
     ensemble = EnsembleEngine(engines)
-    assert ensemble.enough(1) is None
+    assert ensemble.worthwhile_pieces(1) is None
 
     engines[1].at_ease, engines[2].at_ease = 9, 5
 
-    assert ensemble.enough(1) == 5
+    assert ensemble.worthwhile_pieces(1) == 5
 
 
 def test_one_model_alone_is_itself(tiny: Transformer) -> None:

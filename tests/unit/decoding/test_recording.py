@@ -14,7 +14,7 @@ from headway.data.tokenizer import train_tokenizer
 from headway.decoding.beam import BeamSearch
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.options import Sampling, SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import build_search
 from headway.decoding.terms import TermsBeamSearch
 from headway.decoding.translator import Translator

@@ -11,8 +11,8 @@ import torch
 
 from headway.decoding.engines import build_engine
 from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.request import Request
 from headway.decoding.sampling import draw, narrow
-from headway.decoding.search import Request
 from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 

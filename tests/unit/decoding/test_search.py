@@ -1,18 +1,16 @@
-"""What every search shares: candidates, forced pieces, slots that are refilled, a budget."""
+"""What every search shares: slots that are refilled, and a budget."""
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
-import torch
 
 from headway.data.tokenizer import END_ID
 from headway.decoding.beam import BeamSearch
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import NEVER_CHOSEN, Request, candidates, run_search
+from headway.decoding.request import Request
+from headway.decoding.search import run_search
 
 # The source names the number of words: sentence 10 + n is n words and the end.
 COUNTING = {(10 + n, *([4] * k)): {4: 1.0} for n in range(8) for k in range(n)}
@@ -20,51 +18,6 @@ COUNTING = {(10 + n, *([4] * k)): {4: 1.0} for n in range(8) for k in range(n)}
 
 def requests(*lengths: int) -> Iterator[tuple[int, Request]]:
     return enumerate(Request([10 + n, END_ID], 9) for n in lengths)
-
-
-def test_a_free_row_has_the_models_log_probabilities_except_for_what_is_no_output() -> None:
-    logits = torch.randn(2, 7)
-    expected = logits.log_softmax(-1)
-
-    log_probs, pieces = candidates(logits.clone(), 4, [None, None])
-
-    # Not normalized anew: a score is what the model itself says.
-    for row in range(2):
-        assert sorted(pieces[row]) == [3, 4, 5, 6]
-        np.testing.assert_allclose(log_probs[row], expected[row, pieces[row]], atol=1e-6)
-        assert (np.diff(log_probs[row]) <= 0).all()
-
-
-def test_what_is_no_output_is_never_worth_choosing() -> None:
-    logits = torch.zeros(1, 7)
-    logits[:, NEVER_CHOSEN] = 50.0
-
-    log_probs, pieces = candidates(logits, 7, [None])
-
-    # More places than pieces: what stands in the last ones has no probability.
-    assert set(pieces[0, :4]) == {3, 4, 5, 6}
-    assert (log_probs[0, 4:] == -math.inf).all()
-
-
-def test_a_row_with_one_choice_has_it_with_its_own_probability() -> None:
-    logits = torch.randn(3, 7)
-    expected = logits.log_softmax(-1)
-
-    log_probs, pieces = candidates(logits.clone(), 2, [6, END_ID, None])
-
-    assert pieces[:2, 0].tolist() == [6, END_ID]
-    assert log_probs[0, 0] == pytest.approx(float(expected[0, 6]), abs=1e-6)
-    assert log_probs[1, 0] == pytest.approx(float(expected[1, END_ID]), abs=1e-6)
-    assert (log_probs[:2, 1] == -math.inf).all()
-    assert (log_probs[2] > -math.inf).all()
-
-
-def test_the_only_choice_is_the_prefix_then_free_then_the_end() -> None:
-    request = Request([7, END_ID], 3, [5, 4])
-
-    assert [request.only_choice(step) for step in range(5)] == [5, 4, None, END_ID, END_ID]
-    # A prefix that is longer than the limit is written all the same.
-    assert Request([7, END_ID], 1, [5, 4]).only_choice(1) == 4
 
 
 @pytest.mark.parametrize("search", [GreedySearch, BeamSearch])

@@ -9,7 +9,7 @@ from headway.decoding.beam import BeamSearch
 from headway.decoding.engines import build_engine
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import build_search, search_all
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer

@@ -7,7 +7,7 @@ import pytest
 
 from headway.decoding.engines import build_engine
 from headway.decoding.options import Sampling, SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import search_all
 from headway.decoding.terms import next_pieces, num_written, occurs
 from headway.errors import ConfigError

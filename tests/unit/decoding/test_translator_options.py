@@ -14,7 +14,7 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.options import Sampling, SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer

@@ -16,7 +16,7 @@ import torch
 from headway.decoding import workers
 from headway.decoding.engines import build_engine
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import build_search
 from headway.decoding.workers import search_with_workers, side_by_side
 from headway.errors import DataError, HeadwayError

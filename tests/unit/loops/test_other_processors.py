@@ -20,8 +20,9 @@ compiling.host_has = lambda feature: not feature.startswith(without) and has(fea
 
 import torch
 from headway.loops.blocks import LARGEST_BYTE, multiplies_bytes
-from headway.decoding.packed.compiled import Float32Product
-from headway.decoding.packed.dot_products import DotProduct, quantize_to_fit
+from headway.decoding.packed.compiled_products import (
+    Float32Product, Int8LoopProduct, quantize_to_fit
+)
 from headway.decoding.packed.weights import Projection
 
 assert LARGEST_BYTE == 159 or compiling.host_has("avxvnni")
@@ -33,9 +34,9 @@ for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
     rounded = (x * row_steps.reciprocal()).round() * row_steps
     weight, steps = quantize_to_fit(given.weight)
     for kind, a, b in (
-        (Float32Product, x, given.weight), (DotProduct, rounded, weight * steps[:, None])
+        (Float32Product, x, given.weight), (Int8LoopProduct, rounded, weight * steps[:, None])
     ):
-        if kind is DotProduct and not multiplies_bytes():
+        if kind is Int8LoopProduct and not multiplies_bytes():
             assert not has("avx2")
             continue
         multiply = kind(given, True)

@@ -294,7 +294,7 @@ def test_a_bias_is_a_choice(bias: bool) -> None:
 def test_dropout_acts_on_the_weights_while_training_only(
     fused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda q, k: fused)
+    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda device: fused)
     attend = MultiHeadAttention(6, 1, dropout=0.5, bias=False)
     with torch.no_grad():
         for projection in (attend.w_v, attend.w_o):

@@ -9,7 +9,7 @@ from torch.utils.checkpoint import checkpoint
 
 from headway.errors import ConfigError
 from headway.loops import threads as loops_threads
-from headway.model.dropout import add_dropped, draw, dropout, mask
+from headway.model.dropout import add_dropped, dropout, mask
 
 
 def quantized(p: float) -> float:
@@ -52,14 +52,6 @@ def test_of_all_draws_that_are_possible_exactly_the_share_p_is_dropped(
 
     assert (result == 0).sum().item() == round(p * 65536)
     assert result.sum().item() == pytest.approx(65536, rel=1e-12)
-
-
-def test_draws_are_those_of_splitmix64() -> None:
-    published = [  # from its reference implementation, seed 1234567; the first state is the key
-        6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431,
-        16408922859458223821,
-    ]  # fmt: skip
-    assert [number % 2**64 for number in draw(6, 1234567).tolist()[1:]] == published
 
 
 @pytest.mark.parametrize("low", [torch.float32, torch.bfloat16], ids=str)

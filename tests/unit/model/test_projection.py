@@ -1,6 +1,5 @@
 """Projections in one product are those of the modules, one after the other."""
 
-import contextlib
 import math
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from headway.model import projection as projection_module
 from headway.model.attention import MultiHeadAttention
 from headway.model.feed_forward import PositionwiseFeedForward
-from headway.model.projection import pass_active, project, rectify
+from headway.model.projection import project
 
 WIDTHS = 3, 8, 5
 
@@ -233,43 +232,6 @@ def test_relu_does_not_hide_what_is_not_finite(value: float) -> None:
 
     assert not output[:, 2].isfinite().any()
     assert output[:, :2].isfinite().all()
-
-
-def every_number() -> Tensor:
-    """Return all there are in bfloat16, those that are none at the end of each half."""
-    return torch.arange(-(2**15), 2**15).to(torch.int16).view(torch.bfloat16)
-
-
-def test_relu_is_pytorchs_for_every_number() -> None:
-    found, expected = every_number(), every_number().relu()
-
-    rectify(found)
-
-    torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
-
-
-def test_the_gradient_of_relu_is_pytorchs_for_every_number() -> None:
-    active, grad = every_number().relu(), every_number().flip(0)
-    expected = torch.ops.aten.threshold_backward(grad, active, 0)
-
-    found = pass_active(grad, active)
-
-    torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
-    assert torch.equal(grad.view(torch.int16), every_number().flip(0).view(torch.int16))
-
-
-@pytest.mark.parametrize("watched", [True, False])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
-def test_relu_of_any_layout_and_type(dtype: torch.dtype, watched: bool) -> None:
-    x, grad = torch.randn(5, 7, dtype=dtype).T, torch.randn(7, 5, dtype=dtype)
-    expected = x.relu(), torch.where(x > 0, grad, 0)
-
-    with FlopCounterMode(display=False) if watched else contextlib.nullcontext():
-        rectify(x)
-        passed = pass_active(grad, x)
-
-    assert torch.equal(x, expected[0])
-    assert torch.equal(passed, expected[1])
 
 
 def test_without_rounding_one_projection_is_the_module_itself(

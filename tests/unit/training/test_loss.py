@@ -181,14 +181,14 @@ def test_a_gpu_has_as_many_logits_at_a_time_as_fit_into_256_mb(
 
 def test_chunks_are_those_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
-    grade = loss._grade
+    compute = loss._losses_and_gradient
     monkeypatch.setattr(loss, "_rows_at_once", lambda device, vocabulary: 4)
 
     def counted(logits: Tensor, *arguments: object) -> object:
         counts.append(len(logits))
-        return grade(logits, *arguments)  # type: ignore[arg-type]
+        return compute(logits, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(loss, "_grade", counted)
+    monkeypatch.setattr(loss, "_losses_and_gradient", counted)
     values = example()
     labels = torch.ones_like(values["labels"])
 
@@ -342,9 +342,9 @@ def test_loops_round_the_gradient_by_logits_as_plain_operations_do(
 
 def test_loops_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    calls = []
-    loops = loss._grade_in_loops
-    monkeypatch.setattr(loss, "_grade_in_loops", lambda *all: calls.append(1) or loops(*all))
+    calls, name = [], "_losses_and_gradient_in_loops"
+    loops = getattr(loss, name)
+    monkeypatch.setattr(loss, name, lambda *all: calls.append(1) or loops(*all))
 
     for pieces in (15, 16):
         both_ways(

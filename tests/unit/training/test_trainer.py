@@ -31,7 +31,7 @@ from headway.training.stream import BatchStream
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
 from headway.training.validation import ValidationResult, Validator
-from headway.training.watch import Watch
+from headway.training.watched_step import WatchedStep
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -149,13 +149,13 @@ def test_every_update_is_in_a_record(make: Callable[..., Trainer]) -> None:
 def test_losses_are_recorded_before_a_validation_whose_own_update_is_left_out(
     make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    update = Watch.update
+    update = WatchedStep.__call__
 
-    def all_but_some(watch: Watch, batches: Sequence[Batch]) -> StepResult | None:
-        result = update(watch, batches)
-        return None if watch.progress.step + 1 in (3, 5, 8) else result
+    def all_but_some(step: WatchedStep, batches: Sequence[Batch]) -> StepResult | None:
+        result = update(step, batches)
+        return None if step.progress.step + 1 in (3, 5, 8) else result
 
-    monkeypatch.setattr(Watch, "update", all_but_some)
+    monkeypatch.setattr(WatchedStep, "__call__", all_but_some)
     trainer = make(max_steps=8, validate_every_steps=5, record_every_steps=3)
 
     trainer.run()

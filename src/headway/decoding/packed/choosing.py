@@ -4,7 +4,7 @@ import torch
 
 from headway.decoding.packed.kernels import Kernels
 from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.products import Precision
+from headway.decoding.packed.plain_products import Precision
 from headway.errors import ConfigError
 from headway.loops.arrays import has_numba
 

@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
-from headway.decoding.packed.dot_products import DotProduct
+from headway.decoding.packed.compiled_listed import ListedLoop
+from headway.decoding.packed.compiled_products import (
+    Bfloat16Product,
+    Float32Product,
+    Int8LoopProduct,
+)
+from headway.decoding.packed.fused import FusedDecoder
 from headway.decoding.packed.kernels import Cache, Heads, Linear, Owners, WholeDecoder
-from headway.decoding.packed.listed_loops import ListedLoop
-from headway.decoding.packed.products import (
+from headway.decoding.packed.plain_products import (
     SHARP,
     SHARP_PIECES,
     Int8Product,
@@ -26,20 +31,15 @@ from headway.decoding.packed.products import (
 from headway.decoding.packed.sparse import sparse
 from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
-from headway.loops import attention
+from headway.loops import decoding_attention, norms
 from headway.loops.blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
 from headway.loops.compiling import has_tiles
-from headway.loops.float_products import (
-    in_float_blocks,
-    in_pair_blocks,
-    multiply_floats,
-)
 from headway.loops.logits import sharpen
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
 # Weights up to which bytes gain little beside bfloat16: nothing with few rows, 1.4 times with many.
-PAYING = 2**17
+SMALL = 2**17
 
 
 class _Norm(NamedTuple):
@@ -51,9 +51,15 @@ class _Norm(NamedTuple):
 class CompiledKernels:
     """NumPy arrays in, NumPy arrays out."""
 
-    name = (
-        f"Numba {numba.__version__}{f', sums of bytes to {LARGEST_BYTE}' * multiplies_bytes()}"
-        f"{', sums of bfloat16' * multiplies_bfloat16()}{', tiles' * has_tiles()}"
+    name = ", ".join(
+        text
+        for text, there in [
+            (f"Numba {numba.__version__}", True),
+            (f"sums of bytes to {LARGEST_BYTE}", multiplies_bytes()),
+            ("sums of bfloat16", multiplies_bfloat16()),
+            ("tiles", has_tiles()),
+        ]
+        if there
     )
     by_memory = True
 
@@ -86,7 +92,7 @@ class CompiledKernels:
 
     def keep(self, rows: Floats, first: int, slots: Ints, starts: Ints, cache: Kept) -> None:
         """Write sentences' keys or values to the beginning of their slots."""
-        attention.keep_memory(rows, first, slots, starts, cache)
+        decoding_attention.keep_memory(rows, first, slots, starts, cache)
 
     def take(self, table: Floats, ids: Ints) -> Floats:
         """Return these rows of a table."""
@@ -97,17 +103,25 @@ class CompiledKernels:
     ) -> Callable[[Floats], Floats]:
         """Prepare x weight^T + bias; in int8 what is fine or small in more bits, if that is cheap.
 
-        In bfloat16 where loops multiply that. Elsewhere, where their bytes do not have all 8 bits,
-        what is both fine and small is in float32.
+        The first line that fits decides:
+
+            float32                                              Float32Product
+            bfloat16  summed by the processor                    Bfloat16Product
+            bfloat16                                             PyTorch's product
+            int8      not worth integers                         Float32Product
+            int8      fine or small, bfloat16 is summed          Bfloat16Product
+            int8      fine and small, bytes have fewer bits      Float32Product
+            int8      bytes are summed                           Int8LoopProduct
+            int8                                                 Int8Product, PyTorch's
         """
         pairs = multiplies_bfloat16()
-        small = projection.weight.numel() <= PAYING
+        small = projection.weight.numel() <= SMALL
         fewer_bits = multiplies_bytes() and LARGEST_BYTE < 255
         more = (fine or small) if pairs else (fine and small and fewer_bits)
         integers = self.precision == "int8" and worth_integers(projection)
         if integers and not more:
             if multiplies_bytes():
-                return DotProduct(projection, relu)
+                return Int8LoopProduct(projection, relu)
             return _by_pytorch(Int8Product(projection, relu))
         if pairs and (integers or self.precision == "bfloat16"):
             return Bfloat16Product(projection, relu)
@@ -136,8 +150,6 @@ class CompiledKernels:
 
     def fuse(self, decoder: Stack) -> WholeDecoder | None:
         """Return the decoder in one call, where it has ReLU and products for it."""
-        from headway.decoding.packed.fused import FusedDecoder
-
         return FusedDecoder(decoder) if FusedDecoder.fits(decoder) else None
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
@@ -152,7 +164,7 @@ class CompiledKernels:
     def add_norm(self, x: Floats, y: Floats, norm: _Norm) -> tuple[Floats, Floats]:
         """Compute x + y and LayerNorm(x + y)."""
         total, result = np.empty_like(x), np.empty_like(x)
-        attention.add_norm(x, y, norm.gamma, norm.beta, norm.epsilon, total, result)
+        norms.add_norm(x, y, norm.gamma, norm.beta, norm.epsilon, total, result)
         return total, result
 
     def attend_to_source(self, qkv: Floats, starts: Ints, heads: Heads) -> Floats:
@@ -161,7 +173,7 @@ class CompiledKernels:
         out = np.empty((len(qkv), heads.num_heads * heads.d_v), np.float32)
         keys = np.empty((longest, heads.num_heads * heads.d_k), np.float32)
         values = np.empty((longest, heads.num_heads * heads.d_v), np.float32)
-        attention.attend_to_source(qkv, starts, keys, values, heads.num_heads, out)
+        decoding_attention.attend_to_source(qkv, starts, keys, values, heads.num_heads, out)
         return out
 
     def attend_to_past(
@@ -170,7 +182,7 @@ class CompiledKernels:
         """Append the newest keys and values; attend to all so far."""
         out = np.empty((len(qkv), heads.num_heads * heads.d_v), np.float32)
         past = cache.keys, cache.values
-        attention.attend_to_past(qkv, rows, lengths, owners, *past, heads.num_heads, out)
+        decoding_attention.attend_to_past(qkv, rows, lengths, owners, *past, heads.num_heads, out)
         return out
 
     def attend_to_memory(
@@ -179,35 +191,10 @@ class CompiledKernels:
         """Attend to the memory in each row's slot."""
         out = np.empty((len(q), heads.num_heads * heads.d_v), np.float32)
         memory = cache.keys, cache.values
-        attention.attend_to_memory(q, slots, lengths, *memory, heads.num_heads, out)
+        decoding_attention.attend_to_memory(q, slots, lengths, *memory, heads.num_heads, out)
         return out
 
 
 def _by_pytorch(multiply: Product) -> Callable[[Floats], Floats]:
     """Give arrays to a product that loops have no instructions for."""
     return lambda x: multiply(torch.from_numpy(x)).numpy()
-
-
-class Float32Product:
-    """A product in float32."""
-
-    pack = staticmethod(in_float_blocks)
-
-    def __init__(self, projection: Projection, relu: bool) -> None:
-        """Pack the weights."""
-        self.bias = projection.bias.float().contiguous().numpy()
-        self.weight = self.pack(projection.weight.float().contiguous().numpy(), self.bias)
-        self.prepared = self.weight, self.bias
-        self.relu = relu
-
-    def __call__(self, x: Floats) -> Floats:
-        """Compute (R, in) -> (R, out)."""
-        y = np.empty((len(x), self.bias.size), np.float32)
-        multiply_floats(x, self.weight, self.relu, y)
-        return y
-
-
-class Bfloat16Product(Float32Product):
-    """A product of what is rounded to bfloat16, summed up in float32."""
-
-    pack = staticmethod(in_pair_blocks)

@@ -75,7 +75,7 @@ class PackedEngine:
         """Return a state whose slots are all free."""
         return PackedState(slots, copies, self.past_heads, self.memory_heads, self.kernels)
 
-    def enough(self, copies: int) -> int | None:
+    def worthwhile_pieces(self, copies: int) -> int | None:
         """Return for how many the caches hold as many numbers as the decoder has weights.
 
         Hypotheses are, on average, half written. A step reads both, and caches that are much

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.decoding.packed.compiled import Float32Product
-from headway.decoding.packed.dot_products import DotProduct
+from headway.decoding.packed.compiled_products import Float32Product, Int8LoopProduct
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.sublayers import (
     FeedForward,
@@ -18,7 +17,7 @@ from headway.decoding.packed.sublayers import (
 from headway.loops.decoder import decode_rows
 
 Floats = NDArray[np.float32]
-_KINDS = (Float32Product, DotProduct)
+_KINDS = (Float32Product, Int8LoopProduct)
 
 
 class FusedDecoder:

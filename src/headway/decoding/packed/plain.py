@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Cache, Heads, Owners
-from headway.decoding.packed.listed import ListedProduct
-from headway.decoding.packed.products import (
+from headway.decoding.packed.plain_listed import ListedProduct
+from headway.decoding.packed.plain_products import (
     SHARP,
     Precision,
     Product,

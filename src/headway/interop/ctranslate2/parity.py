@@ -13,7 +13,7 @@ from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK_ID, Tokenizer
 from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.searches import search_all
 from headway.errors import BundleError, DataError
 from headway.interop.ctranslate2.library import ctranslate2

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID
-from headway.decoding.search import NEVER_CHOSEN
+from headway.decoding.candidates import NEVER_CHOSEN
 from headway.errors import ConfigError
 from headway.interop.keras.backend import keras
 

@@ -69,7 +69,7 @@ def test_outputs_of_the_decoders_attention_and_its_memory_stay_in_bfloat16(
     build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "worth_integers", lambda _: True)
-    monkeypatch.setattr(module, "PAYING", 0)
+    monkeypatch.setattr(module, "SMALL", 0)
     engine = PackedEngine(build(activation="relu"), module.CompiledKernels("int8"))
 
     def kinds(sublayer: Any) -> dict[str, bool]:

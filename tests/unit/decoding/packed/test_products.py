@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from headway.decoding.packed import products
+from headway.decoding.packed import plain_products
 from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.products import (
+from headway.decoding.packed.plain_products import (
     LEVELS,
     SHARP,
     SHARP_PIECES,
@@ -34,10 +34,10 @@ WEIGHTS = st.sampled_from([1.0, -1.0]) | st.floats(-1, 1, width=32)
 # Signed bytes are slow without AMX, but right; with AMX what is taken out of unsigned ones' sums is
 # rounded before, and nobody asks for them. Elsewhere oneDNN may sum in 16 bits.
 BYTE_KINDS = {
-    products.TILES: [products.TILES],
-    products.DOT_PRODUCTS: [products.TILES, products.DOT_PRODUCTS],
+    plain_products.TILES: [plain_products.TILES],
+    plain_products.DOT_PRODUCTS: [plain_products.TILES, plain_products.DOT_PRODUCTS],
     None: [],
-}[products.byte_kind()]
+}[plain_products.byte_kind()]
 
 
 def projection(outputs: int = 37, inputs: int = 130) -> Projection:
@@ -49,7 +49,7 @@ def exactly(
 ) -> torch.Tensor:
     """Return what the rounded numbers give, in float64 and so without any further rounding."""
     whole, steps = quantize_ranges(x) if ranges else quantize_rows(x)
-    quantize = loops_dot_products().quantize_to_fit if fitting else quantize_weight
+    quantize = compiled_products().quantize_to_fit if fitting else quantize_weight
     weight, weight_steps = quantize(weights.weight)
     sums = whole.double() @ weight.double().T
     return sums * (steps[:, None].double() * weight_steps.double()) + weights.bias.double()
@@ -62,8 +62,8 @@ def quantize_ranges(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return (x * steps.reciprocal()[:, None]).round(), steps
 
 
-def loops_dot_products():
-    return pytest.importorskip("headway.decoding.packed.dot_products")
+def compiled_products():
+    return pytest.importorskip("headway.decoding.packed.compiled_products")
 
 
 def dots(weights: Projection, relu: bool):
@@ -71,7 +71,7 @@ def dots(weights: Projection, relu: bool):
     blocks = pytest.importorskip("headway.loops.blocks")
     if not blocks.multiplies_bytes():
         pytest.skip("a processor without sums of bytes")
-    prepared = loops_dot_products().DotProduct(weights, relu)
+    prepared = compiled_products().Int8LoopProduct(weights, relu)
     return lambda x: torch.from_numpy(prepared(x.numpy()))
 
 
@@ -79,7 +79,7 @@ def dots(weights: Projection, relu: bool):
 @pytest.mark.parametrize("rows", [1, 5, 70])
 @pytest.mark.parametrize("way", [Int8Product, dots])
 def test_whole_numbers_are_multiplied_without_rounding(
-    way: Callable[..., products.Product], rows: int, relu: bool
+    way: Callable[..., plain_products.Product], rows: int, relu: bool
 ) -> None:
     weights, x = projection(), torch.randn(rows, 130) * torch.logspace(-2, 2, rows)[:, None]
     expected = exactly(x, weights, ranges=way is dots, fitting=way is dots)
@@ -106,7 +106,7 @@ def test_the_largest_numbers_do_not_run_over(rows: int) -> None:
 def test_the_largest_numbers_do_not_run_over_in_bytes(
     kind: ByteKind, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "byte_kind", lambda: kind)
+    monkeypatch.setattr(plain_products, "byte_kind", lambda: kind)
     inputs = 2050  # sums above 2^24, which float32 does not hold, with an offset that it would not
     multiply = Int8Product(Projection(torch.full((37, inputs), 5.0), torch.zeros(37)), False)
     given = torch.full((rows, inputs), LEVELS)
@@ -128,7 +128,7 @@ def test_rounding_is_within_what_is_promised() -> None:
 
 
 @pytest.mark.parametrize("way", [Int8Product, dots])
-def test_a_row_of_zeros_gives_the_bias(way: Callable[..., products.Product]) -> None:
+def test_a_row_of_zeros_gives_the_bias(way: Callable[..., plain_products.Product]) -> None:
     weights = projection()
 
     for nearly in (0.0, 1e-44, 1e-38):  # of which no step has a finite inverse
@@ -141,7 +141,7 @@ def test_a_row_of_zeros_gives_the_bias(way: Callable[..., products.Product]) -> 
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("way", [Int8Product, dots])
 def test_what_is_not_finite_shows(
-    way: Callable[..., products.Product], relu: bool, rows: int, odd: float
+    way: Callable[..., plain_products.Product], relu: bool, rows: int, odd: float
 ) -> None:
     weights, x = projection(), torch.randn(rows, 130)
     x[1, 7] = odd
@@ -156,7 +156,7 @@ def test_what_is_not_finite_shows(
 @pytest.mark.parametrize("precision", ["int8", "bfloat16"])
 @pytest.mark.parametrize("way", ["plain", "compiled"])
 def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(
-    way: str, precision: products.Precision, outputs: int
+    way: str, precision: plain_products.Precision, outputs: int
 ) -> None:
     weights, x = projection(outputs), torch.randn(6, 130)
     exact = x @ weights.weight.T + weights.bias
@@ -216,7 +216,7 @@ def pairs(weights: Projection, relu: bool):
 @pytest.mark.parametrize(("outputs", "inputs"), [(37, 131), (128, 128), (1, 1), (200, 3)])
 @pytest.mark.parametrize(("way", "dtype"), [(floats, torch.float32), (pairs, torch.bfloat16)])
 def test_floats_are_summed_up_exactly_to_rounding_and_a_row_has_its_bits_in_every_batch(
-    way: Callable[..., products.Product],
+    way: Callable[..., plain_products.Product],
     dtype: torch.dtype,
     outputs: int,
     inputs: int,
@@ -241,7 +241,7 @@ def test_floats_are_summed_up_exactly_to_rounding_and_a_row_has_its_bits_in_ever
 @pytest.mark.parametrize("odd", [float("nan"), float("inf")])
 @pytest.mark.parametrize("way", [floats, pairs])
 def test_what_is_not_finite_shows_in_floats(
-    way: Callable[..., products.Product], odd: float, column: int, relu: bool
+    way: Callable[..., plain_products.Product], odd: float, column: int, relu: bool
 ) -> None:
     weights, x = projection(), torch.randn(9, 130)
     x[4, column] = odd
@@ -280,7 +280,7 @@ def test_where_there_is_no_product_of_integers_it_is_said(
     def refuse(*_: object) -> None:
         raise RuntimeError("no engine\nwith a long story")
 
-    monkeypatch.setattr(products.torch, "quantize_per_tensor", refuse)
+    monkeypatch.setattr(plain_products.torch, "quantize_per_tensor", refuse)
 
     with pytest.raises(ConfigError, match=r"cannot multiply 8-bit integers here \(no engine\)"):
         Int8Product(projection(), False)
@@ -289,7 +289,7 @@ def test_where_there_is_no_product_of_integers_it_is_said(
 @pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
 @pytest.mark.parametrize("kind", BYTE_KINDS)
 def test_bytes_give_the_very_same_sums(kind: ByteKind, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "byte_kind", lambda: kind)
+    monkeypatch.setattr(plain_products, "byte_kind", lambda: kind)
     multiply = Int8Product(projection(), False)
     whole = torch.randint(-LEVELS, LEVELS + 1, (40, 130))
 
@@ -303,7 +303,7 @@ def test_bytes_give_the_very_same_sums(kind: ByteKind, monkeypatch: pytest.Monke
 def test_a_row_is_the_same_among_few_and_among_many(
     kind: ByteKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "byte_kind", lambda: kind)
+    monkeypatch.setattr(plain_products, "byte_kind", lambda: kind)
     x = torch.randn(kind.fewest_rows + 5, 130)
     multiply = Int8Product(projection(), True)
     few = kind.fewest_rows - 1
@@ -317,13 +317,16 @@ def test_a_row_is_the_same_among_few_and_among_many(
 @pytest.mark.parametrize(
     ("outputs", "inputs"), [(37, 130), (128, 128), (192, 4), (1, 3), (6000, 2051)]
 )
-@pytest.mark.parametrize("kind", ["DotProduct", "Bfloat16Product", "Float32Product"])
+@pytest.mark.parametrize("kind", ["Int8LoopProduct", "Bfloat16Product", "Float32Product"])
 def test_a_row_has_the_same_bits_in_every_batch(
     kind: str, outputs: int, inputs: int, relu: bool
 ) -> None:
     weights, x = projection(outputs, inputs), np.random.randn(70, inputs).astype(np.float32)
     module = pytest.importorskip("headway.decoding.packed.compiled")
-    needs = {"DotProduct": module.multiplies_bytes, "Bfloat16Product": module.multiplies_bfloat16}
+    needs = {
+        "Int8LoopProduct": module.multiplies_bytes,
+        "Bfloat16Product": module.multiplies_bfloat16,
+    }
     if kind in needs and not needs[kind]():
         pytest.skip("a processor without these sums")
     multiply = getattr(module, kind)(weights, relu)
@@ -380,12 +383,12 @@ def test_sums_of_dot_products_do_not_run_over(weight: Floats, number: float) -> 
 @given(arrays(np.float32, st.tuples(st.integers(1, 35), st.integers(1, 70)), elements=WEIGHTS))
 def test_sums_of_either_sign_fit_into_16_bits(weight: Floats) -> None:
     """The bound itself, on every processor: eight weights to a sum, bytes of up to 159."""
-    loops = pytest.importorskip("headway.loops.dot_products")
+    loops = pytest.importorskip("headway.loops.byte_products")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loops, "WORDS_AT_ONCE", 4)
         patch.setattr(loops, "_ALIGNED", 16)
         patch.setattr(loops, "_WEIGHTS", 2**15 // 159)
-        whole, _ = loops_dot_products().quantize_to_fit(torch.from_numpy(weight))
+        whole, _ = compiled_products().quantize_to_fit(torch.from_numpy(weight))
 
     lanes = np.zeros((len(weight), -(-weight.shape[1] // 16) * 16), np.int64)
     lanes[:, : weight.shape[1]] = whole.numpy()
@@ -397,11 +400,11 @@ def test_sums_of_either_sign_fit_into_16_bits(weight: Floats) -> None:
 @given(arrays(np.float32, st.tuples(st.integers(1, 35), st.integers(1, 70)), elements=WEIGHTS))
 @example(np.where(np.arange(37 * 260).reshape(37, 260) % 3 == 0, 1, -0.61).astype(np.float32))
 def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Floats) -> None:
-    loops = pytest.importorskip("headway.loops.dot_products")
+    loops = pytest.importorskip("headway.loops.byte_products")
     if not pytest.importorskip("headway.loops.blocks").multiplies_bytes():
         pytest.skip("a processor without sums of bytes")
     outputs, inputs = weight.shape
-    whole = loops_dot_products().quantize_to_fit(torch.from_numpy(weight))[0].numpy()
+    whole = compiled_products().quantize_to_fit(torch.from_numpy(weight))[0].numpy()
     ones, nothing = np.ones(outputs, np.float32), np.zeros(outputs, np.float32)
     count, words = 2 * outputs, importlib.import_module("headway.loops.words")
     x = np.zeros((words.rows_for(count), loops.bytes_for(inputs)), np.uint8)
@@ -411,7 +414,7 @@ def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Flo
 
     row_steps, zeros = np.ones(count, np.float32), np.zeros(count, np.int32)
     blocks = loops.in_byte_blocks(whole, ones, nothing)
-    loops.multiply_bytes(x, blocks, row_steps, zeros, False, y)
+    words.multiply(x.view(np.int32), blocks, row_steps, zeros, False, y)
 
     assert (y == x[:count, :inputs].astype(np.int64) @ whole.T.astype(np.int64)).all()
 
@@ -458,15 +461,15 @@ def test_steps_are_as_large_as_they_have_to_be(least: float) -> None:
 def test_bytes_are_left_alone_where_they_were_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
 
-    assert products.byte_kind() is None
+    assert plain_products.byte_kind() is None
     assert Int8Product(projection(), False).bytes_for(10**6) is None
 
 
 @pytest.mark.parametrize(
     ("has", "kind"),
     [
-        (("amx_int8", "avx512_vnni"), products.TILES),
-        (("avx512_vnni",), products.DOT_PRODUCTS),
+        (("amx_int8", "avx512_vnni"), plain_products.TILES),
+        (("avx512_vnni",), plain_products.DOT_PRODUCTS),
         ((), None),
     ],
 )
@@ -475,14 +478,14 @@ def test_bytes_are_of_the_kind_that_the_processor_multiplies_fast(
 ) -> None:
     monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
     monkeypatch.delenv("DNNL_MAX_CPU_ISA", raising=False)
-    monkeypatch.setattr(products, "_has", lambda name: name in has)
-    monkeypatch.setattr(products.torch.backends.mkldnn, "is_available", lambda: True)
+    monkeypatch.setattr(plain_products, "_has", lambda name: name in has)
+    monkeypatch.setattr(plain_products.torch.backends.mkldnn, "is_available", lambda: True)
 
-    assert products.byte_kind() is kind
+    assert plain_products.byte_kind() is kind
 
 
 def test_rows_of_whole_tiles_are_few_and_little_more() -> None:
     for rows in range(12, 5000):
-        assert rows <= products.tile_rows(rows) <= max(rows * 9 / 8, rows + 15)
-        assert products.tile_rows(rows) % 16 == 0
-    assert len({products.tile_rows(rows) for rows in range(12, 5000)}) < 70
+        assert rows <= plain_products.tile_rows(rows) <= max(rows * 9 / 8, rows + 15)
+        assert plain_products.tile_rows(rows) % 16 == 0
+    assert len({plain_products.tile_rows(rows) for rows in range(12, 5000)}) < 70

@@ -11,7 +11,7 @@ from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID
 from headway.data.words import number_words
 from headway.decoding.banned import BannedTexts
 from headway.decoding.options import SearchOptions
-from headway.decoding.search import Request
+from headway.decoding.request import Request
 from headway.decoding.splitting import leading_tag, split_long
 from headway.errors import ConfigError
 

@@ -1,12 +1,10 @@
-"""Equation 1 for one query at a time, and LayerNorm (sections 3.2.1 and 3.1)."""
+"""Equation 1 for one query at a time (section 3.2.1)."""
 
 import math
 
 import numpy as np
 
-from headway.loops.compiling import compiled
-from headway.loops.kept import read, write
-from headway.loops.vector_loops import (
+from headway.loops.attention_vectors import (
     exp,
     fetch,
     fetch_all,
@@ -16,6 +14,8 @@ from headway.loops.vector_loops import (
     weigh_sixty_four,
     weigh_thirty_two,
 )
+from headway.loops.bfloat16 import read, write
+from headway.loops.compiling import compiled
 from headway.loops.vectors import LANES
 
 
@@ -183,23 +183,3 @@ def attend_to_source(qkv, starts, keys, values, num_heads, out):
         length = starts[b + 1] - starts[b]
         for row in range(starts[b], starts[b + 1]):
             _attend(qkv, row, keys, values, places, length, num_heads, weights, out)
-
-
-@compiled
-def add_norm(x, y, gamma, beta, epsilon, total, norm):
-    """Compute total = x + y and norm = LayerNorm(total), row by row, (R, d_model)."""
-    width = x.shape[1]
-    for i in range(x.shape[0]):
-        mean = np.float32(0.0)
-        for c in range(width):
-            value = x[i, c] + y[i, c]
-            total[i, c] = value
-            mean += value
-        mean /= np.float32(width)
-        variance = np.float32(0.0)
-        for c in range(width):
-            centred = total[i, c] - mean
-            variance += centred * centred
-        scale = np.float32(1.0 / math.sqrt(variance / np.float32(width) + epsilon))
-        for c in range(width):
-            norm[i, c] = (total[i, c] - mean) * scale * gamma[c] + beta[c]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-attention = pytest.importorskip("headway.loops.attention")
+attention = pytest.importorskip("headway.loops.decoding_attention")
 
 
 def kept(rows: torch.Tensor, dtype: type) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Products of 8-bit integers by the processor's own dot products."""
+"""What products of 8-bit integers take, by the processor's own dot products."""
 
 import numpy as np
 
@@ -55,20 +55,10 @@ def _filled(weight):
 
 
 def in_byte_blocks(weight, steps, bias):
-    """Return int8 weights, (out, in), steps and bias, (out,), as the loop below wants them.
+    """Return int8 weights, (out, in), steps and bias, (out,), in blocks for `words.multiply`.
 
-    Four weights are in each word of int32, after the sum of each output's weights.
+    Four weights are in each word of int32, after the sum of each output's weights. The steps must
+    not be below `least_steps`. Sums are then exact, for up to 66,000 inputs.
     """
     filled = _filled(weight)
     return words.in_blocks(filled.view(np.int32), filled.sum(axis=1, dtype=np.int32), steps, bias)
-
-
-@compiled
-def multiply_bytes(whole, weight, row_steps, zeros, relu, y):
-    """Compute y = (whole - zeros) weight, times both steps, + bias; then max(0, y) where asked.
-
-    whole: (`words.rows_for` R, `bytes_for` in or more), uint8. weight: `in_byte_blocks`, with steps
-    that are not below `least_steps`. row_steps, zeros: (R,). y: (R, out). Sums are exact, for up
-    to 66,000 inputs.
-    """
-    words.multiply(whole.view(np.int32), weight, row_steps, zeros, relu, y)

@@ -1,4 +1,4 @@
-"""The gradient of a weight as in `outer_products`, where the processor multiplies tiles (AMX).
+"""The gradient of a weight as in `weight_gradient`, where the processor multiplies tiles (AMX).
 
 For tiles X's pairs of rows, interleaved, are as they lie in its blocks; of G's, 16 words of a
 column have to become a row. All threads put X in blocks; then each takes columns of G, so many at a
@@ -11,10 +11,10 @@ from numba import types
 
 from headway.loops import COLUMNS, LANES, tiles
 from headway.loops.compiling import compiled
-from headway.loops.outer_products import AT_ONCE, BLOCK, add_products, put_in_blocks
 from headway.loops.parts import in_parts
 from headway.loops.tiles import DEEP, SHAPES, TILE, give_back, room, set_up
 from headway.loops.vectors import INT, INTS, WORD, for_loops
+from headway.loops.weight_gradient import AT_ONCE, BLOCK, add_products, put_in_blocks
 
 _LOTS = 8  # of G's columns that are at work together
 _BLOCKS = 16  # of X's that they are multiplied with, so that there are 512 KB of sums
@@ -30,8 +30,8 @@ _ONES = 0x3F803F80  # twice 1 in bfloat16
 def multiply_columns(g, x, add, y, sums, blocks, count, parts, region):
     """Compute y = G^T X, or add it to y, and the sums of G's columns.
 
-    As in `outer_products`; blocks: room for `row_products.words_of_blocks` of X. The parts are of
-    `count` lots of G's columns.
+    As in `weight_gradient`; blocks: room for `input_gradient.words_of_blocks` of X. The parts are
+    of `count` lots of G's columns.
     """
     lots = x.shape[1] // COLUMNS
     there = in_parts(_put, (x, blocks), lots, min(lots, parts), region)
@@ -52,7 +52,7 @@ def _put(x, blocks, first, last):
 
 @compiled
 def _multiply_part(g, blocks, add, y, sums, first, last):
-    """Do so for these lots of G's columns."""
+    """Multiply lots first to last - 1 of G's columns with all of X's blocks."""
     chunks, most = -(-g.shape[0] // (2 * AT_ONCE)), min(_LOTS, last - first)
     panels, found = room(chunks * most * _PANEL), room(most * _BLOCKS * _SQUARE)
     squares, lots = found.view(np.float32), y.shape[1] // COLUMNS

@@ -1,22 +1,69 @@
 """Equation 1 for training on a CPU, with its gradient, in compiled loops."""
 
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from headway.loops import LANES, threads
 from headway.loops.arrays import TYPES, array, can_loop
+from headway.model.probe import listening
+from headway.model.projection import project
 
 # Longer sentences are nearly all products, of which PyTorch has faster ones; figures in
 # benchmarks/NOTES.md.
 LONGEST = 256
 
 
-def fits(
+@runtime_checkable
+class Attention(Protocol):
+    """What is read of a `MultiHeadAttention`."""
+
+    w_q: nn.Linear
+    w_k: nn.Linear
+    w_v: nn.Linear
+    num_heads: int
+    d_k: int
+    d_v: int
+    dropout: float
+    training: bool
+
+
+def learns_in_loops(
+    module: Attention,
+    query: Float[Tensor, "B T d_model"],
+    key: Float[Tensor, "B S d_model"],
+    value: Float[Tensor, "B S d_model"],
+) -> bool:
+    """Tell whether equation 1 and its gradient are computed by the loops for it."""
+    learns = module.training and torch.is_grad_enabled() and module.dropout == 0.0
+    # What somebody looks at has every intermediate.
+    return learns and not listening() and _fits(query, key, value, module.d_k, module.d_v)
+
+
+def concat_in_loops(
+    module: Attention,
+    query: Float[Tensor, "B T d_model"],
+    key: Float[Tensor, "B S d_model"],
+    value: Float[Tensor, "B S d_model"],
+    mask: Bool[Tensor, "..."] | None,
+) -> Float[Tensor, "B T H*d_v"]:
+    """Compute `concat` with few large operations."""
+    sizes = mask, module.num_heads, module.d_k
+    if query is key is value:
+        together = project(query, module.w_q, module.w_k, module.w_v)
+        return attention_in_loops(together, None, *sizes)
+    if key is value:
+        memory = project(key, module.w_k, module.w_v)
+    else:
+        memory = torch.cat((module.w_k(key), module.w_v(value)), dim=-1)
+    return attention_in_loops(project(query, module.w_q), memory, *sizes)
+
+
+def _fits(
     query: Float[Tensor, "B T d_model"],
     key: Float[Tensor, "B S d_model"],
     value: Float[Tensor, "B S d_model"],
@@ -39,7 +86,7 @@ def fits(
     )
 
 
-def compiled_attention(
+def attention_in_loops(
     queries: Float[Tensor, "B T width"],
     memory: Float[Tensor, "B S width"] | None,
     mask: Bool[Tensor, "..."] | None,
@@ -51,7 +98,7 @@ def compiled_attention(
     queries: Q, (B, T, H * d_k). memory: K beside V, (B, S, H * (d_k + d_v)); None where all three
     are side by side in queries. mask: (T, S) or four axes that broadcast to (B, H, T, S), True =
     may attend; None for all. A query with nothing to attend to gets zeros, and so does its
-    gradient. For what `fits`.
+    gradient. For what `_fits`.
     """
     allowed = (
         torch.ones(1, 1, 1, 1, dtype=torch.bool, device=queries.device) if mask is None else mask
@@ -103,6 +150,6 @@ class _Attend(torch.autograd.Function):
 
 def _loops() -> ModuleType:
     """Import what needs Numba when it is needed."""
-    from headway.loops import attending
+    from headway.loops import training_attention
 
-    return attending
+    return training_attention

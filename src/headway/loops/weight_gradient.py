@@ -40,7 +40,7 @@ def multiply_columns(g, x, add, y, sums, by_x, count, parts, region):
 
 @compiled
 def _multiply_part(g, x, add, y, sums, by_x, first, last):
-    """Do so for lots `first` to `last`; the sums are left to who has X's first."""
+    """Multiply lots first to last - 1; the sums are left to who has X's first."""
     every = -(-g.shape[1] // COLUMNS)
     begin, end = (0, every) if by_x else (first, last)
     left, right = (first, last) if by_x else (0, x.shape[1] // COLUMNS)
@@ -50,7 +50,7 @@ def _multiply_part(g, x, add, y, sums, by_x, first, last):
 
 @compiled
 def _multiply_lots(g, x, add, y, sums, begin, end, left, right):
-    """Do so for lots of G's columns, from `begin` to `end`, and of X's, from `left` to `right`."""
+    """Multiply lots of G's columns, begin to end - 1, with lots of X's, left to right - 1."""
     blocks = np.empty((right - left) * BLOCK, np.uint32)
     panels = np.empty((end - begin) * _PANELS * _STRIP, np.uint32)
     totals = np.zeros((end - begin) * COLUMNS, np.float32)
@@ -80,7 +80,7 @@ def _multiply_lots(g, x, add, y, sums, begin, end, left, right):
 
 @compiled
 def _multiply_rest(panels, panel, blocks, block, count, y, row, column, fresh):
-    """Do the same with the rows of y from this one on, fewer than a panel has columns."""
+    """Compute the rows of y from this one on, fewer than a panel has columns."""
     found = np.empty((_PANEL, COLUMNS), np.float32)
     _multiply(panels, panel, blocks, block, count, found, 0, COLUMNS)
     for i in range(y.shape[0] - row):

@@ -115,7 +115,7 @@ class Int8Product:
         self.relu = relu
         self.packed = _pack(weight)
         kind = byte_kind()
-        self.many = None if kind is None else ByteProduct(weight, kind)
+        self.many = None if kind is None else OneDnnProduct(weight, kind)
 
     def __call__(self, x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
         """Compute (R, in) -> (R, out)."""
@@ -143,7 +143,7 @@ class Int8Product:
         )
 
 
-class ByteProduct:
+class OneDnnProduct:
     """The same product by oneDNN, of activations that are bytes already."""
 
     def __init__(self, weight: Int8[Tensor, "out in"], kind: ByteKind) -> None:

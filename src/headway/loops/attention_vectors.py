@@ -1,21 +1,11 @@
-"""Loops over vectors of 16 numbers, for attention and for the vocabulary."""
+"""Equation 1 in vectors of 16 numbers, piece by piece: what `decoding_attention` is made of."""
 
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 
 from headway.loops.compiling import compiled
-from headway.loops.vectors import FLOATS, LANES, SHORTS, WORD, constant, for_loops
+from headway.loops.vectors import LANES, WORD, constant, for_loops
 
 _CACHE_LINE = 64  # bytes
-MANY = 4 * LANES
-"""Numbers that `sum_powers` takes at a time, and lanes that `largest_lanes` does."""
-
-
-@for_loops(types.float32)
-def scaled(code, total, row_step, step, bias):
-    """Return a sum of whole numbers as the number that it stands for, as blocks of bytes do."""
-    return code.scaled(total, row_step, step, bias)
 
 
 @for_loops(types.float32)
@@ -70,43 +60,6 @@ def soften(code, scores, first, length):
     return code.total(code.fold(length, LANES, constant(0.0), change))
 
 
-@for_loops(types.float32)
-def sum_powers(code, numbers, first, length, top):
-    """Return the sum of e^(numbers[first:] - top), so many of them; length in MANY."""
-    builder, largest = code.builder, code.everywhere(top)
-
-    def each(index, totals):
-        places = [builder.add(builder.add(first, index), WORD(LANES * n)) for n in range(4)]
-        return [
-            code.add(total, code.exp(code.subtract(numbers.load(place), largest)))
-            for total, place in zip(totals, places, strict=True)
-        ]
-
-    a, b, c, d = code.fold_all(length, MANY, 4 * [constant(0.0)], each)
-    return code.total(code.add(code.add(a, b), code.add(c, d)))
-
-
-@for_loops(types.void)
-def largest_lanes(code, numbers, stride, count, lanes, lane):
-    """Write the largest of numbers[lane + j + i * stride], i < count, to lanes[lane + j].
-
-    For j below MANY.
-    """
-    builder = code.builder
-    steps = [WORD(LANES * number) for number in range(4)]
-
-    def each(index, tops):
-        place = builder.add(lane, builder.mul(index, stride))
-        return [
-            code.larger(numbers.load(builder.add(place, step)), top)
-            for top, step in zip(tops, steps, strict=True)
-        ]
-
-    tops = code.fold_all(count, 1, 4 * [constant(float("-inf"))], each)
-    for top, step in zip(tops, steps, strict=True):
-        lanes.store(builder.add(lane, step), top)
-
-
 def _weigh(sixteens):
     """Return what computes out[o:] = factor * sum of weights[first + s] * its values.
 
@@ -143,21 +96,6 @@ def fetch(code, numbers, place):
 
 @compiled
 def fetch_all(numbers, first, last):
-    """Do so for every cache line from number `first` to before `last`."""
+    """Ask for every cache line from number `first` to before `last`."""
     for place in range(first, last, _CACHE_LINE // numbers.itemsize):
         fetch(numbers, place)
-
-
-@for_loops(types.void)
-def round_off(code, numbers, first, upper, place, width):
-    """Write numbers[first:] in bfloat16 to upper[place:], by an instruction for it; in sixteens."""
-    name = "llvm.x86.avx512bf16.cvtneps2bf16.512"
-    kind = ir.FunctionType(SHORTS, [FLOATS])
-    instruction = cgutils.get_or_insert_function(code.builder.module, kind, name)
-
-    def each(index, values):
-        vector = numbers.load(code.builder.add(first, index))
-        upper.store(code.builder.add(place, index), code.builder.call(instruction, [vector]))
-        return values
-
-    code.fold_all(width, LANES, [], each)

@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from headway.model import attention
 from headway.model.attention import MultiHeadAttention, scaled_dot_product_attention
-from headway.model.compiled_attention import LONGEST, compiled_attention
+from headway.model.attention_in_loops import LONGEST, attention_in_loops
 from headway.model.probe import listen, stop_listening
 
 pytest.importorskip("numba")
@@ -34,11 +33,11 @@ def masks(t: int, s: int) -> dict[str, Tensor | None]:
 
 
 def by_loops(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, heads: int) -> Tensor:
-    return compiled_attention(q, torch.cat((k, v), -1), mask, heads, q.size(-1) // heads)
+    return attention_in_loops(q, torch.cat((k, v), -1), mask, heads, q.size(-1) // heads)
 
 
 def by_loops_together(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, heads: int) -> Tensor:
-    return compiled_attention(torch.cat((q, k, v), -1), None, mask, heads, q.size(-1) // heads)
+    return attention_in_loops(torch.cat((q, k, v), -1), None, mask, heads, q.size(-1) // heads)
 
 
 def by_the_equation(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, heads: int) -> Tensor:
@@ -259,7 +258,7 @@ def noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def notice(*inputs: object) -> None:
         raise LoopsUsedError
 
-    monkeypatch.setattr(attention, "compiled_attention", notice)
+    monkeypatch.setattr("headway.model.attention.concat_in_loops", notice)
 
 
 def attend(module: MultiHeadAttention, length: int = 5, **settings: Any) -> None:

@@ -1,6 +1,6 @@
-"""Numbers of a cache: float32, or bfloat16, the upper half of a float32's bits, in uint16.
+"""Numbers in float32, or in bfloat16, the upper half of a float32's bits, in uint16.
 
-NumPy has no bfloat16. What is kept so is off by 1 part in 512 at most: 8 bits, rounded to the
+NumPy has no bfloat16. What is written so is off by 1 part in 512 at most: 8 bits, rounded to the
 nearest, of two equally near ones to the even one, as PyTorch does it.
 """
 
@@ -13,12 +13,12 @@ _HALF, _ONE, _WIDTH = np.int32(0x7FFF), np.int32(1), np.int32(16)
 
 
 def read(number):
-    """Return a number of a cache in float32; for use within compiled loops."""
+    """Return a number of either kind in float32; for use within compiled loops."""
     raise NotImplementedError
 
 
 def write(line, c, number):
-    """Put a float32 into line[c], a line of a cache; for use within compiled loops."""
+    """Put a float32 into line[c], of either kind; for use within compiled loops."""
     raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Watches over a run: puts each update and validation to the diagnosis, and passes its words on."""
+"""The updates of a run, each looked at: what goes wrong in one, or in a validation, is said."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from headway.training.reporting import Reporter
 from headway.training.step import StepResult
 
 
-class Watch:
+class WatchedStep:
     """Make the updates of one run, and say what goes wrong."""
 
     def __init__(
@@ -37,11 +37,11 @@ class Watch:
             progress.observed, warmup_steps=config.warmup_steps, unigram_loss=unigram_loss
         )
 
-    def text(self, findings: Sequence[Finding]) -> None:
+    def look_at_text(self, findings: Sequence[Finding]) -> None:
         """Say what is wrong with the text, unless it was said before the run was continued."""
         self._say(self.progress.step, self.diagnosis.new(self.progress.step, *findings))
 
-    def update(self, batches: Sequence[Batch]) -> StepResult | None:
+    def __call__(self, batches: Sequence[Batch]) -> StepResult | None:
         """Make the next update; None means that it was left out, because it was not finite."""
         number = self.progress.step + 1
         try:
@@ -56,7 +56,7 @@ class Watch:
         )
         return result
 
-    def validation(self, result: Validated) -> None:
+    def look_at_validation(self, result: Validated) -> None:
         """Look at a validation after the latest update."""
         self._say(self.progress.step, self.diagnosis.validation(self.progress.step, result))
 

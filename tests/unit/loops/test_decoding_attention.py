@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-attention = pytest.importorskip("headway.loops.attention")
+attention = pytest.importorskip("headway.loops.decoding_attention")
 
 # Heads in vectors of sixteen numbers, some in several parts, and others, which go number by number.
 WIDTHS = [

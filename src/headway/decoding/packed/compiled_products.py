@@ -1,4 +1,4 @@
-"""A product of integers by the processor's own dot products, with the steps in and out."""
+"""x weight^T + bias in float32, in bfloat16 and in 8-bit integers, compiled by Numba."""
 
 import numpy as np
 import torch
@@ -6,12 +6,38 @@ from jaxtyping import Float, Int8
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headway.decoding.packed.products import quantize_weight
+from headway.decoding.packed.plain_products import quantize_weight
 from headway.decoding.packed.weights import Projection
 from headway.loops import products
-from headway.loops.dot_products import in_byte_blocks, least_steps
+from headway.loops.byte_products import in_byte_blocks, least_steps
+from headway.loops.float_products import in_float_blocks, in_pair_blocks
 
 Floats = NDArray[np.float32]
+
+
+class Float32Product:
+    """A product in float32."""
+
+    pack = staticmethod(in_float_blocks)
+
+    def __init__(self, projection: Projection, relu: bool) -> None:
+        """Pack the weights."""
+        self.bias = projection.bias.float().contiguous().numpy()
+        weight = projection.weight.float().contiguous().numpy()
+        self.prepared = self.pack(weight, self.bias), self.bias
+        self.relu = relu
+
+    def __call__(self, x: Floats) -> Floats:
+        """Compute (R, in) -> (R, out)."""
+        y = np.empty((len(x), self.bias.size), np.float32)
+        products.project(x, self.prepared, self.relu, y)
+        return y
+
+
+class Bfloat16Product(Float32Product):
+    """A product of what is rounded to bfloat16, summed up in float32."""
+
+    pack = staticmethod(in_pair_blocks)
 
 
 def quantize_to_fit(
@@ -22,7 +48,7 @@ def quantize_to_fit(
     return quantize_weight(weight, torch.from_numpy(least))
 
 
-class DotProduct:
+class Int8LoopProduct:
     """A product of integers in one compiled loop, rows rounded between their extremes."""
 
     def __init__(self, projection: Projection, relu: bool) -> None:

@@ -10,9 +10,9 @@ from numba import types
 
 from headway.loops import COLUMNS, LANES
 from headway.loops.compiling import compiled
-from headway.loops.outer_products import AT_ONCE, BLOCK, add_products, put_in_blocks
 from headway.loops.parts import in_parts
 from headway.loops.vectors import INTS, WORD, for_loops
+from headway.loops.weight_gradient import AT_ONCE, BLOCK, add_products, put_in_blocks
 
 _ROWS = 8  # of G that are multiplied with a block at a time
 _LOT = 128  # rows of G for which a block is fetched once

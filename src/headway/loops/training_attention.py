@@ -11,9 +11,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from headway.loops.attention_vectors import fetch_all
 from headway.loops.compiling import compiled
 from headway.loops.parts import in_parts
-from headway.loops.vector_loops import fetch_all
 from headway.loops.vectors import LANES, WORD, constant, for_loops
 
 ROWS = 4
@@ -47,18 +47,19 @@ def attend_backward(
 
 @compiled
 def _attend(queries, memory, column, sizes, allowed, weights, out, start, end):
-    """Do so for the heads from start to before end; head h of sentence b is number b * H + h."""
+    """Attend for heads start to end - 1; head h of sentence b is number b * H + h."""
     num_heads, d_k, d_v = sizes
     length, keys = queries.shape[1], memory.shape[1]
     rows, room = weights.shape[2], weights.shape[3]
     qs, ks = np.zeros((rows, d_k), np.float32), np.zeros((room, d_k), np.float32)
     vs, found = np.zeros((room, d_v), np.float32), np.empty((rows, d_v), np.float32)
-    hidden = np.full((allowed.shape[2], room), np.float32(-np.inf))
+    penalties = np.full((allowed.shape[2], room), np.float32(-np.inf))
     scale = np.float32(1 / math.sqrt(d_k))
     for number in range(start, end):
         b, h = number // num_heads, number % num_heads
         if number == start or h == 0 or allowed.shape[1] > 1:
-            _hide(allowed[min(b, allowed.shape[0] - 1), min(h, allowed.shape[1] - 1)], hidden)
+            own = allowed[min(b, allowed.shape[0] - 1), min(h, allowed.shape[1] - 1)]
+            _write_penalties(own, penalties)
         if number + num_heads < end:
             _fetch(queries, b + 1, h, num_heads)
             if column == 0:
@@ -68,11 +69,11 @@ def _attend(queries, memory, column, sizes, allowed, weights, out, start, end):
         _take(memory, b, column + h * d_k, ks)
         _take(memory, b, column + num_heads * d_k + h * d_v, vs)
         first = number * rows * room
-        _dot(qs, ks, weights, first)
+        _all_dot_products(qs, ks, weights, first)
         for t in range(length):
-            row = min(t, hidden.shape[0] - 1) * room
-            _soften(weights, first + t * room, hidden, row, room, scale)
-        _mix(weights, first, room, 1, keys, vs, found)
+            row = min(t, penalties.shape[0] - 1) * room
+            _soften(weights, first + t * room, penalties, row, room, scale)
+        _weighted_sum(weights, first, room, 1, keys, vs, found)
         _give(found, b, h * d_v, out)
 
 
@@ -80,15 +81,15 @@ def _attend(queries, memory, column, sizes, allowed, weights, out, start, end):
 def _attend_backward(
     queries, memory, column, sizes, weights, grad, grad_queries, grad_memory, start, end
 ):
-    """Do so for these heads."""
+    """Compute the gradients of heads start to end - 1."""
     num_heads, d_k, d_v = sizes
     length, keys = queries.shape[1], memory.shape[1]
     rows, room = weights.shape[2], weights.shape[3]
     scale = np.float32(1 / math.sqrt(d_k))
     qs, ks = np.zeros((rows, d_k), np.float32), np.zeros((room, d_k), np.float32)
-    gs, vs = np.zeros((rows, d_v), np.float32), np.zeros((room, d_v), np.float32)
-    found_q, found_k = np.empty_like(qs), np.empty_like(ks)
-    found_v, scores = np.empty_like(vs), np.empty((rows, room), np.float32)
+    grad_heads, vs = np.zeros((rows, d_v), np.float32), np.zeros((room, d_v), np.float32)
+    grad_q, grad_k = np.empty_like(qs), np.empty_like(ks)
+    grad_v, grad_scores = np.empty_like(vs), np.empty((rows, room), np.float32)
     for number in range(start, end):
         b, h = number // num_heads, number % num_heads
         key, value = column + h * d_k, column + num_heads * d_k + h * d_v
@@ -102,25 +103,27 @@ def _attend_backward(
         _take(queries, b, h * d_k, qs)
         _take(memory, b, key, ks)
         _take(memory, b, value, vs)
-        _take(grad, b, h * d_v, gs)
+        _take(grad, b, h * d_v, grad_heads)
         first = number * rows * room
-        _mix(weights, first, 1, room, length, gs, found_v)
-        _dot(gs, vs, scores, 0)
+        # With S = Q K^T and O = W V: dV = W^T dO; dW = dO V^T, in whose place there is then
+        # dS = softmax'(dW) / sqrt(d_k); dQ = dS K; dK = dS^T Q.
+        _weighted_sum(weights, first, 1, room, length, grad_heads, grad_v)
+        _all_dot_products(grad_heads, vs, grad_scores, 0)
         for t in range(length):
-            _harden(weights, first + t * room, scores, t * room, room, scale)
-        _mix(scores, 0, room, 1, keys, ks, found_q)
-        _mix(scores, 0, 1, room, length, qs, found_k)
-        _give(found_q, b, h * d_k, grad_queries)
-        _give(found_k, b, key, grad_memory)
-        _give(found_v, b, value, grad_memory)
+            _soften_backward(weights, first + t * room, grad_scores, t * room, room, scale)
+        _weighted_sum(grad_scores, 0, room, 1, keys, ks, grad_q)
+        _weighted_sum(grad_scores, 0, 1, room, length, qs, grad_k)
+        _give(grad_q, b, h * d_k, grad_queries)
+        _give(grad_k, b, key, grad_memory)
+        _give(grad_v, b, value, grad_memory)
 
 
 @compiled
-def _hide(allowed, hidden):
+def _write_penalties(allowed, penalties):
     """Write 0 where a query may attend and -inf elsewhere; what is beyond the keys stays."""
     for t in range(allowed.shape[0]):
         for s in range(allowed.shape[1]):
-            hidden[t, s] = np.float32(0.0) if allowed[t, s] else np.float32(-np.inf)
+            penalties[t, s] = np.float32(0.0) if allowed[t, s] else np.float32(-np.inf)
 
 
 @compiled
@@ -140,23 +143,23 @@ def _take(x, b, column, head):
 
 @compiled
 def _give(head, b, column, x):
-    """Do the reverse of `_take`."""
+    """Copy a head back to the columns that `_take` took it from."""
     length, width, d = x.shape[1], x.shape[2], head.shape[1]
     for t in range(length):
         _copy(head, t * d, x, (b * length + t) * width + column, d)
 
 
 @compiled
-def _dot(a, b, out, first):
+def _all_dot_products(a, b, out, first):
     """Compute out = a b^T, from out[first] on. a: (R, d), R in fours. b: (S, d), S in sixteens."""
     d, room = a.shape[1], b.shape[0]
     for i in range(0, a.shape[0], ROWS):
         for j in range(0, room, ROWS):
-            _dot_block(a, i * d, b, j * d, d, out, first + i * room + j, room)
+            _dot_sixteen(a, i * d, b, j * d, d, out, first + i * room + j, room)
 
 
 @compiled
-def _mix(a, first, row_step, step, count, b, out):
+def _weighted_sum(a, first, row_step, step, count, b, out):
     """Compute out[i] = the sum over s of a[first + i * row_step + s * step] * b[s].
 
     b: (`count` or more, d). out: (R, d), R in fours.
@@ -164,10 +167,10 @@ def _mix(a, first, row_step, step, count, b, out):
     d = b.shape[1]
     for i in range(0, out.shape[0], ROWS):
         for c in range(0, d - LANES, 2 * LANES):
-            _mix_two(a, first + i * row_step, row_step, step, count, b, c, d, out, i * d + c)
+            _weigh_two(a, first + i * row_step, row_step, step, count, b, c, d, out, i * d + c)
         if d % (2 * LANES) > 0:
             c = d - LANES
-            _mix_one(a, first + i * row_step, row_step, step, count, b, c, d, out, i * d + c)
+            _weigh_one(a, first + i * row_step, row_step, step, count, b, c, d, out, i * d + c)
 
 
 @for_loops(types.void)
@@ -183,7 +186,7 @@ def _copy(code, x, at, out, to, width):
 
 
 @for_loops(types.void)
-def _dot_block(code, a, i, b, j, d, out, to, stride):
+def _dot_sixteen(code, a, i, b, j, d, out, to, stride):
     """Write the products of four rows with four rows to out[to:], out[to + stride:] and so on."""
     builder = code.builder
     lines = [builder.mul(d, WORD(row)) for row in range(ROWS)]
@@ -202,8 +205,8 @@ def _dot_block(code, a, i, b, j, d, out, to, stride):
         out.store(builder.add(to, builder.mul(stride, WORD(row))), sums)
 
 
-def _mix_block(sixteens):
-    """Return what computes four rows of `_mix`, so many times sixteen numbers of each."""
+def _weigh_block(sixteens):
+    """Return what computes four rows of `_weighted_sum`, so many times sixteen numbers of each."""
 
     def write(code, a, first, row_step, step, count, b, c, stride, out, to):
         builder = code.builder
@@ -230,18 +233,18 @@ def _mix_block(sixteens):
     return for_loops(types.void)(write)
 
 
-_mix_one, _mix_two = _mix_block(1), _mix_block(2)
+_weigh_one, _weigh_two = _weigh_block(1), _weigh_block(2)
 
 
 @for_loops(types.void)
-def _soften(code, scores, first, hidden, row, room, scale):
-    """Turn a row of scores into weights: exactly 0 where hidden, even if all of them are."""
+def _soften(code, scores, first, penalties, row, room, scale):
+    """Turn a row of scores into weights: exactly 0 where there is a penalty, even if everywhere."""
     builder, factor = code.builder, code.everywhere(scale)
     nothing, zero = constant(float("-inf")), constant(0.0)
 
     def score_at(index):
         score = code.multiply(scores.load(builder.add(first, index)), factor)
-        shown = builder.fcmp_ordered("==", hidden.load(builder.add(row, index)), zero)
+        shown = builder.fcmp_ordered("==", penalties.load(builder.add(row, index)), zero)
         return builder.select(shown, score, nothing)
 
     top = code.everywhere(
@@ -270,7 +273,7 @@ def _soften(code, scores, first, hidden, row, room, scale):
 
 
 @for_loops(types.void)
-def _harden(code, weights, first, grads, row, room, scale):
+def _soften_backward(code, weights, first, grads, row, room, scale):
     """Turn a row of gradients by weights into those by scores."""
     builder, factor = code.builder, code.everywhere(scale)
 
