@@ -129,9 +129,11 @@ class Corpus:
     tag: str = ""
     """A piece that stands before each source, such as <2ko>."""
     weight: float = 1.0
+    held_out: frozenset[int] = frozenset()
+    """Lines that are no part of it, because they are held out for validation."""
     without: frozenset[Pair] = frozenset()
-    """Pairs that are left out, because they are held out for validation; spaces around them do not
-    count."""
+    """Pairs that are not to be trained on, since they equal one that is held out; spaces around
+    them do not count."""
 
     @property
     def files(self) -> tuple[StrPath, ...]:
@@ -139,9 +141,15 @@ class Corpus:
         return self.sources + self.targets
 
     def numbered(self) -> Iterator[tuple[int, Pair]]:
-        """Yield each pair with its line, counted from 1 over all files."""
-        for line, pair in enumerate(self._all(), start=1):
+        """Yield each pair to be trained on with its line, counted from 1 over all files."""
+        for line, pair in self.candidates():
             if not self.without or pair.stripped() not in self.without:
+                yield line, pair
+
+    def candidates(self) -> Iterator[tuple[int, Pair]]:
+        """Yield what `numbered` does, and the pairs that equal one that is held out."""
+        for line, pair in enumerate(self._all(), start=1):
+            if line not in self.held_out:
                 yield line, pair
 
     def __iter__(self) -> Iterator[Pair]:

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.data.corpus import Pair
 from headway.data.ragged import Ragged
 from headway.data.scripts import check_script, main_script
 from headway.errors import ConfigError
@@ -22,6 +23,7 @@ Digests = NDArray[np.bytes_]
 Sides = tuple[list[str], list[str]]
 
 DIGEST_BYTES = 16
+_HELD_OUT = "equal to a pair that is held out"
 _CONTROL_NOTE = "control characters, pair kept"
 _REWRITTEN_NOTE = "target rewritten by tokenizer.normalization, pair kept"
 _CONTROL = re.compile("[\0-\x08\n-\x1f\x7f-\x9f]")  # Unicode's category Cc but for the tab
@@ -96,16 +98,17 @@ class Examined:
 class Examiner:
     """Encodes pairs, and finds out all that their order does not decide.
 
-    The first rule that a pair breaks is the first of: empty, identical, copy, script, over-long,
-    ratio. Lengths and ratio are those of all pieces, before anything is cut. With
-    `normalize_target`, the targets that it changes visibly (… to ..., ½ to 1/2) are noted: nobody
-    will see them again in a translation.
+    The first rule that a pair breaks is the first of: held out, empty, identical, copy, script,
+    over-long, ratio. `without` are the pairs that are held out, stripped of spaces. Lengths and
+    ratio are those of all pieces, before anything is cut. With `normalize_target`, the targets that
+    it changes visibly (… to ..., ½ to 1/2) are noted: nobody will see them again in a translation.
     """
 
     rules: CleaningRules
     encode_source: Encoder
     encode_target: Encoder
     normalize_target: Callable[[str], str] | None = None
+    without: frozenset[Pair] = frozenset()
 
     def __call__(self, sides: Sides) -> Examined:
         """Examine the sources and targets of some pairs."""
@@ -116,7 +119,12 @@ class Examiner:
         source, target = (Ragged.of(rows, np.int32) for rows in encoded)
         broken: dict[int, str] = {}
         lengths = np.stack([source.lengths(), target.lengths()], axis=1)
-        for reason, rows in _reasons(self.rules, sources, targets, lengths):
+        pairs = list(map(Pair, sources, targets))
+        if self.without:
+            broken = {
+                row: _HELD_OUT for row, pair in enumerate(pairs) if pair.stripped() in self.without
+            }
+        for reason, rows in _reasons(self.rules, pairs, lengths):
             for row in rows:
                 broken.setdefault(int(row), reason)
         compared = sides if self.rules.drop_duplicates else ((), ())
@@ -141,10 +149,9 @@ def digests(sources: Sequence[str], targets: Sequence[str]) -> Digests:
 
 
 def _reasons(
-    rules: CleaningRules, sources: list[str], targets: list[str], lengths: NDArray[np.int64]
+    rules: CleaningRules, pairs: list[Pair], lengths: NDArray[np.int64]
 ) -> Iterator[tuple[str, Iterable[int]]]:
     """Yield each reason to drop a pair, in the order of the rules, with the pairs it falls on."""
-    pairs = list(zip(sources, targets, strict=True))
     if rules.drop_empty:
         empty = lengths == 0
         yield "empty source and target", np.flatnonzero(empty.all(axis=1))
@@ -155,9 +162,9 @@ def _reasons(
         yield "source identical to target", same
     if rules.drop_copies:
         yield "target copies source", (row for row, pair in enumerate(pairs) if _is_copy(*pair))
-    wanted = (("source", rules.source_script, sources), ("target", rules.target_script, targets))
-    for side, script, texts in wanted:
+    for side, script in (("source", rules.source_script), ("target", rules.target_script)):
         if script:
+            texts = (getattr(pair, side) for pair in pairs)
             foreign = (row for row, text in enumerate(texts) if _is_foreign(text, script))
             yield f"{side} not in {script.capitalize()} letters", foreign
     limit = rules.max_pieces

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 
 import sentencepiece
 
+from headway.data.protobuf import fields_of
 from headway.errors import ConfigError, DataError, TokenizerError
 
 Kind = Literal["unigram", "bpe", "word", "char"]
@@ -34,12 +35,14 @@ _NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
 _SPACE = "▁"  # U+2581, which SentencePiece writes for a space
 _NUM_BYTES = 256  # pieces that byte fallback adds
 _SILENT = 9  # a log level above all of SentencePiece's own
+_LONGEST_WORD = 10_000  # characters; SentencePiece's sums fail on some words of a hundred thousand
 _LONGEST_LINE = 2**30  # bytes; SentencePiece leaves out longer lines, by default from 4192
 
 # SentencePiece leaves out every training line with U+2585, which it uses as a mark, and takes
 # special pieces out of the text together with their characters. A space instead of the mark, and
 # one after the first bracket, keep the line and the characters.
 _RESERVED = re.compile("▅|(?<=<)(?=(?:pad|unk|s|/s)>)")
+_END_OF_WORD = re.compile(rf"\S{{{_LONGEST_WORD}}}(?=\S)")
 
 
 class Tokenizer:
@@ -154,9 +157,9 @@ class Tokenizer:
 
         Types are SentencePiece's: 1 normal, 2 unknown, 3 control, 4 user-defined, 6 byte.
         """
-        for number, piece in _fields(self._data):
+        for number, piece in fields_of(self._data):
             if number == 1 and isinstance(piece, bytes):
-                fields = dict(_fields(piece))
+                fields = dict(fields_of(piece))
                 text, score, kind = fields.get(1, b""), fields.get(2, bytes(4)), fields.get(3, 1)
                 assert isinstance(text, bytes) and isinstance(score, bytes)  # noqa: PT018
                 yield text.decode("utf-8"), struct.unpack("<f", score)[0], int(kind)
@@ -214,6 +217,7 @@ def train_tokenizer(
 ) -> Tokenizer:
     """Train a tokenizer on texts, all of which are used.
 
+    A word of more than 10,000 characters, such as the data of a picture, counts as several.
     The same texts and settings give the same bytes. For `word` and `char`, `vocabulary_size` is
     the most that is allowed; for `unigram` and `bpe` the vocabulary has exactly this size,
     special pieces included, or there is an error that names the sizes that this text allows.
@@ -238,7 +242,7 @@ def train_tokenizer(
     )
     # A list and no generator: SentencePiece turns what is raised while it asks for a line, Ctrl-C
     # above all, into an error of its own. It holds all lines in memory anyway.
-    sentences = [_RESERVED.sub(" ", _encodable(text)) for text in texts]
+    sentences = [_trainable(text) for text in texts]
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed)
     try:
@@ -262,6 +266,12 @@ def train_tokenizer(
     except RuntimeError as error:
         raise _explain(str(error), kind=kind, vocabulary_size=vocabulary_size) from error
     return Tokenizer(model.getvalue())
+
+
+def _trainable(text: str) -> str:
+    """Return text that SentencePiece can be trained on, with all its characters."""
+    text = _RESERVED.sub(" ", _encodable(text))
+    return _END_OF_WORD.sub(r"\g<0> ", text) if len(text) > _LONGEST_WORD else text
 
 
 def _special_symbols() -> dict[str, Any]:
@@ -362,37 +372,9 @@ def _read_kind(data: bytes) -> Kind:
     SentencePiece's own object does not tell it, and the protobuf package is not needed for one
     number: `ModelProto.trainer_spec` is field 2, `TrainerSpec.model_type` field 3 of that.
     """
-    for number, trainer_spec in _fields(data):
+    for number, trainer_spec in fields_of(data):
         if number == 2 and isinstance(trainer_spec, bytes):
-            for inner, value in _fields(trainer_spec):
+            for inner, value in fields_of(trainer_spec):
                 if inner == 3 and isinstance(value, int) and 1 <= value <= len(_KINDS):
                     return _KINDS[value - 1]
     return "unigram"  # protobuf leaves out a default value
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield number and value of each top-level field of a protobuf message."""
-    position = 0
-    while position < len(data):
-        tag, position = _varint(data, position)
-        number, wire_type = tag >> 3, tag & 7
-        if wire_type == 0:
-            value, position = _varint(data, position)
-            yield number, value
-            continue
-        size = {1: 8, 5: 4}.get(wire_type)
-        if size is None:
-            size, position = _varint(data, position)
-        yield number, data[position : position + size]
-        position += size
-
-
-def _varint(data: Sequence[int], position: int) -> tuple[int, int]:
-    """Return the variable-length number at a position, and the position after it."""
-    value = shift = 0
-    while True:
-        byte = data[position]
-        value |= (byte & 0x7F) << shift
-        position, shift = position + 1, shift + 7
-        if byte < 0x80:
-            return value, position

@@ -190,11 +190,12 @@ def _encode(
                 source.encode_batch,
                 target.encode_batch,
                 target.normalize,
+                corpus.without,
             )
             cleaning = Cleaning(examiner, seen=seen, processes=processes)
             # Beyond the longest length, which is that of the text itself.
             tag = source.encode(corpus.tag) if corpus.tag else []
-            writer.add_corpus(some.with_tag(tag) for some in cleaning.cleaned(corpus.numbered()))
+            writer.add_corpus(some.with_tag(tag) for some in cleaning.cleaned(corpus.candidates()))
             name = f"corpus {number}: " if len(corpora) > 1 else ""
             cleaning.report.check(name)
             whole.include(cleaning.report, name)

@@ -188,8 +188,8 @@ def untag(tag: str, pairs: Iterable[Pair]) -> list[Pair]:
 def _hold_out(corpora: list[Corpus], count: int) -> tuple[Corpus, list[int], list[Pair]]:
     """Choose `count` lines for validation; return what is left, the lines and their pairs.
 
-    Pairs equal to a chosen one are in neither. Which ones depends on the number of pairs alone, so
-    that runs with other seeds compare.
+    Pairs equal to a chosen one are in neither; cleaning counts them. Which ones are chosen depends
+    on the number of pairs alone, so that runs with other seeds compare.
     """
     if len(corpora) > 1:
         raise ConfigError(
@@ -201,7 +201,9 @@ def _hold_out(corpora: list[Corpus], count: int) -> tuple[Corpus, list[int], lis
     chosen = {int(index) + 1 for index in np.random.default_rng(0).permutation(total)[:count]}
     held_out = {line: pair for line, pair in whole.numbered() if line in chosen}
     rest = dataclasses.replace(
-        whole, without=frozenset(pair.stripped() for pair in held_out.values())
+        whole,
+        held_out=frozenset(held_out),
+        without=frozenset(pair.stripped() for pair in held_out.values()),
     )
     if next(iter(rest), None) is None:
         raise ConfigError(

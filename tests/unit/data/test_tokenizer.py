@@ -1,6 +1,7 @@
 """Tokenizers are trained the same every time, read safely and refuse what cannot work."""
 
 import pickle
+import random
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from headway.data.tokenizer import (
     UNK_ID,
     Kind,
     Tokenizer,
+    _trainable,
     train_tokenizer,
 )
 from headway.errors import ConfigError, DataError, TokenizerError
@@ -400,3 +402,18 @@ def test_ctrl_c_while_training_is_ctrl_c_and_no_fault_of_the_text() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         train_tokenizer(interrupted(), kind="char", vocabulary_size=30)
+
+
+def test_a_word_that_never_ends_is_no_trouble() -> None:
+    rng = random.Random(1)
+    words = ["".join(rng.choices("abcdefgh", k=rng.randint(2, 8))) for _ in range(300)]
+    lines = [" ".join(rng.choices(words, k=8)) for _ in range(2_000)]
+    endless = "".join(rng.choices("abcdefghz", k=150_000))
+
+    tokenizer = train_tokenizer([*lines, endless], kind="unigram", vocabulary_size=200)
+
+    assert tokenizer.unknown_count(tokenizer.encode("z")) == 0
+    assert len(_trainable(endless)) == 150_014
+    assert _trainable(endless).replace(" ", "") == endless
+    assert max(map(len, _trainable(f"a {endless} b").split())) == 10_000
+    assert _trainable("x" * 10_000) == "x" * 10_000
