@@ -29,7 +29,7 @@ corpora = st.lists(st.tuples(st.integers(0, 40), st.sampled_from([0.5, 1.0, 2.0,
 @given(some_pairs)
 def test_a_store_is_the_list_of_its_pairs(pairs: list[EncodedPair]) -> None:
     writer = StoreWriter(vocabulary=70_001)
-    writer.add(pairs)
+    writer.add_corpus(pairs)
 
     store = writer.finish()
 
@@ -45,8 +45,10 @@ def test_a_store_in_files_is_the_store_in_memory(
     with TemporaryDirectory() as place:
         folder = Path(place) / "kept"
         with StoreWriter(folder, vocabulary=70_001, keep_texts=True) as writer:
-            writer.add_corpus([EncodedPairs.of(first, texts[: len(first)])])
-            writer.add_corpus([EncodedPairs.of(second, texts[len(first) :])])
+            writer.begin_corpus()
+            writer.add(EncodedPairs.of(first, texts[: len(first)]))
+            writer.begin_corpus()
+            writer.add(EncodedPairs.of(second, texts[len(first) :]))
             assert not kept_store(folder)
             writer.finish({"why": "a test"})
         store, record = open_store(folder)
@@ -63,7 +65,7 @@ def test_rows_of_a_store_make_the_batch_of_its_pairs(
     pairs: list[EncodedPair], data: st.DataObject
 ) -> None:
     writer = StoreWriter(vocabulary=70_001)
-    writer.add(pairs)
+    writer.add_corpus(pairs)
     rows = data.draw(st.lists(st.integers(0, len(pairs) - 1), min_size=1, max_size=5))
 
     batch = collate_rows(writer.finish(), rows)
@@ -79,7 +81,7 @@ def test_rows_of_a_store_make_the_batch_of_its_pairs(
 
 def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     with StoreWriter(tmp_path / "kept") as writer:
-        writer.add([EncodedPair([5, 6], [7], 1)])
+        writer.add_corpus([EncodedPair([5, 6], [7], 1)])
         writer.finish()
     path = tmp_path / "kept" / "source.bin"
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
@@ -95,7 +97,7 @@ def test_a_store_that_was_not_finished_leaves_nothing(tmp_path: Path) -> None:
 
     writer = StoreWriter(tmp_path / "kept")
     with pytest.raises(KeyboardInterrupt), writer:
-        writer.add(interrupted())
+        writer.add_corpus(interrupted())
 
     assert not list(tmp_path.iterdir())
 
@@ -115,7 +117,7 @@ def test_a_store_for_which_there_is_no_room_leaves_nothing(
         patch.setattr(Path, "open", lambda *_: FullFile())
         writer = StoreWriter(tmp_path / "kept")
     with pytest.raises(DataError, match=r"cannot be kept in .* \(No space left"), writer:
-        writer.add([EncodedPair([5], [6], 1)])
+        writer.add_corpus([EncodedPair([5], [6], 1)])
 
     assert not list(tmp_path.iterdir())
 

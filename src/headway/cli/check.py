@@ -40,6 +40,7 @@ def check(
     from headway.config.run import load_run_config
     from headway.training.check import check_run
     from headway.training.memory import prepare_process
+    from headway.training.reporting import Reporter
 
     prepare_process()
     files = {
@@ -51,7 +52,8 @@ def check(
     chosen = chosen_settings(
         files, preset, settings or [], starter=config is None, start_from=start_from
     )
-    found = check_run(load_run_config(config, chosen), device)
+    reporter = Reporter(quiet or as_json)
+    found = check_run(load_run_config(config, chosen), device, reporter)
     if as_json:
         print_json(found.as_dict())
         return

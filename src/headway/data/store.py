@@ -52,7 +52,7 @@ class PairStore(Sequence[EncodedPair]):
     def of(cls, pairs: Iterable[EncodedPair]) -> "PairStore":
         """Return a store in memory of these pairs."""
         writer = StoreWriter(vocabulary=1 << 32)
-        writer.add(pairs)
+        writer.add_corpus(pairs)
         return writer.finish()
 
     def __len__(self) -> int:
@@ -141,24 +141,26 @@ class StoreWriter:
             for column in self._columns():
                 stack.callback(column.close)
 
-    def add(self, pairs: Iterable[EncodedPair]) -> None:
+    def add_corpus(self, pairs: Iterable[EncodedPair]) -> None:
         """Add the pairs of one corpus."""
+        self.begin_corpus()
         iterator = iter(pairs)
-        chunks = iter(lambda: list(islice(iterator, _CHUNK)), [])
-        self.add_corpus(EncodedPairs.of(chunk) for chunk in chunks)
+        while chunk := list(islice(iterator, _CHUNK)):
+            self.add(EncodedPairs.of(chunk))
 
-    def add_corpus(self, some_at_a_time: Iterable[EncodedPairs]) -> None:
-        """Add the pairs of one corpus, each with its text if the store keeps it."""
-        count = 0
-        for pairs in some_at_a_time:
-            self._extend("source", pairs.source)
-            self._extend("target", pairs.target)
-            self._lines.append(pairs.lines)
-            if "source_text" in self._values:
-                self._extend("source_text", _bytes_of(pair.source for pair in pairs.texts))
-                self._extend("target_text", _bytes_of(pair.target for pair in pairs.texts))
-            count += len(pairs)
-        self.sizes.append(count)
+    def begin_corpus(self) -> None:
+        """Let what is added from here on be of the next corpus."""
+        self.sizes.append(0)
+
+    def add(self, pairs: EncodedPairs) -> None:
+        """Add some pairs of the corpus that was begun, with their texts if the store keeps them."""
+        self._extend("source", pairs.source)
+        self._extend("target", pairs.target)
+        self._lines.append(pairs.lines)
+        if "source_text" in self._values:
+            self._extend("source_text", _bytes_of(pair.source for pair in pairs.texts))
+            self._extend("target_text", _bytes_of(pair.target for pair in pairs.texts))
+        self.sizes[-1] += len(pairs)
 
     def finish(self, record: dict[str, Any] | None = None) -> PairStore:
         """Return the store; in a folder, with what is to be remembered of how it was made."""

@@ -121,8 +121,8 @@ def _lead(
     if resume:
         _check_same_text(folder, texts)
     kept = start.tokenizers if start else folder.read_tokenizers() if resume else None
-    tokenizers = kept or find_tokenizers(config, texts)
-    encoded = _encode(config, texts, tokenizers)
+    tokenizers = kept or find_tokenizers(config, texts, place.reporter)
+    encoded = _encode(config, place, texts, tokenizers)
     trainer = _build_trainer(config, place, texts, encoded, tokenizers)
     if start:
         trainer.start_with(start.tensors)
@@ -188,7 +188,7 @@ def _follow(config: RunConfig | None, place: Place) -> Ready:
         )
     texts = read_texts(config.data)
     _check_same_text(folder, texts)
-    encoded = _encode(config, texts, tokenizers)
+    encoded = _encode(config, place, texts, tokenizers)
     trainer = _build_trainer(config, place, texts, encoded, tokenizers)
     if folder.checkpoint.exists():
         trainer.resume()
@@ -196,10 +196,15 @@ def _follow(config: RunConfig | None, place: Place) -> Ready:
 
 
 def _encode(
-    config: RunConfig, texts: Texts, tokenizers: tuple[Tokenizer, Tokenizer]
+    config: RunConfig, place: Place, texts: Texts, tokenizers: tuple[Tokenizer, Tokenizer]
 ) -> EncodedTexts:
-    keep_texts = config.tokenizer.sampling is not None
-    return encode_texts(texts, *tokenizers, config.data, keep_texts=keep_texts)
+    return encode_texts(
+        texts,
+        *tokenizers,
+        config.data,
+        keep_texts=config.tokenizer.sampling is not None,
+        reporter=place.reporter,
+    )
 
 
 def _build_trainer(

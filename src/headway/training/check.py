@@ -23,7 +23,7 @@ from headway.devices import resolve_device
 from headway.model.accounting import count_parameters
 from headway.training.ema import WeightAverage
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
-from headway.training.estimate import peak_memory
+from headway.training.estimate import forget_peak, peak_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
@@ -36,6 +36,7 @@ from headway.training.prepare import (
     training_corpora,
     untag,
 )
+from headway.training.reporting import Reporter
 from headway.training.schedule import Schedule
 from headway.training.start_from import open_start
 from headway.training.stream import BatchStream
@@ -105,9 +106,12 @@ class RunCheck:
         }
 
 
-def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
+def check_run(
+    config: RunConfig, device: str = "auto", reporter: Reporter | None = None
+) -> RunCheck:
     """Read the text as training would, look at it, and try the model on a few batches.
 
+    reporter: shows how far it has come; nobody hears of it if unset.
     Nothing is written, but for the encoded text where `data.shards` keeps it. Raises what training
     would raise about text and configuration. Training may end earlier than estimated, if patience
     ends it.
@@ -117,9 +121,11 @@ def check_run(config: RunConfig, device: str = "auto") -> RunCheck:
     config = start.config if start else config
     check_settings(config)
     texts = read_texts(config.data)
-    source, target = start.tokenizers if start else find_tokenizers(config, texts)
+    source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
     keep_texts = config.tokenizer.sampling is not None
-    encoded = encode_texts(texts, source, target, config.data, keep_texts=keep_texts)
+    encoded = encode_texts(
+        texts, source, target, config.data, keep_texts=keep_texts, reporter=reporter
+    )
     check_positions(config.model, encoded)
     training = config.training
     stream = build_stream(config, texts, encoded, (source, target))
@@ -151,6 +157,7 @@ def estimate(
 
     The model is changed by that. Raises TrainingError where memory does not suffice for one pair.
     """
+    forget_peak(next(bundle.model.parameters()).device)
     step = FittingStep(
         bundle.model,
         build_optimizer(bundle.model),

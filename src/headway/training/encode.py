@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from headway.config.data import DataConfig
 from headway.config.run import RunConfig
 from headway.data.cleaning import Cleaning, CleaningReport, clean
-from headway.data.corpus import Corpus
+from headway.data.corpus import Corpus, Pair
 from headway.data.deck import Deck, IntArray
 from headway.data.examining import CleaningRules, Examiner
 from headway.data.ragged import Ragged
@@ -30,7 +31,8 @@ from headway.data.store import (
 )
 from headway.data.tokenizer import Tokenizer
 from headway.processes import cores, ending_is_named
-from headway.training.prepare import EncodedTexts, Texts, build_tokenizers
+from headway.training.prepare import EncodedTexts, Texts, build_tokenizers, cleaning_rules
+from headway.training.reporting import Reporter, Show
 from headway.training.stream import BatchStream, Resample
 
 _FORM = 1  # of what is kept; another number makes all of it anew
@@ -45,22 +47,14 @@ def encode_texts(
     data: DataConfig,
     *,
     keep_texts: bool = False,
+    reporter: Reporter | None = None,
 ) -> EncodedTexts:
     """Clean and encode; validation pairs are dropped only where no loss could be computed.
 
     Training pairs are kept in the folder `data.shards`, if it is named, under a name made from
     the content of the files and all that decides how they are encoded. keep_texts: for resampling.
     """
-    rules = CleaningRules(
-        max_pieces=data.max_pieces,
-        over_long=data.too_long,
-        max_ratio=data.max_ratio,
-        drop_duplicates=data.drop_duplicates,
-        drop_identical=data.drop_identical,
-        drop_copies=data.drop_copies,
-        source_script=data.source_script,
-        target_script=data.target_script,
-    )
+    rules = cleaning_rules(data)
     folder = None
     if data.shards:
         key = _key(texts, source, target, rules, keep_texts)
@@ -70,7 +64,11 @@ def encode_texts(
             train, record = open_store(folder)
             report = CleaningReport(**record)
         else:
-            train, report = _encode(texts.corpora, source, target, rules, keep_texts, folder)
+            writer = StoreWriter(
+                folder, vocabulary=max(len(source), len(target)), keep_texts=keep_texts
+            )
+            with writer, ending_is_named(), _preparing(reporter, "Encoding text") as show:
+                train, report = _encode(texts.corpora, source, target, rules, writer, show)
     valid, valid_report = clean(
         texts.valid,
         source.encode_batch,
@@ -81,13 +79,16 @@ def encode_texts(
     return EncodedTexts(train, valid, report, valid_report)
 
 
-def find_tokenizers(config: RunConfig, texts: Texts) -> tuple[Tokenizer, Tokenizer]:
+def find_tokenizers(
+    config: RunConfig, texts: Texts, reporter: Reporter | None = None
+) -> tuple[Tokenizer, Tokenizer]:
     """Return the tokenizers of a run; those trained on the same text before, if they are kept."""
     data = config.data
 
     def build() -> tuple[Tokenizer, Tokenizer]:
-        pairs = chain.from_iterable(texts.corpora)
-        return build_tokenizers(config.tokenizer, pairs, config.training.seed, data.tags)
+        with _preparing(reporter, "Training a tokenizer") as show:
+            pairs = _counted(chain.from_iterable(texts.corpora), show)
+            return build_tokenizers(config.tokenizer, pairs, config.training.seed, data.tags)
 
     if not data.shards or config.tokenizer.source_model:
         return build()
@@ -173,33 +174,45 @@ def _encode(
     source: Tokenizer,
     target: Tokenizer,
     rules: CleaningRules,
-    keep_texts: bool,
-    folder: Path | None,
+    writer: StoreWriter,
+    show: Show,
 ) -> tuple[PairStore, CleaningReport]:
     """Go through all training text once."""
-    vocabulary = max(len(source), len(target))
     whole, seen = CleaningReport(), Seen()
     processes = min(cores(), _MOST_PROCESSES)
-    with (
-        StoreWriter(folder, vocabulary=vocabulary, keep_texts=keep_texts) as writer,
-        ending_is_named(),
-    ):
-        for number, corpus in enumerate(corpora, start=1):
-            examiner = Examiner(
-                rules.reversed() if corpus.reverse else rules,
-                source.encode_batch,
-                target.encode_batch,
-                target.normalize,
-                corpus.without,
-            )
-            cleaning = Cleaning(examiner, seen=seen, processes=processes)
-            # Beyond the longest length, which is that of the text itself.
-            tag = source.encode(corpus.tag) if corpus.tag else []
-            writer.add_corpus(some.with_tag(tag) for some in cleaning.cleaned(corpus.candidates()))
-            name = f"corpus {number}: " if len(corpora) > 1 else ""
-            cleaning.report.check(name)
-            whole.include(cleaning.report, name)
-        return writer.finish(asdict(whole)), whole
+    for number, corpus in enumerate(corpora, start=1):
+        examiner = Examiner(
+            rules.reversed() if corpus.reverse else rules,
+            source.encode_batch,
+            target.encode_batch,
+            target.normalize,
+            corpus.without,
+        )
+        cleaning = Cleaning(examiner, seen=seen, processes=processes)
+        # Beyond the longest length, which is that of the text itself.
+        tag = source.encode(corpus.tag) if corpus.tag else []
+        writer.begin_corpus()
+        for some in cleaning.cleaned(corpus.candidates()):
+            writer.add(some.with_tag(tag))
+            show(whole.total + cleaning.report.total)
+        name = f"corpus {number}: " if len(corpora) > 1 else ""
+        cleaning.report.check(name)
+        whole.include(cleaning.report, name)
+    return writer.finish(asdict(whole)), whole
+
+
+def _preparing(reporter: Reporter | None, what: str) -> AbstractContextManager[Show]:
+    return (reporter or Reporter(quiet=True)).preparing(what)
+
+
+def _counted(pairs: Iterable[Pair], show: Show) -> Iterator[Pair]:
+    """Yield the pairs, and show how many they are."""
+    count = 0
+    for count, pair in enumerate(pairs, start=1):
+        yield pair
+        if count % _CHUNK == 0:
+            show(count)
+    show(count)
 
 
 def _key(

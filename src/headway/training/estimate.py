@@ -8,11 +8,13 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from headway.mapping import give_back
 from headway.training.checkpoint import Progress
 
 _SKIPPED = 5  # first steps, which also prepare kernels and memory
@@ -23,7 +25,8 @@ class StepClock:
     """Adds up the time of the steps of a run, over all its processes, in its progress."""
 
     def __init__(self, progress: Progress, device: torch.device) -> None:
-        """Go on with what the progress holds."""
+        """Go on with what the progress holds; the peak of memory is that from here on."""
+        forget_peak(device)
         self.progress = progress
         self.device = device
         self._first = progress.step + _SKIPPED
@@ -87,10 +90,27 @@ def comparison_in_words(estimate: dict[str, Any]) -> str:
     )
 
 
+def forget_peak(device: torch.device) -> None:
+    """Let the peak of memory begin with what is held now; elsewhere than on Linux it goes on.
+
+    A tokenizer in training may have taken more than all that follows.
+    """
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        return
+    give_back()
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # see proc(5)
+
+
 def peak_memory(device: torch.device) -> int:
-    """Return the most bytes that this process has held on the device so far."""
+    """Return the most bytes that this process has held on the device since the peak began."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        highest = next(line for line in lines if line.startswith("VmHWM:"))
+        return int(highest.split()[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere
 

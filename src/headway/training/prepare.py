@@ -26,7 +26,9 @@ from headway.data.corpus import (
     read_pairs,
 )
 from headway.data.encoded import EncodedPair
+from headway.data.examining import CleaningRules
 from headway.data.hub import is_dataset
+from headway.data.sampling import check_samples
 from headway.data.store import PairStore
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.data.vocabulary import add_pieces, check_pieces, check_room
@@ -283,11 +285,8 @@ def build_bundle(
     config: RunConfig, source: Tokenizer, target: Tokenizer, device: torch.device
 ) -> Bundle:
     """Build a freshly initialized model for these tokenizers, with the run's defaults."""
-    if config.model.shared_embeddings == "all" and source != target:
-        raise ConfigError(
-            "model.shared_embeddings is 'all', but the two sides have vocabularies of their own.",
-            "Set tokenizer.joint to true, or model.shared_embeddings to 'target' or 'none'.",
-        )
+    if source != target:
+        _check_sharing(config)
     seed_random(device, config.training.seed)
     model_config = config.model.with_vocabulary(source.vocabulary_size, target.vocabulary_size)
     # A sentence longer than any in training is split: the model has never seen its positions.
@@ -313,9 +312,45 @@ def check_settings(config: RunConfig) -> None:
             f"Get it from {source}, or say where it is with --set data.directory=…",
         )
     _check_metrics(config)
+    cleaning_rules(config.data)
+    _check_tokenizer(config)
     if training.tensorboard:
         require_tensorboard()
     Schedule(training.schedule, 1.0, training.warmup_steps, training.max_steps)
+
+
+def cleaning_rules(data: DataConfig) -> CleaningRules:
+    """Return the rules for training text."""
+    return CleaningRules(
+        max_pieces=data.max_pieces,
+        over_long=data.too_long,
+        max_ratio=data.max_ratio,
+        drop_duplicates=data.drop_duplicates,
+        drop_identical=data.drop_identical,
+        drop_copies=data.drop_copies,
+        source_script=data.source_script,
+        target_script=data.target_script,
+    )
+
+
+def _check_tokenizer(config: RunConfig) -> None:
+    """Refuse what a tokenizer that is to be trained would be refused for once it is there."""
+    tokenizer = config.tokenizer
+    if tokenizer.source_model or config.training.start_from:
+        return
+    if tokenizer.sampling is not None:
+        check_samples(tokenizer.kind)
+    if not tokenizer.joint:
+        _check_sharing(config)
+
+
+def _check_sharing(config: RunConfig) -> None:
+    """Refuse to share embeddings between vocabularies that are not one."""
+    if config.model.shared_embeddings == "all":
+        raise ConfigError(
+            "model.shared_embeddings is 'all', but the two sides have vocabularies of their own.",
+            "Set tokenizer.joint to true, or model.shared_embeddings to 'target' or 'none'.",
+        )
 
 
 def _reads_from_folder(data: DataConfig) -> bool:

@@ -3,7 +3,8 @@
 import json
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from headway.training.step import StepResult
 from headway.training.tensorboard import EventFiles
 
 _WINDOW_STEPS = 40
+_FIRST_LINE, _NEXT_LINES = 10, 60  # seconds until text that is prepared is spoken of
+
+Show = Callable[[int], None]
 
 
 class Reporter:
@@ -46,6 +50,33 @@ class Reporter:
     def say(self, message: str) -> None:
         """Print one line."""
         self.console.print(message, markup=False, soft_wrap=True)
+
+    @contextmanager
+    def preparing(self, what: str) -> Iterator[Show]:
+        """Show that something is prepared, and of how many pairs so far.
+
+        On a terminal a line counts and goes away in the end; elsewhere one is printed now and then.
+        """
+        if not self.console.is_terminal or self.console.quiet:
+            yield self._now_and_then(what)
+            return
+        # Drawn when it is told to be: beside a thread that draws, no process could be forked.
+        columns = TextColumn(f"{what}: {{task.completed:,}} pairs"), TimeElapsedColumn()
+        with Progress(*columns, console=self.console, auto_refresh=False, transient=True) as line:
+            task = line.add_task("", total=None)
+            line.refresh()
+            yield lambda count: line.update(task, completed=count, refresh=True)
+
+    def _now_and_then(self, what: str) -> Show:
+        due = time.monotonic() + _FIRST_LINE
+
+        def show(count: int) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + _NEXT_LINES
+                self.say(f"{what}: {count:,} pairs so far.")
+
+        return show
 
     def start(self, metrics: Path | None, step: int, max_steps: int) -> None:
         """Begin to record, if there is a file for it; the bar starts at `step`."""

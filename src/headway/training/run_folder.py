@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,8 +60,9 @@ class RunFolder:
         self.lock = self.path / ".lock"
 
     def check_free(self) -> None:
-        """Raise RunError if the folder holds anything already."""
+        """Raise RunError if the folder holds anything already, or cannot be made."""
         if not self.path.exists():
+            self._check_place()
             return
         if self.path.is_dir() and all(self._is_scrap(path) for path in self.path.iterdir()):
             return
@@ -69,6 +71,19 @@ class RunFolder:
             f"The folder {self.path} holds {what} already.",
             "Choose another folder with --out"
             + (", or continue that run with --resume." if self.config.exists() else "."),
+        )
+
+    def _check_place(self) -> None:
+        """Refuse a folder that cannot be made where it is named, before hours of preparation."""
+        above = next(parent for parent in self.path.absolute().parents if parent.exists())
+        if not above.is_dir():
+            problem = f"{above} is a file"
+        elif not os.access(above, os.W_OK | os.X_OK):
+            problem = f"{above} may not be written to by this user"
+        else:
+            return
+        raise RunError(
+            f"The folder {self.path} cannot be made: {problem}.", "Choose another one with --out."
         )
 
     def begin(self, config: RunConfig) -> None:

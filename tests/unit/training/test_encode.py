@@ -6,10 +6,11 @@ import io
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -23,6 +24,7 @@ from headway.errors import ConfigError, DataError
 from headway.processes import mapped
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
 from headway.training.prepare import EncodedTexts, Texts, read_texts
+from headway.training.reporting import Reporter, Show
 from headway.training.stream import BatchStream
 
 MakeConfig = Callable[..., RunConfig]
@@ -72,6 +74,33 @@ def test_kept_text_is_that_in_memory_and_is_not_made_again(
     assert same_tokenizers == tokenizers
     assert again.report == first.report == expected.report
     assert not list((tmp_path / "kept").glob("*.partial"))
+
+
+def test_how_far_it_has_come_is_shown(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Shown(Reporter):
+        counts: ClassVar[dict[str, list[int]]] = {}
+
+        @contextmanager
+        def preparing(self, what: str) -> Iterator[Show]:
+            yield self.counts.setdefault(what, []).append
+
+    config = make_config(data=TWO)
+    monkeypatch.setattr("headway.data.cleaning._CHUNK", 7)
+    monkeypatch.setattr("headway.training.encode._CHUNK", 7)
+    texts = read_texts(config.data)
+
+    tokenizers = find_tokenizers(config, texts, Shown())
+    encoded = encode_texts(texts, *tokenizers, config.data, reporter=Shown())
+
+    total = len(texts.train)
+    first, second = encoded.train.sizes
+    assert Shown.counts["Training a tokenizer"] == [*range(7, total + 1, 7), total]
+    assert Shown.counts["Encoding text"] == [
+        *range(7, first, 7), first, *range(first + 7, total, 7), total
+    ]  # fmt: skip
+    assert second == total - first > 0
 
 
 def test_several_processes_encode_what_one_does(
@@ -490,4 +519,4 @@ def test_ids_beyond_a_column_are_refused_and_never_wrapped() -> None:
 
     assert list(PairStore.of(pairs)) == pairs
     with pytest.raises(OverflowError, match="70000"):
-        StoreWriter().add(pairs)
+        StoreWriter().add_corpus(pairs)

@@ -2,19 +2,25 @@
 
 import json
 import os
-import resource
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from headway.config.run import RunConfig
 from headway.training import estimate as estimate_module
 from headway.training.checkpoint import Progress
-from headway.training.estimate import StepClock, compare, comparison_in_words, peak_memory
+from headway.training.estimate import (
+    StepClock,
+    compare,
+    comparison_in_words,
+    forget_peak,
+    peak_memory,
+)
 from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.step import StepResult
@@ -117,10 +123,28 @@ def test_how_far_it_was_off_in_words() -> None:
     assert "took 60.0 seconds (-25 %) and 2.0 GB (+0 %)" in comparison_in_words(values)
 
 
-def test_memory_is_the_peak_of_the_process() -> None:
-    unit = 1 if sys.platform == "darwin" else 1024
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    assert before <= peak_memory(CPU) <= resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+def test_memory_is_the_peak_since_it_was_forgotten() -> None:
+    forget_peak(CPU)
+    before = peak_memory(CPU)
+    held = np.ones(20_000_000)
+    assert before + 150e6 < peak_memory(CPU) < before + 300e6
+
+    del held
+    if sys.platform == "linux":
+        assert peak_memory(CPU) > before + 150e6
+        forget_peak(CPU)
+        assert peak_memory(CPU) < before + 50e6
+
+
+def test_what_was_held_before_the_steps_is_no_memory_of_theirs() -> None:
+    held = np.ones(20_000_000)
+    most = peak_memory(CPU)
+    del held
+    progress = Progress()
+
+    StepClock(progress, CPU).estimate(1, None)
+
+    assert 0 < progress.peak_memory < most - (100e6 if sys.platform == "linux" else 0)
 
 
 class Hooked(Reporter):

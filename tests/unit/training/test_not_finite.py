@@ -36,7 +36,7 @@ def test_a_long_list_of_lines_is_cut_and_says_so() -> None:
 def test_lines_of_several_corpora_are_told_apart() -> None:
     writer = StoreWriter()
     for first, last in ((0, 5), (5, 18), (18, 40)):
-        writer.add(PAIRS[first:last])
+        writer.add_corpus(PAIRS[first:last])
     store = writer.finish()
 
     assert places_of([batch_of(17, 3)], store) == [(1, 9), (2, 51)]

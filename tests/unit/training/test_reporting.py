@@ -2,6 +2,8 @@
 
 import io
 import json
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,32 @@ def make(terminal: bool = False, quiet: bool = False) -> tuple[Reporter, io.Stri
 
 def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_terminal_shows_how_much_is_prepared_without_a_thread_for_it() -> None:
+    reporter, text = make(terminal=True)
+    threads = threading.active_count()
+
+    with reporter.preparing("Encoding text") as show:
+        show(12_345)
+        assert threading.active_count() == threads
+
+    assert "Encoding text: 12,345 pairs" in text.getvalue()
+
+
+def test_elsewhere_a_line_is_printed_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter((50, 51, 60, 60, 61, 119, 120, 120))
+    monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
+    reporter, text = make()
+
+    with reporter.preparing("Encoding text") as show:
+        for count in (10, 20, 30, 40, 5_000):  # after 1, 10, 11, 69 and 70 seconds
+            show(count)
+
+    assert text.getvalue().splitlines() == [
+        "Encoding text: 20 pairs so far.",
+        "Encoding text: 5,000 pairs so far.",
+    ]
 
 
 def test_a_record_of_steps_has_their_mean_and_what_the_last_was_like(tmp_path: Path) -> None:

@@ -361,8 +361,11 @@ def test_the_time_of_a_run_counts_its_last_validation(
     [
         {"training": {"best_metric": "bleu", "validation_sentences": 0}},
         {"training": {"schedule": "linear", "warmup_steps": 12}},
+        {"tokenizer": {"kind": "word", "sampling": 0.1}},
+        {"tokenizer": {"joint": False}, "model": {"shared_embeddings": "all"}},
+        {"data": {"source_script": "korean"}},
     ],
-    ids=["metric", "schedule"],
+    ids=["metric", "schedule", "sampling", "sharing", "script"],
 )
 def test_settings_are_refused_before_the_text_is_read(
     make_config: MakeConfig,

@@ -69,6 +69,19 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
         RunFolder(tmp_path / "run").check_free()
 
 
+def test_a_folder_that_cannot_be_made_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text.en").write_text("mine")
+    with pytest.raises(RunError, match=r"cannot be made: .*text\.en is a file\..*--out"):
+        RunFolder(tmp_path / "text.en" / "deep" / "run").check_free()
+
+    # Root may write anywhere, so the system's answer is put in its place.
+    monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path)
+    with pytest.raises(RunError, match=r"may not be written to by this user\..*--out"):
+        RunFolder(tmp_path / "new" / "run").check_free()
+
+
 def test_what_a_process_left_that_was_killed_at_its_start_is_no_obstacle(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     with folder.locked():
