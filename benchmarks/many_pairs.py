@@ -14,6 +14,7 @@ import multiprocessing
 import resource
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -67,8 +68,9 @@ def write_text(folder: Path, pairs: int, files: int) -> None:
 
 def in_a_process(work: Callable[[Path], dict[str, float]], folder: Path) -> dict[str, float]:
     """Do the work in a fresh process; return what it measured, and the most memory it held."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(measured, (work, folder))
+    # Not a pool of `multiprocessing`: its processes may have none of their own to encode text.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(measured, work, folder).result()
 
 
 def measured(work: Callable[[Path], dict[str, float]], folder: Path) -> dict[str, float]:

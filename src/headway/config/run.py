@@ -105,7 +105,7 @@ def parse_run_config(values: dict[str, Any]) -> RunConfig:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(f"There is no configuration file {path}.", "Check the name.") from None
     except OSError as error:
@@ -134,24 +134,22 @@ def _apply(values: dict[str, Any], override: str) -> None:
     table = values.setdefault(section, {})
     if not isinstance(table, dict):
         raise ConfigError(f"'{section}' is {table!r}, but must be a table of settings.")
-    table[field] = _parse_value(text.strip(), may_be_none=_may_be_none(section, field))
-
-
-def _may_be_none(section: str, field: str) -> bool:
     fields = type(getattr(RunConfig(), section)).model_fields
-    return field in fields and type(None) in get_args(fields[field].annotation)
+    kind = fields[field].annotation if field in fields else None
+    table[field] = _parse_value(text.strip(), kind)
 
 
-def _parse_value(text: str, *, may_be_none: bool) -> Any:
+def _parse_value(text: str, kind: Any) -> Any:
     """Read a value as TOML; what is not TOML is text, so that names need no quotes."""
-    if text == "none" and may_be_none:
+    if text == "none" and type(None) in get_args(kind):
         return None
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-    # No setting is a date, but a folder may be named like one.
-    return value if isinstance(value, str | int | float | list) else text
+    # No setting is a date, but a folder may be named like one, or like a number.
+    kinds = (str,) if kind is str else (str, int, float, list)
+    return value if isinstance(value, kinds) else text
 
 
 def dump_run_config(config: RunConfig) -> str:

@@ -223,6 +223,16 @@ def _wildcards(path: StrPath, folder: Path, name: str) -> tuple[str, ...]:
     return match.groups() if match else (str(path),)
 
 
+def check_read_again(path: StrPath) -> None:
+    """Refuse what can be read once only, such as the end of a pipe."""
+    place = Path(path)
+    if not is_dataset(path) and place.exists() and not (place.is_file() or place.is_dir()):
+        raise DataError(
+            f"{path} is a pipe or a device and no file, but text is read more than once.",
+            "Write it into a file first.",
+        )
+
+
 def fingerprint(digests: Iterable[bytes]) -> str:
     """Return the SHA-256 of several files, each by its `file_digest`, in this order.
 

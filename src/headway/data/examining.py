@@ -102,6 +102,7 @@ class Examiner:
     over-long, ratio. `without` are the pairs that are held out, stripped of spaces. Lengths and
     ratio are those of all pieces, before anything is cut. With `normalize_target`, the targets that
     it changes visibly (… to ..., ½ to 1/2) are noted: nobody will see them again in a translation.
+    tag: what the pairs ask for; with another one, equal text is no duplicate.
     """
 
     rules: CleaningRules
@@ -109,6 +110,7 @@ class Examiner:
     encode_target: Encoder
     normalize_target: Callable[[str], str] | None = None
     without: frozenset[Pair] = frozenset()
+    tag: str = ""
 
     def __call__(self, sides: Sides) -> Examined:
         """Examine the sources and targets of some pairs."""
@@ -127,8 +129,9 @@ class Examiner:
         for reason, rows in _reasons(self.rules, pairs, lengths):
             for row in rows:
                 broken.setdefault(int(row), reason)
-        compared = sides if self.rules.drop_duplicates else ((), ())
-        return Examined(source, target, broken, self._notes(sources, targets), digests(*compared))
+        compared = pairs if self.rules.drop_duplicates else ()
+        found = digests(compared, self.tag)
+        return Examined(source, target, broken, self._notes(sources, targets), found)
 
     def _notes(self, sources: list[str], targets: list[str]) -> list[tuple[int, str]]:
         controlled = {*_with_control_characters(sources), *_with_control_characters(targets)}
@@ -139,11 +142,11 @@ class Examiner:
         return sorted(notes)
 
 
-def digests(sources: Sequence[str], targets: Sequence[str]) -> Digests:
-    """Return 16 bytes for each pair, the same for pairs that are equal but for spaces around."""
+def digests(pairs: Sequence[Pair], tag: str = "") -> Digests:
+    """Return 16 bytes for each pair, the same for pairs of one tag that differ in spaces around."""
     found = bytearray()
-    for sides in zip(sources, targets, strict=True):
-        text = "\n".join(side.strip().replace("\n", " ") for side in sides)
+    for pair in pairs:
+        text = "\n".join(text.strip().replace("\n", " ") for text in (*pair, tag))
         found += blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
     return np.frombuffer(found, dtype=f"S{DIGEST_BYTES}")
 

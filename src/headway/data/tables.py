@@ -66,14 +66,16 @@ def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterat
             "Install it with: pip install 'headway[data]'.",
         ) from error
     number = 0
-    # One column, if both fields are in one structure.
-    columns = sorted({name.partition(".")[0] for name in (source_field, target_field)})
     with readable(path) as file:
         try:
             table = parquet.ParquetFile(file)
-            missing = [name for name in columns if name not in table.schema_arrow.names]
+            known = table.schema_arrow.names
+            named = (source_field, target_field)
+            # One column, if both fields are in one structure.
+            columns = sorted({n if n in known else n.partition(".")[0] for n in named})
+            missing = [name for name in columns if name not in known]
             if missing:
-                raise _no_field(f"{path}", missing[0], table.schema_arrow.names)
+                raise _no_field(f"{path}", missing[0], known)
             for block in table.iter_batches(columns=columns):
                 for row in block.to_pylist():
                     number += 1
@@ -111,7 +113,8 @@ def table_reader(
 def _field(row: Any, name: str, where: str) -> str:
     """Return the text that a row has under this name, step by step for a name with dots."""
     value = row
-    for part in name.split("."):
+    whole = isinstance(row, dict) and name in row  # which may have a dot in it
+    for part in [name] if whole else name.split("."):
         if not isinstance(value, dict) or part not in value:
             raise _no_field(where, name, value)
         value = value[part]

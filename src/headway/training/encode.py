@@ -90,7 +90,11 @@ def find_tokenizers(
             pairs = _counted(chain.from_iterable(texts.corpora), show)
             return build_tokenizers(config.tokenizer, pairs, config.training.seed, data.tags)
 
-    if not data.shards or config.tokenizer.source_model:
+    if config.tokenizer.source_model:
+        sides = build()
+        _say_kind(config, sides[0], reporter)
+        return sides
+    if not data.shards:
         return build()
     settings = [config.tokenizer.model_dump(exclude={"sampling"}), config.training.seed, data.tags]
     folder = Path(data.directory) / data.shards / f"pieces-{_hash([*_origin(texts), settings])}"
@@ -187,6 +191,7 @@ def _encode(
             target.encode_batch,
             target.normalize,
             corpus.without,
+            corpus.tag,
         )
         cleaning = Cleaning(examiner, seen=seen, processes=processes)
         # Beyond the longest length, which is that of the text itself.
@@ -199,6 +204,19 @@ def _encode(
         cleaning.report.check(name)
         whole.include(cleaning.report, name)
     return writer.finish(asdict(whole)), whole
+
+
+def _say_kind(config: RunConfig, source: Tokenizer, reporter: Reporter | None) -> None:
+    """Say that a kind is not used, if the model of pieces that is given has another."""
+    tokenizer = config.tokenizer
+    if reporter is None or tokenizer.kind == source.kind:
+        return
+    if "kind" in tokenizer.model_fields_set or tokenizer.sampling is not None:
+        sampled = f", and so is its sampling at {tokenizer.sampling}" if tokenizer.sampling else ""
+        reporter.say(
+            f"tokenizer.kind '{tokenizer.kind}' is not used: {tokenizer.source_model} is of kind "
+            f"'{source.kind}'{sampled}."
+        )
 
 
 def _preparing(reporter: Reporter | None, what: str) -> AbstractContextManager[Show]:

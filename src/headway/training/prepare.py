@@ -19,6 +19,7 @@ from headway.data.compression import StrPath
 from headway.data.corpus import (
     Corpus,
     Pair,
+    check_read_again,
     file_digest,
     fingerprint,
     matching_files,
@@ -96,16 +97,22 @@ def read_texts(data: DataConfig) -> Texts:
             "Name validation text, or hold some of the training text out with "
             "--set data.hold_out=500.",
         )
+    if data.test_target and not data.test_source:
+        raise ConfigError(
+            "'data.test_target' is given, but 'data.test_source' is missing.",
+            "Name both sides of the test text, or neither.",
+        )
     _check_tags(data)
     folder = Path(data.directory)
     corpora = training_corpora(data)
     files = [file for corpus in corpora for file in corpus.files]
-    valid_files: list[StrPath] = []
+    named = [name for name in (data.valid_source, data.valid_target) if data.valid_source and name]
+    valid_files: list[StrPath] = [name if is_dataset(name) else folder / name for name in named]
+    for file in (*files, *valid_files):
+        check_read_again(file)
     valid_lines = None
     if data.valid_source:
         valid = read_split(data, data.valid_source, data.valid_target)
-        named = [name for name in (data.valid_source, data.valid_target) if name]
-        valid_files = [name if is_dataset(name) else folder / name for name in named]
     else:
         corpus, valid_lines, held_out = _hold_out(corpora, data.hold_out)
         corpora = [corpus]

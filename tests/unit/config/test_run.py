@@ -62,6 +62,15 @@ def test_overrides_win_and_the_last_one_most(file: Path) -> None:
     assert config.evaluation.metrics == ["ter"]
     assert config.tokenizer.joint is False
     assert config.data.directory == "2026-01-31"
+    for text in ("2024", "1.5", "true", "[a]"):  # folders may be called so
+        named = load_run_config(file, [f"data.directory={text}", f'data.source="{text}"'])
+        assert (named.data.directory, named.data.source) == (text, text)
+
+
+def test_a_mark_of_byte_order_at_the_start_is_no_setting(file: Path) -> None:
+    expected = load_run_config(file)
+    file.write_text("\ufeff" + TOML, encoding="utf-8")
+    assert load_run_config(file) == expected
 
 
 def test_a_preset_that_would_change_nothing_is_refused(tmp_path: Path) -> None:

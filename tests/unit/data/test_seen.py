@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.data.corpus import Pair
 from headway.data.examining import digests
 from headway.data.seen import Seen
 
@@ -38,9 +39,11 @@ def test_few_arrays_are_looked_through() -> None:
 
 
 def test_a_digest_is_that_of_both_sides_without_spaces_around() -> None:
-    same = digests([" a", "a", "a\n"], ["b", "b ", "\tb"])
-    others = digests(["ab", "a", "", "b", "a b"], ["", "b b", "ab", "a", ""])
+    same = digests([Pair(" a", "b"), Pair("a", "b "), Pair("a\n", "\tb")])
+    sides = [("ab", ""), ("a", "b b"), ("", "ab"), ("b", "a"), ("a b", "")]
+    others = digests([Pair(*both) for both in sides])
+    tagged = digests([Pair("a", "b")], "<2ko>")
 
     assert len({*same.tolist()}) == 1
-    assert len({*same.tolist(), *others.tolist()}) == 6
-    assert digests([], []).shape == (0,)
+    assert len({*same.tolist(), *others.tolist(), *tagged.tolist()}) == 7
+    assert digests([]).shape == (0,)

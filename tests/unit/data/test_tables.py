@@ -90,6 +90,15 @@ def test_parquet_has_columns_and_columns_in_columns(tmp_path: Path) -> None:
     assert read_pairs(nested, **fields) == [Pair("둘", "two")]
 
 
+def test_a_field_whose_own_name_has_a_dot_is_that_field(tmp_path: Path) -> None:
+    fields = {"source_field": "src.en", "target_field": "t.x"}
+    dotted = write_parquet(tmp_path / "a.parquet", {"src.en": ["one"], "t": [{"x": "하나"}]})
+    assert read_pairs(dotted, **fields) == [Pair("one", "하나")]
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"src.en": "one", "src": {"en": "two"}, "t": {"x": "three"}}\n')
+    assert read_pairs(lines, **fields) == [Pair("one", "three")]
+
+
 def test_a_row_or_a_column_that_is_missing_is_named(tmp_path: Path) -> None:
     path = write_parquet(
         tmp_path / "a.parquet", {"source": ["a", "b", None], "target": list("xyz")}

@@ -103,6 +103,37 @@ def test_how_far_it_has_come_is_shown(
     assert second == total - first > 0
 
 
+def test_a_kind_that_a_given_model_of_pieces_has_not_is_said_to_be_unused(
+    make_config: MakeConfig, tmp_path: Path, tokenizer: Tokenizer
+) -> None:
+    path = tmp_path / "words.model"
+    path.write_bytes(tokenizer.to_bytes())
+    said: list[str] = []
+    reporter = Reporter(quiet=True)
+    reporter.say = said.append  # type: ignore[method-assign]
+
+    for kind in ("word", "bpe"):
+        config = make_config(tokenizer={"source_model": str(path), "kind": kind, "sampling": 0.1})
+        found = find_tokenizers(config, read_texts(config.data), reporter)
+        assert found == (tokenizer, tokenizer)
+
+    assert said == [
+        f"tokenizer.kind 'bpe' is not used: {path} is of kind 'word', "
+        "and so is its sampling at 0.1."
+    ]
+
+
+def test_equal_pairs_of_other_tags_are_no_duplicates(make_config: MakeConfig) -> None:
+    tagged = [{"source": "train.source", "target": "train.target", "tag": tag} for tag in "xyx"]
+    corpora = {"source": "", "target": "", "tag": "x", "corpora": tagged, "drop_duplicates": True}
+    with pytest.raises(DataError, match=r"^corpus 3: No pair is left .* duplicate"):
+        encode(make_config(data=corpora))
+
+    first, second = encode(make_config(data=corpora | {"corpora": tagged[:2]}))[2].train.sizes
+
+    assert first == second > 0
+
+
 def test_several_processes_encode_what_one_does(
     make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """From a configuration to text, tokenizers, ids and a model, or to one clear error."""
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -324,3 +325,15 @@ def test_holding_everything_out_leaves_nothing_to_train_on(make_config: MakeConf
     names = {"valid_source": "", "valid_target": "", "hold_out": 5000}
     with pytest.raises(ConfigError, match=r"data\.hold_out is 5000"):
         read_texts(make_config(data=names).data)
+
+
+def test_a_test_target_without_its_source_is_refused(make_config: MakeConfig) -> None:
+    with pytest.raises(ConfigError, match=r"data\.test_target' is given.*Name both"):
+        read_texts(make_config(data={"test_target": "valid.target"}).data)
+
+
+def test_what_can_be_read_once_only_is_refused(make_config: MakeConfig, data_folder: Path) -> None:
+    (data_folder / "valid.source").unlink()
+    os.mkfifo(data_folder / "valid.source")
+    with pytest.raises(DataError, match=r"valid\.source is a pipe .*read more than once"):
+        read_texts(make_config().data)
