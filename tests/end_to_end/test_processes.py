@@ -235,4 +235,5 @@ def test_torchrun_does_not_take_a_run_that_was_there_for_its_own(
 
     assert ended.returncode != 0
     assert ended.stderr.count("holds another run already") == 2, ended.stderr
+    assert "fault of Headway" not in ended.stderr  # what is refused is none, in no process
     assert contents(tmp_path / "run") == before

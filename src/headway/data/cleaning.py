@@ -105,16 +105,17 @@ def clean(
     rules: CleaningRules,
     normalize_target: Callable[[str], str] | None = None,
     lines: Sequence[int] | None = None,
+    name: str = "",
 ) -> tuple[list[EncodedPair], CleaningReport]:
     """Encode the pairs, leave out those that break a rule, and report which and why.
 
-    lines: where each pair stands in its file, if not one after the other from 1. The rest is as in
-    `Examiner`. Raises DataError if no pair is left.
+    lines: where each pair stands in its file, if not one after the other from 1. name: what begins
+    the message if no pair is left, which is a DataError. The rest is as in `Examiner`.
     """
     numbered = zip(range(1, len(pairs) + 1) if lines is None else lines, pairs, strict=True)
     cleaning = Cleaning(Examiner(rules, encode_source, encode_target, normalize_target))
     kept = [pair for some in cleaning.cleaned(numbered) for pair in some.tolist()]
-    cleaning.report.check()
+    cleaning.report.check(name)
     return kept, cleaning.report
 
 

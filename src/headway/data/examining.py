@@ -26,6 +26,7 @@ DIGEST_BYTES = 16
 _HELD_OUT = "equal to a pair that is held out"
 _CONTROL_NOTE = "control characters, pair kept"
 _REWRITTEN_NOTE = "target rewritten by tokenizer.normalization, pair kept"
+_ENDS_NOTE = "lines end in \\r\\n, and the \\r is kept as text: convert the file"
 _CONTROL = re.compile("[\0-\x08\n-\x1f\x7f-\x9f]")  # Unicode's category Cc but for the tab
 
 
@@ -131,12 +132,18 @@ class Examiner:
                 broken.setdefault(int(row), reason)
         compared = pairs if self.rules.drop_duplicates else ()
         found = digests(compared, self.tag)
-        return Examined(source, target, broken, self._notes(sources, targets), found)
+        return Examined(source, target, broken, self._notes(pairs), found)
 
-    def _notes(self, sources: list[str], targets: list[str]) -> list[tuple[int, str]]:
+    def _notes(self, pairs: list[Pair]) -> list[tuple[int, str]]:
+        sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
         controlled = {*_with_control_characters(sources), *_with_control_characters(targets)}
         notes = [(row, _CONTROL_NOTE) for row in controlled]
         if normalize := self.normalize_target:
+            if normalize("a\r").endswith("\r"):
+                ends = (
+                    row for row, both in enumerate(pairs) if any(t.endswith("\r") for t in both)
+                )
+                notes.extend((row, _ENDS_NOTE) for row in ends)
             rewritten = (row for row, text in enumerate(targets) if _rewrites(normalize, text))
             notes.extend((row, _REWRITTEN_NOTE) for row in rewritten)
         return sorted(notes)

@@ -62,7 +62,13 @@ def dataset_digest(source: str) -> bytes:
 
 
 def _parse(source: str) -> tuple[str, dict[str, str]]:
-    address = urlsplit(source)
+    try:
+        address = urlsplit(source)
+    except ValueError as error:
+        raise ConfigError(
+            f"{source} is no address of a data set ({error}).",
+            "Write hf://FOLDER or hf://OWNER/NAME.",
+        ) from None
     options = {key: values[-1] for key, values in parse_qs(address.query).items()}
     place = address.netloc + address.path
     if unknown := sorted(set(options) - _OPTIONS):

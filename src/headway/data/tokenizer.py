@@ -244,7 +244,7 @@ def train_tokenizer(
     # above all, into an error of its own. It holds all lines in memory anyway.
     sentences = [_trainable(text) for text in texts]
     model = io.BytesIO()
-    sentencepiece.set_random_generator_seed(seed)
+    sentencepiece.set_random_generator_seed(seed % 2**32)
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(sentences),

@@ -8,7 +8,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from headway.errors import ConfigError, DataError, suggest
+from headway.errors import ConfigError, DataError, MissingExtraError, suggest
 
 _TOKENIZED_LINES = 100
 
@@ -82,6 +82,24 @@ def check_metrics(metrics: Sequence[str], tokenize: str = "13a") -> None:
         raise ConfigError(
             f"sacreBLEU has no tokenization '{tokenize}'.", suggest(tokenize, BLEU.TOKENIZERS)
         )
+    if "bleu" in metrics:
+        _check_tokenization(tokenize)
+
+
+def _check_tokenization(tokenize: str) -> None:
+    """Refuse a tokenization for which something is missing here."""
+    try:
+        BLEU(tokenize=tokenize, force=True)
+    except (ImportError, RuntimeError) as error:
+        raise MissingExtraError(
+            f"sacreBLEU's tokenization '{tokenize}' needs a package that is not installed.",
+            f"pip install 'sacrebleu[{tokenize[:2]}]', or choose another tokenization.",
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"sacreBLEU's tokenization '{tokenize}' needs a file that it cannot fetch ({error}).",
+            "Use it once where there is a network, or choose another, such as 13a or char.",
+        ) from error
 
 
 def _bleu(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:

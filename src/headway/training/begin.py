@@ -22,11 +22,11 @@ from headway.training.prepare import (
     Texts,
     build_bundle,
     check_positions,
-    check_settings,
     read_texts,
 )
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
+from headway.training.settings import check_settings
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
 from headway.training.text_statistics import (
@@ -91,11 +91,17 @@ def begin(
     new run then leaves no folder behind.
     """
     if place.world.leads:
-        ready = _lead(config, place, resume, stack)
-        place.world.wait()
-    else:
-        place.world.wait()
+        try:
+            ready = _lead(config, place, resume, stack)
+        except HeadwayError:
+            with contextlib.suppress(RuntimeError):  # of another process that is gone already
+                place.world.agree(False)
+            raise
+        place.world.agree(True)
+    elif place.world.agree(False):
         ready = _follow(config, place)
+    else:
+        raise RunError("Process 0 has refused this run.", "Its own message says why.")
     # Each has measured which is faster where it is, but all must train in the same.
     trainer = ready.trainer
     trainer.progress.precision = place.world.agree(trainer.progress.precision)
@@ -240,7 +246,7 @@ def _build_trainer(
         place.world,
         unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
         text_findings=[
-            *unknown_findings({"training": encoded.train, "validation": encoded.valid}),
+            *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
             *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
         ],
     )

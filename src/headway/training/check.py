@@ -31,13 +31,13 @@ from headway.training.prepare import (
     Texts,
     build_bundle,
     check_positions,
-    check_settings,
     read_texts,
     training_corpora,
     untag,
 )
 from headway.training.reporting import Reporter
 from headway.training.schedule import Schedule
+from headway.training.settings import check_settings
 from headway.training.start_from import open_start
 from headway.training.stream import BatchStream
 

@@ -9,6 +9,7 @@ import math
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 BLOCK = 50
@@ -62,6 +63,8 @@ class Observed:
     """Step, validation loss and training loss of the lowest, then of those since then."""
     learned: bool = False
     """Whether a validation has come below the frequencies of pieces."""
+    unlearned_losses: list[float] = field(default_factory=list)
+    """The last validation losses after the warm-up."""
     unlearned: int = 0
     ignoring: int = 0
     same_outputs: int = 0
@@ -118,16 +121,17 @@ class Diagnosis:
         return fresh
 
 
-def unknown_pieces(text: str, side: str, unknown: int, pieces: int) -> Iterator[Finding]:
+def unknown_pieces(
+    text: str, side: str, unknown: int, pieces: int, remedy: str
+) -> Iterator[Finding]:
     """Find a text of which the vocabulary lacks more than one piece in a hundred."""
     if unknown <= _UNKNOWN_SHARE * pieces:
         return
     yield Finding(
         f"unknown pieces, {text} {side}",
         f"{unknown / pieces:.1%} of the pieces of the {text} text's {side} ({unknown:,} of "
-        f"{pieces:,}) are unknown to the vocabulary, so the model cannot read or write them: raise "
-        "tokenizer.character_coverage to 1.0, set tokenizer.byte_fallback=true, or with "
-        "kind=word a larger vocabulary_size, in another run.",
+        f"{pieces:,}) are unknown to the vocabulary, so the model cannot read or write them. In "
+        f"another run: {remedy}.",
     )
 
 
@@ -211,13 +215,21 @@ def _nothing_learned(seen: Observed, result: Validated, unigram_loss: float) -> 
     # Once is enough: a loss that rises again is another problem.
     seen.learned = seen.learned or result.loss < unigram_loss
     seen.unlearned += 1
+    seen.unlearned_losses = [*seen.unlearned_losses, result.loss][-_IN_A_ROW:]
     if seen.unlearned >= _IN_A_ROW and not seen.learned:
+        falls = all(after < before for before, after in pairwise(seen.unlearned_losses))
+        cause = (
+            "It still falls, so the rate is too low, or it has not been long enough yet: train "
+            "longer, or start another run with a higher learning_rate."
+            if falls
+            else "Most likely the rate is too high: start another run with a lower learning_rate, "
+            "more warmup_steps or clip_norm=1.0."
+        )
         yield Finding(
             "nothing learned",
             f"The validation loss is {result.loss:.2f}, but knowing how frequent each piece is "
             f"would give {unigram_loss:.2f}: after the warm-up the model has learned nothing "
-            "more. Most likely the rate is too high: start another run with a lower "
-            "learning_rate, more warmup_steps or clip_norm=1.0.",
+            f"more. {cause}",
         )
 
 

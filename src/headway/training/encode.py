@@ -31,8 +31,9 @@ from headway.data.store import (
 )
 from headway.data.tokenizer import Tokenizer
 from headway.processes import cores, ending_is_named
-from headway.training.prepare import EncodedTexts, Texts, build_tokenizers, cleaning_rules
+from headway.training.prepare import EncodedTexts, Texts, build_tokenizers
 from headway.training.reporting import Reporter, Show
+from headway.training.settings import cleaning_rules
 from headway.training.stream import BatchStream, Resample
 
 _FORM = 1  # of what is kept; another number makes all of it anew
@@ -75,6 +76,7 @@ def encode_texts(
         target.encode_batch,
         rules=CleaningRules(max_pieces=data.max_pieces, over_long="cut"),
         lines=texts.valid_lines,
+        name="Validation text: ",
     )
     return EncodedTexts(train, valid, report, valid_report)
 

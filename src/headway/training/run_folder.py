@@ -61,6 +61,13 @@ class RunFolder:
 
     def check_free(self) -> None:
         """Raise RunError if the folder holds anything already, or cannot be made."""
+        try:
+            str(self.path).encode()
+        except UnicodeEncodeError:
+            raise RunError(
+                f"The name of the folder {str(self.path)!a} is not UTF-8.",
+                "Choose another one with --out.",
+            ) from None
         if not self.path.exists():
             self._check_place()
             return

@@ -25,6 +25,7 @@ from headway.data.vocabulary import Enlarged, add_pieces
 from headway.errors import BundleError, ConfigError
 
 _DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # not in any weight
+_LONGEST = "max_source_pieces"  # which a run takes from its own text
 _OF_TRAINED_TOKENIZERS = (
     "vocabulary_size",
     "byte_fallback",
@@ -85,8 +86,13 @@ def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
     """
     if not config.training.start_from:
         return config
-    tokenizer = {"joint": begun.tokenizer.joint, "kind": begun.tokenizer.kind}
-    return _filled(config, begun.model.model_dump(), tokenizer, begun.data.languages)
+    return _filled(
+        config,
+        model=begun.model.model_dump(),
+        tokenizer={"joint": begun.tokenizer.joint, "kind": begun.tokenizer.kind},
+        languages=begun.data.languages,
+        decoding=begun.decoding.model_dump(),
+    )
 
 
 def recorded_origin(data: Path) -> dict[str, Any]:
@@ -130,21 +136,32 @@ def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
             f"A tokenizer is given, but that of {path} is used.",
             "Leave tokenizer.source_model and tokenizer.target_model out, or start_from.",
         )
-    languages = bundle.source_language, bundle.target_language
-    return _filled(config, own, has, languages)
+    return _filled(
+        config,
+        model=own,
+        tokenizer=has,
+        languages=(bundle.source_language, bundle.target_language),
+        decoding=bundle.decoding.model_dump(exclude={_LONGEST}),
+    )
 
 
 def _filled(
-    config: RunConfig, model: dict[str, Any], tokenizer: dict[str, Any], languages: tuple[str, str]
+    config: RunConfig,
+    *,
+    model: dict[str, Any],
+    tokenizer: dict[str, Any],
+    languages: tuple[str, str],
+    decoding: dict[str, Any],
 ) -> RunConfig:
     """Return the configuration with these values where it has none of its own."""
     source, target = reversed(languages) if config.data.reverse else languages
-    named = {"source_language": source, "target_language": target}
+    data = {"source_language": source, "target_language": target}
+    decided = {"model": model, "tokenizer": tokenizer, "data": data, "decoding": decoding}
+    sections: dict[str, Section] = {name: getattr(config, name) for name in decided}
     return config.model_copy(
         update={
-            "model": config.model.model_copy(update=_unset(config.model, model)),
-            "tokenizer": config.tokenizer.model_copy(update=_unset(config.tokenizer, tokenizer)),
-            "data": config.data.model_copy(update=_unset(config.data, named)),
+            name: section.model_copy(update=_unset(section, decided[name]))
+            for name, section in sections.items()
         }
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.config.evaluation import EvaluationConfig
+from headway.config.run import RunConfig
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
 from headway.data.tokenizer import END_ID, UNK_ID
@@ -20,12 +21,28 @@ _CHUNK = 1 << 20  # pieces counted at once; counting widens them
 Pairs = PairStore | Sequence[EncodedPair]
 
 
-def unknown_findings(texts: dict[str, Pairs]) -> Iterator[Finding]:
+def unknown_findings(texts: dict[str, Pairs], config: RunConfig) -> Iterator[Finding]:
     """Look for sides of texts of which the vocabulary lacks too much."""
+    remedy = _more_pieces(config)
     for name, pairs in texts.items():
         for side in ("source", "target"):
             counts = piece_counts(pairs, side, UNK_ID + 1)
-            yield from unknown_pieces(name, side, int(counts[UNK_ID]), int(counts.sum()))
+            yield from unknown_pieces(name, side, int(counts[UNK_ID]), int(counts.sum()), remedy)
+
+
+def _more_pieces(config: RunConfig) -> str:
+    """Return what would give the vocabulary the pieces that it lacks, of what is not done yet."""
+    tokenizer = config.tokenizer
+    if config.training.start_from or tokenizer.source_model:
+        return "add them by tokenizer.new_pieces, or train a tokenizer on this text"
+    remedies = {
+        "raise tokenizer.character_coverage to 1.0": tokenizer.character_coverage < 1,
+        "set tokenizer.byte_fallback=true": not tokenizer.byte_fallback,
+        "raise tokenizer.vocabulary_size": tokenizer.kind == "word",
+    }
+    return ", or ".join(remedy for remedy, helps in remedies.items() if helps) or (
+        "clean the text of the characters that no tokenizer keeps"
+    )
 
 
 def tokenized_finding(references: Sequence[str], evaluation: EvaluationConfig) -> Iterator[Finding]:

@@ -212,6 +212,22 @@ def test_targets_that_normalization_changes_visibly_are_noted() -> None:
     assert report.examples[note] == [1, 2]
 
 
+@pytest.mark.parametrize("keeps", [True, False])
+def test_line_ends_of_windows_are_noted_where_they_stay_in_the_text(keeps: bool) -> None:
+    pairs = [Pair("a\r", "b"), Pair("a", "b\r"), Pair("a", "b")]
+    normalize = str if keeps else str.strip
+    _, report = clean(
+        pairs, encode, encode, rules=CleaningRules(), normalize_target=lambda t: normalize(t)
+    )
+    note = r"lines end in \r\n, and the \r is kept as text: convert the file"
+    assert report.notes == ({note: 2} if keeps else {})
+
+
+def test_what_is_cleaned_is_named_if_nothing_is_left() -> None:
+    with pytest.raises(DataError, match=r"^Validation text: No pair is left"):
+        clean([Pair("", "")], encode, encode, rules=CleaningRules(), name="Validation text: ")
+
+
 def test_the_summary_counts_reasons_and_names_their_lines() -> None:
     pairs = [("a", "b")] * 1_200 + [("", "b")] * 7 + [("a a a", "b"), ("\x00", "b")]
     _, report = run(pairs, CleaningRules(max_pieces=2))

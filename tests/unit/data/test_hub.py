@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from headway.data.corpus import Pair, file_digest, matching_files, read_pairs
+from headway.data.hub import rows_of
 from headway.errors import ConfigError, DataError, MissingExtraError
 
 PAIRS = [Pair("하나", "one"), Pair("", "two\tthree"), Pair("셋 넷", "four")]
@@ -70,3 +71,8 @@ def test_a_missing_library_is_named(saved: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'headway\[datasets\]'"):
         read_pairs(f"hf://{saved}/whole", **FIELDS)
+
+
+def test_an_address_that_is_none_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"hf://x\[1\] is no address"):
+        next(rows_of("hf://x[1]"))

@@ -417,3 +417,7 @@ def test_a_word_that_never_ends_is_no_trouble() -> None:
     assert _trainable(endless).replace(" ", "") == endless
     assert max(map(len, _trainable(f"a {endless} b").split())) == 10_000
     assert _trainable("x" * 10_000) == "x" * 10_000
+
+
+def test_any_seed_is_a_seed() -> None:
+    assert trained(seed=20260101123456) == trained()

@@ -7,9 +7,17 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sacrebleu.metrics.bleu import BLEU
 
-from headway.errors import ConfigError, DataError
-from headway.evaluation.metrics import METRICS, edit_distance, score_texts, tokenized_remark
+from headway.errors import ConfigError, DataError, HeadwayError, MissingExtraError
+from headway.evaluation import metrics
+from headway.evaluation.metrics import (
+    METRICS,
+    check_metrics,
+    edit_distance,
+    score_texts,
+    tokenized_remark,
+)
 
 HYPOTHESES = [
     "The cat sat on the mat, and looked at me.",
@@ -157,3 +165,26 @@ def test_an_unknown_metric_names_the_nearest() -> None:
 def test_an_unknown_tokenization_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"no tokenization '13b'.*Did you mean '13a'"):
         score_texts(["a"], ["a"], ["bleu"], tokenize="13b")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (RuntimeError("extra dependencies"), MissingExtraError, r"pip install 'sacrebleu\[ko\]'"),
+        (OSError("no network"), ConfigError, r"cannot fetch \(no network\)"),
+    ],
+)
+def test_a_tokenization_for_which_something_is_missing_is_refused_beforehand(
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    kind: type[HeadwayError],
+    message: str,
+) -> None:
+    class Lacking(BLEU):
+        def __init__(self, **_: object) -> None:
+            raise error
+
+    monkeypatch.setattr(metrics, "BLEU", Lacking)
+    with pytest.raises(kind, match=message):
+        check_metrics(["bleu"], "ko-mecab")
+    check_metrics(["chrf"], "ko-mecab")

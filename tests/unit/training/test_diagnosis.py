@@ -256,6 +256,23 @@ def test_a_model_that_stays_at_the_frequencies_of_pieces_is_said() -> None:
     assert "is 5.54, but knowing how frequent each piece is would give 5.41" in found.message
 
 
+@pytest.mark.parametrize(
+    ("losses", "advice"),
+    [
+        ((5.9, 5.8, 5.7), "the rate is too low, or it has not been long enough"),
+        ((5.9, 5.7, 5.8), "the rate is too high"),
+        ((5.9, 5.9, 5.8), "the rate is too high"),
+    ],
+)
+def test_a_loss_that_still_falls_is_not_blamed_on_a_high_rate(
+    losses: tuple[float, ...], advice: str
+) -> None:
+    (found,) = validate(make(unigram_loss=5.41), losses_only(*losses), [6.0] * 3)
+
+    assert advice in found.message
+    assert ("higher learning_rate" in found.message) == ("too low" in advice)
+
+
 def test_a_model_that_has_learned_once_is_not_said_to_have_learned_nothing() -> None:
     assert not validate(make(unigram_loss=5.4), losses_only(5.3, *[5.5] * 9), [6.0] * 10)
 
@@ -276,15 +293,14 @@ def test_an_output_that_is_always_the_same_is_said() -> None:
 
 
 def test_unknown_pieces_are_said_above_one_in_a_hundred() -> None:
-    assert not list(unknown_pieces("training", "target", 10, 1000))
-    assert not list(unknown_pieces("training", "target", 0, 0))
+    assert not list(unknown_pieces("training", "target", 10, 1000, "do it"))
+    assert not list(unknown_pieces("training", "target", 0, 0, "do it"))
 
-    (found,) = unknown_pieces("validation", "source", 13, 1000)
+    (found,) = unknown_pieces("validation", "source", 13, 1000, "do it")
 
     assert found.problem == "unknown pieces, validation source"
     assert "1.3% of the pieces" in found.message
-    assert "character_coverage" in found.message
-    assert "byte_fallback" in found.message
+    assert found.message.endswith("In another run: do it.")
 
 
 def test_nothing_is_said_twice() -> None:

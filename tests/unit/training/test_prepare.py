@@ -19,9 +19,9 @@ from headway.training.prepare import (
     build_bundle,
     build_tokenizers,
     check_positions,
-    check_settings,
     read_texts,
 )
+from headway.training.settings import check_settings
 
 MakeConfig = Callable[..., RunConfig]
 CPU = torch.device("cpu")

@@ -364,8 +364,9 @@ def test_the_time_of_a_run_counts_its_last_validation(
         {"tokenizer": {"kind": "word", "sampling": 0.1}},
         {"tokenizer": {"joint": False}, "model": {"shared_embeddings": "all"}},
         {"data": {"source_script": "korean"}},
+        {"data": {"source": "caf\udce9.en"}},
     ],
-    ids=["metric", "schedule", "sampling", "sharing", "script"],
+    ids=["metric", "schedule", "sampling", "sharing", "script", "name"],
 )
 def test_settings_are_refused_before_the_text_is_read(
     make_config: MakeConfig,

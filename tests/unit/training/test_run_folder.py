@@ -82,6 +82,11 @@ def test_a_folder_that_cannot_be_made_is_refused_at_once(
         RunFolder(tmp_path / "new" / "run").check_free()
 
 
+def test_a_name_that_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"udce9.* is not UTF-8\..*--out"):
+        RunFolder(tmp_path / "caf\udce9").check_free()
+
+
 def test_what_a_process_left_that_was_killed_at_its_start_is_no_obstacle(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     with folder.locked():

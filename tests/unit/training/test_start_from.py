@@ -355,3 +355,22 @@ def test_check_counts_the_parameters_of_the_larger_model(
     )
     assert larger.vocabulary - plain.vocabulary == 3
     assert larger.parameters - plain.parameters == 3 * 14
+
+
+def test_a_search_that_nobody_sets_is_that_of_the_model(
+    make_start: MakeStart, make_config: MakeConfig
+) -> None:
+    path = make_start()
+    bundle = load_bundle(path)
+    own = {"beam_size": 7, "length_penalty": 1.5, "max_source_pieces": 9}
+    save_bundle(path, dataclasses.replace(bundle, decoding=bundle.decoding.replace(own)))
+    config = make_config()
+    data = config.data.model_dump(exclude={"source_language", "target_language"})
+    given = {"data": data, "training": {"start_from": str(path)}}
+
+    found = started(RunConfig.parse(given)).config.decoding
+    chosen = started(RunConfig.parse(given | {"decoding": {"beam_size": 2}})).config.decoding
+
+    assert (found.beam_size, found.length_penalty) == (7, 1.5)
+    assert (chosen.beam_size, chosen.length_penalty) == (2, 1.5)
+    assert found.max_source_pieces == RunConfig().decoding.max_source_pieces  # the text decides

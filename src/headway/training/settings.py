@@ -1,0 +1,97 @@
+"""What could not be trained with, whatever the text is: refused before hours of preparation."""
+
+from pathlib import Path
+
+from headway.config.data import DataConfig
+from headway.config.run import RunConfig, dump_run_config
+from headway.data.examining import CleaningRules
+from headway.data.hub import is_dataset
+from headway.data.sampling import check_samples
+from headway.errors import ConfigError
+from headway.evaluation.metrics import score_texts
+from headway.training.schedule import Schedule
+from headway.training.tensorboard import require_tensorboard
+
+
+def check_settings(config: RunConfig) -> None:
+    """Refuse what could not be trained with, whatever the text is."""
+    training = config.training
+    source = config.recipe.data_source
+    if source and _reads_from_folder(config.data) and not Path(config.data.directory).is_dir():
+        raise ConfigError(
+            f"There is no folder {config.data.directory}, where the recipe expects its text.",
+            f"Get it from {source}, or say where it is with --set data.directory=…",
+        )
+    _check_names(config)
+    _check_metrics(config)
+    cleaning_rules(config.data)
+    _check_tokenizer(config)
+    if training.tensorboard:
+        require_tensorboard()
+    Schedule(training.schedule, 1.0, training.warmup_steps, training.max_steps)
+
+
+def _check_names(config: RunConfig) -> None:
+    """Refuse names of files that the run could not write down."""
+    for line in dump_run_config(config).splitlines():
+        try:
+            line.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(
+                f"A name in the configuration is not UTF-8: {line!a}.", "Rename that file."
+            ) from None
+
+
+def cleaning_rules(data: DataConfig) -> CleaningRules:
+    """Return the rules for training text."""
+    return CleaningRules(
+        max_pieces=data.max_pieces,
+        over_long=data.too_long,
+        max_ratio=data.max_ratio,
+        drop_duplicates=data.drop_duplicates,
+        drop_identical=data.drop_identical,
+        drop_copies=data.drop_copies,
+        source_script=data.source_script,
+        target_script=data.target_script,
+    )
+
+
+def _check_tokenizer(config: RunConfig) -> None:
+    """Refuse what a tokenizer that is to be trained would be refused for once it is there."""
+    tokenizer = config.tokenizer
+    if tokenizer.source_model or config.training.start_from:
+        return
+    if tokenizer.sampling is not None:
+        check_samples(tokenizer.kind)
+    if not tokenizer.joint:
+        check_sharing(config)
+
+
+def check_sharing(config: RunConfig) -> None:
+    """Refuse to share embeddings between vocabularies that are not one."""
+    if config.model.shared_embeddings == "all":
+        raise ConfigError(
+            "model.shared_embeddings is 'all', but the two sides have vocabularies of their own.",
+            "Set tokenizer.joint to true, or model.shared_embeddings to 'target' or 'none'.",
+        )
+
+
+def _reads_from_folder(data: DataConfig) -> bool:
+    """Tell whether any text is named by a place in the folder of the data."""
+    named = [data, *data.corpora]
+    names = [name for one in named for name in (one.source, one.target)]
+    names += [data.valid_source, data.valid_target, data.test_source, data.test_target]
+    return any(name and not is_dataset(name) and not Path(name).is_absolute() for name in names)
+
+
+def _check_metrics(config: RunConfig) -> None:
+    """Refuse a metric that validation could not compute, before anything is trained."""
+    training, evaluation = config.training, config.evaluation
+    score_texts(["a"], ["a"], evaluation.metrics, evaluation.bleu_tokenize)
+    if training.best_metric != "loss" and not (
+        training.best_metric in evaluation.metrics and training.validation_sentences
+    ):
+        raise ConfigError(
+            f"best_metric is '{training.best_metric}', but validation does not compute it.",
+            "Add it to evaluation.metrics and set training.validation_sentences above 0.",
+        )
