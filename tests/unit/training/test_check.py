@@ -1,9 +1,10 @@
 """What `check` says beforehand is what training then does."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from headway.training import step as step_module
 from headway.training.check import Unknown, check_run
 from headway.training.estimate import peak_memory
 from headway.training.prepare import read_texts
-from headway.training.reporting import Reporter
+from headway.training.reporting import Reporter, Show
 from headway.training.run import train
 
 MakeConfig = Callable[..., RunConfig]
@@ -269,3 +270,28 @@ def test_that_it_looked_at_the_first_of_many_is_said(
 
     assert set(found.findings) == {"training, first 7 pairs", "validation"}
     assert found.cleaning.total == 32
+
+
+@pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize("command", ["check", "train"])
+def test_a_reporter_hears_what_is_prepared(
+    make_config: MakeConfig, tmp_path: Path, command: str
+) -> None:
+    class Hearing(Reporter):
+        heard: ClassVar[list[str]] = []
+
+        @contextmanager
+        def preparing(self, what: str) -> Iterator[Show]:
+            self.heard.append(what)
+            with super().preparing(what) as show:
+                yield show
+
+    reporter = Hearing(quiet=True)
+    Hearing.heard.clear()
+
+    if command == "check":
+        check_run(make_config(), "cpu", reporter)
+    else:
+        train(make_config(training={"max_steps": 13}), tmp_path / "run", reporter=reporter)
+
+    assert Hearing.heard == ["Training a tokenizer", "Encoding text"]
