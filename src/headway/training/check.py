@@ -60,7 +60,7 @@ class Estimate:
 
     seconds: float
     memory: int
-    """Bytes of the process at their peak: with the text, and the largest batch in work."""
+    """Bytes of the process at their peak in the steps: with the text, and the largest batch."""
     parts: int = 1
     """Parts in which batches are computed, because whole ones do not fit or as it is configured."""
 
