@@ -50,11 +50,11 @@ def goes_on(folder: RunFolder, world: World) -> bool:
 
 
 def _begun(folder: RunFolder) -> str:
-    return f"begun: {folder.path.resolve()}"
+    return f"begun: {str(folder.path.resolve())!a}"
 
 
 def _refused(folder: RunFolder) -> str:
-    return f"refused: {folder.path.resolve()}"
+    return f"refused: {str(folder.path.resolve())!a}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def begin(
     if place.world.leads:
         try:
             ready = _lead(config, place, resume, stack)
-        except HeadwayError:
+        except Exception:  # whatever it is, the others must not wait for what does not come
             with contextlib.suppress(RuntimeError):  # of another process that is gone already
                 place.world.agree(False)
             raise
@@ -101,7 +101,7 @@ def begin(
     elif place.world.agree(False):
         ready = _follow(config, place)
     else:
-        raise RunError("Process 0 has refused this run.", "Its own message says why.")
+        raise RunError("Process 0 did not begin this run.", "Its own message says why.")
     # Each has measured which is faster where it is, but all must train in the same.
     trainer = ready.trainer
     trainer.progress.precision = place.world.agree(trainer.progress.precision)

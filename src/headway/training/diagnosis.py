@@ -217,7 +217,8 @@ def _nothing_learned(seen: Observed, result: Validated, unigram_loss: float) -> 
     seen.unlearned += 1
     seen.unlearned_losses = [*seen.unlearned_losses, result.loss][-_IN_A_ROW:]
     if seen.unlearned >= _IN_A_ROW and not seen.learned:
-        falls = all(after < before for before, after in pairwise(seen.unlearned_losses))
+        losses = seen.unlearned_losses
+        falls = len(losses) == _IN_A_ROW and all(b < a for a, b in pairwise(losses))
         cause = (
             "It still falls, so the rate is too low, or it has not been long enough yet: train "
             "longer, or start another run with a higher learning_rate."

@@ -36,7 +36,7 @@ from headway.training.reporting import Reporter, Show
 from headway.training.settings import cleaning_rules
 from headway.training.stream import BatchStream, Resample
 
-_FORM = 1  # of what is kept; another number makes all of it anew
+_FORM = 2  # of what is kept; another number makes all of it anew
 _CHUNK = 10_000  # texts resampled at once
 _MOST_PROCESSES = 8  # that clean and encode; one reads text for no more
 

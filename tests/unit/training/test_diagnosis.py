@@ -273,6 +273,15 @@ def test_a_loss_that_still_falls_is_not_blamed_on_a_high_rate(
     assert ("higher learning_rate" in found.message) == ("too low" in advice)
 
 
+def test_losses_that_an_older_checkpoint_does_not_know_do_not_fall() -> None:
+    diagnosis = make(unigram_loss=5.41)
+    diagnosis.observed = Observed(unlearned=2)
+
+    (found,) = validate(diagnosis, losses_only(9.0), [6.0])
+
+    assert "the rate is too high" in found.message
+
+
 def test_a_model_that_has_learned_once_is_not_said_to_have_learned_nothing() -> None:
     assert not validate(make(unigram_loss=5.4), losses_only(5.3, *[5.5] * 9), [6.0] * 10)
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from headway.errors import ConfigError
+from headway.training.begin import _refused
 from headway.training.distributed import World, _meeting, is_leader, own_device, restarted
+from headway.training.run_folder import RunFolder
 
 
 def test_one_process_is_the_whole_world() -> None:
@@ -61,6 +63,9 @@ def test_a_word_reaches_those_who_come_after() -> None:
     assert World(1, 2, store).has_word("refused")
     assert not World(1, 2, store).has_word("begun")
     assert not World(1, 2, HashStore()).has_word("refused")
+    strange = _refused(RunFolder("caf\udce9"))  # a name that is not UTF-8
+    World(store=store).leave_word(strange)
+    assert World(1, 2, store).has_word(strange)
     World().leave_word("refused")  # nobody comes after
     assert not World().has_word("refused")
 
