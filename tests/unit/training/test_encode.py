@@ -4,6 +4,8 @@ import errno
 import gzip
 import io
 import os
+import signal
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +22,7 @@ from headway.data.deck import Deck
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore, StoreWriter, made_once
 from headway.data.tokenizer import Tokenizer
-from headway.errors import ConfigError, DataError
+from headway.errors import ConfigError, DataError, HeadwayError
 from headway.processes import mapped
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
 from headway.training.prepare import EncodedTexts, Texts, read_texts
@@ -74,6 +76,32 @@ def test_kept_text_is_that_in_memory_and_is_not_made_again(
     assert same_tokenizers == tokenizers
     assert again.report == first.report == expected.report
     assert not list((tmp_path / "kept").glob("*.partial"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+def test_a_process_that_is_killed_while_it_encodes_is_named_and_leaves_nothing(
+    make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config(data={"shards": str(tmp_path / "kept")})
+    texts = read_texts(config.data)
+    tokenizers = find_tokenizers(config, texts)
+    before = {path.name for path in (tmp_path / "kept").iterdir()}
+    here, encode_batch = os.getpid(), Tokenizer.encode_batch
+
+    def killed(self: Tokenizer, batch: list[str]) -> list[list[int]]:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return encode_batch(self, batch)
+
+    monkeypatch.setattr(Tokenizer, "encode_batch", killed)
+    monkeypatch.setattr("headway.data.cleaning._CHUNK", 3)
+    monkeypatch.setattr("headway.training.encode.cores", lambda: 2)
+
+    with pytest.raises(HeadwayError, match="worked beside this one was ended"):
+        encode_texts(texts, *tokenizers, config.data)
+
+    after = {path.name for path in (tmp_path / "kept").iterdir()}
+    assert not [name for name in after - before if not name.endswith(".lock")]
 
 
 def test_how_far_it_has_come_is_shown(
