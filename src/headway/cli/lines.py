@@ -3,6 +3,7 @@
 import codecs
 import json
 import os
+import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -181,8 +182,9 @@ class _NewFile:
             if self.path.is_file() or not self.path.exists():
                 # Beside the file: it may be the very one that is being read, and must not be lost.
                 self.path = Path(os.path.realpath(self.path))  # a link stays one
-                self.partial = self.path.with_name(f"{self.path.name}.partial")
-            self.file = open(self.partial or self.path, "w", encoding="utf-8", newline="\n")
+                self.partial, self.file = _open_beside(self.path)
+            else:
+                self.file = open(self.path, "w", encoding="utf-8", newline="\n")
         except OSError as error:
             raise DataError(
                 f"The file {self.path} cannot be written ({error.strerror}).",
@@ -215,6 +217,12 @@ class _NewFile:
             print(f"Note: {self.number:,} lines so far are in {self.partial}.", file=sys.stderr)
         else:
             self.partial.unlink()
+
+
+def _open_beside(path: Path) -> tuple[Path, IO[str]]:
+    """Open a file of a new name beside this one, which nobody reads or has saved lines in."""
+    beside = path.with_name(f"{path.name}-{secrets.token_hex(4)}.partial")
+    return beside, open(beside, "x", encoding="utf-8", newline="\n")
 
 
 def _as_dict(translation: Translation, nbest: int, *, aligned: bool) -> dict[str, object]:

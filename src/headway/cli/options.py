@@ -20,7 +20,7 @@ Beam = Annotated[
 ]
 LengthPenalty = Annotated[
     float | None,
-    typer.Option("--length-penalty", min=0, help="alpha; 0 favours short translations."),
+    typer.Option("--length-penalty", min=0, max=10, help="alpha; 0 favours short translations."),
 ]
 
 

@@ -10,7 +10,7 @@ class DecodingConfig(Section):
 
     beam_size: int = Field(default=4, ge=1)
     """Hypotheses kept at each step; 1 is greedy search."""
-    length_penalty: float = Field(default=0.6, ge=0)
+    length_penalty: float = Field(default=0.6, ge=0, le=10)
     """alpha of ((5 + |Y|) / 6)^alpha, by which a hypothesis' log-probability is divided."""
     max_extra_pieces: int = Field(default=50, ge=1)
     """Output limit: the pieces of the source plus this many."""

@@ -42,7 +42,7 @@ def decode_line(line: bytes, *, path: StrPath, number: int) -> str:
 def _encoding_remedy(line: bytes) -> str:
     """Guess from a line what else the file may be."""
     if ending := signature(line):
-        return f"It looks compressed: let its name end in {ending}."
+        return f"It looks compressed: unpack it, or let the name of its file end in {ending}."
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "It looks like UTF-16: convert it, for example with `iconv -f UTF-16 -t UTF-8`."
     if _looks_korean(line):

@@ -12,7 +12,11 @@ from headway.decoding.engine import Engine, Ints
 
 
 class EnsembleEngine:
-    """Let each engine compute; the logits are log((p_1 + … + p_n) / n)."""
+    """Let each engine compute; the probabilities are (p_1 + … + p_n) / n.
+
+    The logits are the logarithms of these, with the mean of the models' log Σ exp(logits) added: so
+    models that are all alike have their own logits, whose signs a repetition penalty looks at.
+    """
 
     def __init__(self, engines: Sequence[Engine[Any]]) -> None:
         """Use these engines."""
@@ -39,12 +43,16 @@ class EnsembleEngine:
             engine.encode(own, slots, sources, allowed)
 
     def step(self, state: list[Any], rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
-        """Return the logarithm of the mean of the probabilities."""
-        log_probs = [
-            engine.step(own, rows, previous_ids).float().log_softmax(dim=1)
-            for engine, own in zip(self.engines, state, strict=True)
-        ]
-        return torch.stack(log_probs).logsumexp(dim=0) - math.log(len(log_probs))
+        """Return logits of the mean of the probabilities."""
+        logits = torch.stack(
+            [
+                engine.step(own, rows, previous_ids).float()
+                for engine, own in zip(self.engines, state, strict=True)
+            ]
+        )  # (models, R, V)
+        sums = logits.logsumexp(dim=2, keepdim=True)
+        mean = (logits - sums).logsumexp(dim=0) - math.log(len(self.engines))
+        return mean + sums.mean(dim=0)
 
     def reorder(self, state: list[Any], rows: Ints, parents: Ints) -> None:
         """Reorder in each engine."""

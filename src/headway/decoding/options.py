@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import get_args
 
 from headway.decoding.length import LengthForm, length_penalty
@@ -75,8 +76,8 @@ class SearchOptions:
         """Check what no search could do."""
         self._check_beam()
         for name, value, possible, allowed, remedy in (
-            ("length_penalty", self.length_penalty, self.length_penalty >= 0, "at least 0",
-             "0 ranks by probability alone; the paper has 0.6."),
+            ("length_penalty", self.length_penalty, 0 <= self.length_penalty <= 10,
+             "from 0 to 10", "0 ranks by probability alone; the paper has 0.6."),
             ("length_form", self.length_form, self.length_form in get_args(LengthForm),
              "gnmt or plain", "gnmt is the paper's."),
             ("attention_layer", self.attention_layer, (self.attention_layer or 0) >= 0,
@@ -100,6 +101,9 @@ class SearchOptions:
             _check(name, value, value is None or possible, allowed, remedy)
 
     def _check_beam(self) -> None:
+        for name in ("beam_size", "n_best", "groups"):
+            value = getattr(self, name)
+            _check(name, value, isinstance(value, Integral), "a whole number", "Round it.")
         remedy = "1 is greedy search, 4 the paper's beam."
         _check("beam_size", self.beam_size, self.beam_size >= 1, "at least 1", remedy)
         drawn = self.sampling is not None

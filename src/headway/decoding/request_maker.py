@@ -1,7 +1,8 @@
 """Requests of a search, made of sentences: cut into pieces, split where they are too long."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class RequestMaker:
         self.position_limit = min(tables, default=sys.maxsize) - 1
         # Rows of the table that no piece goes with could not be turned into text.
         pieces = len(self.bundle.target_tokenizer)
-        padded = self.bundle.config.target_vocab_size > pieces
+        padded = any(bundle.config.target_vocab_size > pieces for bundle in bundles)
         self._writable_ids = np.arange(pieces) if padded else None
 
     def parts(self, sentence: str) -> list[list[int]]:
@@ -64,11 +65,14 @@ class RequestMaker:
         banned: BannedTexts | None = None,
     ) -> list[Request]:
         """Return a request for every part of the sentences; arguments as in `translate`."""
-        prefixes = self._prefixes(prefix, len(parts))
-        all_terms = self._terms(terms, parts)
-        self._check_not_forbidden(all_terms, options, banned)
-        for forced, own in zip(prefixes, all_terms, strict=True):
-            self._fitting([*forced, *(i for ids in own for i in ids)], "A prefix with its terms")
+        prefixes, all_terms = [], []
+        texts, words = _prefixes(prefix, len(parts)), _terms(terms, len(parts))
+        for number, (text, own, cut) in enumerate(zip(texts, words, parts, strict=True), first):
+            with _named(number, alone=len(parts) == 1 and first == 0):
+                prefixes.append(self._writable(text, "prefix"))
+                all_terms.append(self._term_ids(own, len(cut), options, banned))
+                together = [*prefixes[-1], *(i for ids in all_terms[-1] for i in ids)]
+                self._fitting(together, "A prefix with its terms")
         return [
             # A prefix belongs to the first part; the others are free.
             self.one(
@@ -143,49 +147,22 @@ class RequestMaker:
             )
         return ids
 
-    def _prefixes(self, prefix: str | Sequence[str] | None, count: int) -> list[list[int]]:
-        each = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else prefix
-        if len(each) != count:
-            raise ConfigError(
-                f"There are {len(each)} prefixes for {count} sentences.",
-                "Give one for all or one for each; an empty one forces nothing.",
-            )
-        return [self._writable(text, "prefix") for text in each]
-
-    def _terms(
-        self, terms: Sequence[str] | Sequence[Sequence[str]], parts: Sequence[Sequence[list[int]]]
-    ) -> list[list[list[int]]]:
-        if isinstance(terms, str):
-            raise ConfigError("The terms are one string.", "Give a list of words.")
-        for_all = [term for term in terms if isinstance(term, str)]
-        if for_all and len(for_all) < len(terms):
-            raise ConfigError(
-                "Some terms are words and others lists of words.",
-                "Give one list of words for all, or one list for each.",
-            )
-        each = [for_all] * len(parts) if for_all or not terms else terms
-        if len(each) != len(parts):
-            raise ConfigError(
-                f"There are {len(each)} lists of terms for {len(parts)} sentences.",
-                "Give one list of words for all, or one list for each.",
-            )
-        for own, sentence_parts in zip(each, parts, strict=True):
-            if own and len(sentence_parts) > 1:
-                raise ConfigError(
-                    f"A sentence with terms is too long: it would be translated in "
-                    f"{len(sentence_parts)} parts, and which part has the terms is not known.",
-                    "Split it where it suits, or leave its terms out.",
-                )
-        return [[self._writable(term, "term") for term in own if term.strip()] for own in each]
-
-    def _check_not_forbidden(
+    def _term_ids(
         self,
-        all_terms: Sequence[Sequence[list[int]]],
+        terms: Sequence[str],
+        num_parts: int,
         options: SearchOptions,
         banned: BannedTexts | None,
-    ) -> None:
-        """Refuse a term that another wish forbids: what is searched for could not be found."""
-        for ids in (ids for own in all_terms for ids in own):
+    ) -> list[list[int]]:
+        """Return the pieces of a sentence's terms, none of which another wish may forbid."""
+        if terms and num_parts > 1:
+            raise ConfigError(
+                f"A sentence with terms is too long: it would be translated in {num_parts} parts, "
+                "and which part has the terms is not known.",
+                "Split it where it suits, or leave its terms out.",
+            )
+        found = [self._writable(term, "term") for term in terms if term.strip()]
+        for ids in found:
             n = options.no_repeat_ngram
             sequences = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)] if n else []
             repeats = len(set(sequences)) < len(sequences)
@@ -196,9 +173,15 @@ class RequestMaker:
                     "forbids it.",
                     "Leave out one of the two.",
                 )
+        return found
 
     def _writable(self, text: str, what: str) -> list[int]:
         ids = self.bundle.target_tokenizer.encode(text)
+        if text.strip() and not ids:
+            raise ConfigError(
+                f"Nothing of the {what} {text!r} is left in pieces of the vocabulary.",
+                "Use words that the model can write, or leave it out.",
+            )
         if unknown := self.bundle.target_tokenizer.unknown_count(ids):
             raise ConfigError(
                 f"The {what} '{text}' has {unknown} pieces that the vocabulary does not know.",
@@ -214,6 +197,48 @@ class RequestMaker:
                 "Shorten it.",
             )
         return ids
+
+
+def _prefixes(prefix: str | Sequence[str] | None, count: int) -> Sequence[str]:
+    """Return the prefix of each sentence."""
+    each = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else prefix
+    if len(each) != count:
+        raise ConfigError(
+            f"There are {len(each)} prefixes for {count} sentences.",
+            "Give one for all or one for each; an empty one forces nothing.",
+        )
+    return each
+
+
+def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequence[Sequence[str]]:
+    """Return the terms of each sentence."""
+    if isinstance(terms, str):
+        raise ConfigError("The terms are one string.", "Give a list of words.")
+    for_all = [term for term in terms if isinstance(term, str)]
+    if for_all and len(for_all) < len(terms):
+        raise ConfigError(
+            "Some terms are words and others lists of words.",
+            "Give one list of words for all, or one list for each.",
+        )
+    each = [for_all] * count if for_all or not terms else terms
+    if len(each) != count:
+        raise ConfigError(
+            f"There are {len(each)} lists of terms for {count} sentences.",
+            "Give one list of words for all, or one list for each.",
+        )
+    return each
+
+
+@contextmanager
+def _named(number: int, *, alone: bool) -> Iterator[None]:
+    """Say of what is refused which sentence it was for, where there is more than one."""
+    try:
+        yield
+    except ConfigError as error:
+        if alone:
+            raise
+        what = f"Sentence {number + 1} (counted from 1): {error.message}"
+        raise ConfigError(what, error.remedy) from None
 
 
 def as_sentences(text: object) -> list[Any]:

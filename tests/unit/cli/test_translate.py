@@ -246,8 +246,9 @@ def test_an_error_leaves_the_old_output_and_says_where_the_new_lines_are(
 
     assert status == 1
     assert out.read_text() == "old\n"
-    assert f"1 lines so far are in {out}.partial" in err
-    assert (tmp_path / "out.partial").read_bytes().count(b"\n") == 1
+    (saved,) = tmp_path.glob("out-*.partial")
+    assert f"1 lines so far are in {saved}" in err
+    assert saved.read_bytes().count(b"\n") == 1
 
 
 def test_pieces_that_the_vocabulary_does_not_know_are_noted(
@@ -472,3 +473,41 @@ def test_coverage_and_its_layer_have_options(run, bundle_path: Path, tmp_path: P
     status, out, err = run("translate", bundle_path, source, "--attention-layer", 1)
     assert (status, out) == (2, "")
     assert "attention_layer is 1, but the decoder has layers 0 to 0" in err
+
+
+def test_what_an_earlier_run_saved_is_not_written_over(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    source, out = tmp_path / "source", tmp_path / "out"
+    source.write_bytes(b"the cat\n\xff\n")
+    assert run("translate", bundle_path, source, "--out", out)[0] == 1
+    (saved,) = tmp_path.glob("out*")
+    before = saved.read_bytes()
+
+    source.write_bytes(b"\xff\n")
+    assert run("translate", bundle_path, source, "--out", out)[0] == 1
+    source.write_bytes(b"the cat\nI am\n")
+    assert run("translate", bundle_path, source, "--out", out)[0] == 0
+
+    assert before.count(b"\n") == 1
+    assert saved.read_bytes() == before
+    assert out.read_bytes().count(b"\n") == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"source", "out", saved.name}
+
+
+def test_any_name_may_end_like_what_is_being_written(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    source, alignments = _write(tmp_path / "out.partial", ["the cat", "I am"]), tmp_path / "a"
+    out = tmp_path / "out"
+
+    status, _, _ = run("translate", bundle_path, source, "--out", out, "--alignments", alignments)
+
+    assert status == 0
+    plain = run("translate", bundle_path, source)[1]
+    assert out.read_text(encoding="utf-8") == plain
+    assert source.read_text(encoding="utf-8") == "the cat\nI am\n"
+    given = "--out", tmp_path / "b", "--alignments", tmp_path / "b.partial"
+    assert run("translate", bundle_path, source, *given)[0] == 0
+    assert (tmp_path / "b").read_text(encoding="utf-8") == plain
+    assert (tmp_path / "b.partial").read_bytes() == alignments.read_bytes()

@@ -28,7 +28,28 @@ def test_the_probabilities_of_a_step_are_the_mean(build: Callable[..., Transform
     logits = engine.step(state, np.array([0]), np.array([2]))
 
     own = [m(torch.tensor([SOURCE]), torch.tensor([[2]]))[0, -1].softmax(-1) for m in models]
-    torch.testing.assert_close(logits[0].exp(), torch.stack(own).mean(0), rtol=0, atol=1e-6)
+    torch.testing.assert_close(logits[0].softmax(-1), torch.stack(own).mean(0), rtol=0, atol=1e-6)
+
+
+@torch.inference_mode()
+def test_models_that_are_all_alike_have_their_own_logits(tiny: Transformer) -> None:
+    logits = []
+    for engine in (EnsembleEngine([build_engine(tiny)] * 3), build_engine(tiny)):
+        state = engine.start(1, 1)
+        engine.encode(state, [0], [SOURCE])
+        logits.append(engine.step(state, np.array([0]), np.array([2])))
+
+    torch.testing.assert_close(*logits, rtol=0, atol=1e-5)
+
+
+def test_a_repetition_penalty_does_to_them_what_it_does_to_one(tiny: Transformer) -> None:
+    options = SearchOptions(3, repetition_penalty=1.7, n_best=3)
+    requests = [Request([*ids, 3], 8) for ids in ([5, 9], [4, 7, 22, 6], [8])]
+
+    found = search_all(EnsembleEngine([build_engine(tiny)] * 2), options, requests)
+
+    alone = search_all(build_engine(tiny), options, requests)
+    assert [[h.ids for h in each] for each in found] == [[h.ids for h in each] for each in alone]
 
 
 def test_the_score_of_a_translation_is_that_of_the_mean(build: Callable[..., Transformer]) -> None:
