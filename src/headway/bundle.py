@@ -2,7 +2,8 @@
 
 A bundle is a folder:
 
-    config.json         sizes of the model, default search, languages, record of the training
+    config.json         sizes of the model, default search, languages, record of the training,
+                        and the classes of parts that are not Headway's own, if there are any
     model.safetensors   weights by their attribute path; a shared table is stored once
     tokenizer.model     SentencePiece, for both sides; or source.model and target.model
     card.md             the same for people: data, scores with signatures, licence, how trained
@@ -13,13 +14,10 @@ Loading checks the manifest and never reads a pickle.
 """
 
 import contextlib
-import ctypes
 import hashlib
 import json
-import os
-import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,14 +32,17 @@ from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
 from headway.errors import BundleError, ConfigError, DataError, TokenizerError
 from headway.mapping import MappedTensors, map_file, read_tensors
+from headway.model.changes import changed_parts
 from headway.model.empty import empty_model
 from headway.model.transformer import Transformer
+from headway.replacing import partial_path, replace_folder, write_atomically
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 SHORTLIST = "shortlist.safetensors"
 WEIGHTS = "model.safetensors"
-PARTIAL = ".partial"
+Change = Callable[[Transformer], object]
+"""What puts parts of a user's own into a model: called with it before weights are set."""
 _DAMAGED = "Copy the whole bundle again, or train it anew."
 
 
@@ -82,7 +83,7 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
     try:
         fresh.mkdir(parents=True)
         _write_files(fresh, bundle)
-        _replace_folder(fresh, target)
+        replace_folder(fresh, target)
     except OSError as error:
         raise BundleError(
             f"The bundle {path} cannot be written ({error.strerror or error}).",
@@ -92,22 +93,28 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
         shutil.rmtree(fresh, ignore_errors=True)  # a failed attempt, or the replaced bundle
 
 
-def load_bundle(path: str | Path, device: torch.device | str = "cpu") -> Bundle:
+def load_bundle(
+    path: str | Path, device: torch.device | str = "cpu", change: Change | None = None
+) -> Bundle:
     """Read and check a bundle; a run folder gives its averaged bundle, or else its best one.
 
-    Raises BundleError that names the file which is missing, changed or not what it should be.
+    change: puts the parts of its own into the model that it was saved with. Raises BundleError that
+    names the file which is missing, changed or not what it should be, or such a part.
     """
     folder = find_bundle(path)
     files = _read_whole(folder)
-    return _assemble(folder, files, device, read_tensors(folder / WEIGHTS, files[WEIGHTS]))
+    tensors = read_tensors(folder / WEIGHTS, files[WEIGHTS])
+    return _assemble(folder, files, device, tensors, change)
 
 
-def load_mapped_bundle(path: str | Path) -> tuple[Bundle, MappedTensors]:
+def load_mapped_bundle(
+    path: str | Path, change: Change | None = None
+) -> tuple[Bundle, MappedTensors]:
     """Read and check a bundle for the CPU whose weights stay in their file; return that, too."""
     folder = find_bundle(path)
     files = _read_whole(folder, mapped=True)
     weights = MappedTensors(folder / WEIGHTS, files[WEIGHTS])
-    return _assemble(folder, files, "cpu", weights.tensors(), copy=False), weights
+    return _assemble(folder, files, "cpu", weights.tensors(), change, copy=False), weights
 
 
 def find_bundle(path: str | Path) -> Path:
@@ -159,37 +166,6 @@ def bundle_checksum(path: str | Path) -> str:
     return hashlib.sha256(_read(find_bundle(path) / MANIFEST)).hexdigest()
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file in one step, so that a stop at any moment leaves the old or the new one."""
-    fresh = partial_path(path)
-    try:
-        with open(fresh, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, path)
-        _sync_folder(path.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a loss of power, where the system can do that."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def partial_path(path: Path) -> Path:
-    """Return an unused name beside this one, for what takes its place once it is whole."""
-    return path.with_name(f".{path.name}-{secrets.token_hex(4)}{PARTIAL}")
-
-
 def _write_files(folder: Path, bundle: Bundle) -> None:
     description = {
         "format": FORMAT,
@@ -199,6 +175,8 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
         "target_language": bundle.target_language,
         "record": bundle.record,
     }
+    if changed := changed_parts(bundle.model):
+        description["changed"] = changed
     files = {
         "config.json": json.dumps(description, indent=2, ensure_ascii=False).encode(),
         WEIGHTS: save_safetensors(model_tensors(bundle.model)),
@@ -221,31 +199,6 @@ def tokenizer_files(bundle: Bundle) -> dict[str, bytes]:
         "source.model": bundle.source_tokenizer.to_bytes(),
         "target.model": bundle.target_tokenizer.to_bytes(),
     }
-
-
-def _replace_folder(fresh: Path, target: Path) -> None:
-    """Put a folder in the place of another, which is left under the fresh one's name."""
-    if not target.exists():
-        fresh.rename(target)
-    elif not _exchange(fresh, target):
-        retired = partial_path(target)
-        target.rename(retired)
-        try:
-            fresh.rename(target)
-        except OSError:
-            retired.rename(target)
-            raise
-        retired.rename(fresh)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Swap two folders without a moment in which either is missing; False where that fails."""
-    try:
-        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError, TypeError):  # Linux alone has it
-        return False
-    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return renameat2(here, os.fsencode(one), here, os.fsencode(other), swap) == 0
 
 
 def _has_content(folder: Path) -> bool:
@@ -303,6 +256,8 @@ def _assemble(
     files: dict[str, Any],
     device: torch.device | str,
     tensors: dict[str, Tensor],
+    change: Change | None,
+    *,
     copy: bool = True,
 ) -> Bundle:
     description = _description(folder / "config.json", files["config.json"])
@@ -311,6 +266,10 @@ def _assemble(
         config = ModelConfig.parse(description["model"], "model")
         decoding = DecodingConfig.parse(description["decoding"], "decoding")
         model = empty_model(config, device)
+    if change:
+        change(model)
+        model.to(device)
+    _check_changes(folder, model, description.get("changed", {}))
     for tokenizer, size in ((source, config.source_vocab_size), (target, config.target_vocab_size)):
         if tokenizer.vocabulary_size > size:
             raise BundleError(
@@ -331,6 +290,19 @@ def _assemble(
         card=files.get("card.md", b"").decode(),
         shortlist=_shortlist(folder, files, source, target),
     )
+
+
+def _check_changes(folder: Path, model: Transformer, saved: dict[str, str]) -> None:
+    """Refuse a model whose own parts are not those that it was saved with."""
+    found = changed_parts(model)
+    for path in sorted(saved.keys() | found.keys()):
+        if saved.get(path) != found.get(path):
+            usual = "that of Headway"
+            raise BundleError(
+                f"In {folder} the class of {path or 'the model'} is {saved.get(path, usual)}, but "
+                f"here it is {found.get(path, usual)}.",
+                "Load it in Python with change=, the function that `headway.train` was given.",
+            )
 
 
 def _description(path: Path, data: bytes) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from headway.bundle import write_atomically
 from headway.config.data import DataConfig, TokenizerConfig
 from headway.config.decoding import DecodingConfig
 from headway.config.evaluation import EvaluationConfig
@@ -26,6 +25,7 @@ from headway.errors import MissingExtraError, RunError
 from headway.evaluation.metrics import score_texts
 from headway.inspection.figures import attention_grid, reads_and_writes
 from headway.inspection.trace import trace
+from headway.replacing import write_atomically
 from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.run_folder import RunFolder

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from safetensors.torch import save as save_safetensors
 
-from headway import bundle as bundle_module
+from headway import replacing
 from headway.bundle import (
     Bundle,
     bundle_checksum,
@@ -28,10 +28,8 @@ from headway.bundle import (
     load_bundle,
     load_mapped_bundle,
     model_tensors,
-    partial_path,
     save_bundle,
     set_model_tensors,
-    write_atomically,
 )
 from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
@@ -39,6 +37,7 @@ from headway.data.shortlist import Shortlist, learn_shortlist
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.errors import BundleError
 from headway.model.transformer import Transformer
+from headway.replacing import partial_path, write_atomically
 
 FILES = {"config.json", "model.safetensors", "tokenizer.model", "card.md", "manifest.json"}
 
@@ -432,7 +431,7 @@ def test_a_bundle_replaces_another_and_leaves_nothing_else(
 ) -> None:
     (saved / "extra").touch()
     if not exchange:
-        monkeypatch.setattr(bundle_module, "_exchange", lambda *_: False)
+        monkeypatch.setattr(replacing, "_exchange", lambda *_: False)
     newer = make_bundle(korean, korean, seed=1)
 
     save_bundle(saved, newer)
@@ -500,7 +499,7 @@ def test_a_failed_second_rename_brings_the_old_bundle_back(
             raise OSError(errno.EIO, "Input/output error")
         return real(self, target)
 
-    monkeypatch.setattr(bundle_module, "_exchange", lambda *_: False)
+    monkeypatch.setattr(replacing, "_exchange", lambda *_: False)
     monkeypatch.setattr(Path, "rename", fail_second)
     with pytest.raises(BundleError, match="Input/output error"):
         save_bundle(saved, make_bundle(korean, korean, seed=1))
@@ -571,3 +570,58 @@ def test_partial_names_are_hidden_and_never_alike(tmp_path: Path) -> None:
 
     assert len(names) == 100
     assert all(name.startswith(".file-") and name.endswith(".partial") for name in names)
+
+
+class Doubled(torch.nn.Linear):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 2 * super().forward(x)
+
+
+def double(model: Transformer) -> None:
+    """Put a layer of another class, and one with another weight, into the model."""
+    feed_forward = model.encoder.layers[0].feed_forward
+    feed_forward.w_1 = Doubled(14, 19)
+    feed_forward.w_1.register_parameter("extra", torch.nn.Parameter(torch.ones(2)))
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["whole", "mapped"])
+def test_parts_of_ones_own_come_back_with_what_put_them_there(
+    joint: Bundle, tmp_path: Path, mapped: bool
+) -> None:
+    double(joint.model)
+    ids = torch.tensor([[4, 5]]), torch.tensor([[1, 6, 7]])
+    save_bundle(tmp_path / "b", joint)
+
+    if mapped:
+        loaded, weights = load_mapped_bundle(tmp_path / "b", double)
+        weights.let_go()
+    else:
+        loaded = load_bundle(tmp_path / "b", change=double)
+
+    assert torch.equal(loaded.model(*ids), joint.model.eval()(*ids))
+    assert json.loads((tmp_path / "b" / "config.json").read_text())["changed"] == {
+        "encoder.layers.0.feed_forward.w_1": "Doubled"
+    }
+
+
+def test_without_them_or_with_others_such_a_bundle_is_refused(
+    joint: Bundle, tmp_path: Path, saved: Path
+) -> None:
+    double(joint.model)
+    save_bundle(tmp_path / "own", joint)
+
+    with pytest.raises(
+        BundleError, match=r"w_1 is Doubled, but here it is that of Headway\. .*cha"
+    ):
+        load_bundle(tmp_path / "own")
+    with pytest.raises(BundleError, match="w_1 is that of Headway, but here it is Doubled"):
+        load_bundle(saved, change=double)
+
+
+def test_hooks_belong_to_the_process_and_not_to_the_bundle(joint: Bundle, tmp_path: Path) -> None:
+    joint.model.encoder.register_forward_hook(lambda *_: None)
+
+    save_bundle(tmp_path / "b", joint)
+
+    assert "changed" not in json.loads((tmp_path / "b" / "config.json").read_text())
+    load_bundle(tmp_path / "b")

@@ -1,5 +1,6 @@
 """Which engine computes, and in which precision."""
 
+import warnings
 from typing import Literal, get_args
 
 from headway.decoding.engine import Engine
@@ -8,6 +9,7 @@ from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
 from headway.errors import ConfigError, suggest
+from headway.model.changes import changed_parts, hooked_parts
 from headway.model.transformer import Transformer
 
 EngineName = Literal["auto", "packed", "reference"]
@@ -20,9 +22,11 @@ def build_engine(
     """Make an engine of a model in eval mode.
 
     engine: packed is the fast one, compiled by Numba on a CPU where that is installed; reference
-    is the module itself. auto takes packed. precision: of the packed engine's products; auto takes
-    what was measured to be the fastest on this machine, once, see `headway.decoding.precision`.
-    Raises ConfigError when the two do not go together, or not with the model's device.
+    is the module itself. auto takes packed, but warns and takes reference where parts of the model
+    are not this package's own, or have hooks: packed reads their weights and does not call them.
+    precision: of the packed engine's products; auto takes what was measured to be the fastest on
+    this machine, once, see `headway.decoding.precision`. Raises ConfigError when the two do not go
+    together, or not with the model or its device.
     """
     if engine not in get_args(EngineName):
         raise ConfigError(f"There is no engine '{engine}'.", suggest(engine, get_args(EngineName)))
@@ -30,7 +34,14 @@ def build_engine(
         raise ConfigError(
             f"There is no precision '{precision}'.", suggest(precision, get_args(PrecisionName))
         )
-    device = model.output_projection.weight.device
+    if engine != "reference" and (others := _others(model)):
+        if engine == "packed" or precision not in ("auto", "float32"):
+            raise ConfigError(
+                f"The packed engine computes the paper's equations, but {others}.",
+                "Use engine='reference' in float32, which calls the model's own parts.",
+            )
+        warnings.warn(f"The reference engine translates, which is slower: {others}.", stacklevel=3)
+        engine = "reference"
     if engine == "reference":
         if precision not in ("auto", "float32"):
             raise ConfigError(
@@ -38,7 +49,18 @@ def build_engine(
                 "Use the packed engine for it.",
             )
         return ReferenceEngine(model)
+    device = model.output_projection.weight.device
     return PackedEngine(model, kernels_for(device, _choose(model, precision)))
+
+
+def _others(model: Transformer) -> str:
+    """Say which parts of a model only a call of them computes; nothing if there are none."""
+    found = [
+        f"{path or 'the model'} is of class {kind}" for path, kind in changed_parts(model).items()
+    ]
+    found += [f"{path or 'the model'} has hooks" for path in hooked_parts(model)]
+    more = f", and so on, {len(found)} parts in all" if len(found) > 1 else ""
+    return f"{found[0]}{more}" if found else ""
 
 
 def _choose(model: Transformer, precision: PrecisionName) -> Precision:

@@ -12,11 +12,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from headway.bundle import write_atomically
 from headway.decoding.packed.choosing import kernels_for
 from headway.decoding.packed.plain_products import Precision
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
+from headway.replacing import write_atomically
 
 _ROWS = 64
 _GENERATION = 6  # of the kernels; those of another one are measured anew

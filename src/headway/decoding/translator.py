@@ -4,14 +4,15 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Self, overload
+from typing import Any, Self, overload
 
 import torch
 
-from headway.bundle import Bundle, load_bundle, load_mapped_bundle
+from headway.bundle import Bundle, Change, load_bundle, load_mapped_bundle
 from headway.decoding.alternatives import next_pieces
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
+from headway.decoding.engine import Engine
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
 from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.hypothesis import Hypothesis
@@ -20,12 +21,14 @@ from headway.decoding.options import SearchOptions, widened
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorder import Recorder, Watcher
 from headway.decoding.recording import record_search
+from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request_maker import RequestMaker, as_sentences, check_request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.decoding.translation import Alternative, StreamEnd, Translation
 from headway.devices import resolve_device
 from headway.errors import ConfigError
+from headway.model.changes import has_hooks
 
 _WORTH_A_WORKER = 8  # sentences
 
@@ -44,21 +47,20 @@ class Translator:
         """Use a loaded bundle; `headway.load` reads one from disk.
 
         engine and precision: see `headway.decoding.engines`. The packed engine prepares the weights
-        here; once they change, this Translator refuses to go on. ensemble: more bundles; the
-        probabilities of all are averaged at each step.
+        here; once they change, or parts get hooks, this Translator refuses to go on. ensemble: more
+        bundles; the probabilities of all are averaged at each step.
         """
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
-        self.engine = build_engine(bundle.model.eval(), engine, precision)
-        self.models = [bundle.model, *(other.model for other in ensemble)]
+        self.models = [each.model.eval() for each in (bundle, *ensemble)]
         self.requests = RequestMaker([bundle, *ensemble])
         # It looks at the whole vocabulary, and line after line asks for the same.
         self._rule_against = lru_cache(4)(lambda texts: BannedTexts(texts, bundle.target_tokenizer))
-        if ensemble:
-            _check_vocabularies(bundle, ensemble)
-            others = [build_engine(other.model.eval(), engine, precision) for other in ensemble]
-            self.engine = EnsembleEngine([self.engine, *others])
-        self._prepared = None if engine == "reference" else self._versions()
+        _check_vocabularies(bundle, ensemble)
+        engines = [build_engine(model, engine, precision) for model in self.models]
+        self.engine = EnsembleEngine(engines) if ensemble else engines[0]
+        self._parts = [part for model in self.models for part in model.modules()]
+        self._prepared = None if all(map(_calls_modules, engines)) else self._versions()
 
     @classmethod
     def load(
@@ -67,20 +69,23 @@ class Translator:
         device: str = "auto",
         *,
         engine: EngineName = "auto",
+        change: Change | None = None,
         ensemble: Sequence[str | Path] = (),
         precision: PrecisionName = "float32",
     ) -> Self:
         """Load a bundle, or the bundle of a run, and make a translator of it.
 
-        device: auto, cpu, cuda or mps. engine, precision: what computes, and how exactly; see
+        device: auto, cpu, cuda or mps. change: puts parts of your own into each model, as
+        `headway.train` was given it. engine, precision: what computes, and how exactly; see
         `headway.decoding.engines`. ensemble: more bundles, of the same vocabulary, to average the
         probabilities with. Raises BundleError when a bundle is damaged.
         """
         where = resolve_device(device)
         if where != "cpu":
-            others = [load_bundle(other, where) for other in ensemble]
-            return cls(load_bundle(path, where), engine, precision, ensemble=others)
-        bundles, weights = zip(*map(load_mapped_bundle, (path, *ensemble)), strict=True)
+            others = [load_bundle(other, where, change) for other in ensemble]
+            return cls(load_bundle(path, where, change), engine, precision, ensemble=others)
+        loaded = (load_mapped_bundle(each, change) for each in (path, *ensemble))
+        bundles, weights = zip(*loaded, strict=True)
         translator = cls(bundles[0], engine, precision, ensemble=bundles[1:])
         for mapped in weights:  # the engine has what it needs
             mapped.let_go()
@@ -323,14 +328,15 @@ class Translator:
     def _check_prepared(self) -> None:
         if self._prepared is not None and self._prepared != self._versions():
             raise ConfigError(
-                "The weights have changed since this Translator was made, which prepared them.",
+                "Weights or hooks have changed since this Translator was made, from them.",
                 "Make another one, or use engine='reference', which prepares nothing.",
             )
 
     def _versions(self) -> list[int]:
-        """Return how often each weight was changed in place."""
+        """Return how often each weight was changed in place, and whether each part has hooks."""
         weights = (weight for model in self.models for weight in model.parameters())
-        return [weight._version for weight in weights if not weight.is_inference()]
+        versions = [weight._version for weight in weights if not weight.is_inference()]
+        return [*versions, *map(has_hooks, self._parts)]
 
     def _options(
         self,
@@ -362,6 +368,10 @@ class Translator:
         if self.device.type != "cpu":
             return 1
         return max(min(torch.get_num_threads(), jobs // _WORTH_A_WORKER), 1)
+
+
+def _calls_modules(engine: Engine[Any]) -> bool:
+    return isinstance(engine, ReferenceEngine)
 
 
 load = Translator.load

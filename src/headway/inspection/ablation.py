@@ -22,6 +22,7 @@ from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError, TraceError, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches, summed_log_probs
 from headway.model.attention import MultiHeadAttention
+from headway.model.changes import changed_parts
 from headway.model.masks import padding_mask
 from headway.model.probe import listen, stop_listening
 from headway.model.transformer import Transformer
@@ -82,17 +83,21 @@ def heads_of(model: Transformer) -> list[Head]:
 def without_heads(model: nn.Module, heads: Iterable[Head]) -> Iterator[None]:
     """Switch these heads off inside the `with` block, in the thread that runs it.
 
-    Raises TraceError where the model has no such head. Nothing of the model is touched: the zeros
-    stand in the passes made inside the block alone, however it ends. A trace around the block does
-    not hear its passes; one opened inside hears them, zeros and all.
+    Raises TraceError where the model has no such head, and at the end where an attention of your
+    own passed no "heads" to `probe`, so that none was off. Nothing of the model is touched: the
+    zeros stand in the passes made inside the block alone, however it ends. A trace around the block
+    does not hear its passes; one opened inside hears them, zeros and all.
     """
     off: dict[nn.Module, list[int]] = {}
     for head in heads:
         off.setdefault(_attention(model, head), []).append(head.number)
+    spoke: set[nn.Module] = set()
 
     def receive(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
         if name != "heads" or module not in off:
+            spoke.add(model)  # a pass was made
             return tensor
+        spoke.add(module)
         numbers = torch.tensor(off[module], device=tensor.device)
         return tensor.index_fill(1, numbers, 0.0)  # (B, H, T, d_v)
 
@@ -101,6 +106,8 @@ def without_heads(model: nn.Module, heads: Iterable[Head]) -> Iterator[None]:
         yield
     finally:
         stop_listening(token)
+    for attention in off.keys() - spoke if spoke else ():
+        _refuse_silent(model, attention)
 
 
 def head_importance(
@@ -172,6 +179,17 @@ def _only(batch: Batch, place: int | None) -> Batch:
     labels = torch.full_like(batch.label_ids, PAD_ID)
     labels[:, place] = batch.label_ids[:, place]
     return replace(batch, label_ids=labels)
+
+
+def _refuse_silent(model: nn.Module, attention: nn.Module) -> None:
+    """Refuse an attention that may have been called without a word; Headway's own always speaks."""
+    changed = changed_parts(model)
+    for path, part in model.named_modules():
+        if part is attention and path in changed:
+            raise TraceError(
+                f"{path}, of class {changed[path]}, has no '{path}.heads', so no head was off.",
+                'Let its forward join what probe(self, "heads", …) returns, of (B, H, T, d_v).',
+            )
 
 
 def _attention(model: nn.Module, head: Head) -> MultiHeadAttention:

@@ -16,9 +16,12 @@ from headway.inspection.named_tensor import TracedTensor, check_axes
 from headway.inspection.phrases import Language, check_language, say
 from headway.inspection.working import Explain, Working
 from headway.model.attention import MultiHeadAttention
+from headway.model.changes import changed_parts, hooked_parts
 
 if TYPE_CHECKING:
     from headway.inspection.trace import Trace
+
+_RIGHT = "The numbers of the trace are right; use those, or explain a part that is Headway's own."
 
 
 def explain(
@@ -42,12 +45,24 @@ def explain(
     tensor = trace[name]
     place = _place(tensor, index, where)
     value = float(tensor[tuple(place.values())].item())
-    steps = _find(trace, name)(Working(trace, name, place, language, terms))
+    own = _own_part(trace, name)
+    try:
+        steps = _find(trace, name)(Working(trace, name, place, language, terms))
+    except (AssertionError, AttributeError) as error:
+        if not own:
+            raise
+        raise TraceError(f"The equation of '{name}' is not known: {own}.", _RIGHT) from error
     if not _same(value, steps[-1], tensor):
         if name not in trace.edits:
+            found, theirs = f"{value:.6g}", f"{steps[-1].value:.6g}"
+            if own:
+                raise TraceError(
+                    f"{name}{list(place.values())} is {found}, but the equation of Headway's own "
+                    f"part gives {theirs}: {own}.",
+                    _RIGHT,
+                )
             raise TraceError(
-                f"{name}{list(place.values())} is {value:.6g}, but its equation gives "
-                f"{steps[-1].value:.6g}.",
+                f"{name}{list(place.values())} is {found}, but its equation gives {theirs}.",
                 "The pass was in training mode, or the model has changed since; trace again.",
             )
         steps = [Step(say("edited", language, edit=trace.edits[name]), "", value, abs(value))]
@@ -55,6 +70,18 @@ def explain(
     sentence = "" if row is None else row.english if language == "en" else row.korean
     equation = "" if row is None else f"{name.rpartition('.')[2]} = {_of_layer(row, name)}"
     return Explanation(name, _place_text(tensor, place), value, equation, sentence, tuple(steps))
+
+
+def _own_part(trace: "Trace", name: str) -> str:
+    """Say which part of the user's own a number comes from; nothing if there is none."""
+    if trace.module is None:
+        return ""
+    maker, hooked = name.rpartition(".")[0], hooked_parts(trace.module)
+    found = {path: f"is of class {kind}" for path, kind in changed_parts(trace.module).items()}
+    for path, what in ({path: "has hooks" for path in hooked} | found).items():
+        if f"{maker}.".startswith(f"{path}.") or path.startswith(f"{maker}."):
+            return f"{path} {what}"
+    return ""
 
 
 def _of_layer(row: Row, name: str) -> str:

@@ -24,11 +24,11 @@ from safetensors.torch import load as load_safetensors
 from safetensors.torch import save as save_safetensors
 from torch import Tensor
 
-from headway.bundle import write_atomically
 from headway.errors import ConfigError, TraceError, suggest
 from headway.inspection.named_tensor import Axis, TracedTensor
 from headway.inspection.sentence import Sentence
 from headway.inspection.variant import Variant
+from headway.replacing import write_atomically
 
 FORMAT = 1
 _DESCRIPTION = "headway_trace"  # never the name of a tensor: those have the names of attributes

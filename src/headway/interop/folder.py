@@ -5,8 +5,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from headway.bundle import partial_path
 from headway.errors import BundleError
+from headway.replacing import partial_path
 
 
 @contextlib.contextmanager

@@ -6,10 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from headway.bundle import write_atomically
 from headway.errors import ConfigError, MissingExtraError, ServingError
 from headway.inspection.trace import Trace
 from headway.inspection.translator import Translator
+from headway.replacing import write_atomically
 
 MAX_BYTES = 20_000_000
 """What the numbers of one file may take; in base64 they take a third more."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
+from headway.bundle import Change
 from headway.config.run import RunConfig
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, HeadwayError, RunError
@@ -74,6 +75,8 @@ class Place:
     device: torch.device
     world: World
     reporter: Reporter
+    change: Change | None = None
+    """Puts a user's own parts into the new model."""
 
     def hardware(self, shard: bool) -> str:
         """Describe that on which equal computations give equal bits."""
@@ -119,6 +122,11 @@ def _lead(
         stack.enter_context(folder.locked())
     else:
         config = _new(config, place)
+    if place.change and config.training.shard:
+        raise ConfigError(
+            "training.shard divides Headway's own model, not one with parts of change=.",
+            "Train with training.shard = false.",
+        )
     check_shard(config.training, place.world)
     start = None if folder.checkpoint.exists() else open_start(config)
     config = start.config if start else config
@@ -235,6 +243,9 @@ def _build_trainer(
     # A model that is to be divided may be too large for the device before that.
     device = torch.device("cpu") if training.shard else place.device
     bundle = build_bundle(config, *tokenizers, device)
+    if place.change:
+        place.change(bundle.model)
+        bundle.model.to(device)
     bundle = dataclasses.replace(bundle, record={"config": config.model_dump()})
     return Trainer(
         bundle,

@@ -32,8 +32,9 @@ def label_smoothed_cross_entropy(
     """Compare the predicted distribution with (1 - eps) truth + eps uniform.
 
     Uniform means over the V - 1 pieces that are not padding, so padding gets no mass; labels that
-    are padding count for nothing.
+    are padding count for nothing. pad_id: 0 to V - 1.
     """
+    _check_padding(pad_id, logits.size(-1))
     log_probs = logits.log_softmax(dim=-1)  # (N, V)
     real = labels != pad_id
     nll = -log_probs.gather(1, labels[:, None])[:, 0]
@@ -59,12 +60,21 @@ def projected_cross_entropy(
     scales what the forward pass has stored. A test holds it equal to
     `label_smoothed_cross_entropy`.
     """
+    _check_padding(pad_id, len(weight))
     chunk = chunk or _rows_at_once(hidden.device, len(weight))
     real = (labels != pad_id).nonzero()[:, 0]
     sums = _ProjectedCrossEntropy.apply(
         hidden.index_select(0, real), weight, bias, labels[real], smoothing, pad_id, chunk
     )
     return LossSums(*sums)  # type: ignore[misc]
+
+
+def _check_padding(pad_id: int, vocabulary: int) -> None:
+    if not 0 <= pad_id < vocabulary:
+        raise ConfigError(
+            f"pad_id is {pad_id}, but must be a piece of the vocabulary, 0 to {vocabulary - 1}.",
+            "Label padding with the id of its piece, which is 0 in Headway's tokenizers.",
+        )
 
 
 def _rows_at_once(device: torch.device, vocabulary: int) -> int:

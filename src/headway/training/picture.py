@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from headway.bundle import write_atomically
+from headway.replacing import write_atomically
 from headway.training.run_folder import writing
 
 Records = list[dict[str, Any]]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from headway.bundle import Bundle, save_bundle, set_model_tensors
+from headway.bundle import Bundle, Change, save_bundle, set_model_tensors
 from headway.config.run import RunConfig
 from headway.data.corpus import Pair
 from headway.decoding.translator import Translator
@@ -42,23 +42,26 @@ def train(
     config: RunConfig | None,
     out: str | Path,
     *,
+    change: Change | None = None,
     resume: bool = False,
     device: str = "auto",
     reporter: Reporter | None = None,
 ) -> RunResult:
     """Train as configured and write everything into the folder `out`.
 
-    resume: continue the run in that folder, bit for bit as if it had not stopped, or with
-    `training.compile` nearly so; then the configuration may be None. Raises ConfigError, DataError
-    or RunError before the first step where the run could not go well; a new run then leaves no
-    folder behind.
+    change: called with the new model before training, puts parts of your own into it; their weights
+    are drawn from PyTorch's generator, which the seed has set. Resuming and `headway.load` need the
+    same function. resume: continue the run in that folder, bit for bit as if it had not stopped, or
+    with `training.compile` nearly so; then the configuration may be None. Raises ConfigError,
+    DataError or RunError before the first step where the run could not go well; a new run then
+    leaves no folder behind.
     """
     own = own_device(resolve_device(device))
     folder = RunFolder(out)
     with contextlib.ExitStack() as stack:
         with joined(own) as world:
             resume = resume or goes_on(folder, world)
-            place = Place(folder, own, world, reporter or Reporter(quiet=not world.leads))
+            place = Place(folder, own, world, reporter or Reporter(quiet=not world.leads), change)
             ready = begin(config, place, resume, stack)
             finished = ready.trainer.run()
         report = _finish(ready, place) if finished and world.leads else {}

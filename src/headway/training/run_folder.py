@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headway.bundle import PARTIAL, write_atomically
 from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
+from headway.replacing import PARTIAL, write_atomically
 from headway.training.start_from import inherit
 
 # Settings that a continued run may change: they say how long, from where, what is recorded, what

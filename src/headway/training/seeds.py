@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway.bundle import write_atomically
 from headway.config.run import RunConfig, load_run_config
 from headway.errors import ConfigError, RunError
+from headway.replacing import write_atomically
 from headway.training.distributed import is_alone
 from headway.training.reporting import Reporter
 from headway.training.run import train

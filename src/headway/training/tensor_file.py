@@ -11,8 +11,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from headway.bundle import write_atomically
 from headway.errors import RunError
+from headway.replacing import write_atomically
 
 
 def write_tensors(

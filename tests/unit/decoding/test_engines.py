@@ -1,6 +1,10 @@
 """An engine has a name; a wrong one, or one that does not fit, is said in one sentence."""
 
+from collections.abc import Callable
+
 import pytest
+import torch
+from torch import nn
 
 from headway.decoding.engines import build_engine
 from headway.decoding.packed.engine import PackedEngine
@@ -40,3 +44,41 @@ def test_what_does_not_exist_or_fit_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         build_engine(tiny, engine, precision)  # type: ignore[arg-type]
+
+
+class Halved(nn.LayerNorm):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) / 2
+
+
+def own_class(model: Transformer) -> None:
+    model.decoder.layers[0].cross_attention_residual.norm = Halved(
+        model.source_embedding.tokens.weight.size(1)
+    )
+
+
+def hook(model: Transformer) -> None:
+    model.encoder.layers[0].feed_forward.register_forward_hook(lambda _, __, y: y * 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (own_class, "decoder.layers.0.cross_attention_residual.norm is of class Halved"),
+        (hook, "encoder.layers.0.feed_forward has hooks"),
+    ],
+)
+def test_what_only_a_call_computes_goes_to_the_engine_that_calls(
+    tiny: Transformer, change: Callable[[Transformer], None], message: str
+) -> None:
+    change(tiny)
+
+    with pytest.warns(UserWarning, match=f"The reference engine translates.*{message}"):
+        assert isinstance(build_engine(tiny), ReferenceEngine)
+    with pytest.warns(UserWarning, match=message):
+        assert isinstance(build_engine(tiny, "auto", "auto"), ReferenceEngine)
+    assert isinstance(build_engine(tiny, "reference"), ReferenceEngine)  # without a warning
+    with pytest.raises(ConfigError, match=f"The packed engine.*{message}.*engine='reference'"):
+        build_engine(tiny, "packed")
+    with pytest.raises(ConfigError, match=message):
+        build_engine(tiny, "auto", "int8")

@@ -304,11 +304,27 @@ def test_weights_that_changed_after_they_were_prepared_are_refused(make: Make) -
         lambda: list(packed.stream(TEXT[2])),
     ]
     for wish in wishes:
-        with pytest.raises(ConfigError, match="The weights have changed since this Translator"):
+        with pytest.raises(
+            ConfigError, match="Weights or hooks have changed since this Translator"
+        ):
             wish()
     after = Translator(bundle).translate(TEXT[2])
     assert after.score == pytest.approx(reference.translate(TEXT[2]).score)
     assert after.score != pytest.approx(before.score)
+
+
+def test_a_hook_that_came_after_the_weights_were_prepared_is_not_passed_by(make: Make) -> None:
+    bundle = make()
+    packed, reference = Translator(bundle), Translator(bundle, engine="reference")
+    before = reference.translate(TEXT[2])
+    hook = bundle.model.encoder.register_forward_hook(lambda _, __, y: -3 * y)
+
+    with pytest.raises(ConfigError, match="Weights or hooks have changed"):
+        packed.translate(TEXT[2])
+
+    assert reference.translate(TEXT[2]).score != pytest.approx(before.score)
+    hook.remove()
+    assert packed.translate(TEXT[2]).score == pytest.approx(before.score)
 
 
 @pytest.mark.parametrize(
@@ -352,3 +368,39 @@ def test_models_of_other_vocabularies_cannot_be_averaged(make: Make) -> None:
     other = replace(bundle, target_tokenizer=train_tokenizer(TEXT, kind="char", vocabulary_size=40))
     with pytest.raises(ConfigError, match="Model 2 of the ensemble has another target vocabulary"):
         Translator(bundle, ensemble=[other])
+
+
+def test_what_is_refused_of_many_sentences_says_of_which(translator: Translator) -> None:
+    wishes = [[], [], ["the the"]]
+
+    with pytest.raises(ConfigError, match=r"Sentence 3 \(counted from 1\): The term 'the the'"):
+        translator.translate(TEXT[:3], terms=wishes, options=SearchOptions(2, no_repeat_ngram=1))
+    with pytest.raises(ConfigError, match=r"Sentence 12 \(counted from 1\): The prefix"):
+        translator.translate(TEXT[:2], prefix=["", "日"], first=10)
+    with pytest.raises(ConfigError, match=r"^The prefix"):
+        translator.translate(TEXT[0], prefix="日")
+
+
+@pytest.mark.parametrize("wish", [{"prefix": "\u0001"}, {"terms": ["\u0001"]}])
+def test_a_wish_of_which_nothing_is_left_is_not_forgotten(
+    translator: Translator, wish: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigError, match=r"Nothing of the (prefix|term) '\\x01' is left"):
+        translator.translate(TEXT[0], **wish)
+
+
+def test_rows_without_a_piece_in_any_model_of_an_ensemble_are_never_chosen(
+    tokenizer: Tokenizer, make: Make
+) -> None:
+    plain = make()
+    config = plain.config.model_copy(
+        update={name: len(tokenizer) + 4 for name in ("source_vocab_size", "target_vocab_size")}
+    )
+    padded = replace(plain, config=config, model=Transformer.from_config(config).eval())
+
+    found = [
+        Translator(first, ensemble=[second]).translate(TEXT)
+        for first, second in ((plain, padded), (padded, plain))
+    ]
+
+    assert [t.text for t in found[0]] == [t.text for t in found[1]]

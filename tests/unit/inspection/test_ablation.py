@@ -18,6 +18,7 @@ from headway.inspection.ablation import (
     heads_of,
     without_heads,
 )
+from headway.model.attention import MultiHeadAttention
 from headway.model.probe import listening
 
 SOURCES = ["너는 학교에 갑니다.", "나는 학생입니다.", ""]
@@ -195,3 +196,37 @@ def test_wrong_questions_are_one_sentence(bundle: Bundle) -> None:
 def enter(bundle: Bundle, head: Head) -> None:
     with without_heads(bundle.model, [head]):
         pass
+
+
+class Silent(MultiHeadAttention):
+    """Computes, and tells nobody what."""
+
+    def forward(self, query, key, value, mask=None, cache=None):  # type: ignore[no-untyped-def]
+        k, v = self.keys_and_values(key, value)
+        q = self.w_q(query).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        heads = torch.nn.functional.scaled_dot_product_attention(q, k, v, mask)
+        return self.w_o(heads.transpose(1, 2).flatten(2))
+
+
+def test_an_attention_without_a_word_of_its_heads_is_not_worth_nothing(bundle: Bundle) -> None:
+    model = copy.deepcopy(bundle.model)
+    plain = model.decoder.layers[1].cross_attention
+    silent = Silent(plain.d_model, plain.num_heads, d_k=plain.d_k, d_v=plain.d_v)
+    silent.load_state_dict(plain.state_dict())
+    model.decoder.layers[1].cross_attention = silent.eval()
+    source, target = inputs(bundle)
+    head = Head("decoder.layers.1.cross_attention", 2)
+
+    with (
+        pytest.raises(TraceError, match=r"cross_attention, of class Silent, has no .*heads"),
+        torch.no_grad(),
+        without_heads(model, [head]),
+    ):
+        model(source, target)
+    with pytest.raises(TraceError, match="of class Silent"):
+        head_importance(replace(bundle, model=model), SOURCES, TARGETS)
+    with without_heads(model, [head]):  # in which no pass is made
+        pass
+    with torch.no_grad(), without_heads(model, [Head("encoder.layers.0.self_attention", 1)]):
+        model(source, target)
+    assert not listening()

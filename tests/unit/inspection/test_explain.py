@@ -264,3 +264,58 @@ def test_what_is_no_number_is_explained_by_an_equation_that_gives_none() -> None
     assert _same(math.nan, nothing, tensor)  # pyright: ignore[reportArgumentType]
     assert not _same(math.nan, number, tensor)  # pyright: ignore[reportArgumentType]
     assert not _same(1.0, nothing, tensor)  # pyright: ignore[reportArgumentType]
+
+
+class Halved(torch.nn.LayerNorm):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) / 2
+
+
+class Rms(torch.nn.RMSNorm):
+    """Has no bias, which the equation of LayerNorm asks for."""
+
+
+class Middle(torch.nn.Module):
+    """Gives every position the same."""
+
+    def forward(self, length: int, start: int = 0) -> torch.Tensor:
+        return torch.full((length, 14), 0.5)
+
+
+NORM = "encoder.layers.0.self_attention_residual.norm"
+
+
+@pytest.mark.parametrize(
+    ("path", "part", "name", "message"),
+    [
+        (NORM, Halved(14), NORM, f"own part gives .*: {NORM} is of class Halved"),
+        (NORM, Rms(14), NORM, f"equation of .* is not known: {NORM} is of class Rms"),
+        (
+            "source_embedding.positions",
+            Middle(),
+            "source_embedding.position",
+            "own part gives .*: source_embedding.positions is of class Middle",
+        ),
+    ],
+)
+def test_a_number_of_an_own_part_has_no_equation_of_headways(
+    make, path: str, part: torch.nn.Module, name: str, message: str
+) -> None:
+    translator: Translator = make()
+    owner, _, attribute = path.rpartition(".")
+    setattr(translator.bundle.model.get_submodule(owner), attribute, part.eval())
+    seen = translator.trace(SENTENCE, "I see you")
+
+    with pytest.raises(TraceError, match=f"{message}.*The numbers of the trace are right"):
+        seen.explain(name, source=1, d_model=2)
+    scores = "decoder.layers.0.self_attention.scores"
+    check(seen.explain(scores, 1, 1, 0), float(seen[scores][1, 1, 0]), 1e-5)
+
+
+def test_a_hook_is_a_reason_for_other_numbers(make) -> None:
+    translator: Translator = make()
+    norm = translator.bundle.model.get_submodule(NORM)
+    norm.register_forward_hook(lambda _, __, y: y / 2)
+
+    with pytest.raises(TraceError, match=f"{NORM} has hooks"):
+        translator.trace(SENTENCE, "I see you").explain(NORM, source=1, d_model=2)

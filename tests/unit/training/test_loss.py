@@ -400,3 +400,14 @@ def test_a_batch_of_padding_alone_has_no_loss_and_no_gradient() -> None:
         gradient = given[name].grad
         assert gradient is not None
         assert not gradient.any()
+
+
+@pytest.mark.parametrize("pad_id", [-100, -1, PIECES])
+def test_padding_that_is_no_piece_is_one_sentence(pad_id: int) -> None:
+    given = example()
+    with pytest.raises(ConfigError, match=f"pad_id is {pad_id}, but must be .* 0 to {PIECES - 1}"):
+        projected_cross_entropy(
+            given["hidden"], given["weight"], None, given["labels"], 0.1, pad_id
+        )
+    with pytest.raises(ConfigError, match=f"pad_id is {pad_id}"):
+        label_smoothed_cross_entropy(torch.zeros(3, PIECES), torch.tensor([1, 2, 3]), 0.1, pad_id)

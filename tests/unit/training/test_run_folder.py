@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from headway.bundle import PARTIAL
 from headway.config.run import RunConfig, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
+from headway.replacing import PARTIAL
 from headway.training.run_folder import RunFolder, writing
 
 MakeConfig = Callable[..., RunConfig]

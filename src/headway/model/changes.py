@@ -1,0 +1,57 @@
+"""Which parts of a model compute something else than this package's own classes do.
+
+What reads weights instead of calling modules, as the packed engine does, knows the equations of
+those classes alone.
+"""
+
+from torch import nn
+from torch.nn.modules import module as torch_modules
+
+from headway.model.attention import MultiHeadAttention
+from headway.model.decoder import Decoder, DecoderLayer
+from headway.model.embedding import InputEmbedding, OutputProjection, TokenEmbedding
+from headway.model.encoder import Encoder, EncoderLayer
+from headway.model.feed_forward import PositionwiseFeedForward
+from headway.model.positional_encoding import (
+    LearnedPositionalEncoding,
+    SinusoidalPositionalEncoding,
+)
+from headway.model.residual import Residual
+from headway.model.transformer import Transformer
+
+_OWN: dict[type[nn.Module], object] = {
+    kind: kind.forward
+    for kind in (
+        Transformer, Encoder, EncoderLayer, Decoder, DecoderLayer, MultiHeadAttention,
+        PositionwiseFeedForward, Residual, TokenEmbedding, InputEmbedding, OutputProjection,
+        SinusoidalPositionalEncoding, LearnedPositionalEncoding,
+        nn.Linear, nn.LayerNorm, nn.ModuleList,
+    )
+}  # fmt: skip
+
+
+def changed_parts(model: nn.Module) -> dict[str, str]:
+    """Return the classes of all parts of a model that are not as this package has them, by path.
+
+    A part is changed when its class is another one, even a subclass, or when its `forward` was
+    replaced, in the object or in its class. The model itself has the path "".
+    """
+    return {
+        path: type(part).__qualname__ for path, part in model.named_modules() if _is_changed(part)
+    }
+
+
+def hooked_parts(model: nn.Module) -> list[str]:
+    """Return the paths of all parts whose forward pass somebody's hooks take part in."""
+    return [path for path, part in model.named_modules() if has_hooks(part)]
+
+
+def has_hooks(part: nn.Module) -> bool:
+    """Tell whether hooks are called before or after the forward pass of this part."""
+    everywhere = torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks
+    return bool(part._forward_hooks or part._forward_pre_hooks or everywhere)
+
+
+def _is_changed(part: nn.Module) -> bool:
+    kind = type(part)
+    return kind not in _OWN or kind.forward is not _OWN[kind] or "forward" in vars(part)

@@ -1,0 +1,66 @@
+"""Files and folders that take the place of others in one step, whole or not at all."""
+
+import contextlib
+import ctypes
+import os
+import secrets
+from pathlib import Path
+
+PARTIAL = ".partial"
+"""Ends the name of what is being written."""
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file in one step, so that a stop at any moment leaves the old or the new one."""
+    fresh = partial_path(path)
+    try:
+        with open(fresh, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+        _sync_folder(path.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            fresh.unlink()
+        raise
+
+
+def replace_folder(fresh: Path, target: Path) -> None:
+    """Put a folder in the place of another, which is left under the fresh one's name."""
+    if not target.exists():
+        fresh.rename(target)
+    elif not _exchange(fresh, target):
+        retired = partial_path(target)
+        target.rename(retired)
+        try:
+            fresh.rename(target)
+        except OSError:
+            retired.rename(target)
+            raise
+        retired.rename(fresh)
+
+
+def partial_path(path: Path) -> Path:
+    """Return an unused name beside this one, for what takes its place once it is whole."""
+    return path.with_name(f".{path.name}-{secrets.token_hex(4)}{PARTIAL}")
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders without a moment in which either is missing; False where that fails."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):  # Linux alone has it
+        return False
+    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return renameat2(here, os.fsencode(one), here, os.fsencode(other), swap) == 0
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a loss of power, where the system can do that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
