@@ -24,7 +24,6 @@ from headway.decoding.packed.plain_products import (
     Int8Product,
     Precision,
     Product,
-    is_exact,
     product,
     worth_integers,
 )
@@ -38,7 +37,8 @@ from headway.loops.logits import sharpen
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
-# Weights up to which bytes gain little beside bfloat16: nothing with few rows, 1.4 times with many.
+# Weights up to which bytes gain little beside bfloat16: nothing with few rows, 1.4 times with many;
+# and up to which bytes of fewer bits lose more than they gain (benchmarks/NOTES.md).
 SMALL = 2**17
 
 
@@ -110,14 +110,14 @@ class CompiledKernels:
             bfloat16                                             PyTorch's product
             int8      not worth integers                         Float32Product
             int8      fine or small, bfloat16 is summed          Bfloat16Product
-            int8      fine and small, bytes have fewer bits      Float32Product
+            int8      small, bytes have fewer bits               Float32Product
             int8      bytes are summed                           Int8LoopProduct
             int8                                                 Int8Product, PyTorch's
         """
         pairs = multiplies_bfloat16()
         small = projection.weight.numel() <= SMALL
         fewer_bits = multiplies_bytes() and LARGEST_BYTE < 255
-        more = (fine or small) if pairs else (fine and small and fewer_bits)
+        more = (fine or small) if pairs else (small and fewer_bits)
         integers = self.precision == "int8" and worth_integers(projection)
         if integers and not more:
             if multiplies_bytes():
@@ -132,7 +132,7 @@ class CompiledKernels:
     def output(self, projection: Projection) -> Linear:
         """Prepare the projection to the vocabulary; what decides is computed in float32."""
         rough = self.linear(projection)
-        if is_exact(projection, self.precision):
+        if type(rough) is Float32Product:
             return rough
         weight, bias = self.array(projection.weight), self.array(projection.bias)
         margin = np.float32(SHARP[self.precision])

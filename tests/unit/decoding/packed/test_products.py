@@ -152,7 +152,7 @@ def test_what_is_not_finite_shows(
     assert not finite[1]
 
 
-@pytest.mark.parametrize("outputs", [300, 1100])  # the fewer may be in bfloat16
+@pytest.mark.parametrize("outputs", [300, 1100])  # the fewer may be in bfloat16 or float32
 @pytest.mark.parametrize("precision", ["int8", "bfloat16"])
 @pytest.mark.parametrize("way", ["plain", "compiled"])
 def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(
@@ -172,7 +172,9 @@ def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(
     far = exact < exact.amax(dim=1, keepdim=True) - (SHARP[precision] + 1)
     assert error[near].max() < 1e-4
     # Whole numbers in 7 bits of 130 inputs: a root mean square of 0.17, and single ones six times.
-    assert 1e-3 < error[far].square().mean().sqrt() < 0.3
+    mean = error[far].square().mean().sqrt()
+    in_floats = way == "compiled" and type(kernels.linear(weights)) is module.Float32Product
+    assert mean < 1e-5 if in_floats else 1e-3 < mean < 0.3
     assert (logits.argmax(dim=1) == exact.argmax(dim=1)).all()
 
 
