@@ -40,7 +40,5 @@ def test_the_page_runs(
         torch.testing.assert_close(feed_forward(x), expected)
     seen = names["translator"].trace("one two", "two one")
     assert "encoder.layers.0.feed_forward.activated" in seen.names()
-    with pytest.raises(
-        BundleError, match=r"decoder\.layers\.0\.feed_forward is SquaredFeed"
-    ):
+    with pytest.raises(BundleError, match=r"decoder\.layers\.0\.feed_forward is SquaredFeed"):
         load_bundle("runs/squared")

@@ -9,7 +9,7 @@ from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
 from headway.errors import ConfigError, suggest
-from headway.model.changes import changed_parts, hooked_parts
+from headway.model.changes import changes_in_words
 from headway.model.transformer import Transformer
 
 EngineName = Literal["auto", "packed", "reference"]
@@ -34,7 +34,7 @@ def build_engine(
         raise ConfigError(
             f"There is no precision '{precision}'.", suggest(precision, get_args(PrecisionName))
         )
-    if engine != "reference" and (others := _others(model)):
+    if engine != "reference" and (others := changes_in_words(model)):
         if engine == "packed" or precision not in ("auto", "float32"):
             raise ConfigError(
                 f"The packed engine computes the paper's equations, but {others}.",
@@ -51,16 +51,6 @@ def build_engine(
         return ReferenceEngine(model)
     device = model.output_projection.weight.device
     return PackedEngine(model, kernels_for(device, _choose(model, precision)))
-
-
-def _others(model: Transformer) -> str:
-    """Say which parts of a model only a call of them computes; nothing if there are none."""
-    found = [
-        f"{path or 'the model'} is of class {kind}" for path, kind in changed_parts(model).items()
-    ]
-    found += [f"{path or 'the model'} has hooks" for path in hooked_parts(model)]
-    more = f", and so on, {len(found)} parts in all" if len(found) > 1 else ""
-    return f"{found[0]}{more}" if found else ""
 
 
 def _choose(model: Transformer, precision: PrecisionName) -> Precision:

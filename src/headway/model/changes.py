@@ -46,6 +46,15 @@ def hooked_parts(model: nn.Module) -> list[str]:
     return [path for path, part in model.named_modules() if has_hooks(part)]
 
 
+def changes_in_words(model: nn.Module) -> str:
+    """Say which parts only a call of them computes; nothing where there are none."""
+    found = [
+        f"{path or 'the model'} is of class {kind}" for path, kind in changed_parts(model).items()
+    ]
+    found += [f"{path or 'the model'} has hooks" for path in hooked_parts(model)]
+    return f"{found[0]} ({len(found)} such parts in all)" if len(found) > 1 else "".join(found)
+
+
 def has_hooks(part: nn.Module) -> bool:
     """Tell whether hooks are called before or after the forward pass of this part."""
     everywhere = torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks

@@ -31,13 +31,17 @@ class CompiledLayers:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Let the model call what is compiled."""
+        before = [vars(layer).get("forward") for layer, _ in self._forwards]
         for layer, forward in self._forwards:
             layer.forward = forward
         try:
             yield
         finally:
-            for layer, _ in self._forwards:
-                del layer.forward  # what is left is that of its class
+            for (layer, _), own in zip(self._forwards, before, strict=True):
+                if own is None:
+                    del layer.forward  # what is left is that of its class
+                else:
+                    layer.forward = own
 
 
 def _try(device: torch.device, backend: str) -> None:

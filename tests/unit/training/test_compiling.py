@@ -83,6 +83,22 @@ def test_layers_are_as_they_were_even_after_an_error(build: Build) -> None:
     assert not any("forward" in vars(layer) for layer in model.modules())
 
 
+def test_a_forward_of_ones_own_is_compiled_and_stays(build: Build) -> None:
+    model = build().eval()
+    layer, batch = model.encoder.layers[0], make_batch()
+    plain = model(batch.source_ids, batch.target_ids)
+    layer.forward = own = lambda x, mask: -x
+    changed = model(batch.source_ids, batch.target_ids)
+    layers = CompiledLayers(model, "eager")
+
+    with layers.in_place():
+        compiled = model(batch.source_ids, batch.target_ids)
+
+    assert vars(layer)["forward"] is own
+    torch.testing.assert_close(compiled, changed)
+    assert not torch.allclose(changed, plain)
+
+
 def test_dropout_of_compiled_layers_hangs_on_the_seed(build: Build) -> None:
     model = build(dropout=0.3).train()
     objective = Objective(model, 0.1, "float32")

@@ -18,6 +18,7 @@ from headway.errors import ConfigError
 from headway.interop.ctranslate2.library import common_spec, transformer_spec
 from headway.interop.ctranslate2.vocabulary import token_list
 from headway.model.attention import MultiHeadAttention
+from headway.model.changes import changes_in_words
 from headway.model.decoder import DecoderLayer
 from headway.model.embedding import InputEmbedding
 from headway.model.encoder import EncoderLayer
@@ -43,6 +44,11 @@ _ACTIVATIONS = {
 
 def check_expressible(bundle: Bundle) -> None:
     """Refuse, with a ConfigError, a model that CTranslate2 cannot compute."""
+    if changes := changes_in_words(bundle.model):
+        raise ConfigError(
+            f"CTranslate2 computes the equations of Headway's own parts, but {changes}.",
+            "Export a model without parts of your own or hooks.",
+        )
     config = bundle.config
     if config.pad_id != PAD_ID:
         raise ConfigError(

@@ -15,6 +15,7 @@ from headway.errors import BundleError, ConfigError
 from headway.interop.keras.backend import keras
 from headway.interop.keras.parity import largest_difference
 from headway.interop.keras.transformer import transformer_from_config
+from headway.model.changes import changes_in_words
 from headway.model.transformer import Transformer
 
 # Rounding makes a hundred-thousandth; other heads or another activation make a tenth and more.
@@ -37,6 +38,11 @@ def from_bundle(bundle: Bundle | str | Path) -> keras.Model:
     Raises BundleError for a damaged bundle, ConfigError for a model that Keras cannot express.
     """
     origin = bundle if isinstance(bundle, Bundle) else load_bundle(bundle)
+    if changes := changes_in_words(origin.model):
+        raise ConfigError(
+            f"The model in Keras computes the equations of Headway's own parts, but {changes}.",
+            "Give a bundle without parts of your own or hooks.",
+        )
     model = transformer_from_config(origin.config)
     tensors = model_tensors(origin.model)
     for place in _places(origin.config, model):
