@@ -32,7 +32,7 @@ from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
 from headway.errors import BundleError, ConfigError, DataError, TokenizerError
 from headway.mapping import MappedTensors, map_file, read_tensors
-from headway.model.changes import changed_parts
+from headway.model.changes import changed_parts, lost_buffers, other_settings
 from headway.model.empty import empty_model
 from headway.model.transformer import Transformer
 from headway.replacing import partial_path, replace_folder, write_atomically
@@ -78,6 +78,11 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
     if target.exists() and not (target / MANIFEST).is_file() and _has_content(target):
         raise BundleError(
             f"{path} exists and is not a bundle.", "Choose another folder or remove it."
+        )
+    if lost := lost_buffers(bundle.model):
+        raise BundleError(
+            f"{lost[0]} is a buffer, which a bundle does not hold.",
+            "Make it a parameter, or persistent=False if it can be computed anew.",
         )
     fresh = partial_path(target)
     try:
@@ -175,7 +180,7 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
         "target_language": bundle.target_language,
         "record": bundle.record,
     }
-    if changed := changed_parts(bundle.model):
+    if changed := _changes(bundle.model, bundle.config):
         description["changed"] = changed
     files = {
         "config.json": json.dumps(description, indent=2, ensure_ascii=False).encode(),
@@ -269,7 +274,8 @@ def _assemble(
     if change:
         change(model)
         model.to(device)
-    _check_changes(folder, model, description.get("changed", {}))
+    if change or "changed" in description:
+        _check_changes(folder, _changes(model, config), description.get("changed", {}))
     for tokenizer, size in ((source, config.source_vocab_size), (target, config.target_vocab_size)):
         if tokenizer.vocabulary_size > size:
             raise BundleError(
@@ -292,9 +298,13 @@ def _assemble(
     )
 
 
-def _check_changes(folder: Path, model: Transformer, saved: dict[str, str]) -> None:
+def _changes(model: Transformer, config: ModelConfig) -> dict[str, str]:
+    """Return what the configuration does not say of a model, by the path of each part."""
+    return other_settings(model, empty_model(config, "cpu")) | changed_parts(model)
+
+
+def _check_changes(folder: Path, found: dict[str, str], saved: dict[str, str]) -> None:
     """Refuse a model whose own parts are not those that it was saved with."""
-    found = changed_parts(model)
     for path in sorted(saved.keys() | found.keys()):
         if saved.get(path) != found.get(path):
             usual = "that of Headway"

@@ -625,3 +625,27 @@ def test_hooks_belong_to_the_process_and_not_to_the_bundle(joint: Bundle, tmp_pa
 
     assert "changed" not in json.loads((tmp_path / "b" / "config.json").read_text())
     load_bundle(tmp_path / "b")
+
+
+def test_a_setting_that_the_configuration_does_not_say_is_recorded(
+    joint: Bundle, tmp_path: Path
+) -> None:
+    def gelu(model: Transformer) -> None:
+        model.encoder.layers[0].feed_forward.activation = "gelu"
+
+    gelu(joint.model)
+    save_bundle(tmp_path / "b", joint)
+
+    with pytest.raises(BundleError, match="PositionwiseFeedForward with activation gelu, but here"):
+        load_bundle(tmp_path / "b")
+    ids = torch.tensor([[4, 5]]), torch.tensor([[1, 6, 7]])
+    loaded = load_bundle(tmp_path / "b", change=gelu)
+    assert torch.equal(loaded.model(*ids), joint.model.eval()(*ids))
+
+
+def test_a_buffer_that_would_be_lost_is_refused(joint: Bundle, tmp_path: Path) -> None:
+    joint.model.encoder.register_buffer("seen", torch.zeros(3))
+
+    with pytest.raises(BundleError, match=r"encoder\.seen is a buffer"):
+        save_bundle(tmp_path / "b", joint)
+    assert not (tmp_path / "b").exists()

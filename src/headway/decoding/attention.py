@@ -94,4 +94,10 @@ def _weights(
         model.decode(torch.tensor(padded, device=device), memory, mask)
     finally:
         stop_listening(token)
+    if not heard:
+        raise ConfigError(
+            f"decoder.layers.{layer}.cross_attention, of class {type(attention).__qualname__}, "
+            "does not say its weights.",
+            'Let its forward go on with what probe(self, "weights", …) returns, (B, H, T, S).',
+        )
     return heard[0].float().mean(dim=1).cpu()

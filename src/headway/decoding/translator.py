@@ -59,7 +59,9 @@ class Translator:
         _check_vocabularies(bundle, ensemble)
         engines = [build_engine(model, engine, precision) for model in self.models]
         self.engine = EnsembleEngine(engines) if ensemble else engines[0]
+        # Kept, so that another object never has the identity of one of these.
         self._parts = [part for model in self.models for part in model.modules()]
+        self._weights = [weight for model in self.models for weight in model.parameters()]
         self._prepared = None if all(map(_calls_modules, engines)) else self._versions()
 
     @classmethod
@@ -328,15 +330,25 @@ class Translator:
     def _check_prepared(self) -> None:
         if self._prepared is not None and self._prepared != self._versions():
             raise ConfigError(
-                "Weights or hooks have changed since this Translator was made, from them.",
+                "The model has changed since this Translator was made, which prepared its weights.",
                 "Make another one, or use engine='reference', which prepares nothing.",
             )
 
-    def _versions(self) -> list[int]:
-        """Return how often each weight was changed in place, and whether each part has hooks."""
-        weights = (weight for model in self.models for weight in model.parameters())
-        versions = [weight._version for weight in weights if not weight.is_inference()]
-        return [*versions, *map(has_hooks, self._parts)]
+    def _versions(self) -> list[tuple[object, ...]]:
+        """Return what each part consists of, how often its weights were changed, and its hooks."""
+        return [
+            (
+                has_hooks(part),
+                "forward" in vars(part),
+                *map(id, part._modules.values()),
+                *(
+                    (id(w), 0 if w.is_inference() else w._version)
+                    for w in part._parameters.values()
+                    if w is not None
+                ),
+            )
+            for part in self._parts
+        ]
 
     def _options(
         self,
@@ -365,8 +377,8 @@ class Translator:
 
     def _workers(self, jobs: int) -> int:
         """Return how many searches run side by side: one a core, if there is work for each."""
-        if self.device.type != "cpu":
-            return 1
+        if self.device.type != "cpu" or any(map(has_hooks, self._parts)):
+            return 1  # what a hook writes down should be in this process
         return max(min(torch.get_num_threads(), jobs // _WORTH_A_WORKER), 1)
 
 

@@ -10,6 +10,7 @@ from headway.inspection.catalog import catalog, pattern_of
 from headway.inspection.variant import Variant
 from headway.inspection.wiring import normalized
 from headway.model.attention import MultiHeadAttention
+from headway.model.changes import changes_in_words
 
 Recorded = Mapping[str, Tensor]
 
@@ -52,6 +53,11 @@ def _contributions(path: str, heads: Tensor, module: nn.Module | None) -> Tensor
         )
     attention = module.get_submodule(path)
     assert isinstance(attention, MultiHeadAttention)
+    if changes := changes_in_words(attention):
+        raise TraceError(
+            f"What each head adds is known of Headway's own attention, but {path}: {changes}.",
+            "Use 'heads' and 'output', which the trace has.",
+        )
     w_o = attention.w_o.weight.unflatten(1, (attention.num_heads, attention.d_v))
     return torch.einsum("...htv,mhv->...htm", heads, w_o)
 

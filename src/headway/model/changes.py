@@ -33,12 +33,32 @@ _OWN: dict[type[nn.Module], object] = {
 def changed_parts(model: nn.Module) -> dict[str, str]:
     """Return the classes of all parts of a model that are not as this package has them, by path.
 
-    A part is changed when its class is another one, even a subclass, or when its `forward` was
-    replaced, in the object or in its class. The model itself has the path "".
+    A part is changed when its class is another one, even a subclass, when a method was replaced in
+    the object, or `forward` in its class. The model itself has the path "".
     """
-    return {
-        path: type(part).__qualname__ for path, part in model.named_modules() if _is_changed(part)
-    }
+    return {path: _named(part) for path, part in model.named_modules() if _is_changed(part)}
+
+
+def other_settings(model: nn.Module, plain: nn.Module) -> dict[str, str]:
+    """Return what the parts of a model have otherwise than those of a plain one, by path.
+
+    What loading by the configuration alone would lose: an activation, a number of heads, an
+    epsilon. The rates of dropout are not counted, for they say nothing of a trained model.
+    """
+    parts, found = dict(model.named_modules()), {}
+    for path, part in plain.named_modules():
+        for name, value in vars(part).items() if path in parts else ():
+            if name in ("training", "dropout") or not isinstance(value, bool | int | float | str):
+                continue
+            if (own := getattr(parts[path], name, value)) != value:
+                found[path] = f"{type(part).__qualname__} with {name} {own}"
+    return found
+
+
+def lost_buffers(model: nn.Module) -> list[str]:
+    """Return the names of numbers that are part of a model's state without being parameters."""
+    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    return [name for name in model.state_dict() if name not in parameters]
 
 
 def hooked_parts(model: nn.Module) -> list[str]:
@@ -63,4 +83,18 @@ def has_hooks(part: nn.Module) -> bool:
 
 def _is_changed(part: nn.Module) -> bool:
     kind = type(part)
-    return kind not in _OWN or kind.forward is not _OWN[kind] or "forward" in vars(part)
+    return kind not in _OWN or kind.forward is not _OWN[kind] or bool(_replaced(part))
+
+
+def _named(part: nn.Module) -> str:
+    replaced = _replaced(part)
+    return f"{type(part).__qualname__}{f' with another {replaced[0]}' if replaced else ''}"
+
+
+def _replaced(part: nn.Module) -> list[str]:
+    """Return the methods that this object has in place of those of its class."""
+    return [
+        name
+        for name, value in vars(part).items()
+        if callable(value) and callable(getattr(type(part), name, None))
+    ]

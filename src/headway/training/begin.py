@@ -15,6 +15,7 @@ from headway.config.run import RunConfig
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
+from headway.model.changes import lost_buffers
 from headway.training.distributed import World, restarted
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
 from headway.training.precision import choose_precision
@@ -246,6 +247,11 @@ def _build_trainer(
     if place.change:
         place.change(bundle.model)
         bundle.model.to(device)
+        if lost := lost_buffers(bundle.model):
+            raise ConfigError(
+                f"{lost[0]} is a buffer, which neither checkpoints nor bundles hold.",
+                "Make it a parameter, or persistent=False if it can be computed anew.",
+            )
     bundle = dataclasses.replace(bundle, record={"config": config.model_dump()})
     return Trainer(
         bundle,

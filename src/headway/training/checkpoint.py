@@ -62,6 +62,8 @@ class Progress:
     """Most bytes held so far by any process of the run."""
     estimate: dict[str, float] | None = None
     """What the first steps made expect; empty once the hardware has changed."""
+    changed: dict[str, str] = field(default_factory=dict)
+    """Classes of parts that are not this package's own, by path."""
 
 
 def save_checkpoint(
@@ -117,7 +119,7 @@ def load_checkpoint(
     except BundleError as error:
         raise RunError(
             f"The checkpoint {path} is of another model: {error.message}",
-            "Continue with the configuration that the run began with.",
+            "Continue with the configuration, and the change= if any, that the run began with.",
         ) from None
     _set_optimizer(optimizer, _below(_OPTIMIZER, tensors), world)
     progress = Progress(**values["progress"])

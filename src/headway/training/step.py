@@ -19,10 +19,15 @@ from headway.data.batching import Batch, collate
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import START_ID
 from headway.errors import NotFiniteError
+from headway.model.changes import changes_in_words
 from headway.model.transformer import Transformer
 from headway.training.compiling import CompiledLayers
 from headway.training.distributed import World
-from headway.training.loss import LossSums, projected_cross_entropy
+from headway.training.loss import (
+    LossSums,
+    label_smoothed_cross_entropy,
+    projected_cross_entropy,
+)
 from headway.training.schedule import Schedule
 
 
@@ -201,14 +206,13 @@ def batch_loss(
 ) -> LossSums:
     """Return the summed losses of a batch, computed in this precision."""
     with autocast(precision, batch.source_ids.device.type):
-        hidden = model.hidden(batch.source_ids, batch.target_ids)  # (B, T, d_model)
+        hidden = model.hidden(batch.source_ids, batch.target_ids).flatten(0, 1)  # (B * T, d_model)
+        labels, output = batch.label_ids.flatten(), model.output_projection
+        if changes_in_words(output):  # then its weights alone do not say what it computes
+            logits = output(hidden).float()
+            return label_smoothed_cross_entropy(logits, labels, label_smoothing, model.pad_id)
         return projected_cross_entropy(
-            hidden.flatten(0, 1),
-            model.output_projection.weight,
-            model.output_projection.bias,
-            batch.label_ids.flatten(),
-            label_smoothing,
-            model.pad_id,
+            hidden, output.weight, output.bias, labels, label_smoothing, model.pad_id
         )
 
 

@@ -15,6 +15,8 @@ from torch.optim import AdamW
 
 from headway.bundle import Bundle, save_bundle, set_model_tensors
 from headway.config.training import TrainingConfig
+from headway.errors import RunError
+from headway.model.changes import changed_parts
 from headway.training.ahead import ahead
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
@@ -70,7 +72,9 @@ class Trainer:
         self.device = next(bundle.model.parameters()).device
         # A process without a part would have no gradient for which the others wait.
         parts = max(config.parts or 1, self.world.size)
-        self.progress = Progress(precision=validator.precision, parts=parts)
+        # Of the whole model: what is divided among processes is of other classes.
+        changed = changed_parts(bundle.model)
+        self.progress = Progress(precision=validator.precision, parts=parts, changed=changed)
         self.optimizer = self._fresh_optimizer()
         self.divided_objective: Objective | None = None
         self.latest: StepResult | None = None
@@ -115,6 +119,7 @@ class Trainer:
 
     def resume(self) -> None:
         """Go back to the last checkpoint; everything after it will be repeated exactly."""
+        changed = self.progress.changed
         self._divide()  # before anything is read, so that the whole is never on the device
         self.progress = load_checkpoint(
             self.folder.checkpoint,
@@ -123,6 +128,7 @@ class Trainer:
             self.average.model if self.average else None,
             self.world,
         )
+        _check_same_parts(self.progress.changed, changed)
         if self.divided_objective is not None:
             self.divided_objective.precision = self.progress.precision
         self.validator.precision = self.progress.precision
@@ -334,3 +340,14 @@ def _stop_signals() -> Iterator[threading.Event]:
         yield stop
     finally:
         restore()
+
+
+def _check_same_parts(begun: dict[str, str], here: dict[str, str]) -> None:
+    for path in sorted(begun.keys() | here.keys()):
+        if begun.get(path) != here.get(path):
+            usual = "Headway's own"
+            raise RunError(
+                f"The run began with {path or 'the model'} of class {begun.get(path, usual)}, but "
+                f"here it is {here.get(path, usual)}.",
+                "Resume it in Python with the same change= that it began with.",
+            )

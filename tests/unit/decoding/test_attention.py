@@ -58,3 +58,11 @@ def test_reading_leaves_a_trace_of_somebody_else_alone(tiny: Transformer) -> Non
         assert not seen
         tiny(torch.tensor([SOURCE]), torch.tensor([[2, 6]]))
         assert seen["logits"].shape == (1, 2, 23)
+
+
+def test_an_attention_that_says_no_weights_is_refused(build: Callable[..., Transformer]) -> None:
+    model = build(num_decoder_layers=2)
+    model.decoder.layers[1].cross_attention.forward = lambda query, *_: query
+
+    with pytest.raises(ConfigError, match=r"decoder\.layers\.1\.cross_attention, of class"):
+        AttentionReader([model])(SOURCE, TARGETS)

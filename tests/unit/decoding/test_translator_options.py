@@ -304,9 +304,7 @@ def test_weights_that_changed_after_they_were_prepared_are_refused(make: Make) -
         lambda: list(packed.stream(TEXT[2])),
     ]
     for wish in wishes:
-        with pytest.raises(
-            ConfigError, match="Weights or hooks have changed since this Translator"
-        ):
+        with pytest.raises(ConfigError, match="The model has changed since this Translator"):
             wish()
     after = Translator(bundle).translate(TEXT[2])
     assert after.score == pytest.approx(reference.translate(TEXT[2]).score)
@@ -319,7 +317,7 @@ def test_a_hook_that_came_after_the_weights_were_prepared_is_not_passed_by(make:
     before = reference.translate(TEXT[2])
     hook = bundle.model.encoder.register_forward_hook(lambda _, __, y: -3 * y)
 
-    with pytest.raises(ConfigError, match="Weights or hooks have changed"):
+    with pytest.raises(ConfigError, match="The model has changed since"):
         packed.translate(TEXT[2])
 
     assert reference.translate(TEXT[2]).score != pytest.approx(before.score)
@@ -404,3 +402,47 @@ def test_rows_without_a_piece_in_any_model_of_an_ensemble_are_never_chosen(
     ]
 
     assert [t.text for t in found[0]] == [t.text for t in found[1]]
+
+
+def replace_part(model: Transformer) -> None:
+    """Put an attention of another class, with the very same weights, in the place of one."""
+    layer = model.decoder.layers[0]
+    other = type("Other", (type(layer.cross_attention),), {})(14, 3, d_k=5, d_v=4)
+    other._modules.update(layer.cross_attention._modules)
+    layer.cross_attention = other.eval()
+
+
+def replace_forward(model: Transformer) -> None:
+    model.encoder.layers[0].feed_forward.forward = lambda x: -x
+
+
+def replace_weight(model: Transformer) -> None:
+    w_1 = model.encoder.layers[0].feed_forward.w_1
+    w_1.weight = torch.nn.Parameter(-w_1.weight.detach())
+
+
+@pytest.mark.parametrize("change", [replace_part, replace_forward, replace_weight])
+def test_a_part_that_was_replaced_afterwards_is_not_passed_by(
+    make: Make, change: Callable[[Transformer], None]
+) -> None:
+    bundle = make()
+    packed = Translator(bundle)
+    packed.translate(TEXT[2])
+
+    change(bundle.model)
+
+    with pytest.raises(ConfigError, match="The model has changed since this Translator"):
+        packed.translate(TEXT[2])
+
+
+def test_a_hook_hears_every_sentence_in_this_process(make: Make) -> None:
+    bundle = make()
+    heard: list[int] = []
+    bundle.model.encoder.register_forward_hook(lambda _, __, y: heard.append(len(y)))
+    with pytest.warns(UserWarning, match="encoder has hooks"):
+        translator = Translator(bundle)
+
+    for _ in range(2):
+        heard.clear()
+        translator.translate(TEXT[2:3] * 40, batch_tokens=1)
+        assert sum(heard) == 40

@@ -9,7 +9,7 @@ from torch import nn
 
 from headway.config.model import Architecture
 from headway.model.attention import MultiHeadAttention
-from headway.model.changes import changed_parts, hooked_parts
+from headway.model.changes import changed_parts, hooked_parts, lost_buffers, other_settings
 from headway.model.transformer import Transformer
 
 ATTENTION = "encoder.layers.1.self_attention"
@@ -55,12 +55,18 @@ def own_forward(model: Transformer) -> None:
     attention.forward = lambda query, *_, **__: query
 
 
+def own_split(model: Transformer) -> None:
+    attention = model.encoder.layers[1].self_attention
+    attention._split = lambda _, x: x.unflatten(-1, (3, -1)).transpose(1, 2) / 2
+
+
 @pytest.mark.parametrize(
     ("change", "path", "name"),
     [
         (subclass, ATTENTION, "Own"),
         (other_class, f"{ATTENTION}_residual.norm", "RMSNorm"),
-        (own_forward, ATTENTION, "MultiHeadAttention"),
+        (own_forward, ATTENTION, "MultiHeadAttention with another forward"),
+        (own_split, ATTENTION, "MultiHeadAttention with another _split"),
     ],
 )
 def test_a_part_with_another_class_or_forward_is_found(
@@ -100,3 +106,29 @@ def test_hooks_of_all_modules_are_hooks_of_each() -> None:
         assert len(hooked_parts(model)) == len(list(model.modules()))
     finally:
         hook.remove()
+
+
+def test_own_classes_with_other_settings_are_told_from_those_of_the_configuration() -> None:
+    model, plain = make(), make()
+    assert other_settings(model, plain) == {}
+
+    model.encoder.layers[1].feed_forward.activation = "gelu"
+    model.decoder.layers[0].self_attention.num_heads = 4
+    model.decoder.layers[0].self_attention.dropout = 0.7  # nothing that a trained model would have
+    model.eval()
+
+    assert changed_parts(model) == {}
+    assert other_settings(model, plain) == {
+        "encoder.layers.1.feed_forward": "PositionwiseFeedForward with activation gelu",
+        "decoder.layers.0.self_attention": "MultiHeadAttention with num_heads 4",
+    }
+
+
+def test_buffers_that_would_be_saved_are_named() -> None:
+    model = make(shared_embeddings="all")
+    assert lost_buffers(model) == []
+
+    model.encoder.register_buffer("seen", torch.zeros(3))
+    model.encoder.register_buffer("table", torch.zeros(3), persistent=False)
+
+    assert lost_buffers(model) == ["encoder.seen"]

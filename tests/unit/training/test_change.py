@@ -9,12 +9,19 @@ import torch
 from torch import Tensor, nn
 
 import headway
+from headway.bundle import Bundle
 from headway.config.run import RunConfig
+from headway.data.batching import collate
+from headway.data.encoded import EncodedPair
 from headway.decoding.translator import Translator
-from headway.errors import BundleError, ConfigError
+from headway.errors import BundleError, ConfigError, RunError
 from headway.model.attention import MultiHeadAttention
+from headway.model.embedding import OutputProjection
+from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.transformer import Transformer
+from headway.training.loss import label_smoothed_cross_entropy
 from headway.training.run import score_bundle, train
+from headway.training.step import batch_loss
 
 from .conftest import MakeConfig
 
@@ -89,4 +96,56 @@ def test_shares_of_the_weights_are_refused(config: RunConfig, tmp_path: Path) ->
 
     with pytest.raises(ConfigError, match="not one with parts of change="):
         train(divided, tmp_path / "run", change=cosine)
+    assert not (tmp_path / "run").exists()
+
+
+class Squared(PositionwiseFeedForward):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.w_2(self.w_1(x).relu() ** 2)
+
+
+def squared(model: Transformer) -> None:
+    """Change what is computed, and neither names nor shapes of weights."""
+    for layer in model.encoder.layers:
+        layer.feed_forward = Squared(12, 20)
+
+
+@pytest.mark.parametrize("begun", [None, squared])
+def test_a_run_does_not_go_on_with_other_parts(
+    config: RunConfig, tmp_path: Path, begun: Any
+) -> None:
+    train(config, tmp_path / "run", change=begun)
+    before = (tmp_path / "run" / "config.toml").read_bytes()
+
+    with pytest.raises(RunError, match=r"feed_forward of class (Squared|Headway's own), but here"):
+        train(None, tmp_path / "run", change=None if begun else squared, resume=True)
+    assert (tmp_path / "run" / "config.toml").read_bytes() == before
+
+
+class Capped(OutputProjection):
+    def forward(self, x: Tensor) -> Tensor:
+        return 3 * torch.tanh(super().forward(x) / 3)
+
+
+def test_an_own_output_projection_is_trained_as_it_is_called(bundle: Bundle) -> None:
+    model = bundle.model.eval()
+    model.output_projection.__class__ = Capped
+    batch = collate([EncodedPair([4, 5, 6], [7, 8], 1), EncodedPair([5], [6, 4, 9], 2)])
+
+    found = batch_loss(model, batch, 0.1, "float32")
+
+    logits = model(batch.source_ids, batch.target_ids).flatten(0, 1)
+    expected = label_smoothed_cross_entropy(logits, batch.label_ids.flatten(), 0.1)
+    torch.testing.assert_close(found, expected)
+    assert logits.abs().max() < 3
+    model.output_projection.__class__ = OutputProjection
+    assert abs(batch_loss(model, batch, 0.1, "float32").loss - found.loss) > 1e-3
+
+
+def test_a_buffer_is_refused_before_the_first_step(config: RunConfig, tmp_path: Path) -> None:
+    def counting(model: Transformer) -> None:
+        model.encoder.register_buffer("seen", torch.zeros(1))
+
+    with pytest.raises(ConfigError, match=r"encoder\.seen is a buffer"):
+        train(config, tmp_path / "run", change=counting)
     assert not (tmp_path / "run").exists()

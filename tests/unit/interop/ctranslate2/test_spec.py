@@ -155,3 +155,14 @@ def test_an_activation_that_it_lacks_is_refused(
     monkeypatch.delitem(spec_module._ACTIVATIONS, "glu")
     with pytest.raises(ConfigError, match=r"the activation 'glu'\. It has: geglu, gelu, "):
         check_expressible(make_bundle(activation="glu"))
+
+
+def test_parts_whose_equations_it_does_not_know_are_refused(make_bundle: MakeBundle) -> None:
+    bundle = make_bundle()
+    bundle.model.encoder.layers[0].feed_forward.forward = lambda x: -x
+    with pytest.raises(ConfigError, match=r"CTranslate2 computes .* with another forward"):
+        check_expressible(bundle)
+    bundle = make_bundle()
+    bundle.model.decoder.register_forward_hook(lambda *_: None)
+    with pytest.raises(ConfigError, match="decoder has hooks"):
+        check_expressible(bundle)

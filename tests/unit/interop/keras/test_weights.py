@@ -96,3 +96,10 @@ def test_a_bundle_of_another_size_is_refused(make_bundle: MakeBundle, tmp_path: 
     with pytest.raises(BundleError, match="The Keras model has no layer 'decoder_layer_2'"):
         to_bundle(model, tmp_path / "back", like=make_bundle(num_decoder_layers=3))
     assert not (tmp_path / "back").exists()
+
+
+def test_parts_whose_equations_keras_does_not_know_are_refused(make_bundle: MakeBundle) -> None:
+    bundle = make_bundle()
+    bundle.model.encoder.layers[0].feed_forward.forward = lambda x: -x
+    with pytest.raises(ConfigError, match=r"The model in Keras computes .* with another forward"):
+        from_bundle(bundle)
