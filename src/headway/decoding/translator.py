@@ -18,6 +18,7 @@ from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.joining import Joiner
 from headway.decoding.options import SearchOptions, widened
+from headway.decoding.prepared import Prepared
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorder import Recorder, Watcher
 from headway.decoding.recording import record_search
@@ -28,7 +29,6 @@ from headway.decoding.streaming import stream_search
 from headway.decoding.translation import Alternative, StreamEnd, Translation
 from headway.devices import resolve_device
 from headway.errors import ConfigError
-from headway.model.changes import has_hooks
 
 _WORTH_A_WORKER = 8  # sentences
 
@@ -59,10 +59,8 @@ class Translator:
         _check_vocabularies(bundle, ensemble)
         engines = [build_engine(model, engine, precision) for model in self.models]
         self.engine = EnsembleEngine(engines) if ensemble else engines[0]
-        # Kept, so that another object never has the identity of one of these.
-        self._parts = [part for model in self.models for part in model.modules()]
-        self._weights = [weight for model in self.models for weight in model.parameters()]
-        self._prepared = None if all(map(_calls_modules, engines)) else self._versions()
+        self._prepared = Prepared(self.models)
+        self._copies_weights = not all(map(_calls_modules, engines))
 
     @classmethod
     def load(
@@ -328,27 +326,11 @@ class Translator:
         )
 
     def _check_prepared(self) -> None:
-        if self._prepared is not None and self._prepared != self._versions():
+        if self._copies_weights and self._prepared.is_past():
             raise ConfigError(
                 "The model has changed since this Translator was made, which prepared its weights.",
                 "Make another one, or use engine='reference', which prepares nothing.",
             )
-
-    def _versions(self) -> list[tuple[object, ...]]:
-        """Return what each part consists of, how often its weights were changed, and its hooks."""
-        return [
-            (
-                has_hooks(part),
-                "forward" in vars(part),
-                *map(id, part._modules.values()),
-                *(
-                    (id(w), 0 if w.is_inference() else w._version)
-                    for w in part._parameters.values()
-                    if w is not None
-                ),
-            )
-            for part in self._parts
-        ]
 
     def _options(
         self,
@@ -377,7 +359,7 @@ class Translator:
 
     def _workers(self, jobs: int) -> int:
         """Return how many searches run side by side: one a core, if there is work for each."""
-        if self.device.type != "cpu" or any(map(has_hooks, self._parts)):
+        if self.device.type != "cpu" or self._prepared.have_hooks():
             return 1  # what a hook writes down should be in this process
         return max(min(torch.get_num_threads(), jobs // _WORTH_A_WORKER), 1)
 
