@@ -19,7 +19,7 @@ from headway.data.batching import Batch, collate
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import START_ID
 from headway.errors import NotFiniteError
-from headway.model.changes import changes_in_words
+from headway.model.changes import changed_parts
 from headway.model.transformer import Transformer
 from headway.training.compiling import CompiledLayers
 from headway.training.distributed import World
@@ -208,7 +208,9 @@ def batch_loss(
     with autocast(precision, batch.source_ids.device.type):
         hidden = model.hidden(batch.source_ids, batch.target_ids).flatten(0, 1)  # (B * T, d_model)
         labels, output = batch.label_ids.flatten(), model.output_projection
-        if changes_in_words(output):  # then its weights alone do not say what it computes
+        # Its weights alone do not say then what it computes. Hooks of all modules only look on: a
+        # counter of operations is to count those of training.
+        if changed_parts(output) or output._forward_hooks or output._forward_pre_hooks:
             logits = output(hidden).float()
             return label_smoothed_cross_entropy(logits, labels, label_smoothing, model.pad_id)
         return projected_cross_entropy(
