@@ -166,6 +166,12 @@ def set_model_tensors(model: nn.Module, tensors: dict[str, Tensor], *, copy: boo
                 parameter.data = tensors[name]
 
 
+def saved_changes(path: str | Path) -> dict[str, str]:
+    """Return the classes of all parts that are not Headway's own, by their path in the model."""
+    file = find_bundle(path) / "config.json"
+    return _description(file, _read(file)).get("changed", {})
+
+
 def bundle_checksum(path: str | Path) -> str:
     """Return one SHA-256 for the whole bundle: that of its manifest."""
     return hashlib.sha256(_read(find_bundle(path) / MANIFEST)).hexdigest()

@@ -21,14 +21,14 @@ from headway.config.run import RunConfig, dump_run_config, parse_run_config
 
 WORDS = ["one", "two", "three", "four", "five", "six"]
 
-# Reads one job a line and runs each in a fork: a process a tenth of a second old that has
-# imported everything. A job may kill itself before its n-th change of the disk.
+# Reads one job a line and runs each in a fork of a process that has trained once: what a run
+# imports, and reads from Numba's cache, takes longer than its steps. A job may kill itself before
+# its n-th change of the disk.
 SERVER = """
 import faulthandler, json, os, resource, signal, sys, traceback
 faulthandler.enable()  # where a process crashed, its stack says how
 sys.modules["matplotlib"] = None  # a picture would take longer than all the rest
 import torch
-import torch._dynamo  # the first optimizer would import it, in two seconds
 torch.set_num_threads(1)
 from headway.config.run import load_run_config
 from headway.errors import HeadwayError
@@ -115,6 +115,7 @@ def start(line, environment):
         os._exit(0)
     return child
 
+train(load_run_config(sys.argv[1]), sys.argv[2], reporter=Reporter(quiet=True))
 for line in sys.stdin:
     job = json.loads(line)
     places = [{"RANK": str(rank), **job["world"]} for rank in range(job["processes"])]
@@ -209,16 +210,21 @@ def _send(process: int, number: int) -> None:
 
 
 @pytest.fixture(scope="session")
-def trainings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainings]:
+def trainings(
+    tmp_path_factory: pytest.TempPathFactory, make_config: Callable[..., RunConfig]
+) -> Iterator[Trainings]:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    folder = tmp_path_factory.mktemp("trainings")
+    config = folder / "first.toml"
+    config.write_text(dump_run_config(make_config()), encoding="utf-8")
     with subprocess.Popen(
-        [sys.executable, "-c", SERVER],
+        [sys.executable, "-c", SERVER, str(config), str(folder / "first")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env=environment,
     ) as server:
-        yield Trainings(server, tmp_path_factory.mktemp("trainings"))
+        yield Trainings(server, folder)
 
 
 @pytest.fixture(autouse=True)

@@ -129,7 +129,7 @@ def _lead(
             "Train with training.shard = false.",
         )
     check_shard(config.training, place.world)
-    start = None if folder.checkpoint.exists() else open_start(config)
+    start = None if folder.checkpoint.exists() else open_start(config, place.change)
     config = start.config if start else config
     check_settings(config)  # before hours of cutting text into pieces
     texts = read_texts(config.data)
@@ -140,7 +140,7 @@ def _lead(
     encoded = _encode(config, place, texts, tokenizers)
     trainer = _build_trainer(config, place, texts, encoded, tokenizers)
     if start:
-        trainer.start_with(start.tensors)
+        _start_with(start, trainer, place)
     if resume:
         folder.remove_leftovers()
     else:
@@ -175,6 +175,15 @@ def _new(config: RunConfig | None, place: Place) -> RunConfig:
         place.world.leave_word(_refused(place.folder))
         raise
     return config
+
+
+def _start_with(start: Start, trainer: Trainer, place: Place) -> None:
+    """Give the new model the weights of the trained one; all of them, unless it has own parts."""
+    tensors = start.tensors
+    if place.change:
+        tensors, messages = start.completed(trainer.bundle.model)
+        start.messages.extend(messages)
+    trainer.start_with(tensors)
 
 
 def _continue(trainer: Trainer, place: Place) -> None:

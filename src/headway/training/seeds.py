@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from headway.bundle import Change
 from headway.config.run import RunConfig, load_run_config
 from headway.errors import ConfigError, RunError
 from headway.replacing import write_atomically
@@ -24,14 +25,16 @@ def train_seeds(
     out: str | Path,
     count: int,
     *,
+    change: Change | None = None,
     resume: bool = False,
     device: str = "auto",
     make_reporter: Callable[[], Reporter] = Reporter,
 ) -> dict[str, Any] | None:
     """Train `count` runs with consecutive seeds; None when a signal stopped one of them.
 
-    resume: go on with the run that was stopped, and do not repeat those that are finished; then the
-    configuration may be None.
+    change: puts parts of your own into each new model, as in `headway.train`. resume: go on with
+    the run that was stopped, and do not repeat those that are finished; then the configuration may
+    be None.
     """
     if count < 2:
         raise ConfigError(f"{count} seed has no spread.", "Give --seeds 2 or more.")
@@ -52,7 +55,8 @@ def train_seeds(
             continue
         reporter = make_reporter()
         reporter.say(f"Seed {seed}, the last is {seeds[-1]}: {folder}")
-        if not train(one, folder, resume=begun, device=device, reporter=reporter).finished:
+        result = train(one, folder, change=change, resume=begun, device=device, reporter=reporter)
+        if not result.finished:
             return None
     summary = summarize(folders)
     text = json.dumps(summary, indent=2, ensure_ascii=False)

@@ -15,7 +15,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headway.bundle import Bundle, bundle_checksum, find_bundle, load_bundle, model_tensors
+from headway.bundle import (
+    Bundle,
+    Change,
+    bundle_checksum,
+    find_bundle,
+    load_bundle,
+    model_tensors,
+    saved_changes,
+)
 from headway.config.data import TokenizerConfig
 from headway.config.model import Architecture
 from headway.config.run import RunConfig
@@ -23,6 +31,7 @@ from headway.config.section import Section
 from headway.data.tokenizer import PAD_ID, Tokenizer
 from headway.data.vocabulary import Enlarged, add_pieces
 from headway.errors import BundleError, ConfigError
+from headway.model.transformer import Transformer
 
 _DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # not in any weight
 _LONGEST = "max_source_pieces"  # which a run takes from its own text
@@ -53,16 +62,39 @@ class Start:
     messages: list[str]
     """What a person should know."""
 
+    def completed(self, model: Transformer) -> tuple[dict[str, Tensor], list[str]]:
+        """Return the weights of a model with parts of its own, and what a person should know.
 
-def open_start(config: RunConfig) -> Start | None:
+        Those that the trained one does not have, or in another shape, are as the model has them.
+        """
+        drawn = model_tensors(model)
+        taken = {
+            name: tensor
+            for name, tensor in self.tensors.items()
+            if name in drawn and drawn[name].shape == tensor.shape
+        }
+        names = {
+            "that begin as they were drawn": drawn.keys() - taken.keys(),
+            "of the trained model that are left out": self.tensors.keys() - taken.keys(),
+        }
+        messages = [
+            f"Tensors {words}: {len(some)}, the first is {min(some)}."
+            for words, some in names.items()
+            if some
+        ]
+        return drawn | taken, messages
+
+
+def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
     """Read the model that the configuration starts from; None where it names none.
 
-    Raises ConfigError where the configuration asks for another model than that.
+    change: puts parts of its own into the model that is to be trained; one that has such parts
+    already is read with it. Raises ConfigError where the configuration asks for another model.
     """
     if not config.training.start_from:
         return None
     path = find_bundle(config.training.start_from)
-    bundle = load_bundle(path)
+    bundle = load_bundle(path, change=change if saved_changes(path) else None)
     origin = {"bundle": str(path), "checksum": bundle_checksum(path)}
     _check_vocabulary(bundle, origin["bundle"])
     resolved = _resolve(config, bundle, origin["bundle"])

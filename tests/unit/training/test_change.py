@@ -20,7 +20,9 @@ from headway.model.embedding import OutputProjection
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.transformer import Transformer
 from headway.training.loss import label_smoothed_cross_entropy
+from headway.training.reporting import Reporter
 from headway.training.run import score_bundle, train
+from headway.training.seeds import train_seeds
 from headway.training.step import batch_loss
 
 from .conftest import MakeConfig
@@ -149,3 +151,75 @@ def test_a_buffer_is_refused_before_the_first_step(config: RunConfig, tmp_path: 
     with pytest.raises(ConfigError, match=r"encoder\.seen is a buffer"):
         train(config, tmp_path / "run", change=counting)
     assert not (tmp_path / "run").exists()
+
+
+class Wide(PositionwiseFeedForward):
+    """Another shape under a known name, and a name of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(12, 28)
+        self.gain = nn.Parameter(torch.tensor([2.0]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x) * self.gain
+
+
+def wide(model: Transformer) -> None:
+    for layer in model.encoder.layers:
+        layer.feed_forward = Wide()
+
+
+def started(config: RunConfig, start: Path, folder: Path, change: Any) -> tuple[Any, list[str]]:
+    """Return the weights that a fine-tune begins with, and what it says."""
+    said: list[str] = []
+    reporter = Reporter(quiet=True)
+    reporter.say = said.append
+    still = {"start_from": str(start), "max_steps": 1, "learning_rate": 1e-30}
+    tune = config.model_copy(update={"training": config.training.replace(still)})
+    train(tune, folder, change=change, reporter=reporter)
+    bundle = headway.bundle.load_bundle(folder, change=change)
+    return dict(bundle.model.named_parameters()), said
+
+
+def test_a_fine_tune_takes_all_of_a_changed_model(config: RunConfig, tmp_path: Path) -> None:
+    train(config, tmp_path / "first", change=cosine)
+
+    found, said = started(config, tmp_path / "first", tmp_path / "tuned", cosine)
+
+    expected = weights(tmp_path / "first")
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-20)  # a step of no rate
+    assert not any("drawn" in line or "left out" in line for line in said)
+    for other in (None, squared):
+        with pytest.raises(BundleError, match="is Cosine, but here it is that of Headway"):
+            started(config, tmp_path / "first", tmp_path / "other", other)
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_fine_tune_may_put_its_own_parts_into_a_plain_model(
+    config: RunConfig, tmp_path: Path
+) -> None:
+    train(config, tmp_path / "first")
+
+    found, said = started(config, tmp_path / "first", tmp_path / "tuned", wide)
+
+    expected = dict(headway.bundle.load_bundle(tmp_path / "first").model.named_parameters())
+    part = "encoder.layers.0.feed_forward"
+    drawn = {f"{part}.gain", f"{part}.w_1.weight", f"{part}.w_1.bias", f"{part}.w_2.weight"}
+    assert found.keys() - expected.keys() == {f"{part}.gain"}
+    assert found[f"{part}.gain"] == 2
+    for name in found.keys() - drawn:
+        torch.testing.assert_close(found[name], expected[name], rtol=0, atol=1e-20)
+    assert f"Tensors that begin as they were drawn: 4, the first is {part}.gain." in said
+    left = f"Tensors of the trained model that are left out: 3, the first is {part}.w_1.bias."
+    assert left in said
+
+
+def test_several_seeds_all_train_the_changed_model(config: RunConfig, tmp_path: Path) -> None:
+    summary = train_seeds(
+        config, tmp_path / "all", 2, change=cosine, make_reporter=lambda: Reporter(quiet=True)
+    )
+
+    assert summary is not None
+    for seed in (run["seed"] for run in summary["runs"]):
+        name = "decoder.layers.0.cross_attention.sharpness"
+        assert weights(tmp_path / "all" / f"seed-{seed}")[name].mean() != 8
