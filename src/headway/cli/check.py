@@ -14,6 +14,7 @@ from headway.cli.run_options import (
     ValidTarget,
     chosen_settings,
 )
+from headway.cli.waiting import let_waiting_threads_sleep
 
 if TYPE_CHECKING:
     from headway.training.check import RunCheck
@@ -37,6 +38,7 @@ def check(
 
     It takes what `headway train` takes.
     """
+    let_waiting_threads_sleep()
     from headway.config.run import load_run_config
     from headway.training.check import check_run
     from headway.training.memory import prepare_process
