@@ -45,12 +45,8 @@ def check(
     from headway.training.reporting import Reporter
 
     prepare_process()
-    files = {
-        "source": source,
-        "target": target,
-        "valid_source": valid_source,
-        "valid_target": valid_target,
-    }
+    files = {"source": source, "target": target}
+    files |= {"valid_source": valid_source, "valid_target": valid_target}
     chosen = chosen_settings(
         files, preset, settings or [], starter=config is None, start_from=start_from
     )

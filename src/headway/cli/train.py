@@ -60,12 +60,8 @@ def train(
 
     prepare_process()
     folder = out or Path("runs") / (config.stem if config else "run")
-    files = {
-        "source": source,
-        "target": target,
-        "valid_source": valid_source,
-        "valid_target": valid_target,
-    }
+    files = {"source": source, "target": target}
+    files |= {"valid_source": valid_source, "valid_target": valid_target}
     continues = config is None and resume
     overrides = chosen_settings(
         files, preset, settings or [], starter=not (config or resume), start_from=start_from
