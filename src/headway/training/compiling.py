@@ -35,7 +35,10 @@ class CompiledLayers:
         for layer, forward in self._forwards:
             layer.forward = forward
         try:
-            yield
+            # Rates and epsilons are the same in all layers. As symbols they would be traced, found
+            # to be of no use, and all traced again.
+            with torch._dynamo.config.patch(specialize_float=True):
+                yield
         finally:
             for (layer, _), own in zip(self._forwards, before, strict=True):
                 if own is None:
