@@ -3,6 +3,7 @@
 import warnings
 from typing import Literal, get_args
 
+from headway.decoding.agreement import disagreement
 from headway.decoding.engine import Engine
 from headway.decoding.packed.choosing import kernels_for
 from headway.decoding.packed.engine import PackedEngine
@@ -41,6 +42,8 @@ def build_engine(
                 "Use engine='reference' in float32, which calls the model's own parts.",
             )
         warnings.warn(f"The reference engine translates, which is slower: {others}.", stacklevel=3)
+        if fault := disagreement(model):
+            warnings.warn(fault, stacklevel=3)
         engine = "reference"
     if engine == "reference":
         if precision not in ("auto", "float32"):

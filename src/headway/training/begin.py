@@ -13,6 +13,7 @@ import torch
 from headway.bundle import Change
 from headway.config.run import RunConfig
 from headway.data.tokenizer import Tokenizer
+from headway.decoding.agreement import disagreement
 from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
 from headway.model.changes import lost_buffers
@@ -261,6 +262,8 @@ def _build_trainer(
                 f"{lost[0]} is a buffer, which neither checkpoints nor bundles hold.",
                 "Make it a parameter, or persistent=False if it can be computed anew.",
             )
+        if fault := disagreement(bundle.model):
+            place.reporter.say(fault)
     bundle = dataclasses.replace(bundle, record={"config": config.model_dump()})
     return Trainer(
         bundle,

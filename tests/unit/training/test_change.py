@@ -169,16 +169,23 @@ def wide(model: Transformer) -> None:
         layer.feed_forward = Wide()
 
 
+class Listening(Reporter):
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.said: list[str] = []
+
+    def say(self, message: str) -> None:
+        self.said.append(message)
+
+
 def started(config: RunConfig, start: Path, folder: Path, change: Any) -> tuple[Any, list[str]]:
     """Return the weights that a fine-tune begins with, and what it says."""
-    said: list[str] = []
-    reporter = Reporter(quiet=True)
-    reporter.say = said.append
+    reporter = Listening()
     still = {"start_from": str(start), "max_steps": 1, "learning_rate": 1e-30}
     tune = config.model_copy(update={"training": config.training.replace(still)})
     train(tune, folder, change=change, reporter=reporter)
     bundle = headway.bundle.load_bundle(folder, change=change)
-    return dict(bundle.model.named_parameters()), said
+    return dict(bundle.model.named_parameters()), reporter.said
 
 
 def test_a_fine_tune_takes_all_of_a_changed_model(config: RunConfig, tmp_path: Path) -> None:
@@ -223,3 +230,39 @@ def test_several_seeds_all_train_the_changed_model(config: RunConfig, tmp_path: 
     for seed in (run["seed"] for run in summary["runs"]):
         name = "decoder.layers.0.cross_attention.sharpness"
         assert weights(tmp_path / "all" / f"seed-{seed}")[name].mean() != 8
+
+
+class Forgetful(PositionwiseFeedForward):
+    """Adds up what came before, and keeps none of it for the next step of a translation."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.cumsum(dim=1))
+
+
+@pytest.mark.filterwarnings("ignore:At target position 1:UserWarning")
+def test_a_decoder_that_would_translate_otherwise_is_said_before_training(
+    config: RunConfig, tmp_path: Path
+) -> None:
+    def forgetful(model: Transformer) -> None:
+        for layer in model.decoder.layers:
+            layer.feed_forward = Forgetful(12, 20)
+
+    reporter = Listening()
+    train(config, tmp_path / "run", change=forgetful, reporter=reporter)
+    assert reporter.said[0].startswith(
+        "At target position 1 this model decodes otherwise one position at"
+    )
+
+
+def test_what_a_part_raises_when_it_translates_is_raised_before_training(
+    config: RunConfig, tmp_path: Path
+) -> None:
+    def breaking(model: Transformer) -> None:
+        def forward(x: Tensor, *arguments: Any) -> Tensor:
+            raise ValueError(f"{x.size(1)} positions are too few")
+
+        model.decoder.layers[0].forward = forward
+
+    with pytest.raises(ValueError, match="positions are too few"):
+        train(config, tmp_path / "run", change=breaking)
+    assert not (tmp_path / "run").exists()
