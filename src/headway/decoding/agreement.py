@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headway.model.cache import DecoderCache
-from headway.model.changes import changed_parts
+from headway.model.changes import changed_parts, changes_in_words
 from headway.model.embedding import InputEmbedding
 from headway.model.masks import padding_mask
 from headway.model.transformer import Transformer
@@ -24,7 +24,7 @@ def disagreement(model: Transformer) -> str:
     Decodes a few pieces both ways in eval mode. Random numbers and the model's mode stay as they
     were; what its parts raise when they are given a cache is passed on.
     """
-    if not (others := changed_parts(model)):
+    if not changed_parts(model):
         return ""
     training = {part: part.training for part in model.modules()}
     device = model.output_projection.weight.device
@@ -38,13 +38,11 @@ def disagreement(model: Transformer) -> str:
     far = (whole - stepwise).abs().amax(dim=-1) > _TOLERANCE * whole.abs().max()
     if not far.any():
         return ""
-    path, kind = next(iter(others.items()))
-    more = f" ({len(others)} such parts in all)" if len(others) > 1 else ""
     return (
         f"At target position {int(far.nonzero()[0])} this model decodes otherwise one position "
         "at a time, as translation does, than all positions at once, as training does: "
-        f"{path or 'the model'} is of class {kind}{more}. A part of the decoder that looks at "
-        "other positions must keep those before in the cache, and see none after its own."
+        f"{changes_in_words(model)}. A part of the decoder that looks at other positions must keep "
+        "those before in the cache, and see none after its own."
     )
 
 
