@@ -143,13 +143,14 @@ def test_bfloat16_comes_to_the_same_loss(build: Build) -> None:
     pairs = 1000
     held_out = collate(make_pairs(pairs + 200)[pairs:])
 
-    def loss_after_training(precision: str) -> float:
+    def loss_after(steps: int, precision: str) -> float:
         model = build()
-        train(model, precision, 150, pairs)
+        train(model, precision, steps, pairs)
         with torch.no_grad():
             sums = plain_loss(model.eval(), held_out, 0.0, "float32")
         return float(sums.nll) / held_out.num_target_tokens
 
-    low, full = loss_after_training("bfloat16"), loss_after_training("float32")
+    low, full = loss_after(150, "bfloat16"), loss_after(150, "float32")
     assert low != full  # or bfloat16 was never used
+    assert full < 0.8 * loss_after(0, "float32")  # or they agree on nothing learned
     assert low == pytest.approx(full, rel=0.01)
