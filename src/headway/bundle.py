@@ -44,6 +44,7 @@ WEIGHTS = "model.safetensors"
 Change = Callable[[Transformer], object]
 """What puts parts of a user's own into a model: called with it before weights are set."""
 _DAMAGED = "Copy the whole bundle again, or train it anew."
+_OTHER_VERSION = "It is as it was written: use the version of Headway that wrote it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +366,7 @@ def _as_bundle_error(folder: Path) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise BundleError(f"{folder / 'config.json'}: {error.message}", _DAMAGED) from None
+        raise BundleError(f"{folder / 'config.json'}: {error.message}", _OTHER_VERSION) from None
 
 
 def _read(path: Path, *, mapped: bool = False) -> Any:

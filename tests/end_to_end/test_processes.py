@@ -109,8 +109,10 @@ def test_processes_that_end_and_go_on_come_to_the_same_bytes(
     )
     assert ended == status
     assert not (tmp_path / "run" / "report.json").exists()
+    assert (tmp_path / "run" / "encoded").is_dir()
     assert trainings.run(config, tmp_path / "run", processes=processes) == 0
 
+    assert not (tmp_path / "run" / "encoded").exists()
     assert_same_run(tmp_path / "run", tmp_path / "whole")
 
 

@@ -325,8 +325,11 @@ def test_a_configuration_that_cannot_be_is_a_bundle_error(
         del description["record"]
     rewrite(saved, "config.json", json.dumps(description).encode())
 
-    with pytest.raises(BundleError, match=message):
+    with pytest.raises(BundleError, match=message) as error:
         load_bundle(saved)
+    assert ("use the version of Headway that wrote it" in str(error.value)) == (
+        "record" not in change
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"[1, 2]", b"\xff\xfe", b"null"])

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from headway.data.compression import plain_name
 from headway.data.corpus import check_plain_text
 from headway.data.lines import decode_line, read_lines
 from headway.decoding.alignment import pharaoh
@@ -30,7 +31,17 @@ def incoming_lines(file: Path | None) -> Iterator[list[str]]:
         yield from _arriving_lines(sys.stdin.buffer.fileno())
         return
     check_plain_text(file)
+    _check_no_columns(file)
     yield from _groups(read_lines(file))
+
+
+def _check_no_columns(file: Path) -> None:
+    """Refuse a table: both of its sides would be taken for one sentence, a tab between them."""
+    if plain_name(file).endswith(".tsv"):
+        raise DataError(
+            f"{file} has columns, but a file with one sentence a line is wanted.",
+            f"Give one of them on standard input: cut -f1 {file.name} | headway …",
+        )
 
 
 def _groups(lines: Iterator[str]) -> Iterator[list[str]]:

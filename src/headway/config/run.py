@@ -57,35 +57,44 @@ def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> R
     Table 3 also brings its label smoothing and number of steps.
     """
     values = {} if path is None else _read_toml(Path(path))
-    of_file = values.get("model")
-    of_file = dict(of_file) if isinstance(of_file, dict) else {}
+    of_file, of_training = (
+        dict(table) if isinstance(table := values.get(section), dict) else {}
+        for section in ("model", "training")
+    )
     for override in overrides:
         _apply(values, override)
     chosen = {override.partition("=")[0].strip() for override in overrides}
     if "model.preset" in chosen and "preset" not in of_file:
         name = str(values["model"]["preset"])
-        _check_preset(name, of_file, chosen, path)
+        _check_preset(name, {"model": of_file, "training": of_training}, chosen, path)
     return parse_run_config(values)
 
 
 def _check_preset(
-    name: str, of_file: dict[str, Any], chosen: set[str], path: str | Path | None
+    name: str, of_file: dict[str, dict[str, Any]], chosen: set[str], path: str | Path | None
 ) -> None:
     """Refuse a chosen preset where a file has every size itself, as that of a run, and others.
 
     They would win, as what is named beside a preset does, and nothing of the preset be left.
     """
-    if any(size not in of_file for size in _SIZES):
+    if any(size not in of_file["model"] for size in _SIZES):
         return
     preset, usual = architecture(name).model_dump(), Architecture().model_dump()
-    for key, value in of_file.items():
-        decided = key in _SIZES or (key in preset and preset[key] != usual[key])  # by the preset
-        if decided and value != preset[key] and f"model.{key}" not in chosen:
-            raise ConfigError(
-                f"model.preset is to be '{name}', with {key} {preset[key]}, but {path} has {key} "
-                f"{value}.",
-                f"Take that out of the file, or choose model.{key}, too.",
-            )
+    decided = {  # by the preset
+        "model": {
+            key: value for key, value in preset.items() if key in _SIZES or value != usual[key]
+        },
+        "training": paper_training(name),
+    }
+    for section, wanted in decided.items():
+        for key, value in wanted.items():
+            own = of_file[section].get(key, value)
+            if own != value and f"{section}.{key}" not in chosen:
+                raise ConfigError(
+                    f"model.preset is to be '{name}', with {key} {value}, but {path} has {key} "
+                    f"{own}.",
+                    f"Take that out of the file, or choose {section}.{key}, too.",
+                )
 
 
 def parse_run_config(values: dict[str, Any]) -> RunConfig:

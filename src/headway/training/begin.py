@@ -138,10 +138,15 @@ def _lead(
         _check_same_text(folder, texts)
     kept = start.tokenizers if start else folder.read_tokenizers() if resume else None
     tokenizers = kept or find_tokenizers(config, texts, place.reporter)
-    encoded = _encode(config, place, texts, tokenizers)
-    trainer = _build_trainer(config, place, texts, encoded, tokenizers)
-    if start:
-        _start_with(start, trainer, place)
+    try:
+        encoded = _encode(config, place, texts, tokenizers)
+        trainer = _build_trainer(config, place, texts, encoded, tokenizers)
+        if start:
+            _start_with(start, trainer, place)
+    except BaseException:
+        if not resume:
+            folder.drop_encoded()
+        raise
     if resume:
         folder.remove_leftovers()
     else:
@@ -223,10 +228,14 @@ def _follow(config: RunConfig | None, place: Place) -> Ready:
 def _encode(
     config: RunConfig, place: Place, texts: Texts, tokenizers: tuple[Tokenizer, Tokenizer]
 ) -> EncodedTexts:
+    """Encode the text, or map what process 0 has encoded for all of them."""
+    data = config.data
+    if place.world.size > 1 and not data.shards:
+        data = data.replace({"shards": str(place.folder.encoded.resolve())})
     return encode_texts(
         texts,
         *tokenizers,
-        config.data,
+        data,
         keep_texts=config.tokenizer.sampling is not None,
         reporter=place.reporter,
     )

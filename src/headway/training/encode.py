@@ -94,7 +94,7 @@ def find_tokenizers(
 
     if config.tokenizer.source_model:
         sides = build()
-        _say_kind(config, sides[0], reporter)
+        _say_kinds(config, sides, reporter or Reporter(quiet=True))
         return sides
     if not data.shards:
         return build()
@@ -208,17 +208,19 @@ def _encode(
     return writer.finish(asdict(whole)), whole
 
 
-def _say_kind(config: RunConfig, source: Tokenizer, reporter: Reporter | None) -> None:
-    """Say that a kind is not used, if the model of pieces that is given has another."""
+def _say_kinds(config: RunConfig, sides: tuple[Tokenizer, Tokenizer], reporter: Reporter) -> None:
+    """Say that a kind is not used, where a model of pieces that is given has another."""
     tokenizer = config.tokenizer
-    if reporter is None or tokenizer.kind == source.kind:
+    if "kind" not in tokenizer.model_fields_set and tokenizer.sampling is None:
         return
-    if "kind" in tokenizer.model_fields_set or tokenizer.sampling is not None:
-        sampled = f", and so is its sampling at {tokenizer.sampling}" if tokenizer.sampling else ""
-        reporter.say(
-            f"tokenizer.kind '{tokenizer.kind}' is not used: {tokenizer.source_model} is of kind "
-            f"'{source.kind}'{sampled}."
-        )
+    sampled = f", and so is its sampling at {tokenizer.sampling}" if tokenizer.sampling else ""
+    paths = (tokenizer.source_model, tokenizer.target_model)
+    for path, side in zip(paths, sides, strict=True):
+        if path and side.kind != tokenizer.kind:
+            reporter.say(
+                f"tokenizer.kind '{tokenizer.kind}' is not used: {path} is of kind '{side.kind}'"
+                f"{sampled}."
+            )
 
 
 def _preparing(reporter: Reporter | None, what: str) -> AbstractContextManager[Show]:

@@ -64,6 +64,9 @@ def train(
             place = Place(folder, own, world, reporter or Reporter(quiet=not world.leads), change)
             ready = begin(config, place, resume, stack)
             finished = ready.trainer.run()
+            world.wait()  # nobody reads the encoded text any more
+        if finished and world.leads:
+            folder.drop_encoded()
         report = _finish(ready, place) if finished and world.leads else {}
         progress = ready.trainer.progress
         return RunResult(folder.path, finished, progress.step, progress.seconds, report)

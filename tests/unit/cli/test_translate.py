@@ -346,6 +346,16 @@ def test_records_are_no_sentences(run, bundle_path: Path, tmp_path: Path) -> Non
         assert "in.jsonl holds records, but a file with one sentence a line is wanted" in err
 
 
+@pytest.mark.parametrize("name", ["in.tsv", "in.TSV.gz"])
+def test_columns_are_no_sentences(run, bundle_path: Path, tmp_path: Path, name: str) -> None:
+    path = _write(tmp_path / name, ["a\tb"])
+
+    status, out, err = run("translate", bundle_path, path)
+
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert f"{name} has columns, but a file with one sentence a line is wanted" in err
+
+
 def test_terms_occur(run, bundle_path: Path, tmp_path: Path) -> None:
     terms = _write(tmp_path / "terms", ["cat\tdog", "", "온다"])
 

@@ -94,6 +94,18 @@ def test_a_preset_that_would_change_nothing_is_refused(tmp_path: Path) -> None:
     assert load_run_config(own, [*named, "model.preset=D-dropout-0.0"]).model.dropout == 0.2
 
 
+def test_a_preset_whose_training_would_change_nothing_is_refused(tmp_path: Path) -> None:
+    own = tmp_path / "config.toml"
+    own.write_text(dump_run_config(load_run_config(None, ["model.preset=base"])), encoding="utf-8")
+
+    with pytest.raises(ConfigError, match=r"label_smoothing 0\.2, but .* has label_smoothing 0\.1"):
+        load_run_config(own, ["model.preset=D-smoothing-0.2"])
+    chosen = ["model.preset=D-smoothing-0.2", "training.label_smoothing=0.2"]
+    assert load_run_config(own, chosen).training.label_smoothing == 0.2
+    own.write_text("[model]\nd_ff = 4096\n[training]\nlabel_smoothing = 0.1\n")
+    assert load_run_config(own, chosen[:1]).training.label_smoothing == 0.1
+
+
 @pytest.mark.parametrize("wrong", [5, [{"max_steps": 3}]])
 def test_a_section_that_is_no_table_is_refused_beside_a_preset(wrong: object) -> None:
     with pytest.raises(ConfigError, match="training"):

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from headway.config.run import RunConfig
-from headway.errors import RunError
+from headway.errors import ConfigError, RunError
 from headway.training.begin import Place, Ready, begin, goes_on
 from headway.training.distributed import World
 from headway.training.reporting import Reporter
@@ -52,6 +53,65 @@ def test_another_text_in_another_process_is_refused(
 
     with pytest.raises(RunError, match="text has changed since this run began"):
         begin_as(Alone(rank=1), config, tmp_path / "run")
+
+
+def test_process_0_encodes_the_text_for_all(
+    make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config()
+    first = begin_as(Alone(rank=0), config, tmp_path / "run").trainer.stream.pairs
+
+    with monkeypatch.context() as patch:
+        patch.setattr("headway.training.encode._encode", None)
+        other = begin_as(Alone(rank=1), config, tmp_path / "run").trainer.stream.pairs
+
+    assert list(other) == list(first)
+    assert isinstance(other.source.values, np.memmap)
+    (encoded,) = (tmp_path / "run" / "encoded").glob("pairs-*")
+    assert config.data.shards == ""
+
+    config = make_config(data={"shards": "kept"})
+    begin_as(Alone(rank=0), config, tmp_path / "kept")
+    assert not (tmp_path / "kept" / "encoded").exists()
+    assert (Path(config.data.directory) / "kept" / encoded.name).is_dir()
+
+
+def test_a_run_that_is_refused_after_its_text_was_encoded_leaves_no_folder(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    config = make_config(model={"positions": "learned", "max_positions": 3})
+
+    with pytest.raises(ConfigError, match="max_positions is 3"):
+        begin_as(Alone(rank=0), config, tmp_path / "run")
+
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_of_something_else_keeps_what_is_named_encoded(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    own = tmp_path / "run" / "encoded" / "own"
+    own.mkdir(parents=True)
+
+    with pytest.raises(RunError, match="holds something else"):
+        begin_as(Alone(rank=0), make_config(), tmp_path / "run")
+
+    assert own.is_dir()
+
+
+def test_text_that_a_killed_process_has_encoded_is_no_run(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    config = make_config()
+    begin_as(Alone(rank=0), config, tmp_path / "run")
+    (encoded,) = (tmp_path / "run" / "encoded").glob("pairs-*")
+    left = tmp_path / "left" / "encoded"
+    left.mkdir(parents=True)
+    encoded.rename(left / encoded.name)
+
+    ready = begin_as(Alone(rank=0), config, tmp_path / "left")
+
+    assert len(ready.trainer.stream.pairs) == 32
 
 
 def test_all_train_in_the_precision_of_process_0(make_config: MakeConfig, tmp_path: Path) -> None:

@@ -149,6 +149,16 @@ def test_a_kind_that_a_given_model_of_pieces_has_not_is_said_to_be_unused(
         f"tokenizer.kind 'bpe' is not used: {path} is of kind 'word', "
         "and so is its sampling at 0.1."
     ]
+    said.clear()
+    target_path = tmp_path / "target.model"
+    target_path.write_bytes(tokenizer.to_bytes())
+    names = {"source_model": str(path), "target_model": str(target_path), "joint": False}
+    config = make_config(tokenizer={**names, "kind": "bpe"})
+    find_tokenizers(config, read_texts(config.data), reporter)
+    assert said == [
+        f"tokenizer.kind 'bpe' is not used: {each} is of kind 'word'."
+        for each in (path, target_path)
+    ]
 
 
 def test_equal_pairs_of_other_tags_are_no_duplicates(make_config: MakeConfig) -> None:
