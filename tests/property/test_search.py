@@ -13,10 +13,12 @@ import headway
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import AttentionReader
 from headway.decoding.beam import BeamSearch
+from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
+from headway.decoding.rules import rules_of
 from headway.decoding.search import run_search
 from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
@@ -224,6 +226,85 @@ class _Watched(BeamSearch):
     def _can_improve(self, row: int, best: float) -> bool:
         self.lived.append(best / ((5 + int(self.steps[row])) / 6) ** 0.6)
         return super()._can_improve(row, best)
+
+
+@settings(max_examples=60)
+@given(
+    seed=seeds,
+    sources=sentences,
+    beam_size=st.integers(1, 5),
+    patience=st.sampled_from([0.5, 1.0, 2.0]),
+    repetition_penalty=st.sampled_from([1.0, 1.5]),
+    data=st.data(),
+)
+def test_what_is_dropped_for_want_of_hope_changes_nothing(
+    build: Build,
+    seed: int,
+    sources: list[list[int]],
+    beam_size: int,
+    patience: float,
+    repetition_penalty: float,
+    data: st.DataObject,
+) -> None:
+    engine = ReferenceEngine(model_of(build, seed))
+    options = SearchOptions(
+        beam_size,
+        length_penalty=0.0,
+        n_best=data.draw(st.integers(1, beam_size)),
+        patience=patience,
+        repetition_penalty=repetition_penalty,
+    )
+    limits = [data.draw(st.integers(0, 8)) for _ in sources]
+    requests = requests_of(sources, limits)
+    search, whole = (kind(options, rules_of(options)) for kind in (BeamSearch, _Whole))
+
+    with torch.inference_mode():
+        ours, theirs = (
+            dict(run_search(engine, each, enumerate(requests), slots=2))
+            for each in (search, whole)
+        )
+
+    for index, expected in theirs.items():
+        assert [h.ids for h in ours[index]] == [h.ids for h in expected]
+        assert [h.complete for h in ours[index]] == [h.complete for h in expected]
+        scores = [h.log_prob for h in expected]
+        assert [h.log_prob for h in ours[index]] == pytest.approx(scores, abs=1e-5)
+
+
+class _Whole(BeamSearch):
+    """A beam search that lets hypotheses without hope live on."""
+
+    drops_hopeless = False
+
+
+def test_hypotheses_without_hope_are_not_computed(build: Build) -> None:
+    requests = requests_of([[4, 5, 4], [5], [4, 4]], [8, 8, 8])
+    rows = {_CountedBeam: 0, _CountedWhole: 0}
+
+    with torch.inference_mode():
+        for seed in range(10):
+            engine = ReferenceEngine(model_of(build, seed))
+            for kind in rows:
+                search = kind(SearchOptions(4, length_penalty=0.0))
+                list(run_search(engine, search, enumerate(requests), slots=2))
+                rows[kind] += search.count
+
+    assert rows[_CountedBeam] < 0.8 * rows[_CountedWhole]
+
+
+class _CountedBeam(BeamSearch):
+    """A beam search that counts the rows which it asks for."""
+
+    count = 0
+
+    def rows(self) -> tuple[Ints, Ints]:
+        rows = super().rows()
+        self.count += len(rows[0])
+        return rows
+
+
+class _CountedWhole(_CountedBeam, _Whole):
+    """The same of one that drops nothing."""
 
 
 @settings(max_examples=40)

@@ -10,6 +10,10 @@ of these would close the sentence before the good one ends. Each hypothesis must
 limit the end symbol is the only choice, and its probability counts. Where rules leave no
 hypothesis anything to go on with, and none has finished, the best one stays as it is, incomplete.
 
+Without a length penalty a score is a log-probability, and a hypothesis can only lose by going on.
+One that is worse than all that will be returned is then dropped at once, with all that it might
+lead to: that would rank below everything that matters, so nothing else changes.
+
 With a coverage penalty all that have finished are ranked with it, and the worst that will be
 returned has its score with it; live ones are compared without it, as if they were to cover all.
 """
@@ -33,8 +37,15 @@ from headway.decoding.rules import NO_RULES, Past, Rules
 from headway.decoding.search import Advance
 
 
+_ROUNDING = 1e-3
+"""How much better a hypothesis may become by going on: the logarithm of 1, rounded at each step."""
+
+
 class BeamSearch:
     """The live hypotheses of all sentences at work, one row each, and the finished ones."""
+
+    drops_hopeless = True
+    """Whether hypotheses rank by what they score, so that those without hope change nothing."""
 
     def __init__(
         self, options: SearchOptions, rules: Rules = NO_RULES, attend: Attend | None = None
@@ -168,6 +179,8 @@ class BeamSearch:
         Done are those without a live hypothesis, and those of which enough have finished and that
         no live one can improve.
         """
+        if self.drops_hopeless and not (self.options.length_penalty or self.coverage.beta):
+            self._drop_hopeless()
         best = self.log_probs.max(axis=1)
         done = best == -math.inf
         for row, found in enumerate(self.finished):
@@ -188,6 +201,13 @@ class BeamSearch:
         sentence, copy = self.living
         first = self.slots[sentence] * self.copies
         return Advance(finished, first + copy, first + parents[sentence, copy])
+
+    def _drop_hopeless(self) -> None:
+        """Let nothing live that is worse than all that will be returned, and can only get worse."""
+        for row, found in enumerate(self.finished):
+            if len(found) >= self.options.n_best:
+                worst = found.best_first()[self.options.n_best - 1].score
+                self.log_probs[row, self.log_probs[row] < worst - _ROUNDING] = -math.inf
 
     def possible(self, slot: int) -> list[Sequence[int]]:
         """Return what the best hypothesis may begin with: one that lives, or a finished one."""

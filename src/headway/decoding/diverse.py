@@ -120,6 +120,8 @@ def _best_first(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
 class _Group(BeamSearch):
     """A beam that avoids what other groups took."""
 
+    drops_hopeless = False
+
     def __init__(
         self, options: SearchOptions, rules: Rules, attend: Attend | None, width: int
     ) -> None:

@@ -92,7 +92,9 @@ class RecordedSamplingSearch(SamplingSearch):
 
 
 class RecordedBeamSearch(BeamSearch):
-    """Beam search for one sentence, recorded."""
+    """Beam search for one sentence, recorded: the whole beam, to the end of its last hypothesis."""
+
+    drops_hopeless = False
 
     def __init__(
         self,
