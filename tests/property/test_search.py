@@ -260,8 +260,7 @@ def test_what_is_dropped_for_want_of_hope_changes_nothing(
 
     with torch.inference_mode():
         ours, theirs = (
-            dict(run_search(engine, each, enumerate(requests), slots=2))
-            for each in (search, whole)
+            dict(run_search(engine, each, enumerate(requests), slots=2)) for each in (search, whole)
         )
 
     for index, expected in theirs.items():

@@ -36,7 +36,6 @@ from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
 from headway.decoding.search import Advance
 
-
 _ROUNDING = 1e-3
 """How much better a hypothesis may become by going on: the logarithm of 1, rounded at each step."""
 

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headway.data.tokenizer import START_ID
 from headway.decoding.engine import Engine
-from headway.decoding.packed.engine import PackedEngine
+from headway.decoding.packed.engine import PackedEngine, parts_of
 from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
@@ -161,6 +164,62 @@ def test_caches_grow_as_far_as_a_sentence_goes(
     pasts = [[(piece - 4 + 2) % 19 + 4 for piece in past] for past in pasts]
     torch.testing.assert_close(logits[2], whole(tiny, source, pasts[0]), rtol=0, atol=2e-5)
     torch.testing.assert_close(logits[3], whole(tiny, source, pasts[1]), rtol=0, atol=2e-5)
+
+
+@each_engine
+@torch.inference_mode()
+def test_a_longer_sentence_that_comes_later_leaves_the_memory_of_others(
+    tiny: Transformer, make: Make
+) -> None:
+    engine = make(tiny)
+    state = engine.start(3, 1)
+    engine.encode(state, [0, 2], SOURCES[:2])
+    engine.step(state, rows(0, 2), rows(START_ID, START_ID))
+    source = [4 + i % 19 for i in range(75)] + [3]
+
+    engine.encode(state, [1, 2], [source, SOURCES[2]])
+    logits = engine.step(state, rows(0, 1, 2), rows(9, START_ID, START_ID))
+
+    torch.testing.assert_close(logits[0], whole(tiny, SOURCES[0], [9]), rtol=0, atol=1e-5)
+    torch.testing.assert_close(logits[1], whole(tiny, source, []), rtol=0, atol=1e-5)
+    torch.testing.assert_close(logits[2], whole(tiny, SOURCES[2], []), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+@torch.inference_mode()
+def test_sentences_that_are_read_a_few_at_a_time_are_the_same_bits(
+    tiny: Transformer, precision: Precision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    from headway.decoding.packed.compiled import CompiledKernels
+
+    at_once = PackedEngine(tiny, CompiledKernels(precision))
+    widest = max(p.shape[0] for p in tiny.encoder.parameters())
+    widest = max(widest, sum(h.num_heads * (h.d_k + h.d_v) for h in at_once.memory_heads))
+    monkeypatch.setattr("headway.decoding.packed.engine._READ_TOGETHER", 7 * widest)
+    in_parts = PackedEngine(tiny, CompiledKernels(precision))
+    assert in_parts.pieces_together == 7
+    read: list[int] = []
+    encoder = in_parts.encoder
+    in_parts.encoder = lambda x, starts: read.append(len(x)) or encoder(x, starts)  # type: ignore
+
+    logits = []
+    for engine in (at_once, in_parts):
+        state = engine.start(3, 1)
+        engine.encode(state, [2, 0, 1], SOURCES)
+        logits.append(engine.step(state, rows(0, 1, 2), rows(2, 2, 2)))
+
+    assert torch.equal(*logits)
+    assert read == [7, 2]
+
+
+@given(lengths=st.lists(st.integers(1, 9), min_size=1), most=st.integers(1, 12))
+def test_parts_are_all_sentences_and_as_full_as_they_may_be(lengths: list[int], most: int) -> None:
+    parts = [lengths[part] for part in parts_of(np.array(lengths), most)]
+
+    assert [length for part in parts for length in part] == lengths
+    assert all(sum(part) <= most or len(part) == 1 for part in parts)
+    assert all(sum(part) + after[0] > most for part, after in pairwise(parts))
 
 
 def test_how_many_are_enough_is_known_of_compiled_loops(build: Build) -> None:

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Array, Kernels
@@ -35,6 +35,9 @@ from headway.model.transformer import Transformer
 
 # Numbers that caches may always hold: with so small a decoder the way into a step is what costs.
 _ALWAYS = 2**20
+# Numbers that a projection makes of the sentences that are read together: more would leave the
+# processor's own caches, and ask the system for new memory (benchmarks/NOTES.md).
+_READ_TOGETHER = 2**21
 
 
 class PackedEngine:
@@ -70,6 +73,10 @@ class PackedEngine:
         self.memory_heads = [heads_of(attention) for attention in crossing]
         parts = model.decoder, model.output_projection
         self.decoder_weights = sum(p.numel() for part in parts for p in part.parameters())
+        self.memory_width = sum(h.num_heads * (h.d_k + h.d_v) for h in self.memory_heads)
+        linears = [m for m in model.encoder.modules() if isinstance(m, nn.Linear)]
+        widest = max(self.memory_width, *(linear.out_features for linear in linears))
+        self.pieces_together = _READ_TOGETHER // widest if kernels.by_memory else None
 
     def start(self, slots: int, copies: int) -> PackedState:
         """Return a state whose slots are all free."""
@@ -83,12 +90,9 @@ class PackedEngine:
         """
         if not self.kernels.by_memory:
             return None
-        memory, past = (
-            sum(heads.num_heads * (heads.d_k + heads.d_v) for heads in layers)
-            for layers in (self.memory_heads, self.past_heads)
-        )
+        past = sum(heads.num_heads * (heads.d_k + heads.d_v) for heads in self.past_heads)
         numbers = max(self.decoder_weights, _ALWAYS)
-        return max(round(numbers / (memory + past * copies / 2)), 1)
+        return max(round(numbers / (self.memory_width + past * copies / 2)), 1)
 
     def encode(
         self,
@@ -99,12 +103,23 @@ class PackedEngine:
     ) -> None:
         """Read source sentences, END included, into these slots."""
         lengths = np.array([len(ids) for ids in sources])
+        state.begin(slots, lengths)
+        state.allowed.begin(slots, allowed)
+        for part in parts_of(lengths, self.pieces_together):
+            self._read(state, slots[part], sources[part], lengths[part])
+
+    def _read(
+        self,
+        state: PackedState,
+        slots: Sequence[int],
+        sources: Sequence[Sequence[int]],
+        lengths: Ints,
+    ) -> None:
+        """Read some of them, whose pieces follow one another without padding."""
         starts = np.concatenate([[0], lengths.cumsum()])
         ids = np.concatenate([np.asarray(source, dtype=np.int64) for source in sources])
         at = np.concatenate([np.arange(length) for length in lengths])
         x = self.encoder(self.source_embedding(ids, at), starts)  # (N, d_model)
-        state.begin(slots, lengths)
-        state.allowed.begin(slots, allowed)
         state.remember(slots, starts, self.memory_projection(x))
 
     def step(self, state: PackedState, rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
@@ -126,3 +141,20 @@ class PackedEngine:
         """Let rows[i] go on from where parents[i] stands: a matter of indices."""
         state.owners[rows] = state.owners[parents]
         state.lengths[rows] = state.lengths[parents]
+
+
+def parts_of(lengths: Ints, most: int | None) -> list[slice]:
+    """Divide sentences of these lengths, in their order, into parts of `most` pieces or one each.
+
+    >>> parts_of(np.array([3, 2, 9, 1]), 5)
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    if most is None:
+        return [slice(0, len(lengths))]
+    parts, first, pieces = [], 0, 0
+    for place, length in enumerate(lengths.tolist()):
+        if place > first and pieces + length > most:
+            parts.append(slice(first, place))
+            first, pieces = place, 0
+        pieces += length
+    return [*parts, slice(first, len(lengths))]

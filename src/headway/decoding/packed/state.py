@@ -51,10 +51,11 @@ class PackedState:
 
     def begin(self, slots: Sequence[int], source_lengths: Ints) -> None:
         """Put sentences of these lengths into slots, before their first piece."""
+        self.source_lengths[slots] = 0  # what they held before need not be kept
+        self._make_room_for_memory(int(source_lengths.max()))
         self.source_lengths[slots] = source_lengths
         first = np.asarray(slots) * self.copies
         self.lengths[first] = 0
-        self._make_room_for_memory(int(source_lengths.max()))
 
     def remember(
         self, slots: Sequence[int], starts: Ints, keys_values: Float[Array, "N width"]
