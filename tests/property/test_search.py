@@ -229,33 +229,25 @@ class _Watched(BeamSearch):
 
 
 @settings(max_examples=60)
-@given(
-    seed=seeds,
-    sources=sentences,
-    beam_size=st.integers(1, 5),
-    patience=st.sampled_from([0.5, 1.0, 2.0]),
-    repetition_penalty=st.sampled_from([1.0, 1.5]),
-    data=st.data(),
-)
+@given(seed=seeds, sources=sentences, data=st.data())
 def test_what_is_dropped_for_want_of_hope_changes_nothing(
-    build: Build,
-    seed: int,
-    sources: list[list[int]],
-    beam_size: int,
-    patience: float,
-    repetition_penalty: float,
-    data: st.DataObject,
+    build: Build, seed: int, sources: list[list[int]], data: st.DataObject
 ) -> None:
     engine = ReferenceEngine(model_of(build, seed))
+    beam_size = data.draw(st.integers(1, 5))
     options = SearchOptions(
         beam_size,
         length_penalty=0.0,
         n_best=data.draw(st.integers(1, beam_size)),
-        patience=patience,
-        repetition_penalty=repetition_penalty,
+        patience=data.draw(st.sampled_from([0.5, 1.0, 2.0])),
+        min_length=data.draw(st.integers(0, 3)),
+        repetition_penalty=data.draw(st.sampled_from([1.0, 1.5])),
+        no_repeat_ngram=data.draw(st.sampled_from([0, 2])),
+        prefix_bias=data.draw(st.sampled_from([1.0, 0.5])),
     )
     limits = [data.draw(st.integers(0, 8)) for _ in sources]
-    requests = requests_of(sources, limits)
+    prefixes = [data.draw(st.lists(st.sampled_from(WORDS), max_size=2)) for _ in sources]
+    requests = requests_of(sources, limits, prefixes)
     search, whole = (kind(options, rules_of(options)) for kind in (BeamSearch, _Whole))
 
     with torch.inference_mode():
@@ -273,7 +265,7 @@ def test_what_is_dropped_for_want_of_hope_changes_nothing(
 class _Whole(BeamSearch):
     """A beam search that lets hypotheses without hope live on."""
 
-    drops_hopeless = False
+    ranks_by_score = False
 
 
 def test_hypotheses_without_hope_are_not_computed(build: Build) -> None:

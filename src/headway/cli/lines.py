@@ -31,17 +31,22 @@ def incoming_lines(file: Path | None) -> Iterator[list[str]]:
         yield from _arriving_lines(sys.stdin.buffer.fileno())
         return
     check_plain_text(file)
-    _check_no_columns(file)
-    yield from _groups(read_lines(file))
+    lines = read_lines(file)
+    yield from _groups(
+        _without_columns(file, lines) if plain_name(file).endswith(".tsv") else lines
+    )
 
 
-def _check_no_columns(file: Path) -> None:
-    """Refuse a table: both of its sides would be taken for one sentence, a tab between them."""
-    if plain_name(file).endswith(".tsv"):
-        raise DataError(
-            f"{file} has columns, but a file with one sentence a line is wanted.",
-            f"Give one of them on standard input: cut -f1 {file.name} | headway …",
-        )
+def _without_columns(file: Path, lines: Iterator[str]) -> Iterator[str]:
+    """Refuse a line with columns: both sides would be taken for one sentence."""
+    for number, line in enumerate(lines, 1):
+        if "\t" in line:
+            raise DataError(
+                f"{file}, line {number} has columns, but a file with one sentence a line is "
+                "wanted.",
+                "Cut one of them out into a text file.",
+            )
+        yield line
 
 
 def _groups(lines: Iterator[str]) -> Iterator[list[str]]:

@@ -19,6 +19,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair, EncodedPairs
 from headway.data.ragged import Ragged, Rows, starts_of
 from headway.errors import DataError
@@ -192,6 +193,23 @@ class StoreWriter:
         self._values[name].append(rows.values)
         self._starts[name].append(rows.starts[1:] + self._ends[name])
         self._ends[name] += len(rows.values)
+
+
+def write_store(store: PairStore, folder: Path, record: dict[str, Any]) -> None:
+    """Write a store to a folder, with what is to be remembered of how it was made."""
+    vocabulary = np.iinfo(store.source.values.dtype).max
+    keep_texts = store.texts is not None
+    with StoreWriter(folder, vocabulary=vocabulary, keep_texts=keep_texts) as writer:
+        end = 0
+        for size in store.sizes:
+            begin, end = end, end + size
+            writer.begin_corpus()
+            for first in range(begin, end, _CHUNK):
+                rows = np.arange(first, min(first + _CHUNK, end))
+                texts = [Pair(*store.text(row)) for row in rows.tolist()] if keep_texts else ()
+                pairs = store.source.pick(rows), store.target.pick(rows), store.lines[rows]
+                writer.add(EncodedPairs(*pairs, texts))
+        writer.finish(record)
 
 
 def open_store(folder: Path) -> tuple[PairStore, dict[str, Any]]:

@@ -36,15 +36,12 @@ from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
 from headway.decoding.search import Advance
 
-_ROUNDING = 1e-3
-"""How much better a hypothesis may become by going on: the logarithm of 1, rounded at each step."""
-
 
 class BeamSearch:
     """The live hypotheses of all sentences at work, one row each, and the finished ones."""
 
-    drops_hopeless = True
-    """Whether hypotheses rank by what they score, so that those without hope change nothing."""
+    ranks_by_score = True
+    """Whether what lives on at a step are the extensions that score best."""
 
     def __init__(
         self, options: SearchOptions, rules: Rules = NO_RULES, attend: Attend | None = None
@@ -55,9 +52,12 @@ class BeamSearch:
         self.coverage = Coverage(options, attend)
         self.copies = options.beam_size
         self.width = 2 * self.copies  # pieces of each row to look at
+        can_only_fall = not (options.length_penalty or options.coverage_penalty)
+        self.drops_hopeless = self.ranks_by_score and can_only_fall
         self.finished_needed = max(math.ceil(options.patience * self.copies), options.n_best)
         self.slots = np.empty(0, dtype=np.int64)  # those at work, ascending, (N,)
         self.log_probs = np.empty((0, self.copies))  # -inf: no hypothesis, (N, K)
+        self.worst = np.empty(0)  # score of the worst that will be returned, -inf: not known, (N,)
         self.steps = np.empty(0, dtype=np.int64)
         self.ids = np.empty((0, self.copies, 16), dtype=np.int64)  # (N, K, longest yet or more)
         self.requests: list[Request] = []
@@ -72,6 +72,7 @@ class BeamSearch:
         order = np.argsort(np.concatenate([self.slots, slots]), kind="stable")
         self.slots = np.concatenate([self.slots, slots])[order]
         self.log_probs = np.concatenate([self.log_probs, log_probs])[order]
+        self.worst = np.concatenate([self.worst, np.full(count, -math.inf)])[order]
         self.steps = np.concatenate([self.steps, np.zeros(count, dtype=np.int64)])[order]
         fresh = np.zeros((count, *self.ids.shape[1:]), dtype=np.int64)
         self.ids = np.concatenate([self.ids, fresh])[order]
@@ -159,6 +160,8 @@ class BeamSearch:
                 complete and step < self.requests[row].max_length,
             )
         )
+        if self.drops_hopeless and len(self.finished[row]) >= self.options.n_best:
+            self.worst[row] = self.finished[row].best_first()[self.options.n_best - 1].score
 
     def _go_on(self, totals: np.ndarray, parents: Ints, pieces: Ints) -> None:
         """Let the hypotheses live on that these extensions make."""
@@ -178,8 +181,7 @@ class BeamSearch:
         Done are those without a live hypothesis, and those of which enough have finished and that
         no live one can improve.
         """
-        if self.drops_hopeless and not (self.options.length_penalty or self.coverage.beta):
-            self._drop_hopeless()
+        self.log_probs[self.log_probs < self.worst[:, None]] = -math.inf
         best = self.log_probs.max(axis=1)
         done = best == -math.inf
         for row, found in enumerate(self.finished):
@@ -193,6 +195,7 @@ class BeamSearch:
             kept = ~done
             parents = parents[kept]
             self.slots, self.log_probs = self.slots[kept], self.log_probs[kept]
+            self.worst = self.worst[kept]
             self.steps, self.ids = self.steps[kept], self.ids[kept]
             self.requests = [r for r, keep in zip(self.requests, kept, strict=True) if keep]
             self.finished = [f for f, keep in zip(self.finished, kept, strict=True) if keep]
@@ -200,13 +203,6 @@ class BeamSearch:
         sentence, copy = self.living
         first = self.slots[sentence] * self.copies
         return Advance(finished, first + copy, first + parents[sentence, copy])
-
-    def _drop_hopeless(self) -> None:
-        """Let nothing live that is worse than all that will be returned, and can only get worse."""
-        for row, found in enumerate(self.finished):
-            if len(found) >= self.options.n_best:
-                worst = found.best_first()[self.options.n_best - 1].score
-                self.log_probs[row, self.log_probs[row] < worst - _ROUNDING] = -math.inf
 
     def possible(self, slot: int) -> list[Sequence[int]]:
         """Return what the best hypothesis may begin with: one that lives, or a finished one."""

@@ -120,7 +120,7 @@ def _best_first(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
 class _Group(BeamSearch):
     """A beam that avoids what other groups took."""
 
-    drops_hopeless = False
+    ranks_by_score = False
 
     def __init__(
         self, options: SearchOptions, rules: Rules, attend: Attend | None, width: int

@@ -94,8 +94,6 @@ class RecordedSamplingSearch(SamplingSearch):
 class RecordedBeamSearch(BeamSearch):
     """Beam search for one sentence, recorded: the whole beam, to the end of its last hypothesis."""
 
-    drops_hopeless = False
-
     def __init__(
         self,
         recorder: Recorder,
@@ -106,6 +104,7 @@ class RecordedBeamSearch(BeamSearch):
         """Tell this recorder; the rest as in `BeamSearch`."""
         super().__init__(options, rules, attend)
         self.recorder = recorder
+        self.drops_hopeless = False
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
         """Start the sentence."""

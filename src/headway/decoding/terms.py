@@ -41,7 +41,7 @@ class TermsUnwritten:
 class TermsBeamSearch(BeamSearch):
     """A beam in which sentences with terms are shared out among banks; others are as ever."""
 
-    drops_hopeless = False
+    ranks_by_score = False
 
     def __init__(
         self, options: SearchOptions, rules: Rules = NO_RULES, attend: Attend | None = None

@@ -18,7 +18,12 @@ from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
 from headway.model.changes import lost_buffers
 from headway.training.distributed import World, restarted
-from headway.training.encode import build_stream, encode_texts, find_tokenizers
+from headway.training.encode import (
+    build_stream,
+    encode_texts,
+    find_tokenizers,
+    keep_encoded,
+)
 from headway.training.precision import choose_precision
 from headway.training.prepare import (
     EncodedTexts,
@@ -138,15 +143,10 @@ def _lead(
         _check_same_text(folder, texts)
     kept = start.tokenizers if start else folder.read_tokenizers() if resume else None
     tokenizers = kept or find_tokenizers(config, texts, place.reporter)
-    try:
-        encoded = _encode(config, place, texts, tokenizers)
-        trainer = _build_trainer(config, place, texts, encoded, tokenizers)
-        if start:
-            _start_with(start, trainer, place)
-    except BaseException:
-        if not resume:
-            folder.drop_encoded()
-        raise
+    encoded = _encode(config, place, texts, tokenizers)
+    trainer = _build_trainer(config, place, texts, encoded, tokenizers)
+    if start:
+        _start_with(start, trainer, place)
     if resume:
         folder.remove_leftovers()
     else:
@@ -159,6 +159,8 @@ def _lead(
         if config.data.hold_out and config.data.valid_source:
             place.reporter.say("data.hold_out is not used, for data.valid_source names a text.")
         _record_start(trainer, place, texts, encoded, start)
+    if place.world.size > 1 and not config.data.shards:
+        keep_encoded(encoded, folder.encoded)  # once the folder says of which text it is
     if resume:  # nothing can be refused any more, and the run is not over any more
         folder.report.unlink(missing_ok=True)
         folder.write_config(config)
@@ -228,14 +230,12 @@ def _follow(config: RunConfig | None, place: Place) -> Ready:
 def _encode(
     config: RunConfig, place: Place, texts: Texts, tokenizers: tuple[Tokenizer, Tokenizer]
 ) -> EncodedTexts:
-    """Encode the text, or map what process 0 has encoded for all of them."""
-    data = config.data
-    if place.world.size > 1 and not data.shards:
-        data = data.replace({"shards": str(place.folder.encoded.resolve())})
+    """Encode the text, or map what process 0 has encoded for this run."""
     return encode_texts(
         texts,
         *tokenizers,
-        data,
+        config.data,
+        kept=place.folder.encoded,
         keep_texts=config.tokenizer.sampling is not None,
         reporter=place.reporter,
     )

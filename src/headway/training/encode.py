@@ -27,6 +27,7 @@ from headway.data.store import (
     made_once,
     open_store,
     partial_folder,
+    write_store,
     writing_to,
 )
 from headway.data.tokenizer import Tokenizer
@@ -47,26 +48,30 @@ def encode_texts(
     target: Tokenizer,
     data: DataConfig,
     *,
+    kept: Path | None = None,
     keep_texts: bool = False,
     reporter: Reporter | None = None,
 ) -> EncodedTexts:
     """Clean and encode; validation pairs are dropped only where no loss could be computed.
 
     Training pairs are kept in the folder `data.shards`, if it is named, under a name made from
-    the content of the files and all that decides how they are encoded. keep_texts: for resampling.
+    the content of the files and all that decides how they are encoded. kept: where `keep_encoded`
+    may have put the training pairs of this very run. keep_texts: for resampling.
     """
     rules = cleaning_rules(data)
-    folder = None
+    folder = kept
     if data.shards:
         key = _key(texts, source, target, rules, keep_texts)
         folder = Path(data.directory) / data.shards / f"pairs-{key}"
-    with made_once(folder) if folder else nullcontext():
+    with made_once(folder) if folder and data.shards else nullcontext():
         if folder is not None and kept_store(folder):
             train, record = open_store(folder)
             report = CleaningReport(**record)
         else:
             writer = StoreWriter(
-                folder, vocabulary=max(len(source), len(target)), keep_texts=keep_texts
+                folder if data.shards else None,
+                vocabulary=max(len(source), len(target)),
+                keep_texts=keep_texts,
             )
             with writer, ending_is_named(), _preparing(reporter, "Encoding text") as show:
                 train, report = _encode(texts.corpora, source, target, rules, writer, show)
@@ -79,6 +84,12 @@ def encode_texts(
         name="Validation text: ",
     )
     return EncodedTexts(train, valid, report, valid_report)
+
+
+def keep_encoded(encoded: EncodedTexts, folder: Path) -> None:
+    """Keep the training pairs of a run in its folder, if they are not there yet."""
+    if not kept_store(folder):
+        write_store(encoded.train, folder, asdict(encoded.report))
 
 
 def find_tokenizers(
@@ -215,10 +226,11 @@ def _say_kinds(config: RunConfig, sides: tuple[Tokenizer, Tokenizer], reporter: 
         return
     sampled = f", and so is its sampling at {tokenizer.sampling}" if tokenizer.sampling else ""
     paths = (tokenizer.source_model, tokenizer.target_model)
-    for path, side in zip(paths, sides, strict=True):
-        if path and side.kind != tokenizer.kind:
+    kinds = {path: side.kind for path, side in zip(paths, sides, strict=True) if path}
+    for path, kind in kinds.items():
+        if kind != tokenizer.kind:
             reporter.say(
-                f"tokenizer.kind '{tokenizer.kind}' is not used: {path} is of kind '{side.kind}'"
+                f"tokenizer.kind '{tokenizer.kind}' is not used: {path} is of kind '{kind}'"
                 f"{sampled}."
             )
 

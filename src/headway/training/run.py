@@ -64,10 +64,11 @@ def train(
             place = Place(folder, own, world, reporter or Reporter(quiet=not world.leads), change)
             ready = begin(config, place, resume, stack)
             finished = ready.trainer.run()
-            world.wait()  # nobody reads the encoded text any more
+            world.wait()  # until nobody reads the encoded text any more
+        report = {}
         if finished and world.leads:
+            report = _finish(ready, place)
             folder.drop_encoded()
-        report = _finish(ready, place) if finished and world.leads else {}
         progress = ready.trainer.progress
         return RunResult(folder.path, finished, progress.step, progress.seconds, report)
 

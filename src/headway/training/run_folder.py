@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class RunFolder:
     config.toml        the resolved configuration
     source.model, target.model   the tokenizers
     data.json          checksums of the text, what cleaning dropped
-    encoded/           while several processes train: the text in pieces, if no data.shards is named
+    encoded/           the text in pieces, while several processes train without data.shards
     metrics.jsonl      one JSON object a line: steps, validations, diagnoses
     tensorboard/       the same for TensorBoard, if it is asked for
     checkpoints/       last.safetensors to continue from, weights-*.safetensors to average
@@ -145,19 +145,13 @@ class RunFolder:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def drop_encoded(self) -> None:
-        """Remove the encoded text, and the folder if there is nothing else in it."""
+        """Remove the encoded text of a run that is done."""
         shutil.rmtree(self.encoded, ignore_errors=True)
-        with suppress(OSError):
-            self.path.rmdir()
 
     def _is_scrap(self, path: Path) -> bool:
         """Tell what a process leaves behind that was killed before its run began."""
         if path == self.checkpoints:
             return path.is_dir() and not any(path.iterdir())
-        if path == self.encoded:
-            return path.is_dir() and all(
-                inside.name.startswith(("pairs-", ".pairs-")) for inside in path.iterdir()
-            )
         return path == self.lock or (path.name.startswith(".") and path.name.endswith(PARTIAL))
 
     def write_json(self, path: Path, values: dict[str, Any]) -> None:

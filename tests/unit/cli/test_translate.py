@@ -346,14 +346,16 @@ def test_records_are_no_sentences(run, bundle_path: Path, tmp_path: Path) -> Non
         assert "in.jsonl holds records, but a file with one sentence a line is wanted" in err
 
 
-@pytest.mark.parametrize("name", ["in.tsv", "in.TSV.gz"])
+@pytest.mark.parametrize("name", ["in.tsv", "in.TSV"])
 def test_columns_are_no_sentences(run, bundle_path: Path, tmp_path: Path, name: str) -> None:
-    path = _write(tmp_path / name, ["a\tb"])
+    path = _write(tmp_path / name, ["고양이 가 온다", "a\tb"])
 
-    status, out, err = run("translate", bundle_path, path)
+    status, out, err = run("translate", bundle_path, path, "--quiet")
 
-    assert (status, out, err.count("\n")) == (1, "", 1)
-    assert f"{name} has columns, but a file with one sentence a line is wanted" in err
+    assert (status, out.count("\n"), err.count("\n")) == (1, 1, 1)
+    assert f"{name}, line 2 has columns, but a file with one sentence a line is wanted" in err
+    text = _write(tmp_path / "in.txt", ["a\tb"])
+    assert run("translate", bundle_path, text)[0] == 0
 
 
 def test_terms_occur(run, bundle_path: Path, tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """Groups of a beam keep away from each other, as worked out by hand."""
 
 import math
+import random
 from typing import Any
 
 import pytest
 
+from headway.decoding.diverse import DiverseBeamSearch
 from headway.decoding.engines import build_engine
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
+from headway.decoding.search import run_search
 from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 
@@ -41,6 +44,34 @@ def test_two_groups_by_hand(find: Any, diversity: float, expected: list[tuple[in
     own = {(4, 4): 0.6 * 0.7, (5, 5): 0.4 * 0.4}
     for h in found:
         assert h.log_prob == pytest.approx(math.log(own[h.ids]), abs=1e-5)
+
+
+class RandomTable(dict[tuple[int, ...], dict[int, float]]):
+    """Probabilities of the end and of three pieces after any pieces, drawn by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.seed = seed
+
+    def get(self, past: tuple[int, ...], default: Any = None) -> dict[int, float]:
+        rng = random.Random(f"{self.seed} {past}")
+        weights = [rng.random() ** 3 for _ in range(4)]
+        return {piece: w / sum(weights) for piece, w in zip((3, 4, 5, 6), weights, strict=True)}
+
+
+@pytest.mark.parametrize("seed", range(250, 260))
+def test_hypotheses_without_hope_keep_their_places_in_a_group(scripted: Any, seed: int) -> None:
+    """Of those that a group may choose from, the ones that it avoids rank below worse ones."""
+    options = SearchOptions(6, 0.0, 4, groups=2, diversity=2.0, patience=2.0)
+    engine, requests = scripted(RandomTable(seed), 7), [Request([7, 3], 6)]
+    whole = DiverseBeamSearch(options)
+    for group in whole.groups:
+        group.drops_hopeless = False
+
+    (found,) = search_all(engine, options, requests)
+    ((_, expected),) = run_search(engine, whole, enumerate(requests), slots=1)
+
+    assert [h.ids for h in found] == [h.ids for h in expected]
 
 
 def test_without_a_penalty_each_group_is_a_beam(tiny: Transformer) -> None:

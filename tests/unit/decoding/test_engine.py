@@ -185,6 +185,26 @@ def test_a_longer_sentence_that_comes_later_leaves_the_memory_of_others(
     torch.testing.assert_close(logits[2], whole(tiny, SOURCES[2], []), rtol=0, atol=1e-5)
 
 
+@torch.inference_mode()
+def test_of_caches_that_grow_for_new_sentences_only_what_others_wrote_is_copied(
+    tiny: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine: Any = plain(tiny)
+    copied = []
+    grow = engine.kernels.grow
+    monkeypatch.setattr(
+        engine.kernels,
+        "grow",
+        lambda cache, room, lengths: copied.append(lengths.tolist()) or grow(cache, room, lengths),
+    )
+    state = engine.start(3, 1)
+    engine.encode(state, [0, 2], SOURCES[:2])
+
+    engine.encode(state, [1, 2], [[4] * 75 + [3], SOURCES[2]])
+
+    assert copied == [[len(SOURCES[0]), 0, 0]] * 4  # keys and values of two layers
+
+
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 @torch.inference_mode()
 def test_sentences_that_are_read_a_few_at_a_time_are_the_same_bits(
@@ -194,9 +214,7 @@ def test_sentences_that_are_read_a_few_at_a_time_are_the_same_bits(
     from headway.decoding.packed.compiled import CompiledKernels
 
     at_once = PackedEngine(tiny, CompiledKernels(precision))
-    widest = max(p.shape[0] for p in tiny.encoder.parameters())
-    widest = max(widest, sum(h.num_heads * (h.d_k + h.d_v) for h in at_once.memory_heads))
-    monkeypatch.setattr("headway.decoding.packed.engine._READ_TOGETHER", 7 * widest)
+    monkeypatch.setattr("headway.decoding.packed.engine._READ_TOGETHER", 7 * at_once.memory_width)
     in_parts = PackedEngine(tiny, CompiledKernels(precision))
     assert in_parts.pieces_together == 7
     read: list[int] = []

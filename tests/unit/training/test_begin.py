@@ -33,10 +33,12 @@ class Alone(World):
         return self.agreed
 
 
-def begin_as(world: World, config: RunConfig | None, folder: Path) -> Ready:
+def begin_as(
+    world: World, config: RunConfig | None, folder: Path, *, resume: bool = False
+) -> Ready:
     place = Place(RunFolder(folder), torch.device("cpu"), world, Reporter(quiet=True))
     with contextlib.ExitStack() as stack:
-        return begin(config, place, False, stack)
+        return begin(config, place, resume, stack)
 
 
 def test_another_text_in_another_process_is_refused(
@@ -55,63 +57,60 @@ def test_another_text_in_another_process_is_refused(
         begin_as(Alone(rank=1), config, tmp_path / "run")
 
 
+@pytest.mark.parametrize("sampling", [None, 0.2])
 def test_process_0_encodes_the_text_for_all(
+    make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sampling: float | None
+) -> None:
+    corpora = [{"source": "train.source", "target": "train.target", "tag": tag} for tag in "xy"]
+    config = make_config(
+        data={"source": "", "target": "", "tag": "x", "corpora": corpora},
+        tokenizer={"kind": "bpe", "vocabulary_size": 50, "sampling": sampling},
+    )
+    first = begin_as(Alone(rank=0), config, tmp_path / "run").trainer.stream
+
+    monkeypatch.setattr("headway.training.encode._encode", None)
+    other = begin_as(Alone(rank=1), config, tmp_path / "run").trainer.stream
+
+    assert isinstance(other.pairs.source.values, np.memmap)
+    assert list(other.pairs) == list(first.pairs)
+    assert other.pairs.sizes == first.pairs.sizes
+    ours, theirs = (stream.groups() for stream in (other, first))
+    for _ in range(5):
+        for one, two in zip(next(ours).batches, next(theirs).batches, strict=True):
+            assert torch.equal(one.source_ids, two.source_ids)
+
+
+def test_text_that_is_kept_elsewhere_is_not_kept_in_the_folder_of_the_run(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    begin_as(World(), make_config(), tmp_path / "alone")
+    begin_as(Alone(rank=0), make_config(data={"shards": "kept"}), tmp_path / "kept")
+
+    for run in ("alone", "kept"):
+        assert not (tmp_path / run / "encoded").exists()
+
+
+def test_a_run_goes_on_with_the_text_that_it_has_encoded(
     make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = make_config()
-    first = begin_as(Alone(rank=0), config, tmp_path / "run").trainer.stream.pairs
+    begin_as(Alone(rank=0), make_config(), tmp_path / "run")
+    encode = "headway.training.encode._encode"
+    monkeypatch.setattr(encode, None)
 
-    with monkeypatch.context() as patch:
-        patch.setattr("headway.training.encode._encode", None)
-        other = begin_as(Alone(rank=1), config, tmp_path / "run").trainer.stream.pairs
-
-    assert list(other) == list(first)
-    assert isinstance(other.source.values, np.memmap)
-    (encoded,) = (tmp_path / "run" / "encoded").glob("pairs-*")
-    assert config.data.shards == ""
-
-    config = make_config(data={"shards": "kept"})
-    begin_as(Alone(rank=0), config, tmp_path / "kept")
-    assert not (tmp_path / "kept" / "encoded").exists()
-    assert (Path(config.data.directory) / "kept" / encoded.name).is_dir()
+    for world in (World(), Alone(rank=0)):
+        ready = begin_as(world, None, tmp_path / "run", resume=True)
+        assert len(ready.trainer.stream.pairs) == 32
 
 
-def test_a_run_that_is_refused_after_its_text_was_encoded_leaves_no_folder(
+def test_a_run_that_is_refused_once_its_text_is_encoded_leaves_no_folder(
     make_config: MakeConfig, tmp_path: Path
 ) -> None:
     config = make_config(model={"positions": "learned", "max_positions": 3})
 
     with pytest.raises(ConfigError, match="max_positions is 3"):
-        begin_as(Alone(rank=0), config, tmp_path / "run")
+        begin_as(Alone(rank=0), config, tmp_path / "above" / "run")
 
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_folder_of_something_else_keeps_what_is_named_encoded(
-    make_config: MakeConfig, tmp_path: Path
-) -> None:
-    own = tmp_path / "run" / "encoded" / "own"
-    own.mkdir(parents=True)
-
-    with pytest.raises(RunError, match="holds something else"):
-        begin_as(Alone(rank=0), make_config(), tmp_path / "run")
-
-    assert own.is_dir()
-
-
-def test_text_that_a_killed_process_has_encoded_is_no_run(
-    make_config: MakeConfig, tmp_path: Path
-) -> None:
-    config = make_config()
-    begin_as(Alone(rank=0), config, tmp_path / "run")
-    (encoded,) = (tmp_path / "run" / "encoded").glob("pairs-*")
-    left = tmp_path / "left" / "encoded"
-    left.mkdir(parents=True)
-    encoded.rename(left / encoded.name)
-
-    ready = begin_as(Alone(rank=0), config, tmp_path / "left")
-
-    assert len(ready.trainer.stream.pairs) == 32
+    assert not (tmp_path / "above").exists()
 
 
 def test_all_train_in_the_precision_of_process_0(make_config: MakeConfig, tmp_path: Path) -> None:

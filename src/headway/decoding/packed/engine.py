@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Array, Kernels
@@ -35,8 +35,8 @@ from headway.model.transformer import Transformer
 
 # Numbers that caches may always hold: with so small a decoder the way into a step is what costs.
 _ALWAYS = 2**20
-# Numbers that a projection makes of the sentences that are read together: more would leave the
-# processor's own caches, and ask the system for new memory (benchmarks/NOTES.md).
+# Numbers that are made together as keys and values of the memory, in all layers: the most that is
+# computed of a source piece. More would leave the processor's caches (benchmarks/NOTES.md).
 _READ_TOGETHER = 2**21
 
 
@@ -74,9 +74,7 @@ class PackedEngine:
         parts = model.decoder, model.output_projection
         self.decoder_weights = sum(p.numel() for part in parts for p in part.parameters())
         self.memory_width = sum(h.num_heads * (h.d_k + h.d_v) for h in self.memory_heads)
-        linears = [m for m in model.encoder.modules() if isinstance(m, nn.Linear)]
-        widest = max(self.memory_width, *(linear.out_features for linear in linears))
-        self.pieces_together = _READ_TOGETHER // widest if kernels.by_memory else None
+        self.pieces_together = _READ_TOGETHER // self.memory_width if kernels.by_memory else None
 
     def start(self, slots: int, copies: int) -> PackedState:
         """Return a state whose slots are all free."""
