@@ -181,7 +181,7 @@ class BeamSearch:
         Done are those without a live hypothesis, and those of which enough have finished and that
         no live one can improve.
         """
-        self.log_probs[self.log_probs < self.worst[:, None]] = -math.inf
+        self.log_probs[self.log_probs < self.worst[:, None]] = -math.inf  # without hope
         best = self.log_probs.max(axis=1)
         done = best == -math.inf
         for row, found in enumerate(self.finished):
