@@ -59,19 +59,17 @@ def encode_texts(
     may have put the training pairs of this very run. keep_texts: for resampling.
     """
     rules = cleaning_rules(data)
-    folder = kept
+    made = None  # where they are kept once they are made
     if data.shards:
         key = _key(texts, source, target, rules, keep_texts)
-        folder = Path(data.directory) / data.shards / f"pairs-{key}"
-    with made_once(folder) if folder and data.shards else nullcontext():
-        if folder is not None and kept_store(folder):
-            train, record = open_store(folder)
+        kept = made = Path(data.directory) / data.shards / f"pairs-{key}"
+    with made_once(made) if made and not kept_store(made) else nullcontext():
+        if kept is not None and kept_store(kept):
+            train, record = open_store(kept)
             report = CleaningReport(**record)
         else:
             writer = StoreWriter(
-                folder if data.shards else None,
-                vocabulary=max(len(source), len(target)),
-                keep_texts=keep_texts,
+                made, vocabulary=max(len(source), len(target)), keep_texts=keep_texts
             )
             with writer, ending_is_named(), _preparing(reporter, "Encoding text") as show:
                 train, report = _encode(texts.corpora, source, target, rules, writer, show)

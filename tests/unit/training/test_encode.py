@@ -475,10 +475,11 @@ def test_what_a_killed_process_left_is_removed(make_config: MakeConfig, tmp_path
     encode(config)
     (pairs,) = (tmp_path / "kept").glob("pairs-*")
     leftover = pairs.with_name(f".{pairs.name}.dead.partial")
-    leftover.mkdir()
+    pairs.rename(leftover)
 
     encode(config)
 
+    assert pairs.exists()
     assert not leftover.exists()
 
 
@@ -548,6 +549,21 @@ def test_drawn_pieces_stay_within_a_learned_table_of_positions(make_config: Make
     ]
 
     assert max(widths) <= longest
+
+
+def test_what_is_kept_is_read_by_many_at_a_time_without_writing_anything(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config(data={"shards": "kept"})
+    texts, tokenizers, encoded = encode(config)
+    folder = Path(config.data.directory) / "kept"
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    monkeypatch.setattr("headway.training.encode.made_once", None)
+
+    again = encode_texts(texts, *tokenizers, config.data)
+
+    assert list(again.train) == list(encoded.train)
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
 def test_one_at_a_time_makes_what_is_kept(tmp_path: Path) -> None:
