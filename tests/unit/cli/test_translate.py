@@ -1,5 +1,6 @@
 """`headway translate`: one line in, one line out, always."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -346,9 +347,11 @@ def test_records_are_no_sentences(run, bundle_path: Path, tmp_path: Path) -> Non
         assert "in.jsonl holds records, but a file with one sentence a line is wanted" in err
 
 
-@pytest.mark.parametrize("name", ["in.tsv", "in.TSV"])
+@pytest.mark.parametrize("name", ["in.tsv", "in.TSV", "in.tsv.gz"])
 def test_columns_are_no_sentences(run, bundle_path: Path, tmp_path: Path, name: str) -> None:
     path = _write(tmp_path / name, ["고양이 가 온다", "a\tb"])
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(path.read_bytes()))
 
     status, out, err = run("translate", bundle_path, path, "--quiet")
 

@@ -94,6 +94,20 @@ def test_a_live_hypothesis_is_judged_with_the_penalty_of_its_length(find: Any) -
     assert best.score == pytest.approx(math.log(0.88 * 0.17) / (8 / 6) ** 2, abs=1e-6)
 
 
+@pytest.mark.parametrize(("live", "best"), [(0.401, (4,)), (0.399, ())])
+def test_what_is_hardly_better_than_the_finished_one_has_hope_and_what_is_worse_has_none(
+    scripted: Any, live: float, best: tuple[int, ...]
+) -> None:
+    table = {(7,): {3: 0.4, 4: live, 5: 0.599 - live}, (7, 4): {3: 0.999, 5: 0.001}}
+    engine = scripted(table)
+
+    ((found,),) = search_all(engine, SearchOptions(3, 0.0), [Request([7, 3], 9)])
+
+    assert found.ids == best
+    # The start; then the live one alone, if it has hope, of all that are worse nobody.
+    assert [len(rows) for rows in engine.rows] == ([1, 1] if best else [1])
+
+
 def test_search_stops_when_enough_have_finished_and_no_live_one_is_better(scripted: Any) -> None:
     engine = scripted(TRAP, 6)
 
