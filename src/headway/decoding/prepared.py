@@ -1,9 +1,14 @@
 """What models were like when their weights were prepared, to tell when that is no longer so."""
 
 from collections.abc import Sequence
+from itertools import chain
+from operator import itemgetter
 
-from headway.model.changes import has_hooks
+from headway.model.changes import have_hooks
 from headway.model.transformer import Transformer
+
+_children = itemgetter("_modules")
+_weights = itemgetter("_parameters")
 
 
 class Prepared:
@@ -13,29 +18,32 @@ class Prepared:
         """Look at these models as they are now."""
         # Kept, so that no other object ever has the identity of one of these.
         self.parts = [part for model in models for part in model.modules()]
-        self.weights = [weight for model in models for weight in model.parameters()]
+        weights = [weight for model in models for weight in model.parameters()]
+        # Nobody counts the changes of a tensor that was made in inference mode.
+        self.inferred = [weight for weight in weights if weight.is_inference()]
+        self.counted = [weight for weight in weights if not weight.is_inference()]
+        self._contents = [vars(part) for part in self.parts]
+        self._children = [dict(children) for children in map(_children, self._contents)]
         self._before = self._now()
 
     def is_past(self) -> bool:
-        """Tell whether a part, a weight, a `forward` or a hook has been changed since."""
-        return self._before != self._now()
+        """Tell whether a part, a weight, a `forward` or a hook has been changed since.
+
+        Asked before every translation, be it of one sentence: so it looks at whole lists at a time.
+        """
+        same_parts = self._children == [*map(_children, self._contents)]
+        return not same_parts or self._before != self._now()
 
     def have_hooks(self) -> bool:
         """Tell whether any part has hooks now."""
-        return any(map(has_hooks, self.parts))
+        return any(have_hooks(self.parts))
 
-    def _now(self) -> list[tuple[object, ...]]:
-        """Return of each part what it consists of, and how often its weights were changed."""
-        return [
-            (
-                has_hooks(part),
-                "forward" in vars(part),
-                *map(id, part._modules.values()),
-                *(
-                    (id(weight), 0 if weight.is_inference() else weight._version)
-                    for weight in part._parameters.values()
-                    if weight is not None
-                ),
-            )
-            for part in self.parts
-        ]
+    def _now(self) -> tuple[object, ...]:
+        """Return what may change of parts and weights, but for which parts there are."""
+        weights = chain.from_iterable(map(dict.values, map(_weights, self._contents)))
+        return (
+            have_hooks(self.parts),
+            ["forward" in content for content in self._contents],
+            [*map(id, weights)],
+            [weight._version for weight in self.counted],
+        )

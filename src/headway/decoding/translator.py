@@ -359,9 +359,10 @@ class Translator:
 
     def _workers(self, jobs: int) -> int:
         """Return how many searches run side by side: one a core, if there is work for each."""
-        if self.device.type != "cpu" or self._prepared.have_hooks():
+        workers = min(torch.get_num_threads(), jobs // _WORTH_A_WORKER)
+        if workers < 2 or self.device.type != "cpu" or self._prepared.have_hooks():
             return 1  # what a hook writes down should be in this process
-        return max(min(torch.get_num_threads(), jobs // _WORTH_A_WORKER), 1)
+        return workers
 
 
 def _calls_modules(engine: Engine[Any]) -> bool:

@@ -11,24 +11,25 @@ from headway.loops.products import project
 @compiled
 def decode_rows(
     x, rows, slots, lengths, owners, source_lengths, past_keys, past_values, memory_keys,
-    memory_values, num_heads, products, gammas, betas, epsilon, pre,
+    memory_values, num_heads, d_ff, weights, gammas, betas, epsilon, pre,
 ):  # fmt: skip
     """Run all decoder layers, in one call.
 
     The same sums as one by one: what is saved is the way into each call and back, which for few
     rows takes longer than the sums. x: (R, d_model), embedded; it is overwritten with the result.
-    products: w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and w_2, of each
-    what `project` takes for all layers. gammas and betas: one a sub-layer and, with pre-norm, the
-    closing one.
+    weights: w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and w_2, of each
+    what `project` takes for all layers. gammas and betas: one row a sub-layer and, with pre-norm,
+    the closing one.
     """
-    w_qkv, w_o, w_q, w_memory, w_1, w_2 = products
+    w_qkv, w_o, w_q, w_memory, w_1, w_2 = weights
     count, d_model = x.shape
     total = np.empty((count, d_model), np.float32)
     y = np.empty((count, d_model), np.float32)
-    qkv = np.empty((count, w_qkv[0][1].size), np.float32)
-    q = np.empty((count, w_q[0][1].size), np.float32)
-    hidden = np.empty((count, w_1[0][1].size), np.float32)
-    heads = np.empty((count, past_values[0].shape[2]), np.float32)
+    d_keys, d_values = past_keys[0].shape[2], past_values[0].shape[2]  # of all heads
+    qkv = np.empty((count, 2 * d_keys + d_values), np.float32)
+    q = np.empty((count, memory_keys[0].shape[2]), np.float32)
+    hidden = np.empty((count, d_ff), np.float32)
+    heads = np.empty((count, d_values), np.float32)
     # What a sub-layer's output is added to: post-norm x itself; pre-norm the bare sum, which then
     # takes turns with `total`: where input and output are one array, sums come in another order.
     base = x

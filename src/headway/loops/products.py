@@ -44,14 +44,13 @@ def quantize_ranges(x, whole, steps, zeros):
 
 
 @compiled
-def project(x, prepared, relu, y):
+def project(x, weight, relu, y):
     """Compute y = x weight + bias, and a ReLU where asked, with weights of any kind.
 
-    x: (R, in), float32; it is rounded as the weights are. prepared: weights, of `in_float_blocks`,
-    `in_pair_blocks` or `in_byte_blocks`, and biases. A bare tuple: on the way into a call a named
-    one takes several times as long. y: (R, out). Sums are in float32, those of bytes exact.
+    x: (R, in), float32; it is rounded as the weights are. weight: of `in_float_blocks`,
+    `in_pair_blocks` or `in_byte_blocks`, which have the biases too. y: (R, out). Sums are in
+    float32, those of bytes exact.
     """
-    weight, _ = prepared
     _project(x, weight, relu, y)
 
 

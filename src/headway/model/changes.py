@@ -4,6 +4,9 @@ What reads weights instead of calling modules, as the packed engine does, knows 
 those classes alone.
 """
 
+from collections.abc import Iterable
+from operator import itemgetter
+
 from torch import nn
 from torch.nn.modules import module as torch_modules
 
@@ -28,6 +31,7 @@ _OWN: dict[type[nn.Module], object] = {
         nn.Linear, nn.LayerNorm, nn.ModuleList,
     )
 }  # fmt: skip
+_hooks = itemgetter("_forward_pre_hooks", "_forward_hooks")
 
 
 def changed_parts(model: nn.Module) -> dict[str, str]:
@@ -63,7 +67,8 @@ def lost_buffers(model: nn.Module) -> list[str]:
 
 def hooked_parts(model: nn.Module) -> list[str]:
     """Return the paths of all parts whose forward pass somebody's hooks take part in."""
-    return [path for path, part in model.named_modules() if has_hooks(part)]
+    paths, parts = zip(*model.named_modules(), strict=True)
+    return [path for path, hooked in zip(paths, have_hooks(parts), strict=True) if hooked]
 
 
 def changes_in_words(model: nn.Module) -> str:
@@ -75,10 +80,11 @@ def changes_in_words(model: nn.Module) -> str:
     return f"{found[0]} ({len(found)} such parts in all)" if len(found) > 1 else "".join(found)
 
 
-def has_hooks(part: nn.Module) -> bool:
-    """Tell whether hooks are called before or after the forward pass of this part."""
+def have_hooks(parts: Iterable[nn.Module]) -> list[bool]:
+    """Tell of each part whether hooks are called before or after its forward pass."""
     everywhere = torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks
-    return bool(part._forward_hooks or part._forward_pre_hooks or everywhere)
+    hooks = map(_hooks, map(vars, parts))
+    return [bool(before or after or everywhere) for before, after in hooks]
 
 
 def _is_changed(part: nn.Module) -> bool:

@@ -1,5 +1,8 @@
 """x weight^T + bias in float32, in bfloat16 and in 8-bit integers, compiled by Numba."""
 
+from abc import ABC, abstractmethod
+from typing import Any
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int8
@@ -15,29 +18,54 @@ from headway.loops.float_products import in_float_blocks, in_pair_blocks
 Floats = NDArray[np.float32]
 
 
-class Float32Product:
-    """A product in float32."""
-
-    pack = staticmethod(in_float_blocks)
+class LoopProduct(ABC):
+    """A product in one compiled loop."""
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Pack the weights."""
-        self.bias = projection.bias.float().contiguous().numpy()
-        weight = projection.weight.float().contiguous().numpy()
-        self.prepared = self.pack(weight, self.bias), self.bias
+        bias = projection.bias.float().contiguous().numpy()
+        self.weight = self.pack(projection.weight, bias)
+        self.num_outputs = bias.size
         self.relu = relu
+
+    @staticmethod
+    @abstractmethod
+    def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
+        """Return weights and bias as `project` takes them."""
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""
-        y = np.empty((len(x), self.bias.size), np.float32)
-        products.project(x, self.prepared, self.relu, y)
+        y = np.empty((len(x), self.num_outputs), np.float32)
+        products.project(x, self.weight, self.relu, y)
         return y
 
 
-class Bfloat16Product(Float32Product):
+class Float32Product(LoopProduct):
+    """A product in float32."""
+
+    @staticmethod
+    def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
+        """Keep them as they are."""
+        return in_float_blocks(weight.float().contiguous().numpy(), bias)
+
+
+class Bfloat16Product(LoopProduct):
     """A product of what is rounded to bfloat16, summed up in float32."""
 
-    pack = staticmethod(in_pair_blocks)
+    @staticmethod
+    def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
+        """Round the weights."""
+        return in_pair_blocks(weight.float().contiguous().numpy(), bias)
+
+
+class Int8LoopProduct(LoopProduct):
+    """A product of integers, rows rounded between their extremes."""
+
+    @staticmethod
+    def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
+        """Round the weights to whole steps."""
+        whole, steps = quantize_to_fit(weight)
+        return in_byte_blocks(whole.numpy(), steps.numpy(), bias)
 
 
 def quantize_to_fit(
@@ -46,20 +74,3 @@ def quantize_to_fit(
     """Return whole numbers and the step of each output such that no sum runs over."""
     least = least_steps(weight.detach().float().numpy())
     return quantize_weight(weight, torch.from_numpy(least))
-
-
-class Int8LoopProduct:
-    """A product of integers in one compiled loop, rows rounded between their extremes."""
-
-    def __init__(self, projection: Projection, relu: bool) -> None:
-        """Round and pack the weights."""
-        weight, steps = quantize_to_fit(projection.weight)
-        self.bias = projection.bias.float().contiguous().numpy()
-        self.prepared = in_byte_blocks(weight.numpy(), steps.numpy(), self.bias), self.bias
-        self.relu = relu
-
-    def __call__(self, x: Floats) -> Floats:
-        """Compute (R, in) -> (R, out)."""
-        y = np.empty((len(x), self.bias.size), np.float32)
-        products.project(x, self.prepared, self.relu, y)
-        return y

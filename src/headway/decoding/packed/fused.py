@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.decoding.packed.compiled_products import Float32Product, Int8LoopProduct
+from headway.decoding.packed.compiled_products import LoopProduct
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.sublayers import (
     FeedForward,
@@ -17,7 +17,6 @@ from headway.decoding.packed.sublayers import (
 from headway.loops.decoder import decode_rows
 
 Floats = NDArray[np.float32]
-_KINDS = (Float32Product, Int8LoopProduct)
 
 
 class FusedDecoder:
@@ -26,9 +25,10 @@ class FusedDecoder:
     def __init__(self, decoder: Stack) -> None:
         """Take the prepared weights, as they are."""
         products = _products(decoder)
-        self.prepared = tuple(tuple(product.prepared for product in role) for role in products)
-        self.gammas = tuple(norm.gamma for norm in decoder.norms)
-        self.betas = tuple(norm.beta for norm in decoder.norms)
+        self.weights = tuple(tuple(product.weight for product in role) for role in products)
+        self.d_ff = products[-2][0].num_outputs
+        self.gammas = np.stack([norm.gamma for norm in decoder.norms])
+        self.betas = np.stack([norm.beta for norm in decoder.norms])
         self.epsilon = decoder.norms[0].epsilon
         attentions = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
         self.num_heads = attentions[0].heads.num_heads
@@ -41,7 +41,7 @@ class FusedDecoder:
         relu = all(s.activation is None for s in decoder.sublayers if isinstance(s, FeedForward))
         one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
         one_kind = all(len({type(product) for product in role}) == 1 for role in products)
-        compiled = all(isinstance(p, _KINDS) for role in products for p in role)
+        compiled = all(isinstance(p, LoopProduct) for role in products for p in role)
         return relu and one_epsilon and one_kind and compiled
 
     def __call__(self, x: Floats, step: Step) -> Floats:
@@ -53,7 +53,8 @@ class FusedDecoder:
             tuple(cache.values for cache in state.past),
             tuple(cache.keys for cache in state.memory),
             tuple(cache.values for cache in state.memory),
-            self.num_heads, self.prepared, self.gammas, self.betas, self.epsilon, self.pre,
+            self.num_heads, self.d_ff, self.weights,
+            self.gammas, self.betas, self.epsilon, self.pre,
         )  # fmt: skip
         return x
 

@@ -1,0 +1,116 @@
+"""Whatever changes in a model after its weights were prepared is seen, and nothing else is."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook
+
+from headway.decoding.prepared import Prepared
+from headway.model.transformer import Transformer
+
+
+def _in_place(model: Transformer) -> None:
+    with torch.no_grad():
+        model.source_embedding.tokens.weight.zero_()
+
+
+def _other_parameter(model: Transformer) -> None:
+    norm = model.encoder.layers[0].feed_forward_residual.norm
+    norm.weight = nn.Parameter(norm.weight.detach().clone())  # type: ignore[union-attr]
+
+
+def _other_part(model: Transformer) -> None:
+    model.decoder.layers[1] = copy.deepcopy(model.decoder.layers[1])
+
+
+def _one_more_part(model: Transformer) -> None:
+    model.encoder.extra = nn.Linear(2, 3)
+
+
+def _one_part_less(model: Transformer) -> None:
+    del model.decoder.layers[1]
+
+
+def _other_forward(model: Transformer) -> None:
+    def forward(x: Tensor) -> Tensor:
+        return -x
+
+    model.decoder.layers[0].feed_forward.forward = forward  # type: ignore[union-attr]
+
+
+def _loaded(model: Transformer) -> None:
+    model.load_state_dict(model.state_dict())
+
+
+def _hook(model: Transformer) -> None:
+    model.decoder.layers[0].register_forward_hook(lambda *_: None)
+
+
+def _hook_before(model: Transformer) -> None:
+    model.encoder.register_forward_pre_hook(lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _in_place, _other_parameter, _other_part, _one_more_part, _one_part_less, _other_forward,
+        _loaded, _hook, _hook_before,
+    ],
+)  # fmt: skip
+def test_a_change_of_one_of_several_models_is_seen(
+    build: Callable[[], Transformer], change: Callable[[Transformer], None]
+) -> None:
+    models = [build(), build()]
+    prepared = Prepared(models)
+    assert not prepared.is_past()
+
+    change(models[1])
+
+    assert prepared.is_past()
+    assert not Prepared(models).is_past()
+    assert prepared.have_hooks() == (change in (_hook, _hook_before))
+
+
+def test_a_hook_on_another_part_is_seen_beside_one_that_was_there(tiny: Transformer) -> None:
+    _hook(tiny)
+    prepared = Prepared([tiny])
+
+    _hook_before(tiny)
+
+    assert prepared.is_past()
+
+
+def test_a_hook_for_all_modules_is_seen_until_it_is_removed(tiny: Transformer) -> None:
+    prepared = Prepared([tiny])
+    hook = register_module_forward_hook(lambda *_: None)
+    try:
+        assert prepared.is_past()
+        assert prepared.have_hooks()
+    finally:
+        hook.remove()
+    assert not prepared.is_past()
+    assert not prepared.have_hooks()
+
+
+def test_a_forward_pass_and_a_move_to_where_it_is_change_nothing(tiny: Transformer) -> None:
+    prepared = Prepared([tiny])
+
+    tiny(torch.tensor([[5, 9, 3]]), torch.tensor([[2, 7]]))
+    tiny.cpu().eval().train(False)
+
+    assert not prepared.is_past()
+
+
+def test_weights_made_in_inference_mode_have_no_count_of_changes(
+    build: Callable[[], Transformer],
+) -> None:
+    with torch.inference_mode():
+        model = build()
+    prepared = Prepared([model])
+
+    assert not prepared.is_past()
+    _other_parameter(model)
+    assert prepared.is_past()
