@@ -23,8 +23,6 @@ from safetensors.torch import save as save_safetensors
 from headway import replacing
 from headway.bundle import (
     Bundle,
-    bundle_checksum,
-    find_bundle,
     load_bundle,
     load_mapped_bundle,
     model_tensors,
@@ -38,6 +36,7 @@ from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.errors import BundleError
 from headway.model.transformer import Transformer
 from headway.replacing import partial_path, write_atomically
+from headway.saved_bundle import bundle_checksum, find_bundle
 
 FILES = {"config.json", "model.safetensors", "tokenizer.model", "card.md", "manifest.json"}
 

@@ -32,10 +32,11 @@ from headway.benchmark.material import Material, read_material
 from headway.benchmark.our_translation import prepare_ours
 from headway.benchmark.quality import Judge
 from headway.benchmark.training import is_imitated
-from headway.bundle import Bundle, find_bundle, load_bundle
+from headway.bundle import Bundle, load_bundle
 from headway.decoding.engines import PrecisionName
 from headway.errors import ConfigError, suggest
 from headway.evaluation.metrics import check_metrics
+from headway.saved_bundle import find_bundle
 
 PEERS = ("ctranslate2",)
 

@@ -9,20 +9,22 @@ _NAMED = 20  # pieces
 
 def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Debug = False) -> None:
     """Show sizes, vocabulary, training record and checksum of a model."""
-    from headway.bundle import bundle_checksum, find_bundle, load_bundle
     from headway.data.vocabulary import never_cut
-    from headway.model.accounting import count_parameters, parameter_table
+    from headway.model.accounting import count_by_part
+    from headway.saved_bundle import bundle_checksum, read_bundle
 
-    bundle = load_bundle(model)
+    bundle = read_bundle(model, mapped=True)
+    by_part = count_by_part(bundle.tensors)
     values: dict[str, Any] = {
-        "bundle": str(find_bundle(model)),
+        "bundle": str(bundle.folder),
         "checksum": bundle_checksum(model),
         "source_language": bundle.source_language,
         "target_language": bundle.target_language,
-        "parameters": count_parameters(bundle.model),
-        "parameters_by_part": parameter_table(bundle.model),
+        "parameters": sum(by_part.values()),
+        "parameters_by_part": by_part,
+        "changed": bundle.changed,
         "tokenizer": {
-            "joint": bundle.joint,
+            "joint": bundle.source_tokenizer == bundle.target_tokenizer,
             "source_kind": bundle.source_tokenizer.kind,
             "source_pieces": bundle.source_tokenizer.vocabulary_size,
             "target_kind": bundle.target_tokenizer.kind,
@@ -49,6 +51,7 @@ def _show(values: dict[str, Any]) -> None:
         ("parameters", f"{values['parameters']:,}"),
     ]
     rows += [(f"  {name}", f"{count:,}") for name, count in values["parameters_by_part"].items()]
+    rows += [(f"changed: {path or 'the model'}", kind) for path, kind in values["changed"].items()]
     tokenizer = values["tokenizer"]
     rows.append(
         (

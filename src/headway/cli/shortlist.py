@@ -48,8 +48,9 @@ def shortlist(
 
     `headway translate --shortlist` then chooses among its pieces only.
     """
-    from headway.bundle import find_bundle, load_bundle, save_bundle
+    from headway.bundle import load_bundle, save_bundle
     from headway.errors import ConfigError
+    from headway.saved_bundle import find_bundle
 
     wanted = _both(source, target, "--source", "--target")
     wanted_report = _both(valid_source, valid_target, "--valid-source", "--valid-target")

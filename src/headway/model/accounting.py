@@ -1,12 +1,19 @@
 """What a model holds and what a pass costs: parameters (Table 3) and multiply-adds (Table 1)."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from torch import nn
+from torch import Tensor, nn
 
 from headway.config.model import ModelConfig
 from headway.model.feed_forward import GATED_ACTIVATIONS
 from headway.model.transformer import Transformer
+
+_PARTS = {
+    "source_embedding": "embedding",
+    "target_embedding": "embedding",
+    "output_projection": "output",
+}
 
 
 def count_parameters(model: nn.Module) -> int:
@@ -20,18 +27,19 @@ def parameter_table(model: Transformer) -> dict[str, int]:
     With one table for source, target and output, `output` is 0 (or V, if it has a bias). The parts
     sum to `count_parameters(model)`.
     """
-    parts = {
-        "embedding": [model.source_embedding, model.target_embedding],
-        "encoder": [model.encoder],
-        "decoder": [model.decoder],
-        "output": [model.output_projection],
-    }
-    counted: set[nn.Parameter] = set()
-    table: dict[str, int] = {}
-    for part, modules in parts.items():
-        new = {parameter for module in modules for parameter in module.parameters()} - counted
-        table[part] = sum(parameter.numel() for parameter in new)
-        counted |= new
+    return count_by_part(dict(model.named_parameters()))
+
+
+def count_by_part(tensors: Mapping[str, Tensor]) -> dict[str, int]:
+    """Count the numbers of each part, of weights by attribute path, each shared one once.
+
+    A part that is none of the paper's is counted by its name.
+    """
+    table = dict.fromkeys(("embedding", "encoder", "decoder", "output"), 0)
+    for path, tensor in tensors.items():
+        name = path.partition(".")[0]
+        part = _PARTS.get(name, name)
+        table[part] = table.get(part, 0) + tensor.numel()
     return table
 
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from latex2mathml.converter import convert
 
-from headway.bundle import bundle_checksum, find_bundle
 from headway.data.sample import build_sample_corpus
 from headway.errors import suggest
 from headway.inspection.ablation import KINDS
@@ -19,6 +18,7 @@ from headway.inspection.sizes import letter_sizes
 from headway.inspection.translator import Translator, load
 from headway.inspection.variant import variant_of
 from headway.model.accounting import count_parameters
+from headway.saved_bundle import bundle_checksum, find_bundle
 from headway.serving.failures import Json, RefusedError
 from headway.serving.limits import BEAM, CACHE_BYTES, CHARACTERS
 from headway.serving.traces import TraceStore

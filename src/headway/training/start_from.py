@@ -18,11 +18,8 @@ from torch import Tensor
 from headway.bundle import (
     Bundle,
     Change,
-    bundle_checksum,
-    find_bundle,
     load_bundle,
     model_tensors,
-    saved_changes,
 )
 from headway.config.data import TokenizerConfig
 from headway.config.model import Architecture
@@ -32,6 +29,7 @@ from headway.data.tokenizer import PAD_ID, Tokenizer
 from headway.data.vocabulary import Enlarged, add_pieces
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
+from headway.saved_bundle import bundle_checksum, find_bundle, saved_changes
 
 _DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # not in any weight
 _LONGEST = "max_source_pieces"  # which a run takes from its own text

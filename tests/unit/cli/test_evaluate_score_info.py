@@ -3,12 +3,15 @@
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
 import headway
-from headway.bundle import load_bundle
+from headway.bundle import load_bundle, save_bundle
 from headway.cli.info import _show
 from headway.data.vocabulary import add_pieces, never_cut
 
@@ -114,6 +117,45 @@ def test_info_for_people_names_the_same_figures(run, bundle_path: Path) -> None:
     assert values["checksum"] in out
     assert f"{values['parameters']:,}" in out
     assert "never cut" not in out
+
+
+def test_info_tells_of_parts_that_only_their_own_code_could_load(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    bundle = load_bundle(bundle_path)
+    bundle.model.encoder.layers[0].feed_forward.w_1 = Wide(8, 12)
+    save_bundle(tmp_path / "own", bundle)
+
+    status, out, _ = run("info", tmp_path / "own")
+    values = json.loads(run("info", tmp_path / "own", "--json")[1])
+
+    assert status == 0
+    assert re.search(r"^changed: encoder\.layers\.0\.feed_forward\.w_1  +Wide$", out, re.M)
+    assert values["changed"] == {"encoder.layers.0.feed_forward.w_1": "Wide"}
+    before = json.loads(run("info", bundle_path, "--json")[1])
+    assert before["changed"] == {}
+    assert values["parameters"] - before["parameters"] == 3
+    assert sum(values["parameters_by_part"].values()) == values["parameters"]
+
+
+def test_info_refuses_a_bundle_that_was_damaged(run, bundle_path: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(bundle_path, tmp_path / "copy")
+    with open(copy / "model.safetensors", "r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"!")
+
+    status, _, err = run("info", copy)
+
+    assert status == 1
+    assert "model.safetensors has changed since the bundle was written" in err
+
+
+class Wide(nn.Linear):
+    """A layer with three numbers more."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs)
+        self.more = nn.Parameter(torch.ones(3))
 
 
 def test_info_names_the_pieces_that_are_never_cut(

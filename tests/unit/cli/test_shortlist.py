@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import headway
-from headway.bundle import bundle_checksum, load_bundle
+from headway.bundle import load_bundle
 from headway.evaluation.shortlists import coverage
+from headway.saved_bundle import bundle_checksum
 
 SOURCES = ["저는 갑니다 .", "너는 온다 !", "우리는 자요 ?"]
 TARGETS = ["the cat sat", "a dog", "ran far"]

@@ -51,6 +51,14 @@ def test_shared_parameters_count_once_in_the_first_part_that_holds_them(
     assert sum(table.values()) == count_parameters(model)
 
 
+def test_a_part_that_the_paper_does_not_have_counts_by_its_name(build: Build) -> None:
+    before = parameter_table(model := build())
+
+    model.critic = nn.Linear(3, 5)
+
+    assert parameter_table(model) == before | {"critic": 20}
+
+
 def test_parameters_of_any_module_can_be_counted() -> None:
     assert count_parameters(nn.Linear(3, 5)) == 20
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from headway.bundle import find_bundle, load_bundle
+from headway.bundle import load_bundle
 from headway.config.run import RunConfig, load_run_config
 from headway.data.corpus import read_parallel
 from headway.decoding.translator import Translator
@@ -27,6 +27,7 @@ from headway.errors import (
     RunError,
 )
 from headway.evaluation.metrics import score_texts
+from headway.saved_bundle import find_bundle
 from headway.training import begin
 from headway.training.averaging import average_snapshots
 from headway.training.reporting import Reporter

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 import torch
 
-from headway.bundle import Bundle, bundle_checksum, load_bundle, model_tensors, save_bundle
+from headway.bundle import Bundle, load_bundle, model_tensors, save_bundle
 from headway.config.model import Architecture
 from headway.config.run import RunConfig, load_run_config
 from headway.data.tokenizer import Kind, train_tokenizer
 from headway.decoding.translator import Translator
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
+from headway.saved_bundle import bundle_checksum
 from headway.training.check import check_run
 from headway.training.prepare import build_bundle
 from headway.training.reporting import Reporter

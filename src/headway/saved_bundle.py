@@ -1,0 +1,218 @@
+"""The files of a bundle, read and checked, before a model is made of them.
+
+Loading checks the manifest and never reads a pickle.
+"""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from headway.config.decoding import DecodingConfig
+from headway.config.model import ModelConfig
+from headway.data.shortlist import Shortlist
+from headway.data.tokenizer import Tokenizer
+from headway.errors import BundleError, ConfigError, DataError, TokenizerError
+from headway.mapping import MappedTensors, map_file, read_tensors
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+SHORTLIST = "shortlist.safetensors"
+WEIGHTS = "model.safetensors"
+DAMAGED = "Copy the whole bundle again, or train it anew."
+_OTHER_VERSION = "It is as it was written: use the version of Headway that wrote it."
+
+
+@dataclass(frozen=True, slots=True)
+class SavedBundle:
+    """What the files of a bundle say."""
+
+    folder: Path
+    config: ModelConfig
+    decoding: DecodingConfig
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
+    source_language: str
+    target_language: str
+    record: dict[str, Any]
+    card: str
+    shortlist: Shortlist | None
+    changed: dict[str, str]
+    """Classes of the parts that are not Headway's own, by their path in the model."""
+    tensors: dict[str, Tensor]
+    """Weights by their attribute path; a shared one once."""
+    mapped: MappedTensors | None
+    """The file that the weights stay in, if they were not copied."""
+
+
+def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
+    """Read and check the files of a bundle, or of a run's averaged or else its best one.
+
+    mapped: leave the weights in their file. Raises BundleError that names the file which is
+    missing, changed or not what it should be.
+    """
+    folder = find_bundle(path)
+    files = _read_whole(folder, mapped=mapped)
+    weights = MappedTensors(folder / WEIGHTS, files[WEIGHTS]) if mapped else None
+    tensors = weights.tensors() if weights else read_tensors(folder / WEIGHTS, files[WEIGHTS])
+    description = _description(folder / "config.json", files["config.json"])
+    source, target = _tokenizers(folder, files)
+    with as_bundle_error(folder):
+        config = ModelConfig.parse(description["model"], "model")
+        decoding = DecodingConfig.parse(description["decoding"], "decoding")
+    for tokenizer, size in ((source, config.source_vocab_size), (target, config.target_vocab_size)):
+        if tokenizer.vocabulary_size > size:
+            raise BundleError(
+                f"A tokenizer of {folder} has {tokenizer.vocabulary_size} pieces, but the model "
+                f"{size}.",
+                DAMAGED,
+            )
+    return SavedBundle(
+        folder=folder,
+        config=config,
+        decoding=decoding,
+        source_tokenizer=source,
+        target_tokenizer=target,
+        source_language=description["source_language"],
+        target_language=description["target_language"],
+        record=description["record"],
+        card=files.get("card.md", b"").decode(),
+        shortlist=_shortlist(folder, files, source, target),
+        changed=description.get("changed", {}),
+        tensors=tensors,
+        mapped=weights,
+    )
+
+
+def find_bundle(path: str | Path) -> Path:
+    """Return the folder of a bundle; of a run, that of its averaged or else its best bundle."""
+    folder = Path(path)
+    for candidate in (folder, folder / "averaged", folder / "best"):
+        if (candidate / MANIFEST).is_file():
+            return candidate
+    if not folder.exists():
+        raise BundleError(f"There is no bundle {folder}.", "Check the name of the folder.")
+    raise BundleError(
+        f"{folder} is not a bundle: it has no {MANIFEST}.",
+        "Give the folder of a trained model, as `headway train` writes it.",
+    )
+
+
+def saved_changes(path: str | Path) -> dict[str, str]:
+    """Return the classes of all parts that are not Headway's own, by their path in the model."""
+    file = find_bundle(path) / "config.json"
+    return _description(file, _read(file)).get("changed", {})
+
+
+def bundle_checksum(path: str | Path) -> str:
+    """Return one SHA-256 for the whole bundle: that of its manifest."""
+    return hashlib.sha256(_read(find_bundle(path) / MANIFEST)).hexdigest()
+
+
+def _read_whole(folder: Path, *, mapped: bool = False) -> dict[str, Any]:
+    """Read the files of one bundle, again if a run put another in its place meanwhile."""
+    while True:
+        before = _identity(folder)
+        try:
+            return _checked_files(folder, mapped)
+        except BundleError:
+            if _identity(folder) == before:
+                raise
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    try:
+        status = folder.stat()
+    except OSError as error:
+        raise BundleError(f"{folder} cannot be read ({error.strerror}).", DAMAGED) from None
+    return status.st_ino, status.st_mtime_ns
+
+
+def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
+    """Return the content of each file: bytes, or where that was asked for the mapped weights."""
+    checksums = _json_object(folder / MANIFEST, _read(folder / MANIFEST))
+    files = {}
+    for required in ("config.json", WEIGHTS):
+        if required not in checksums:
+            raise BundleError(f"{folder / MANIFEST} does not list {required}.", DAMAGED)
+    for name, checksum in checksums.items():
+        if Path(name).name != name or name == "..":
+            raise BundleError(f"{folder / MANIFEST} lists {name!r}, outside the bundle.", DAMAGED)
+        files[name] = _read(folder / name, mapped=mapped and name == WEIGHTS)
+        if hashlib.sha256(files[name]).hexdigest() != checksum:
+            message = f"{folder / name} has changed since the bundle was written."
+            raise BundleError(message, DAMAGED)
+    return files
+
+
+def _json_object(path: Path, data: bytes) -> dict[str, Any]:
+    try:
+        values = json.loads(data)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise BundleError(f"{path} is not a JSON object.", DAMAGED)
+    return values
+
+
+@contextlib.contextmanager
+def as_bundle_error(folder: Path) -> Iterator[None]:
+    """Name the bundle where its configuration does not make a model."""
+    try:
+        yield
+    except ConfigError as error:
+        raise BundleError(f"{folder / 'config.json'}: {error.message}", _OTHER_VERSION) from None
+
+
+def _description(path: Path, data: bytes) -> dict[str, Any]:
+    description = _json_object(path, data)
+    if description.get("format") != FORMAT:
+        raise BundleError(
+            f"{path} has format {description.get('format')!r}; this version reads {FORMAT}.",
+            "Use the version of Headway that wrote it.",
+        )
+    for key in ("model", "decoding", "source_language", "target_language", "record"):
+        if key not in description:
+            raise BundleError(f"{path} lacks '{key}'.", DAMAGED)
+    return description
+
+
+def _tokenizers(folder: Path, files: dict[str, bytes]) -> tuple[Tokenizer, Tokenizer]:
+    for names in (("tokenizer.model",), ("source.model", "target.model")):
+        if all(name in files for name in names):
+            tokenizers = [_tokenizer(folder / name, files[name]) for name in names]
+            return tokenizers[0], tokenizers[-1]
+    raise BundleError(f"{folder} has no tokenizer.", DAMAGED)
+
+
+def _tokenizer(path: Path, data: bytes) -> Tokenizer:
+    try:
+        return Tokenizer.from_bytes(data)
+    except TokenizerError as error:
+        raise BundleError(f"{path}: {error.message}", DAMAGED) from None
+
+
+def _shortlist(
+    folder: Path, files: dict[str, bytes], source: Tokenizer, target: Tokenizer
+) -> Shortlist | None:
+    if SHORTLIST not in files:
+        return None
+    try:
+        return Shortlist.from_bytes(files[SHORTLIST], len(source), len(target))
+    except DataError as error:
+        raise BundleError(f"{folder / SHORTLIST}: {error.message}", DAMAGED) from None
+
+
+def _read(path: Path, *, mapped: bool = False) -> Any:
+    try:
+        return map_file(path) if mapped else path.read_bytes()
+    except FileNotFoundError:
+        raise BundleError(f"{path} is missing.", DAMAGED) from None
+    except OSError as error:
+        message = f"{path} cannot be read ({error.strerror})."
+        raise BundleError(message, "Check its permissions.") from None
