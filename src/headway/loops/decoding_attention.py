@@ -175,7 +175,8 @@ def attend_to_source(qkv, starts, keys, values, num_heads, out):
     """
     room, width = keys.shape
     weights, places = _room_for(num_heads, room)
-    places[:room] = np.arange(room)
+    for s in range(room):
+        places[s] = s
     for b in range(starts.size - 1):
         for row in range(starts[b], starts[b + 1]):
             _keep(qkv, row, width, keys, row - starts[b])

@@ -86,9 +86,9 @@ def _drop(x, key, lowest, scale, out, first, last):
     if end > whole:
         rest = end - whole
         last_x, last_out = np.zeros(BLOCK, x.dtype), np.empty(BLOCK, out.dtype)
-        last_x[:rest] = x[whole:end]
+        _copy(x, whole, last_x, 0, rest)
         _drop_block(last_x, 0, key, whole, lowest, scale, last_out)
-        out[whole:end] = last_out[:rest]
+        _copy(last_out, 0, out, whole, rest)
 
 
 @compiled
@@ -101,10 +101,17 @@ def _add_dropped(x, y, key, lowest, scale, out, first, last):
         rest = end - whole
         last_x, last_y = np.zeros(BLOCK, x.dtype), np.zeros(BLOCK, y.dtype)
         last_out = np.empty(BLOCK, out.dtype)
-        last_x[:rest] = x[whole:end]
-        last_y[:rest] = y[whole:end]
+        _copy(x, whole, last_x, 0, rest)
+        _copy(y, whole, last_y, 0, rest)
         _add_block(last_x, last_y, 0, key, whole, lowest, scale, last_out)
-        out[whole:end] = last_out[:rest]
+        _copy(last_out, 0, out, whole, rest)
+
+
+@compiled
+def _copy(x, first, out, place, count):
+    """Copy numbers one by one: with slices, Numba would compile a message about their shapes."""
+    for i in range(count):
+        out[place + i] = x[first + i]
 
 
 @compiled
