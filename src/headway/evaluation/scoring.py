@@ -14,7 +14,6 @@ from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import PAD_ID
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError
-from headway.model.transformer import Transformer
 
 _ROWS = 256  # positions whose logits exist at the same time
 
@@ -118,17 +117,21 @@ def _check_positions(bundle: Bundle, pairs: Sequence[EncodedPair]) -> None:
 def _log_probs(bundle: Bundle, batch: Batch) -> Float[Tensor, " B"]:
     model = bundle.model.eval()
     hidden = model.hidden(batch.source_ids, batch.target_ids)
-    return summed_log_probs(model, hidden, batch.label_ids)
+    return summed_log_probs(bundle, hidden, batch.label_ids)
 
 
 def summed_log_probs(
-    model: Transformer, hidden: Float[Tensor, "B T d_model"], label_ids: Int[Tensor, "B T"]
+    bundle: Bundle, hidden: Float[Tensor, "B T d_model"], label_ids: Int[Tensor, "B T"]
 ) -> Float[Tensor, " B"]:
-    """Sum the log-probabilities of each row's labels, padding left out; float64, on the CPU."""
+    """Sum the log-probabilities of each row's labels, padding left out; float64, on the CPU.
+
+    Rows of the table that no piece goes with have no probability, here as in a translation.
+    """
+    project, pieces = bundle.model.output_projection, len(bundle.target_tokenizer)
     labels = label_ids.flatten()
     chosen = torch.cat(
         [
-            model.output_projection(some_hidden)
+            project(some_hidden)[:, :pieces]
             .float()
             .log_softmax(dim=-1)
             .gather(1, some_labels[:, None])[:, 0]

@@ -143,7 +143,7 @@ def pairs_importance(
     heads = heads_of(bundle.model)
     losses = torch.zeros(1 + len(heads), dtype=torch.float64)  # the first with all heads
     for batch in forced_batches(bundle, pairs, batch_tokens):
-        losses += _losses(bundle.model.eval(), _only(batch, place), heads)
+        losses += _losses(bundle, _only(batch, place), heads)
     num_pieces = sum(1 if place is not None else len(pair.target_ids) + 1 for pair in pairs)
     losses /= num_pieces
     rises, tables = iter((losses[1:] - losses[0]).tolist()), {}
@@ -156,8 +156,9 @@ def pairs_importance(
 
 
 @torch.inference_mode()
-def _losses(model: Transformer, batch: Batch, heads: Sequence[Head]) -> Float[Tensor, " N"]:
+def _losses(bundle: Bundle, batch: Batch, heads: Sequence[Head]) -> Float[Tensor, " N"]:
     """Return the summed loss with all heads, then without each."""
+    model = bundle.model.eval()
     mask = padding_mask(batch.source_ids, model.pad_id)
     losses = []
     # No head at all also takes the plain form of equation 1, so that nothing else differs.
@@ -168,7 +169,7 @@ def _losses(model: Transformer, batch: Batch, heads: Sequence[Head]) -> Float[Te
             encoding = any(head.attention.startswith("encoder") for head in off)
             own = model.encode(batch.source_ids, mask) if encoding else memory
             hidden = model.decode(batch.target_ids, own, mask)
-        losses.append(-summed_log_probs(model, hidden, batch.label_ids).sum())
+        losses.append(-summed_log_probs(bundle, hidden, batch.label_ids).sum())
     return torch.stack(losses)
 
 

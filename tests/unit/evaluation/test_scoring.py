@@ -53,6 +53,21 @@ def bundle() -> Bundle:
     return make_bundle(source, target)
 
 
+def test_a_translation_scores_what_its_search_said_also_with_rows_that_have_no_piece() -> None:
+    tokenizer = train_tokenizer([" ".join(WORDS)], kind="word", vocabulary_size=30)
+    pieces = tokenizer.vocabulary_size
+    padded = make_bundle(tokenizer, tokenizer, target_vocab_size=pieces + 7)
+    texts = ["one two three", "five four"]
+
+    found = Translator(padded).translate(texts, beam_size=1)
+    scores = score_pairs(padded, texts, [translation.text for translation in found])
+
+    # Written and cut again, a translation is the same pieces here: a word is one.
+    assert [score.log_prob for score in scores] == pytest.approx(
+        [translation.hypotheses[0].log_prob for translation in found], abs=1e-4
+    )
+
+
 @torch.no_grad()
 def by_hand(bundle: Bundle, source: str, target: str) -> tuple[float, int]:
     """Sum log P(y_t | y_<t, x), END included, one pair at a time and without a batch."""

@@ -17,8 +17,7 @@ from headway.decoding.request import Request
 from headway.decoding.searches import search_all
 from headway.errors import BundleError, DataError
 from headway.interop.ctranslate2.library import ctranslate2
-from headway.interop.ctranslate2.spec import num_positions
-from headway.interop.ctranslate2.vocabulary import token_list
+from headway.interop.ctranslate2.spec import num_positions, token_list
 
 # Of a log-probability. float32 rounds in another order there; 1e-5 is usual.
 TOLERANCE = 1e-4
@@ -90,12 +89,13 @@ def compare(bundle: Bundle, folder: Path, sample: Sequence[Example]) -> Parity:
 
     Raises BundleError that names the first sentence, position and pieces where they part.
     """
-    peer = Peer(bundle, folder, "float32")
+    peer, pieces = Peer(bundle, folder, "float32"), np.arange(len(bundle.target_tokenizer))
+    allowed = pieces if len(pieces) < bundle.config.target_vocab_size else None
     engine = ReferenceEngine(bundle.model.eval())
     ties, largest = 0, 0.0
     for chunk in _chunks(sample):
         limit = max(example.limit for example in chunk)
-        requests = [Request([*example.source, END_ID], limit) for example in chunk]
+        requests = [Request([*e.source, END_ID], limit, allowed=allowed) for e in chunk]
         found = search_all(engine, SearchOptions(beam_size=1, length_penalty=0.0), requests)
         ours = [list(best.ids) for (best,) in found]
         log_probs = _log_probs(bundle, chunk, ours)
@@ -114,9 +114,8 @@ class Peer:
         self._translator = ctranslate2.Translator(
             str(folder), device="cpu", compute_type=compute_type
         )
-        config = bundle.config
-        self._source = token_list(bundle.source_tokenizer, config.source_vocab_size)
-        self._target = token_list(bundle.target_tokenizer, config.target_vocab_size)
+        self._source = token_list(bundle.source_tokenizer)
+        self._target = token_list(bundle.target_tokenizer)
         self._ids = {token: number for number, token in enumerate(self._target)}
 
     def translate(self, sample: Sequence[Example]) -> list[list[int]]:
@@ -197,7 +196,8 @@ def _log_probs(bundle: Bundle, chunk: Sequence[Example], targets: Sequence[list[
     """Return the log-probabilities of what follows each piece of the targets, (B, T, V)."""
     sources = _padded([[*example.source, END_ID] for example in chunk], bundle.model)
     inputs = _padded([[START_ID, *target] for target in targets], bundle.model)
-    return bundle.model(sources, inputs).float().log_softmax(dim=-1).cpu()
+    logits = bundle.model(sources, inputs)[..., : len(bundle.target_tokenizer)]
+    return logits.float().log_softmax(dim=-1).cpu()
 
 
 def _padded(sentences: Sequence[list[int]], model: torch.nn.Module) -> Tensor:
@@ -218,7 +218,7 @@ def _random_pieces(tokenizer: Tokenizer, length: int, rng: np.random.Generator) 
 
 
 def _piece(bundle: Bundle, piece: int) -> str:
-    return token_list(bundle.target_tokenizer, bundle.config.target_vocab_size)[piece]
+    return bundle.target_tokenizer.piece(piece)
 
 
 def _short(text: str) -> str:

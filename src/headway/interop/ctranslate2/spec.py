@@ -13,10 +13,9 @@ from torch import Tensor, nn
 
 from headway.bundle import Bundle
 from headway.config.model import ModelConfig
-from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK_ID
+from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK_ID, Tokenizer
 from headway.errors import ConfigError
 from headway.interop.ctranslate2.library import common_spec, transformer_spec
-from headway.interop.ctranslate2.vocabulary import token_list
 from headway.model.attention import MultiHeadAttention
 from headway.model.changes import changes_in_words
 from headway.model.decoder import DecoderLayer
@@ -82,12 +81,16 @@ def num_positions(bundle: Bundle) -> int:
 def build_spec(bundle: Bundle) -> Any:
     """Return a `TransformerSpec` with every weight of the bundle, in float32 on the CPU.
 
-    Equal tables are one when it is written, so what is shared stays shared.
+    Equal tables are one when it is written, so what is shared stays shared. Rows of a table that no
+    piece goes with are left out: nothing could be written with them.
     """
     config, model = bundle.config, bundle.model
     spec = _empty_spec(config)
-    _set_embedding(spec.encoder, spec.encoder.embeddings[0], model.source_embedding, bundle)
-    _set_embedding(spec.decoder, spec.decoder.embeddings, model.target_embedding, bundle)
+    source, target = spec.encoder.embeddings[0], spec.decoder.embeddings
+    source.weight = _array(model.source_embedding.tokens.weight[: len(bundle.source_tokenizer)])
+    target.weight = _array(model.target_embedding.tokens.weight[: len(bundle.target_tokenizer)])
+    _set_positions(spec.encoder, model.source_embedding, bundle)
+    _set_positions(spec.decoder, model.target_embedding, bundle)
     for layer_spec, layer in zip(spec.encoder.layer, model.encoder.layers, strict=True):
         assert isinstance(layer, EncoderLayer)
         _set_encoder_layer(layer_spec, layer)
@@ -97,9 +100,10 @@ def build_spec(bundle: Bundle) -> Any:
     for stack_spec, stack in ((spec.encoder, model.encoder), (spec.decoder, model.decoder)):
         if stack.norm is not None:
             _set_norm(stack_spec.layer_norm, stack.norm)
-    spec.decoder.projection.weight = _array(model.output_projection.weight)
+    pieces = len(bundle.target_tokenizer)
+    spec.decoder.projection.weight = _array(model.output_projection.weight[:pieces])
     if model.output_projection.bias is not None:
-        spec.decoder.projection.bias = _array(model.output_projection.bias)
+        spec.decoder.projection.bias = _array(model.output_projection.bias[:pieces])
     _set_vocabulary(spec, bundle)
     return spec
 
@@ -127,23 +131,24 @@ def _head_width(config: ModelConfig) -> int:
     return max(config.d_k or usual, config.d_v or usual)
 
 
+def token_list(tokenizer: Tokenizer) -> list[str]:
+    """Return the pieces in the order of ids, one for each row of an exported table."""
+    return tokenizer.pieces(range(len(tokenizer)))
+
+
 def _set_vocabulary(spec: Any, bundle: Bundle) -> None:
-    config = bundle.config
-    spec.register_source_vocabulary(token_list(bundle.source_tokenizer, config.source_vocab_size))
-    spec.register_target_vocabulary(token_list(bundle.target_tokenizer, config.target_vocab_size))
+    spec.register_source_vocabulary(token_list(bundle.source_tokenizer))
+    spec.register_target_vocabulary(token_list(bundle.target_tokenizer))
     spec.config.unk_token = SPECIAL_PIECES[UNK_ID]
     spec.config.bos_token = spec.config.decoder_start_token = SPECIAL_PIECES[START_ID]
     spec.config.eos_token = SPECIAL_PIECES[END_ID]
     # A source sentence ends with the end symbol and has no start symbol.
     spec.config.add_source_bos, spec.config.add_source_eos = False, True
-    spec.config.layer_norm_epsilon = config.norm_epsilon
+    spec.config.layer_norm_epsilon = bundle.config.norm_epsilon
 
 
-def _set_embedding(
-    stack_spec: Any, tokens_spec: Any, embedding: InputEmbedding, bundle: Bundle
-) -> None:
+def _set_positions(stack_spec: Any, embedding: InputEmbedding, bundle: Bundle) -> None:
     config = bundle.config
-    tokens_spec.weight = _array(embedding.tokens.weight)
     stack_spec.scale_embeddings = config.scale_embeddings
     if isinstance(embedding.positions, LearnedPositionalEncoding):
         table = embedding.positions.weight

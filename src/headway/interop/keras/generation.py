@@ -14,11 +14,16 @@ _FRAME = 16
 
 
 def greedy_decode(
-    model: keras.Model, source_ids: Any, max_lengths: Sequence[int]
+    model: keras.Model,
+    source_ids: Any,
+    max_lengths: Sequence[int],
+    *,
+    num_pieces: int | None = None,
 ) -> list[list[int]]:
     """Return the ids of one translation for each row of source_ids (B, S), without end symbols.
 
     source_ids: END at the end, padding after it. max_lengths: pieces at most, one number a row.
+    num_pieces: those of the vocabulary, where the model's table has more rows; others are no text.
     The whole prefix goes through the model at every step, plain and slow. It stands in a frame of
     padding that doubles when it is full: JAX compiles the model anew for every new length.
     """
@@ -37,6 +42,8 @@ def greedy_decode(
     while running:
         logits = np.array(model.predict_on_batch([source, prefix])[:, step])  # (B, V)
         logits[:, NEVER_CHOSEN] = -np.inf
+        if num_pieces is not None:
+            logits[:, num_pieces:] = -np.inf
         best = logits.argmax(axis=-1)
         running = [row for row in running if best[row] != END_ID and step < max_lengths[row]]
         for row in running:

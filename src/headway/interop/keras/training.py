@@ -111,7 +111,7 @@ class RecipeSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
 
 class BatchDataset(keras.utils.PyDataset):
-    """Our batches for `fit`: the same pairs in the same order as our trainer takes them.
+    """Our batches for `fit`: the pairs in the order in which our trainer takes up to 131,072.
 
     Item i is ((inputs, decoder_inputs), labels) of step i + 1, epoch after epoch of the text. What
     Keras calls an epoch is `steps_per_epoch` of `fit`, or all steps; `fit` needs `shuffle=False` to

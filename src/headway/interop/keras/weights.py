@@ -20,6 +20,11 @@ from headway.model.transformer import Transformer
 
 # Rounding makes a hundred-thousandth; other heads or another activation make a tenth and more.
 _OTHER_MODEL = 0.01
+_OTHER_WEIGHTS = (
+    "> These weights come from Keras. What follows tells of those of the bundle before, from which "
+    "tokenizers and languages were taken."
+)
+_OF_TEXT = ("config", "shortlist")  # what a record tells of text, whatever the weights
 # What a Keras model has no place for: tokenizers, languages, card.
 _ORIGINS: weakref.WeakKeyDictionary[Any, Bundle] = weakref.WeakKeyDictionary()
 
@@ -59,8 +64,9 @@ def to_bundle(
     """Write the weights of a Keras model as a bundle.
 
     like: a bundle of the same configuration, for tokenizers and languages; a model from
-    `from_bundle` remembers its own. Raises BundleError, and writes nothing, where the configuration
-    differs in sizes or in what it computes.
+    `from_bundle` remembers its own. With other weights than that bundle's, its scores and the
+    figures of its training are left out, and the card begins by saying so. Raises BundleError, and
+    writes nothing, where the configuration differs in sizes or in what it computes.
     """
     origin = load_bundle(like) if isinstance(like, str | Path) else like or _ORIGINS.get(model)
     if origin is None:
@@ -77,6 +83,8 @@ def to_bundle(
     fresh = Transformer.from_config(origin.config)
     set_model_tensors(fresh, tensors)
     bundle = dataclasses.replace(origin, model=fresh.eval())
+    if not _equal(tensors, model_tensors(origin.model)):
+        bundle = _without_figures(bundle)
     difference = largest_difference(bundle, model)
     if not difference <= _OTHER_MODEL:
         raise BundleError(
@@ -85,6 +93,18 @@ def to_bundle(
             "Name a bundle of the same configuration: heads, activation and norms count too.",
         )
     save_bundle(path, bundle)
+
+
+def _without_figures(bundle: Bundle) -> Bundle:
+    """Return the bundle without what its record and its card tell of other weights."""
+    record = {key: bundle.record[key] for key in _OF_TEXT if key in bundle.record}
+    card = f"{_OTHER_WEIGHTS}\n\n{bundle.card.removeprefix(_OTHER_WEIGHTS).lstrip()}".rstrip()
+    return dataclasses.replace(bundle, card=f"{card}\n", record=record)
+
+
+def _equal(some: dict[str, Tensor], others: dict[str, Tensor]) -> bool:
+    """Tell whether these weights are the same bits."""
+    return all(torch.equal(tensor, others[name]) for name, tensor in some.items())
 
 
 def _check_complete(model: keras.Model, places: list[_Place]) -> None:

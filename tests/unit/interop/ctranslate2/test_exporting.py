@@ -54,10 +54,10 @@ def test_two_vocabularies_are_two_files(make_bundle: MakeBundle, tmp_path: Path)
     bundle = dataclasses.replace(bundle, target_tokenizer=other)
     export(bundle, tmp_path / "out")
     assert {"source.model", "target.model"} < set(_names(tmp_path / "out"))
-    for side, tokenizer, size in (("source", bundle.source_tokenizer, 25), ("target", other, 23)):
+    for side, tokenizer in (("source", bundle.source_tokenizer), ("target", other)):
         tokens = json.loads((tmp_path / "out" / f"{side}_vocabulary.json").read_text())
-        assert len(tokens) == len(set(tokens)) == size
-        assert tokens[: len(tokenizer)] == tokenizer.pieces(range(len(tokenizer)))
+        assert len(tokens) == len(set(tokens))
+        assert tokens == tokenizer.pieces(range(len(tokenizer)))
 
 
 def test_what_is_shared_is_written_once(make_bundle: MakeBundle, tmp_path: Path) -> None:

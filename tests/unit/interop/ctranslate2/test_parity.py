@@ -49,6 +49,21 @@ def test_every_variant_computes_the_same_there(
     assert 0 < parity.largest_difference < 2e-5
 
 
+def test_rows_without_a_piece_are_not_written(make_bundle: MakeBundle, tmp_path: Path) -> None:
+    bundle = make_bundle(shared_embeddings="none", target_vocab_size=31, output_bias=True)
+    with torch.no_grad():  # the best of all at every step, if it counted
+        bundle.model.output_projection.bias[23:] = 50.0  # type: ignore[index]
+    write(bundle, tmp_path)
+    sample = examples(bundle)
+
+    parity = compare(bundle, tmp_path, sample)
+
+    assert (parity.ties, parity.largest_difference < 2e-5) == (0, True)
+    found = [ids for ids in Peer(bundle, tmp_path, "float32").translate(sample) if ids]
+    assert found
+    assert max(map(max, found)) < 23
+
+
 def _no_positions(spec: Any) -> None:
     # Then CTranslate2 makes those of tensor2tensor, from position 1.
     spec.encoder.position_encodings.encodings = "__optional"

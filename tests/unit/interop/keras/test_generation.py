@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID
@@ -39,6 +40,18 @@ def test_it_is_our_greedy_search(seed: int, make_bundle: MakeBundle) -> None:
     ours = search_all(ReferenceEngine(bundle.model), SearchOptions(beam_size=1), requests)
     assert found == [list(hypotheses[0].ids) for hypotheses in ours]
     assert max(map(len, found)) > 16
+
+
+def test_rows_of_the_table_without_a_piece_are_not_chosen(make_bundle: MakeBundle) -> None:
+    bundle = make_bundle(1, shared_embeddings="none", target_vocab_size=31, output_bias=True)
+    with torch.no_grad():  # the best of all at every step, if it counted
+        bundle.model.output_projection.bias[23:] = 50.0  # type: ignore[index]
+    model = from_bundle(bundle)
+
+    assert min(min(ids) for ids in greedy_decode(model, sources(1), [5] * 6)) >= 23
+    found = greedy_decode(model, sources(1), [5] * 6, num_pieces=23)
+    assert max(max(ids, default=0) for ids in found) < 23
+    assert any(found)
 
 
 def test_the_frame_stays_within_the_table_of_positions(make_bundle: MakeBundle) -> None:

@@ -1,6 +1,7 @@
 """Weights go to Keras and come back bit for bit."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,26 @@ def test_a_short_table_of_positions_goes_there_and_back(
     bundle = make_bundle(max_positions=9)
     to_bundle(from_bundle(bundle), tmp_path / "back")
     assert load_bundle(tmp_path / "back").config == bundle.config
+
+
+def test_other_weights_do_not_inherit_scores(make_bundle: MakeBundle, tmp_path: Path) -> None:
+    bundle = replace(
+        make_bundle(), card="# Card\n\nBLEU 41.0\n", record={"steps": 7, "config": {"data": {}}}
+    )
+    model = from_bundle(bundle)
+    model.set_weights([weights + 1e-6 for weights in model.get_weights()])
+
+    to_bundle(model, tmp_path / "once")
+    to_bundle(model, tmp_path / "twice", like=tmp_path / "once")
+    to_bundle(from_bundle(bundle), tmp_path / "same")
+
+    once = load_bundle(tmp_path / "once")
+    assert once.record == {"config": {"data": {}}}
+    assert once.card.startswith("> These weights come from Keras.")
+    assert once.card.endswith("\n\n# Card\n\nBLEU 41.0\n")
+    assert load_bundle(tmp_path / "twice").card == once.card
+    same = load_bundle(tmp_path / "same")
+    assert (same.card, same.record) == (bundle.card, bundle.record)
 
 
 def test_neither_model_changes_with_the_other(make_bundle: MakeBundle) -> None:
