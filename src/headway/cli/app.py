@@ -1,5 +1,6 @@
 """The table of commands, and what an error looks like to a person."""
 
+import errno
 import sys
 
 import typer
@@ -77,6 +78,10 @@ def _explain(error: Exception) -> int:
 
     if isinstance(error, HeadwayError):
         return _fail(f"Error: {error}", error.exit_status)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = error.filename or "The output"
+        message = f"{where} cannot be written ({error.strerror}). Free some space and run it again."
+        return _fail(f"Error: {message}", 1)
     return _fail(
         f"Error: {type(error).__name__}: {error} This is a fault of Headway, or of the machine; "
         "run it again with --debug to see where.",

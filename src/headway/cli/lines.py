@@ -188,7 +188,6 @@ class _NewFile:
         """Write to this path, which came by this option."""
         self.path = path
         self.option = option
-        self.number = 0
         self.partial: Path | None = None
         """None for what is no file, such as a pipe, and cannot be replaced."""
         self.file: IO[str] | None = None
@@ -196,26 +195,34 @@ class _NewFile:
     def __enter__(self) -> Self:
         try:
             if self.path.is_file() or not self.path.exists():
-                # Beside the file: it may be the very one that is being read, and must not be lost.
+                # Beside the file: an older one there is not lost before there is a whole new one.
                 self.path = Path(os.path.realpath(self.path))  # a link stays one
                 self.partial, self.file = _open_beside(self.path)
             else:
                 self.file = open(self.path, "w", encoding="utf-8", newline="\n")
         except OSError as error:
-            raise DataError(
-                f"The file {self.path} cannot be written ({error.strerror}).",
-                f"Choose another one with {self.option}.",
-            ) from None
+            raise self._refused(error, "Choose") from None
         return self
 
     def write(self, line: str) -> None:
         assert self.file is not None
-        self.number += 1
-        self.file.write(line + "\n")
+        try:
+            self.file.write(line + "\n")
+        except OSError as error:
+            raise self._refused(error) from None
 
     def flush(self) -> None:
         assert self.file is not None
-        self.file.flush()
+        try:
+            self.file.flush()
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def _refused(self, error: OSError, remedy: str = "Free some space, or choose") -> DataError:
+        return DataError(
+            f"The file {self.path} cannot be written ({error.strerror}).",
+            f"{remedy} another one with {self.option}.",
+        )
 
     def __exit__(
         self,
@@ -224,15 +231,26 @@ class _NewFile:
         trace: TracebackType | None,
     ) -> None:
         assert self.file is not None
-        self.file.close()
-        if self.partial is None:
-            return
-        if error is None:
-            os.replace(self.partial, self.path)
-        elif self.number:
-            print(f"Note: {self.number:,} lines so far are in {self.partial}.", file=sys.stderr)
+        refused = None
+        try:
+            self.file.close()
+        except OSError as failure:
+            refused = self._refused(failure)
+        if self.partial is not None:
+            self._leave(self.partial, whole=error is None and refused is None)
+        if refused is not None and error is None:
+            raise refused
+
+    def _leave(self, partial: Path, *, whole: bool) -> None:
+        """Put the whole file in its place; else say where the lines are that could be written."""
+        if whole:
+            os.replace(partial, self.path)
+        elif partial.stat().st_size:
+            with open(partial, "rb") as file:
+                lines = sum(1 for _ in file)
+            print(f"Note: {lines:,} lines so far are in {partial}.", file=sys.stderr)
         else:
-            self.partial.unlink()
+            partial.unlink()
 
 
 def _open_beside(path: Path) -> tuple[Path, IO[str]]:

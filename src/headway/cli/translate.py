@@ -71,7 +71,12 @@ def translate(
         "shortlist": shortlist,
     }  # fmt: skip
     drawing = dict(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
-    _check_outputs(out, alignments, stream, one_text=nbest == 1 and not as_json)
+    if stream and (out or alignments or nbest != 1 or as_json):
+        raise typer.BadParameter(
+            "--stream prints text alone: no --out, --alignments, --nbest or --json."
+        )
+    outputs = {"--out": out, "--alignments": alignments}
+    _check_files({"FILE": file, "--prefix": prefix, "--terms": terms}, outputs)
     if prefix_bias is not None and prefix is None:
         raise typer.BadParameter("--prefix-bias favours a prefix; name its file with --prefix.")
     translator = _load(model, device, engine, precision, ensemble or [])
@@ -104,16 +109,13 @@ def _load(
     )
 
 
-def _check_outputs(
-    out: Path | None, alignments: Path | None, stream: bool, *, one_text: bool
-) -> None:
-    """Refuse outputs that do not go together, before the work."""
-    if stream and (out or alignments or not one_text):
-        raise typer.BadParameter(
-            "--stream prints text alone: no --out, --alignments, --nbest or --json."
-        )
-    if out and alignments and out.resolve() == alignments.resolve():
-        raise typer.BadParameter("--out and --alignments are one file; choose two.")
+def _check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]) -> None:
+    """Refuse, before the work, an output that would take the place of another file of the call."""
+    named = [(name, path) for name, path in (inputs | outputs).items() if path is not None]
+    for number, (name, path) in enumerate(named):
+        for other, earlier in named[:number]:
+            if name in outputs and path.resolve() == earlier.resolve():
+                raise typer.BadParameter(f"{other} and {name} are one file; choose two.")
 
 
 class _Wishes:

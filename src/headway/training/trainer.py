@@ -37,6 +37,7 @@ from headway.training.validation import ValidationResult, Validator
 from headway.training.watched_step import WatchedStep
 
 _GROUPS_AHEAD = 2
+_TOGETHER = 1.0  # seconds between two signals that are one wish
 
 
 class Trainer:
@@ -318,7 +319,10 @@ class Trainer:
 
 @contextmanager
 def _stop_signals() -> Iterator[threading.Event]:
-    """Turn Ctrl-C and a polite kill into an event; a second one stops at once."""
+    """Turn Ctrl-C and a polite kill into an event; a second one stops at once.
+
+    Not if it comes together with the first: a wrapper that is stopped may tell its child, too.
+    """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -330,9 +334,16 @@ def _stop_signals() -> Iterator[threading.Event]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
+    received = 0.0
+
     def receive(number: int, frame: FrameType | None) -> None:
-        stop.set()
-        restore()
+        nonlocal received
+        if not stop.is_set():
+            stop.set()
+            received = time.monotonic()
+        elif time.monotonic() - received >= _TOGETHER:
+            restore()
+            signal.raise_signal(number)
 
     for number in numbers:
         signal.signal(number, receive)

@@ -1,5 +1,6 @@
 """`headway translate`: one line in, one line out, always."""
 
+import errno
 import gzip
 import json
 import os
@@ -8,8 +9,12 @@ import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 import pytest
+
+from headway.cli.lines import _NewFile
+from headway.errors import DataError
 
 MESSY = [
     "저는 갑니다 .",
@@ -223,17 +228,6 @@ def test_out_is_written_where_it_leads(run, bundle_path: Path, tmp_path: Path) -
     assert (tmp_path / "pipe").is_fifo()
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert "folder cannot be written (Is a directory)" in err
-
-
-def test_a_file_may_be_replaced_by_its_translation(run, bundle_path: Path, tmp_path: Path) -> None:
-    path = _write(tmp_path / "text", ["the cat", "a dog"])
-    _, expected, _ = run("translate", bundle_path, path)
-
-    status, _, _ = run("translate", bundle_path, path, "--out", path)
-
-    assert status == 0
-    assert path.read_text(encoding="utf-8") == expected
-    assert [p.name for p in tmp_path.iterdir()] == ["text"]
 
 
 def test_an_error_leaves_the_old_output_and_says_where_the_new_lines_are(
@@ -470,6 +464,91 @@ def test_alignments_that_cannot_be_written_are_said_before_the_work(
     status, _, err = run("translate", bundle_path, source, "--stream", "--alignments", out)
     assert status == 2
     assert "--stream prints text alone" in err
+
+
+@pytest.mark.parametrize("output", ["--out", "--alignments"])
+@pytest.mark.parametrize("given", ["FILE", "--prefix", "--terms"])
+def test_an_output_does_not_take_the_place_of_what_is_read(
+    run, bundle_path: Path, tmp_path: Path, output: str, given: str
+) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat"])
+    wishes = _write(tmp_path / "wishes.txt", [""])
+    (tmp_path / "link").symlink_to(source if given == "FILE" else wishes)
+    options = [] if given == "FILE" else [given, wishes]
+
+    status, _, err = run("translate", bundle_path, source, *options, output, tmp_path / "link")
+
+    assert status == 2
+    assert f"{given} and {output} are one file; choose two." in err
+    assert source.read_text() == "the cat\n"
+    assert wishes.read_text() == "\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+@pytest.mark.parametrize("output", ["--out", "--alignments"])
+def test_a_full_disk_is_said_of_the_file_that_did_not_fit(
+    run, bundle_path: Path, tmp_path: Path, output: str
+) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat", "I am"])
+
+    status, _, err = run("translate", bundle_path, source, output, "/dev/full")
+
+    assert status == 1
+    assert "The file /dev/full cannot be written (No space left on device)." in err
+    assert f"Free some space, or choose another one with {output}." in err
+    assert "fault of Headway" not in err
+
+
+@pytest.mark.parametrize("lines", [[], ["one", "two"]])
+def test_what_did_fit_is_said_and_an_empty_file_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: list[str]
+) -> None:
+    out = _NewFile(tmp_path / "out", "--out").__enter__()
+    for line in lines:
+        out.write(line)
+    out.flush()
+    out.file = _Full(out.file)
+    with pytest.raises(DataError, match=r"out cannot be written \(No space left"):
+        out.__exit__(None, None, None)
+
+    err = capsys.readouterr().err
+    if lines:
+        (kept,) = tmp_path.iterdir()
+        assert kept.read_text() == "one\ntwo\n"
+        assert err == f"Note: 2 lines so far are in {kept}.\n"
+    else:
+        assert list(tmp_path.iterdir()) == []
+        assert err == ""
+
+
+class _Full:
+    """A file that has room for nothing more."""
+
+    def __init__(self, file: IO[str] | None) -> None:
+        self.file = file
+
+    def close(self) -> None:
+        assert self.file is not None
+        self.file.close()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+@pytest.mark.parametrize("command", ["info", "translate"])
+def test_standard_output_that_is_full_is_no_fault_of_ours(
+    bundle_path: Path, tmp_path: Path, command: str
+) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat"] * 3)
+    arguments = [command, str(bundle_path), *([str(source)] if command == "translate" else [])]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "headway", *arguments],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+
+    assert ended.returncode == 1
+    assert "The output cannot be written (No space left on device). Free some" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_coverage_and_its_layer_have_options(run, bundle_path: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from headway.config.training import TrainingConfig
 from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.errors import TrainingError
+from headway.training import trainer as trainer_module
 from headway.training.averaging import snapshot_path
 from headway.training.compiling import CompiledLayers
 from headway.training.distributed import World
@@ -306,7 +307,23 @@ def test_a_signal_saves_and_stops(make: Callable[..., Trainer], number: signal.S
     assert signal.getsignal(number) is before
 
 
-def test_a_second_ctrl_c_stops_at_once(make: Callable[..., Trainer]) -> None:
+def test_two_signals_at_once_are_one_wish(make: Callable[..., Trainer]) -> None:
+    def both() -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+            os.kill(os.getpid(), number)
+
+    trainer = make(reporter=HookedReporter(3, both))
+
+    assert not trainer.run()
+
+    assert saved_step(trainer) == 3
+
+
+def test_a_second_ctrl_c_stops_at_once(
+    make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer_module, "_TOGETHER", 0.0)
+
     def twice() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
