@@ -61,12 +61,14 @@ def check(
 
 def report_lines(found: "RunCheck") -> list[str]:
     """Return the report for people, one line each."""
+    from headway.training.check import lines_of
+
     lines = []
     for text, findings in found.findings.items():
         count = found.unknown[text]
         share = f"{count.unknown:,} of {count.pieces:,} pieces unknown"
         lines.append(f"{text.capitalize()} text: {share}")
-        lines += [f"  {finding}" for finding in findings] or ["  nothing suspicious"]
+        lines += lines_of(findings)
     lines.append(f"In training: {found.cleaning.summary()}")
     minutes, gigabytes = found.estimate.seconds / 60, found.estimate.memory / 1e9
     lines += [

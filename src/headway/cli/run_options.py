@@ -19,7 +19,11 @@ Target = Annotated[str, typer.Option("--target", help="Training text, target sid
 ValidSource = Annotated[str, typer.Option(help="Validation text, source side.")]
 ValidTarget = Annotated[str, typer.Option(help="Validation text, target side.")]
 Preset = Annotated[
-    str, typer.Option("--preset", help="tiny (if unset), small, base, big, or a row of Table 3.")
+    str,
+    typer.Option(
+        "--preset",
+        help="tiny (if unset; with a CONFIG base), small, base, big, or a row of Table 3.",
+    ),
 ]
 StartFrom = Annotated[
     str,

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -20,6 +20,7 @@ from headway.data.corpus import Pair
 from headway.data.survey import Finding, overlap, survey
 from headway.data.tokenizer import Tokenizer
 from headway.devices import resolve_device
+from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
 from headway.training.ema import WeightAverage
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
@@ -35,13 +36,14 @@ from headway.training.prepare import (
     training_corpora,
     untag,
 )
-from headway.training.reporting import Reporter
+from headway.training.reporting import Reporter, Show
 from headway.training.schedule import Schedule
 from headway.training.settings import check_settings
 from headway.training.start_from import open_start
 from headway.training.stream import BatchStream
 
 _SAMPLE = 12  # batches that are timed
+_ENOUGH = 20.0  # seconds of them, after which no more are
 _CHUNK = 10_000  # lines encoded at once
 LOOKED_AT = 1_000_000  # pairs of each text that are looked at for what is suspicious
 
@@ -121,7 +123,15 @@ def check_run(
     config = start.config if start else config
     check_settings(config)
     texts = read_texts(config.data)
-    source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
+    reporter = reporter or Reporter(quiet=True)
+    try:
+        source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
+    except HeadwayError:  # the text itself may be why, and what is wrong with it can be told anyway
+        looked_at = _looked_at(config.data, texts)
+        for text, found in _findings(looked_at, texts, config.data.tag).items():
+            for line in [f"{text.capitalize()} text:", *lines_of(found)]:
+                reporter.say(line)
+        raise
     keep_texts = config.tokenizer.sampling is not None
     encoded = encode_texts(
         texts, source, target, config.data, keep_texts=keep_texts, reporter=reporter
@@ -135,7 +145,8 @@ def check_run(
     steps = min(training.max_steps, (training.max_epochs or math.inf) * updates)
     precision = choose_precision(training.precision, place)
     # Before the text is looked at: what that takes of memory, training does not.
-    estimated = estimate(bundle, stream, training, precision, int(steps))
+    with reporter.preparing("Trying the model") as show:
+        estimated = estimate(bundle, stream, training, precision, int(steps), show)
     looked_at = _looked_at(config.data, texts)
     return RunCheck(
         findings=_findings(looked_at, texts, config.data.tag),
@@ -150,12 +161,23 @@ def check_run(
     )
 
 
+def lines_of(findings: Sequence[Finding]) -> list[str]:
+    """Return what is suspicious about a text, one line each."""
+    return [f"  {finding}" for finding in findings] or ["  nothing suspicious"]
+
+
 def estimate(
-    bundle: Bundle, stream: BatchStream, training: TrainingConfig, precision: str, steps: int
+    bundle: Bundle,
+    stream: BatchStream,
+    training: TrainingConfig,
+    precision: str,
+    steps: int,
+    show: Show = lambda pairs: None,
 ) -> Estimate:
     """Train the model on its largest batch and on some others; scale up what that took.
 
-    The model is changed by that. Raises TrainingError where memory does not suffice for one pair.
+    show: is told how many pairs it has been trained on. The model is changed by that. Raises
+    TrainingError where memory does not suffice for one pair.
     """
     forget_peak(next(bundle.model.parameters()).device)
     step = FittingStep(
@@ -173,7 +195,8 @@ def estimate(
     batches = stream.block(0, 0)
     largest = max(range(len(batches)), key=lambda index: _area(stream, batches[index]))
     picked = np.linspace(0, len(batches) - 1, min(_SAMPLE, len(batches))).round().astype(int)
-    seconds = []
+    seconds: list[float] = []
+    pairs = 0
     for index in [largest, largest, *picked]:
         batch = collate([stream.pairs[row] for row in batches[index]])
         start = time.perf_counter()
@@ -181,6 +204,9 @@ def estimate(
         if average is not None:
             average.update(bundle.model, 1)
         seconds.append(time.perf_counter() - start)
+        show(pairs := pairs + len(batches[index]))
+        if sum(seconds[2:]) > _ENOUGH:  # batches come in random order, so the first ones are fair
+            break
     mean = float(np.mean(seconds[2:]))  # the first two prepare memory, and compile
     memory = peak_memory(next(bundle.model.parameters()).device)
     return Estimate(mean * training.accumulate * steps, memory, step.parts)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from headway.training import check as check_module
 from headway.training import step as step_module
 from headway.training.check import Unknown, check_run
 from headway.training.estimate import peak_memory
+from headway.training.micro_batches import FittingStep
 from headway.training.prepare import read_texts
 from headway.training.reporting import Reporter, Show
 from headway.training.run import train
@@ -89,6 +90,47 @@ def test_text_is_surveyed_and_compared(make_config: MakeConfig, data_folder: Pat
     assert found.unknown["training"].unknown == 0
     assert found.unknown["test"].unknown > 0
     assert found.cleaning.total == len(train_source)
+
+
+def test_what_is_wrong_with_the_text_is_said_also_where_no_vocabulary_fits_it(
+    make_config: MakeConfig, data_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for side, line in (("source", "zwei\n"), ("target", "\n")):
+        with open(data_folder / f"train.{side}", "a") as file:
+            file.write(line)
+
+    too_large = {"kind": "bpe", "vocabulary_size": 30_000}
+    with pytest.raises(ConfigError, match="vocabulary_size is 30000"):
+        check_run(make_config(tokenizer=too_large), "cpu", Reporter())
+
+    said = capsys.readouterr().err
+    assert "Training text:\n" in said
+    assert "  empty target: 1 (line " in said
+    assert "Validation text:\n  both sides the same: " in said
+
+
+def test_slow_steps_are_fewer(make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[int] = []
+    monkeypatch.setattr(check_module, "_ENOUGH", 0.0)
+    steps: list[int] = []
+    monkeypatch.setattr(check_module, "FittingStep", _counting(steps))
+    monkeypatch.setattr(Reporter, "preparing", lambda *_: nullcontext(shown.append))
+
+    found = check_run(make_config(), "cpu", Reporter(quiet=True))
+
+    assert len(steps) == 3  # the largest batch twice, and one more
+    assert found.estimate.seconds > 0
+    assert len(shown) >= 3
+    assert shown[-3:] == sorted(shown[-3:])
+
+
+def _counting(steps: list[int]) -> Callable[..., Any]:
+    class Counted(FittingStep):
+        def __call__(self, *given: Any, **named: Any) -> Any:
+            steps.append(1)
+            return super().__call__(*given, **named)
+
+    return Counted
 
 
 def test_a_count_of_unknown_pieces_is_of_both_sides() -> None:
@@ -294,4 +336,5 @@ def test_a_reporter_hears_what_is_prepared(
     else:
         train(make_config(training={"max_steps": 13}), tmp_path / "run", reporter=reporter)
 
-    assert Hearing.heard == ["Training a tokenizer", "Encoding text"]
+    tried = ["Trying the model"] if command == "check" else []
+    assert Hearing.heard == ["Training a tokenizer", "Encoding text", *tried]
