@@ -97,6 +97,11 @@ def find_bundle(path: str | Path) -> Path:
             return candidate
     if not folder.exists():
         raise BundleError(f"There is no bundle {folder}.", "Check the name of the folder.")
+    if not folder.is_dir():
+        raise BundleError(
+            f"{folder} is a file, and a bundle is a folder.",
+            "Give the folder of a trained model; on the command line it comes before any text.",
+        )
     raise BundleError(
         f"{folder} is not a bundle: it has no {MANIFEST}.",
         "Give the folder of a trained model, as `headway train` writes it.",

@@ -2,6 +2,7 @@
 
 import functools
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -92,7 +93,7 @@ def train(
 
 def _how_to_translate(folder: Path, report: dict[str, Any]) -> str:
     better = folder / "best" if report["best_is_better"] else folder
-    return f"Translate with: headway translate {better} FILE"
+    return f"Translate with: headway translate {quote(str(better))} FILE"
 
 
 def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_json: bool) -> None:
@@ -100,7 +101,7 @@ def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_jso
     from headway.training.seeds import table
 
     if summary is None:
-        again = f"headway train --out {out} --seeds {seeds} --resume"
+        again = f"headway train --out {quote(str(out))} --seeds {seeds} --resume"
         typer.echo(f"Stopped and saved. Go on with: {again}", err=True)
         raise typer.Exit(1)
     if as_json:
@@ -111,5 +112,5 @@ def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_jso
 
 
 def _how_to_go_on(step: int, folder: Path) -> str:
-    again = f"headway train --out {folder} --resume"
+    again = f"headway train --out {quote(str(folder))} --resume"
     return f"Stopped after step {step:,} and saved. Go on with: {again}"

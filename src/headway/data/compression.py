@@ -132,7 +132,10 @@ def readable(path: StrPath, *, decompress: bool = True) -> Iterator[IO[bytes]]:
         with _OPENERS[ending](path) if ending else Path(path).open("rb") as file:
             yield file
     except FileNotFoundError:
-        raise DataError(f"There is no file {path}.", "Check the name and the folder.") from None
+        where = "" if Path(path).is_absolute() else f", which is {Path(path).absolute().parent}"
+        raise DataError(
+            f"There is no file {path}.", f"Check the name and the folder{where}."
+        ) from None
     except IsADirectoryError:
         raise DataError(f"{path} is a folder, not a file.", "Name a file inside it.") from None
     except PermissionError:

@@ -16,7 +16,8 @@ Sides = tuple[str, str]
 def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> Iterator[Sides]:
     """Yield two columns of a file in which tabs separate the columns.
 
-    There is no quoting: a quotation mark is text. Columns are counted from 0.
+    There is no quoting: a quotation mark is text. Columns are counted from 0. No line may have more
+    than the first one: a tab within a sentence would move what stands after it into other columns.
     """
     if source_column < 0 or target_column < 0 or source_column == target_column:
         raise ConfigError(
@@ -25,6 +26,7 @@ def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> 
             "Give two different columns that there are.",
         )
     needed = max(source_column, target_column) + 1
+    usual = None
     for number, line in enumerate(read_lines(path), start=1):
         columns = line.split("\t")
         if len(columns) < needed:
@@ -32,6 +34,13 @@ def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> 
                 f"{path}, line {number}, has {_count(len(columns), 'column')}; "
                 f"columns {source_column + 1} and {target_column + 1} (counted from 1) are wanted.",
                 "Separate the columns with a tab, or name others: source_column, target_column.",
+            )
+        usual = usual or len(columns)
+        if len(columns) > usual:
+            raise DataError(
+                f"{path}, line {number}, has {_count(len(columns), 'column')}, but the first line "
+                f"{usual}, so there is a tab within one of them.",
+                "Put a space in its place, or give the text as .jsonl.",
             )
         yield columns[source_column], columns[target_column]
 

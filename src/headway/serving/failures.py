@@ -125,9 +125,7 @@ def _of_validation(request: Request, error: Exception) -> Json:
     field = ".".join(part for part in parts if part not in ("str", "int") and "[" not in part)
     code = _FIELDS.get(parts[0] if parts else "", "other")
     if first["type"] in _NO_JSON and (first["type"] == "json_invalid" or not field):
-        return failure(
-            422, "The body is no JSON object.", "Send one, in UTF-8, as Content-Type json."
-        )
+        return _no_json()
     if first["type"] == "missing":
         return failure(
             422, f"{_quoted(field)} is missing.", "docs/serving.md lists all fields.", code
@@ -142,6 +140,10 @@ def _of_validation(request: Request, error: Exception) -> Json:
     return failure(422, f"{_quoted(field)} is {_shown(first['input'])}{rest}", "Change it.", code)
 
 
+def _no_json() -> Json:
+    return failure(422, "The body is no JSON object.", "Send one, in UTF-8, as Content-Type json.")
+
+
 def _quoted(field: str) -> str:
     return f"'{field}'" if field else "The body"
 
@@ -154,6 +156,8 @@ def _shown(given: Any) -> str:
 def _of_http(request: Request, error: Exception) -> Json:
     assert isinstance(error, HTTPException)
     path = request.url.path[:200]
+    if error.status_code == 400:  # FastAPI could not even begin to read the body
+        return _no_json()
     if error.status_code == 404:
         return failure(404, f"There is no {path}.", "docs/serving.md lists what there is.")
     if error.status_code == 405:

@@ -198,6 +198,12 @@ def _continue(trainer: Trainer, place: Place) -> None:
     """Go back to the last checkpoint, and say so."""
     trainer.resume()
     progress, say = trainer.progress, place.reporter.say
+    if trainer.config.max_steps < progress.step:
+        raise ConfigError(
+            f"training.max_steps is {trainer.config.max_steps:,}, but the run has made "
+            f"{progress.step:,} steps already.",
+            f"Give {progress.step:,} to end it here, or more.",
+        )
     say(f"Continuing {place.folder.path} after step {progress.step:,}.")
     hardware = place.hardware(trainer.config.shard)
     if progress.hardware != hardware:

@@ -73,7 +73,9 @@ class RunFolder:
         if not self.path.exists():
             self._check_place()
             return
-        if self.path.is_dir() and all(self._is_scrap(path) for path in self.path.iterdir()):
+        if not self.path.is_dir():
+            raise RunError(f"{self.path} is a file.", "Choose a folder with --out.")
+        if all(self._is_scrap(path) for path in self.path.iterdir()):
             return
         what = "another run" if self.config.exists() else "something else"
         raise RunError(
@@ -135,6 +137,11 @@ class RunFolder:
         """Return the kept tokenizers, or None when the run was stopped before it had any."""
         source, target = self.path / "source.model", self.path / "target.model"
         if not source.exists():  # it is written last
+            if self.checkpoint.exists():
+                raise RunError(
+                    f"{source} is missing, though the run has a checkpoint.",
+                    "Copy the whole folder of the run again.",
+                )
             return None
         return Tokenizer.from_file(source), Tokenizer.from_file(target)
 

@@ -28,7 +28,7 @@ def write_tensors(
     except OSError as error:
         raise RunError(
             f"{path} cannot be written ({error.strerror or error}).",
-            "The last good checkpoint is unchanged: free some space and continue with --resume.",
+            "What was saved before is unchanged: free some space and continue with --resume.",
         ) from error
 
 

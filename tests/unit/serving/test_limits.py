@@ -62,6 +62,17 @@ def test_bad_sentences(client: TestClient, path: str, body: Any, status: int, me
 
 
 @pytest.mark.parametrize(
+    "body",
+    [b"{", b"\xff\xfe{", b"[" * 50_000, b'{"source": ' + b"9" * 5000 + b"}", b'{"source"}'],
+    ids=["cut", "not UTF-8", "deep", "long number", "no value"],
+)
+def test_a_body_that_is_no_json(client: TestClient, body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    answer = client.post("/api/search", content=body, headers=headers)
+    assert _refused(client, answer, 422)["message"] == "The body is no JSON object."
+
+
+@pytest.mark.parametrize(
     ("body", "message"),
     [
         ({"beam": 2, "sampling": {}}, "the beam is 2"),

@@ -153,6 +153,15 @@ class TestFinishedRun:
         assert contents(run) == before
         (run / "checkpoints" / "last.safetensors").write_bytes(whole)
 
+    def test_steps_that_are_made_cannot_be_unmade(self, run: Path, quiet: Reporter) -> None:
+        before = contents(run)
+        shorter = load_run_config(run / "config.toml", ["training.max_steps=11"])
+
+        with pytest.raises(ConfigError, match=r"max_steps is 11, but the run has made 12 steps"):
+            train(shorter, run, resume=True, reporter=quiet)
+
+        assert contents(run) == before
+
     def test_the_best_weights_know_their_configuration(self, run: Path) -> None:
         record = load_bundle(run / "best").record
         assert record["config"]["training"]["max_steps"] == 12

@@ -65,7 +65,7 @@ def test_a_folder_that_holds_anything_is_refused_and_untouched(
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("mine")
 
-    with pytest.raises(RunError, match="holds something else"):
+    with pytest.raises(RunError, match="run is a file"):
         RunFolder(tmp_path / "run").check_free()
 
 
@@ -183,6 +183,18 @@ def test_tokenizers_come_back_and_a_missing_one_means_none(
     assert folder.read_tokenizers() == (tokenizer, tokenizer)
     (folder.path / "source.model").unlink()  # it is written last
     assert folder.read_tokenizers() is None
+
+
+def test_a_tokenizer_that_is_gone_is_not_trained_anew_beside_a_checkpoint(
+    folder: RunFolder,
+) -> None:
+    folder.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    folder.checkpoint.touch()
+
+    with pytest.raises(
+        RunError, match=r"source\.model is missing, though the run has a checkpoint"
+    ):
+        folder.read_tokenizers()
 
 
 def test_only_our_own_leftovers_are_removed(folder: RunFolder) -> None:
