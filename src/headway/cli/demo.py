@@ -1,6 +1,7 @@
 """`headway demo`: from nothing to a translator, on the built-in corpus."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -72,7 +73,7 @@ def demo(
         remove_demo(out)
     result = run_demo(out, resume=resume, device=device, reporter=Reporter(quiet or as_json))
     if not result.report:
-        typer.echo(words["stopped"].format(out=out), err=True)
+        typer.echo(words["stopped"].format(out=quote(str(out))), err=True)
         raise typer.Exit(1)
     if as_json:
         print_json(result.report)
@@ -95,4 +96,4 @@ def demo(
         print(words["picture"].format(picture=out / result.report["picture"]))
     print(f"\n{words['next']}")
     for what, command in zip(words["steps"], _COMMANDS, strict=True):
-        print(f"  {what}\n    {command.format(out=out)}")
+        print(f"  {what}\n    {command.format(out=quote(str(out)))}")
