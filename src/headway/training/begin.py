@@ -317,6 +317,7 @@ def _record_start(
         folder.data,
         {
             "checksum": texts.checksum,
+            "files": texts.files,
             "training": encoded.report.as_dict(),
             "validation": encoded.valid_report.as_dict(),
             "parameters": parameters,
@@ -330,9 +331,13 @@ def _record_start(
 def _check_same_text(folder: RunFolder, texts: Texts) -> None:
     if not folder.data.exists():
         return  # the run was stopped before it had written down its text
-    recorded = json.loads(folder.data.read_text(encoding="utf-8"))["checksum"]
-    if recorded != texts.checksum:
+    recorded = json.loads(folder.data.read_text(encoding="utf-8"))
+    if recorded["checksum"] != texts.checksum:
+        before = list(recorded.get("files", {}).values())  # names do not count
+        now = texts.files.items()
+        changed = [name for (name, digest), old in zip(now, before, strict=False) if digest != old]
+        which = f": {changed[0]} is another" if changed else ""
         raise RunError(
-            "The training or validation text has changed since this run began.",
+            f"The training or validation text has changed since this run began{which}.",
             "Restore the files, or start another run with --out.",
         )

@@ -44,8 +44,10 @@ class Texts:
     corpora: list[Corpus]
     valid: list[Pair]
     test: list[Pair]
+    files: dict[str, str]
+    """Training and validation files, in their order, with the SHA-256 of each."""
     checksum: str
-    """SHA-256 of the training and validation files."""
+    """SHA-256 of all of these."""
     training_checksum: str
     """SHA-256 of the training files."""
     valid_lines: Sequence[int] | None = None
@@ -113,14 +115,16 @@ def read_texts(data: DataConfig) -> Texts:
         corpus, valid_lines, held_out = _hold_out(corpora, data.hold_out)
         corpora = [corpus]
         valid = [_tagged(data.tag, pair) for pair in held_out]
-    digests = [file_digest(file) for file in files]
+    all_files = [*files, *valid_files]
+    digests = [file_digest(file) for file in all_files]
     return Texts(
         corpora=corpora,
         valid=valid,
         valid_lines=valid_lines,
         test=read_split(data, data.test_source, data.test_target) if data.test_source else [],
-        checksum=fingerprint([*digests, *map(file_digest, valid_files)]),
-        training_checksum=fingerprint(digests),
+        files={str(file): digest.hex() for file, digest in zip(all_files, digests, strict=True)},
+        checksum=fingerprint(digests),
+        training_checksum=fingerprint(digests[: len(files)]),
     )
 
 

@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -199,10 +200,26 @@ class TestFinishedRun:
             target.write("two\n")
         before = contents(run)
 
-        with pytest.raises(RunError, match="text has changed since this run began"):
+        with pytest.raises(RunError, match=r"changed since .*: .*train\.source is another\."):
             train(None, run, resume=True, reporter=quiet)
 
         assert contents(run) == before
+
+    @pytest.mark.parametrize("recorded", ["each file", "all together"])
+    def test_the_file_that_changed_is_named(
+        self, run: Path, data_folder: Path, tmp_path: Path, quiet: Reporter, recorded: str
+    ) -> None:
+        copied = Path(shutil.copytree(run, tmp_path / "copied"))
+        if recorded == "all together":  # as earlier versions did
+            known = json.loads((copied / "data.json").read_text())
+            del known["files"]
+            (copied / "data.json").write_text(json.dumps(known))
+        with (data_folder / "valid.target").open("r+b") as target:
+            target.write(b"X")
+
+        which = r": .*valid\.target is another" if recorded == "each file" else ""
+        with pytest.raises(RunError, match=rf"has changed since this run began{which}\. Restore"):
+            train(None, copied, resume=True, reporter=quiet)
 
     def test_moved_text_continues_it(
         self, run: Path, data_folder: Path, tmp_path: Path, quiet: Reporter
