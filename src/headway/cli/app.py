@@ -20,6 +20,7 @@ from headway.cli import (
     train,
     translate,
 )
+from headway.loops.notice import tell_of_compiling
 
 app = typer.Typer(
     name="headway",
@@ -64,6 +65,8 @@ def main(arguments: list[str] | None = None) -> None:
     An error is one line on standard error; `--debug` shows where it came from.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
+    if "--quiet" not in arguments and sys.stderr.isatty():  # somebody is waiting
+        tell_of_compiling(lambda message: print(f"Note: {message}", file=sys.stderr))
     try:
         # Typer itself ends usage errors with 2, Ctrl-C and a closed pipe with 1.
         app(arguments)

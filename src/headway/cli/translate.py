@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from headway.decoding.translation import StreamEnd
     from headway.decoding.translator import Translator
 
+_STREAM_ALONE = "--stream prints text alone: no --out, --alignments, --nbest or --json."
+
 
 def translate(
     model: Model,
@@ -71,12 +73,9 @@ def translate(
         "shortlist": shortlist,
     }  # fmt: skip
     drawing = dict(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    _check_files(file, prefix, terms, out=out, alignments=alignments)
     if stream and (out or alignments or nbest != 1 or as_json):
-        raise typer.BadParameter(
-            "--stream prints text alone: no --out, --alignments, --nbest or --json."
-        )
-    outputs = {"--out": out, "--alignments": alignments}
-    _check_files({"FILE": file, "--prefix": prefix, "--terms": terms}, outputs)
+        raise typer.BadParameter(_STREAM_ALONE)
     if prefix_bias is not None and prefix is None:
         raise typer.BadParameter("--prefix-bias favours a prefix; name its file with --prefix.")
     translator = _load(model, device, engine, precision, ensemble or [])
@@ -109,8 +108,17 @@ def _load(
     )
 
 
-def _check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]) -> None:
+def _check_files(
+    file: Path | None,
+    prefix: Path | None,
+    terms: Path | None,
+    *,
+    out: Path | None,
+    alignments: Path | None,
+) -> None:
     """Refuse, before the work, an output that would take the place of another file of the call."""
+    inputs = {"FILE": file, "--prefix": prefix, "--terms": terms}
+    outputs = {"--out": out, "--alignments": alignments}
     named = [(name, path) for name, path in (inputs | outputs).items() if path is not None]
     for number, (name, path) in enumerate(named):
         for other, earlier in named[:number]:

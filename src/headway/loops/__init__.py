@@ -5,7 +5,7 @@ loops of decoding R rows are hypotheses, and what comes of a row does not depend
 rows of other sentences; only `listed` takes two rows of one sentence together.
 
 To read them, the language first: compiling; vectors, in whose words inner loops are put together;
-parts and threads, among which work is divided; arrays and bfloat16.
+parts and threads, among which work is divided; arrays and bfloat16; notice, for who has to wait.
 
 - Decoding, from the top down: decoder; decoding_attention, out of attention_vectors, and norms;
   products of rows with weights of any kind; float_products and byte_products; words, which are

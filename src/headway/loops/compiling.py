@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config
+from numba.core import config, event
 from numba.core.codegen import get_host_cpu_features
+
+from headway.loops.notice import Patience
 
 # Sums may be reordered, so that they use the machine's vectors. Not nnan or ninf: a model whose
 # numbers are not finite must show it.
@@ -20,6 +22,22 @@ _FILES = sorted(Path(__file__).parent.glob("*.py"))
 _NAMED = tuple(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES"))
 _ASK, _TILES, _ARCH_PRCTL = 0x1023, 18, 158  # Linux on x86-64: who uses tiles has to ask for them
 _TILES_NEED = "amx-bf16", "amx-int8", "avx512bf16", "avx512vnni"
+
+
+class _Compilations(event.Listener):
+    """Hears when Numba compiles what it has not kept."""
+
+    def __init__(self) -> None:
+        self.patience = Patience()
+
+    def on_start(self, event: event.Event) -> None:
+        self.patience.begin()
+
+    def on_end(self, event: event.Event) -> None:
+        self.patience.end()
+
+
+event.register("numba:compile", _Compilations())
 
 
 def host_has(feature: str) -> bool:
