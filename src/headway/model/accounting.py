@@ -35,7 +35,7 @@ def count_by_part(tensors: Mapping[str, Tensor]) -> dict[str, int]:
 
     A part that is none of the paper's is counted by its name.
     """
-    table = dict.fromkeys(("embedding", "encoder", "decoder", "output"), 0)
+    table: dict[str, int] = {"embedding": 0, "encoder": 0, "decoder": 0, "output": 0}
     for path, tensor in tensors.items():
         name = path.partition(".")[0]
         part = _PARTS.get(name, name)
