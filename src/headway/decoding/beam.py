@@ -135,12 +135,12 @@ class BeamSearch:
 
     def _rank(self, totals: Floats, ids: Ints, width: int) -> Ints:
         """Return the places of each sentence's best 2 K extensions, best first, (N, 2 K)."""
-        return np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.copies]
+        return (-totals).argsort(axis=1, kind="stable")[:, : 2 * self.copies]
 
     def _finish(self, totals: Floats, parents: Ints, ends: np.ndarray) -> None:
         """Collect the ended extensions among the first K of each sentence."""
         size = self.copies
-        if ends[:, :size].any():
+        if np.count_nonzero(ends[:, :size]):
             ended = ends[:, :size] & (totals[:, :size] > -math.inf)
             for row, rank in zip(*ended.nonzero(), strict=True):
                 self._keep(int(row), int(parents[row, rank]), float(totals[row, rank]))
@@ -181,7 +181,8 @@ class BeamSearch:
         Done are those without a live hypothesis, and those of which enough have finished and that
         no live one can improve.
         """
-        self.log_probs[self.log_probs < self.worst[:, None]] = -math.inf  # without hope
+        if self.drops_hopeless:
+            self.log_probs[self.log_probs < self.worst[:, None]] = -math.inf
         best = self.log_probs.max(axis=1)
         done = best == -math.inf
         for row, found in enumerate(self.finished):
