@@ -13,6 +13,7 @@ from numba.core import config, event
 from numba.core.codegen import get_host_cpu_features
 
 from headway.loops.notice import Patience
+from headway.loops.own_copies import OwnCopies
 
 # Sums may be reordered, so that they use the machine's vectors. Not nnan or ninf: a model whose
 # numbers are not finite must show it.
@@ -64,10 +65,11 @@ _SOURCES = (
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at the first call; keep the machine code where a folder can be written for it."""
+    options = {"nogil": True, "fastmath": FAST, "pipeline_class": OwnCopies}
     try:
-        dispatcher: Any = numba.njit(function, nogil=True, cache=True, fastmath=FAST)
+        dispatcher: Any = numba.njit(function, cache=True, **options)
     except RuntimeError:  # neither the package's folder nor the user's: compiled in each process
-        return numba.njit(function, nogil=True, fastmath=FAST)
+        return numba.njit(function, **options)
     # Numba would look for changes in the function's own file alone, but what it calls is in it. One
     # that keeps its stamp elsewhere does just that; a test would tell.
     with contextlib.suppress(AttributeError):

@@ -57,6 +57,34 @@ def test_a_change_in_a_file_is_seen_by_what_calls_it_from_another(tmp_path: Path
     assert found == [["6", "0"], ["6", "1"], ["210", "0"]]
 
 
+SUMS = """
+import sys
+import numpy as np
+from headway.loops.losses import _read_row, smoothed_losses
+
+logits = np.random.default_rng(0).standard_normal((50, 600)).astype(np.float32)
+if "callee first" in sys.argv:
+    _read_row(logits, 0, np.empty(600, np.float32))
+losses, grads = np.zeros((50, 2)), np.zeros((1, 0), np.float32)
+smoothed_losses(logits, np.arange(4, 54), 0.1, 0, True, losses, grads, 50, 1, 0)
+print(losses.tobytes().hex(), logits.tobytes().hex())
+"""
+
+
+def test_what_is_compiled_here_computes_the_same_bits_as_what_was_kept(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", SUMS, order],
+            check=True, capture_output=True, text=True, env=environment,
+        ).stdout
+        for order in ("compiled", "kept", "callee first")
+    ]  # fmt: skip
+
+    assert found[0]
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.parametrize(("answer", "lets"), [(0, True), (-1, False)])
 def test_tiles_are_used_where_the_system_lets_us(
     answer: int, lets: bool, monkeypatch: pytest.MonkeyPatch
