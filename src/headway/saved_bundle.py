@@ -33,6 +33,8 @@ class SavedBundle:
     """What the files of a bundle say."""
 
     folder: Path
+    checksum: str
+    """One SHA-256 for the whole bundle: that of its manifest."""
     config: ModelConfig
     decoding: DecodingConfig
     source_tokenizer: Tokenizer
@@ -74,6 +76,7 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
             )
     return SavedBundle(
         folder=folder,
+        checksum=hashlib.sha256(files[MANIFEST]).hexdigest(),
         config=config,
         decoding=decoding,
         source_tokenizer=source,
@@ -140,8 +143,9 @@ def _identity(folder: Path) -> tuple[int, int]:
 
 def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
     """Return the content of each file: bytes, or where that was asked for the mapped weights."""
-    checksums = _json_object(folder / MANIFEST, _read(folder / MANIFEST))
-    files = {}
+    manifest = _read(folder / MANIFEST)
+    checksums = _json_object(folder / MANIFEST, manifest)
+    files = {MANIFEST: manifest}
     for required in ("config.json", WEIGHTS):
         if required not in checksums:
             raise BundleError(f"{folder / MANIFEST} does not list {required}.", DAMAGED)

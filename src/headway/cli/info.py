@@ -11,13 +11,13 @@ def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Deb
     """Show sizes, vocabulary, training record and checksum of a model."""
     from headway.data.vocabulary import never_cut
     from headway.model.accounting import count_by_part
-    from headway.saved_bundle import bundle_checksum, read_bundle
+    from headway.saved_bundle import read_bundle
 
     bundle = read_bundle(model, mapped=True)
     by_part = count_by_part(bundle.tensors)
     values: dict[str, Any] = {
         "bundle": str(bundle.folder),
-        "checksum": bundle_checksum(model),
+        "checksum": bundle.checksum,
         "source_language": bundle.source_language,
         "target_language": bundle.target_language,
         "parameters": sum(by_part.values()),

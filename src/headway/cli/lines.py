@@ -1,6 +1,7 @@
 """Lines of text in and out of a command, as they come, none lost."""
 
 import codecs
+import errno
 import json
 import os
 import secrets
@@ -218,7 +219,9 @@ class _NewFile:
         except OSError as error:
             raise self._refused(error) from None
 
-    def _refused(self, error: OSError, remedy: str = "Free some space, or choose") -> DataError:
+    def _refused(self, error: OSError, remedy: str = "") -> DataError:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = remedy or ("Free some space, or choose" if full else "Choose")
         return DataError(
             f"The file {self.path} cannot be written ({error.strerror}).",
             f"{remedy} another one with {self.option}.",
@@ -234,20 +237,21 @@ class _NewFile:
         refused = None
         try:
             self.file.close()
+            if self.partial is not None and error is None:
+                os.replace(self.partial, self.path)
         except OSError as failure:
             refused = self._refused(failure)
-        if self.partial is not None:
-            self._leave(self.partial, whole=error is None and refused is None)
+        if self.partial is not None and (error or refused):
+            self._tell_of(self.partial)
         if refused is not None and error is None:
             raise refused
 
-    def _leave(self, partial: Path, *, whole: bool) -> None:
-        """Put the whole file in its place; else say where the lines are that could be written."""
-        if whole:
-            os.replace(partial, self.path)
-        elif partial.stat().st_size:
+    def _tell_of(self, partial: Path) -> None:
+        """Say where the lines are that could be written; remove a file without any."""
+        if partial.stat().st_size:
             with open(partial, "rb") as file:
-                lines = sum(1 for _ in file)
+                blocks = iter(lambda: file.read(_READ_BYTES), b"")
+                lines = sum(block.count(b"\n") for block in blocks)
             print(f"Note: {lines:,} lines so far are in {partial}.", file=sys.stderr)
         else:
             partial.unlink()

@@ -1,5 +1,6 @@
 """`headway translate`: one line in, one line out, always, in order."""
 
+import os
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from itertools import chain
@@ -122,7 +123,8 @@ def _check_files(
     named = [(name, path) for name, path in (inputs | outputs).items() if path is not None]
     for number, (name, path) in enumerate(named):
         for other, earlier in named[:number]:
-            if name in outputs and path.resolve() == earlier.resolve():
+            one = os.path.realpath(path) == os.path.realpath(earlier)
+            if name in outputs and one and (path.is_file() or not path.exists()):  # no device
                 raise typer.BadParameter(f"{other} and {name} are one file; choose two.")
 
 

@@ -36,10 +36,10 @@ def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> 
                 "Separate the columns with a tab, or name others: source_column, target_column.",
             )
         usual = usual or len(columns)
-        if len(columns) > usual:
+        if any(columns[usual:]):
             raise DataError(
                 f"{path}, line {number}, has {_count(len(columns), 'column')}, but the first line "
-                f"{usual}, so there is a tab within one of them.",
+                f"{usual}, so there may be a tab within one of them.",
                 "Put a space in its place, or give the text as .jsonl.",
             )
         yield columns[source_column], columns[target_column]

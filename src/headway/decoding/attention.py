@@ -95,9 +95,14 @@ def _weights(
     finally:
         stop_listening(token)
     if not heard:
-        raise ConfigError(
-            f"decoder.layers.{layer}.cross_attention, of class {type(attention).__qualname__}, "
-            "does not say its weights.",
-            'Let its forward go on with what probe(self, "weights", …) returns, (B, H, T, S).',
-        )
+        raise silent_attention(layer, attention)
     return heard[0].float().mean(dim=1).cpu()
+
+
+def silent_attention(layer: int, attention: torch.nn.Module) -> ConfigError:
+    """Return what is to be said of a cross-attention that does not tell its weights."""
+    return ConfigError(
+        f"decoder.layers.{layer}.cross_attention, of class {type(attention).__qualname__}, "
+        "does not say its weights.",
+        'Let its forward go on with what probe(self, "weights", …) returns, (B, H, T, S).',
+    )

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import chain
-from operator import itemgetter
+from operator import attrgetter
 
 from headway.model.changes import have_hooks
 from headway.model.transformer import Transformer
 
-_children = itemgetter("_modules")
-_weights = itemgetter("_parameters")
+_children = attrgetter("_modules")
+_weights = attrgetter("_parameters")
 
 
 class Prepared:
@@ -18,12 +18,9 @@ class Prepared:
         """Look at these models as they are now."""
         # Kept, so that no other object ever has the identity of one of these.
         self.parts = [part for model in models for part in model.modules()]
-        weights = [weight for model in models for weight in model.parameters()]
-        # Nobody counts the changes of a tensor that was made in inference mode.
-        self.inferred = [weight for weight in weights if weight.is_inference()]
-        self.counted = [weight for weight in weights if not weight.is_inference()]
+        self.weights = [weight for model in models for weight in model.parameters()]
         self._contents = [vars(part) for part in self.parts]
-        self._children = [dict(children) for children in map(_children, self._contents)]
+        self._children = [dict(children.items()) for children in map(_children, self.parts)]
         self._before = self._now()
 
     def is_past(self) -> bool:
@@ -31,7 +28,7 @@ class Prepared:
 
         Asked before every translation, be it of one sentence: so it looks at whole lists at a time.
         """
-        same_parts = self._children == [*map(_children, self._contents)]
+        same_parts = self._children == [dict(own.items()) for own in map(_children, self.parts)]
         return not same_parts or self._before != self._now()
 
     def have_hooks(self) -> bool:
@@ -40,10 +37,11 @@ class Prepared:
 
     def _now(self) -> tuple[object, ...]:
         """Return what may change of parts and weights, but for which parts there are."""
-        weights = chain.from_iterable(map(dict.values, map(_weights, self._contents)))
+        weights = [*chain.from_iterable(own.values() for own in map(_weights, self.parts))]
         return (
             have_hooks(self.parts),
             ["forward" in content for content in self._contents],
             [*map(id, weights)],
-            [weight._version for weight in self.counted],
+            # Nobody counts the changes of a tensor that was made in inference mode.
+            [0 if w is None or w.is_inference() else w._version for w in weights],
         )

@@ -18,7 +18,7 @@ from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
-from headway.decoding.attention import chosen_layer
+from headway.decoding.attention import chosen_layer, silent_attention
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches
@@ -125,4 +125,7 @@ def _weights(model: Transformer, batch: Batch) -> Float[Tensor, "N B T S"]:
         model.hidden(batch.source_ids, batch.target_ids)
     finally:
         stop_listening(token)
+    for layer, attention in enumerate(attentions):
+        if attention not in heard:
+            raise silent_attention(layer, attention)
     return torch.stack([heard[attention] for attention in attentions])

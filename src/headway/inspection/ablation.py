@@ -75,7 +75,7 @@ def heads_of(model: Transformer) -> list[Head]:
         side, name = kind.split(".")
         for layer, part in enumerate(getattr(model, side).layers):
             path = f"{side}.layers.{layer}.{name}"
-            found += [Head(path, head) for head in range(getattr(part, name).num_heads)]
+            found += [Head(path, head) for head in range(_num_heads(path, getattr(part, name)))]
     return found
 
 
@@ -193,18 +193,31 @@ def _refuse_silent(model: nn.Module, attention: nn.Module) -> None:
             )
 
 
-def _attention(model: nn.Module, head: Head) -> MultiHeadAttention:
+def _num_heads(path: str, attention: nn.Module) -> int:
+    if not isinstance(number := getattr(attention, "num_heads", None), int):
+        raise TraceError(
+            f"{path}, of class {type(attention).__qualname__}, does not say how many heads it has.",
+            "Give it a num_heads, and let its forward join what "
+            'probe(self, "heads", …) returns, of (B, H, T, d_v).',
+        )
+    return number
+
+
+def _attention(model: nn.Module, head: Head) -> nn.Module:
     known = {
-        path: part for path, part in model.named_modules() if isinstance(part, MultiHeadAttention)
+        path: part
+        for path, part in model.named_modules()
+        if isinstance(part, MultiHeadAttention) or path.endswith("_attention")
     }
     if head.attention not in known:
         raise TraceError(
             f"The model has no attention '{head.attention}'.", suggest(head.attention, known)
         )
     attention = known[head.attention]
-    if not 0 <= head.number < attention.num_heads:
+    num_heads = _num_heads(head.attention, attention)
+    if not 0 <= head.number < num_heads:
         raise TraceError(
             f"There is no head {head.number} in {head.attention}.",
-            f"It has heads 0 to {attention.num_heads - 1}.",
+            f"It has heads 0 to {num_heads - 1}.",
         )
     return attention

@@ -68,11 +68,11 @@ PHRASES: dict[str, tuple[str, str]] = {
     "largest": ("the largest of the row", "행에서 가장 큰 값"),
     "linear": (
         "{x} at {place}, times column {column} of {weight}, summed",
-        "{place}에서 {x}와 {weight}의 {column}번 열을 곱해 더한 값",
+        "{place}에서 {x}에 {weight}의 {column}번 열을 곱해 더한 값",
     ),
     "linear_bias": (
         "{x} at {place}, times column {column} of {weight}, summed, and the bias",
-        "{place}에서 {x}와 {weight}의 {column}번 열을 곱해 더하고 편향을 더한 값",
+        "{place}에서 {x}에 {weight}의 {column}번 열을 곱해 더하고 편향을 더한 값",
     ),
     "log_probability": (
         "the logit less the largest, less the logarithm of the sum",

@@ -5,7 +5,7 @@ those classes alone.
 """
 
 from collections.abc import Iterable
-from operator import itemgetter
+from operator import attrgetter
 
 from torch import nn
 from torch.nn.modules import module as torch_modules
@@ -31,7 +31,7 @@ _OWN: dict[type[nn.Module], object] = {
         nn.Linear, nn.LayerNorm, nn.ModuleList,
     )
 }  # fmt: skip
-_hooks = itemgetter("_forward_pre_hooks", "_forward_hooks")
+_hooks = attrgetter("_forward_pre_hooks", "_forward_hooks")
 
 
 def changed_parts(model: nn.Module) -> dict[str, str]:
@@ -83,7 +83,7 @@ def changes_in_words(model: nn.Module) -> str:
 def have_hooks(parts: Iterable[nn.Module]) -> list[bool]:
     """Tell of each part whether hooks are called before or after its forward pass."""
     everywhere = torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks
-    hooks = map(_hooks, map(vars, parts))
+    hooks = map(_hooks, parts)
     return [bool(before or after or everywhere) for before, after in hooks]
 
 

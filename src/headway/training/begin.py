@@ -17,6 +17,7 @@ from headway.decoding.agreement import disagreement
 from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
 from headway.model.changes import lost_buffers
+from headway.training.checkpoint import saved_step
 from headway.training.distributed import World, restarted
 from headway.training.encode import (
     build_stream,
@@ -126,6 +127,7 @@ def _lead(
     folder = place.folder
     if resume:
         config = folder.resume(config)
+        _check_steps(config, folder)
         stack.enter_context(folder.locked())
     else:
         config = _new(config, place)
@@ -170,6 +172,16 @@ def _lead(
     return Ready(config, trainer, texts)
 
 
+def _check_steps(config: RunConfig, folder: RunFolder) -> None:
+    most = config.training.max_steps
+    if folder.checkpoint.exists() and (made := saved_step(folder.checkpoint)) > most:
+        raise ConfigError(
+            f"training.max_steps is {most:,}, but the run in {folder.path} has made {made:,} steps "
+            "already.",
+            f"Give {made:,} to end it here, or more.",
+        )
+
+
 def _new(config: RunConfig | None, place: Place) -> RunConfig:
     """Return the configuration of a run that may begin here.
 
@@ -198,12 +210,6 @@ def _continue(trainer: Trainer, place: Place) -> None:
     """Go back to the last checkpoint, and say so."""
     trainer.resume()
     progress, say = trainer.progress, place.reporter.say
-    if trainer.config.max_steps < progress.step:
-        raise ConfigError(
-            f"training.max_steps is {trainer.config.max_steps:,}, but the run has made "
-            f"{progress.step:,} steps already.",
-            f"Give {progress.step:,} to end it here, or more.",
-        )
     say(f"Continuing {place.folder.path} after step {progress.step:,}.")
     hardware = place.hardware(trainer.config.shard)
     if progress.hardware != hardware:

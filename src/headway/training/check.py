@@ -126,11 +126,10 @@ def check_run(
     reporter = reporter or Reporter(quiet=True)
     try:
         source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
-    except HeadwayError:  # the text itself may be why, and what is wrong with it can be told anyway
-        looked_at = _looked_at(config.data, texts)
-        for text, found in _findings(looked_at, texts, config.data.tag).items():
-            for line in [f"{text.capitalize()} text:", *lines_of(found)]:
-                reporter.say(line)
+    except HeadwayError:
+        own = config.tokenizer.source_model or config.tokenizer.target_model
+        if not (own or reporter.console.quiet):  # the text may be why no vocabulary fits it
+            _say_findings(config.data, texts, reporter)
         raise
     keep_texts = config.tokenizer.sampling is not None
     encoded = encode_texts(
@@ -159,6 +158,12 @@ def check_run(
         precision=precision,
         estimate=estimated,
     )
+
+
+def _say_findings(data: DataConfig, texts: Texts, reporter: Reporter) -> None:
+    for text, found in _findings(_looked_at(data, texts), texts, data.tag).items():
+        for line in [f"{text.capitalize()} text:", *lines_of(found)]:
+            reporter.say(line)
 
 
 def lines_of(findings: Sequence[Finding]) -> list[str]:

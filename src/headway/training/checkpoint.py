@@ -15,7 +15,7 @@ from headway.bundle import set_model_tensors
 from headway.errors import BundleError, RunError
 from headway.training.diagnosis import Observed
 from headway.training.distributed import World
-from headway.training.tensor_file import read_tensors, write_tensors
+from headway.training.tensor_file import read_tensors, read_values, write_tensors
 
 _MODEL, _OPTIMIZER, _AVERAGE = "model/", "optimizer/", "average/"
 
@@ -125,6 +125,15 @@ def load_checkpoint(
     progress = Progress(**values["progress"])
     progress.observed = Observed(**values["progress"]["observed"])
     return progress
+
+
+def saved_step(path: Path) -> int:
+    """Return the step of a checkpoint, by its header alone; 0 for a file that has none.
+
+    Whether the file is whole is found out when it is loaded.
+    """
+    values = read_values(path)
+    return int(values["progress"]["step"]) if "progress" in values else 0
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -46,6 +46,16 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return tensors, json.loads(text)
 
 
+def read_values(path: Path) -> dict[str, Any]:
+    """Return the plain values alone; nothing of a file that is damaged or of another kind."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads((file.metadata() or {}).get("headway", "{}"))
+        return json.loads(header.get("values", "{}"))
+    except (SafetensorError, OSError, ValueError):
+        return {}
+
+
 _DAMAGED = "Restore it from a copy, or start the run again in another folder."
 
 

@@ -334,13 +334,13 @@ def _stop_signals() -> Iterator[threading.Event]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    received = 0.0
+    received: float | None = None
 
     def receive(number: int, frame: FrameType | None) -> None:
-        nonlocal received
-        if not stop.is_set():
-            stop.set()
+        nonlocal received  # and not the event: another signal may come within this very function
+        if received is None:
             received = time.monotonic()
+            stop.set()
         elif time.monotonic() - received >= _TOGETHER:
             restore()
             signal.raise_signal(number)

@@ -33,7 +33,7 @@ def test_a_row_with_too_few_columns_is_named(tmp_path: Path) -> None:
 
 
 def test_a_tab_within_a_sentence_is_named_and_not_cut_at(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.tsv", "one\teins\tx\ntwo\tzwei\nthree\tdr\tei\ty\n")
+    path = write(tmp_path / "a.tsv", "one\teins\tx\ntwo\tzwei\t\t\t\nthree\tdr\tei\ty\n")
     with pytest.raises(DataError, match=r"a\.tsv, line 3, has 4 columns, but the first line 3,"):
         read_pairs(path)
 

@@ -114,3 +114,29 @@ def test_weights_made_in_inference_mode_have_no_count_of_changes(
     assert not prepared.is_past()
     _other_parameter(model)
     assert prepared.is_past()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.jit
+@pytest.mark.parametrize("compiled", ["script", "trace"])
+def test_a_part_that_pytorch_has_compiled_is_a_part_like_others(
+    tiny: Transformer, compiled: str
+) -> None:
+    w_1 = tiny.encoder.layers[0].feed_forward.w_1
+    part = torch.jit.script(w_1) if compiled == "script" else torch.jit.trace(w_1, torch.ones(14))
+    tiny.encoder.layers[0].feed_forward.w_1 = part  # type: ignore[union-attr]
+    prepared = Prepared([tiny])
+
+    assert not prepared.is_past()
+    assert not prepared.have_hooks()
+    with torch.no_grad():
+        part.weight.zero_()
+    assert prepared.is_past()
+
+
+def test_a_change_that_is_made_in_inference_mode_is_seen(tiny: Transformer) -> None:
+    prepared = Prepared([tiny])
+
+    with torch.inference_mode():
+        tiny.half().float()
+
+    assert prepared.is_past()

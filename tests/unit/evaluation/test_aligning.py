@@ -1,5 +1,6 @@
 """Alignments of given pairs: what a single pass says, in every layer, in any batch."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from headway.decoding.alignment import word_alignment
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError
 from headway.evaluation.aligning import Reading, align_by, align_pairs, all_readings
+from headway.model.attention import MultiHeadAttention
 from headway.model.probe import listening
 
 KOREAN = ["너는 학교에 갑니다. 나는 집에 갑니다.", "", "나는 학생입니다.", "고양이가 앉았다"]
@@ -94,6 +96,20 @@ def test_a_translation_is_aligned_as_it_was_when_it_was_made(bundle: Bundle) -> 
     ours = align_pairs(translator, [s for s, _ in same], [t.text for _, t in same])
 
     assert ours == [translation.alignment for _, translation in same]
+
+
+def test_an_attention_that_does_not_tell_its_weights_is_named(bundle: Bundle) -> None:
+    class Silent(MultiHeadAttention):
+        def forward(self, query: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+            return query
+
+    changed = copy.deepcopy(bundle)
+    changed.model.decoder.layers[1].cross_attention = Silent(14, 2)
+
+    with pytest.raises(
+        ConfigError, match=r"layers\.1\.cross_attention, of class .*Silent, does not"
+    ):
+        align_pairs(changed, KOREAN, ENGLISH)
 
 
 def test_nothing_to_align_is_no_alignment(bundle: Bundle) -> None:

@@ -4,9 +4,11 @@ import copy
 import json
 import threading
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from headway.bundle import Bundle
 from headway.errors import ConfigError, DataError, TraceError
@@ -19,7 +21,7 @@ from headway.inspection.ablation import (
     without_heads,
 )
 from headway.model.attention import MultiHeadAttention
-from headway.model.probe import listening
+from headway.model.probe import listening, probe
 
 SOURCES = ["너는 학교에 갑니다.", "나는 학생입니다.", ""]
 TARGETS = ["You go to school.", "the cat", "I"]
@@ -230,3 +232,37 @@ def test_an_attention_without_a_word_of_its_heads_is_not_worth_nothing(bundle: B
     with torch.no_grad(), without_heads(model, [Head("encoder.layers.0.self_attention", 1)]):
         model(source, target)
     assert not listening()
+
+
+class Other(torch.nn.Module):
+    """An attention that is none of ours, and says what its heads are."""
+
+    def __init__(self, inner: MultiHeadAttention) -> None:
+        super().__init__()
+        self.num_heads = inner.num_heads
+        self.inner = inner
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *_: Any
+    ) -> Tensor:
+        k, v = self.inner.keys_and_values(key, value)
+        q = self.inner.w_q(query).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        heads = torch.nn.functional.scaled_dot_product_attention(q, k, v, mask)
+        heads = probe(self, "heads", heads)
+        return self.inner.w_o(heads.transpose(1, 2).flatten(2))
+
+
+def test_an_attention_of_any_class_may_say_its_heads(bundle: Bundle) -> None:
+    model = copy.deepcopy(bundle.model)
+    layer = model.decoder.layers[1]
+    layer.cross_attention = Other(layer.cross_attention)  # type: ignore[assignment, arg-type]
+    own = replace(bundle, model=model)
+
+    ours, before = (head_importance(some, SOURCES, TARGETS) for some in (own, bundle))
+
+    assert ours.loss == pytest.approx(before.loss, abs=1e-5)
+    for kind in KINDS:
+        torch.testing.assert_close(ours.rises[kind], before.rises[kind], atol=1e-5, rtol=0)
+    layer.cross_attention.num_heads = None  # type: ignore[assignment]
+    with pytest.raises(TraceError, match=r"cross_attention, of class Other, does not say how ma"):
+        head_importance(own, SOURCES, TARGETS)

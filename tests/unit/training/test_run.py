@@ -158,7 +158,7 @@ class TestFinishedRun:
         before = contents(run)
         shorter = load_run_config(run / "config.toml", ["training.max_steps=11"])
 
-        with pytest.raises(ConfigError, match=r"max_steps is 11, but the run has made 12 steps"):
+        with pytest.raises(ConfigError, match=r"is 11, but the run in .* has made 12 steps"):
             train(shorter, run, resume=True, reporter=quiet)
 
         assert contents(run) == before

@@ -319,6 +319,24 @@ def test_two_signals_at_once_are_one_wish(make: Callable[..., Trainer]) -> None:
     assert saved_step(trainer) == 3
 
 
+def test_a_signal_within_the_handler_of_another_is_the_same_wish(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with trainer_module._stop_signals() as stop:
+        handler: Any = signal.getsignal(signal.SIGTERM)
+        set_it = stop.set
+
+        def interrupted() -> None:
+            handler(signal.SIGINT, None)
+            set_it()
+
+        monkeypatch.setattr(stop, "set", interrupted)
+        handler(signal.SIGTERM, None)
+
+        assert stop.is_set()
+        assert signal.getsignal(signal.SIGTERM) is handler
+
+
 def test_a_second_ctrl_c_stops_at_once(
     make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

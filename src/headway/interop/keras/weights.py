@@ -65,8 +65,9 @@ def to_bundle(
 
     like: a bundle of the same configuration, for tokenizers and languages; a model from
     `from_bundle` remembers its own. With other weights than that bundle's, its scores and the
-    figures of its training are left out, and the card begins by saying so. Raises BundleError, and
-    writes nothing, where the configuration differs in sizes or in what it computes.
+    figures of its training are left out of the record, and the card begins by saying so. Raises
+    BundleError, and writes nothing, where the configuration differs in sizes or in what it
+    computes.
     """
     origin = load_bundle(like) if isinstance(like, str | Path) else like or _ORIGINS.get(model)
     if origin is None:
