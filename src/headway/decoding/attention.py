@@ -99,7 +99,7 @@ def _weights(
     return heard[0].float().mean(dim=1).cpu()
 
 
-def silent_attention(layer: int, attention: torch.nn.Module) -> ConfigError:
+def silent_attention(layer: int, attention: object) -> ConfigError:
     """Return what is to be said of a cross-attention that does not tell its weights."""
     return ConfigError(
         f"decoder.layers.{layer}.cross_attention, of class {type(attention).__qualname__}, "

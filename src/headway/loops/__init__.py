@@ -4,8 +4,9 @@ Arrays are contiguous, and float32 unless said otherwise; bfloat16 is in uint16 
 loops of decoding R rows are hypotheses, and what comes of a row does not depend, to the bit, on the
 rows of other sentences; only `listed` takes two rows of one sentence together.
 
-To read them, the language first: compiling; vectors, in whose words inner loops are put together;
-parts and threads, among which work is divided; arrays and bfloat16; notice, for who has to wait.
+To read them, the language first: compiling, own_copies, and notice for who has to wait; vectors, in
+whose words inner loops are put together; parts and threads, among which work is divided; arrays and
+bfloat16.
 
 - Decoding, from the top down: decoder; decoding_attention, out of attention_vectors, and norms;
   products of rows with weights of any kind; float_products and byte_products; words, which are

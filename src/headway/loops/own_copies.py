@@ -35,7 +35,7 @@ class _MakeLibrary(AnalysisPass):
     def __init__(self) -> None:
         AnalysisPass.__init__(self)
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         if state.library is None:
             state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
             # Otherwise Numba would do so where it makes the library.
