@@ -105,6 +105,11 @@ def find_bundle(path: str | Path) -> Path:
             f"{folder} is a file, and a bundle is a folder.",
             "Give the folder of a trained model; on the command line it comes before any text.",
         )
+    if seeds := sorted(path.name for path in folder.glob("seed-*") if path.is_dir()):
+        raise BundleError(
+            f"{folder} holds runs of several seeds, not one.",
+            f"Give one of them: {folder / seeds[0]}.",
+        )
     raise BundleError(
         f"{folder} is not a bundle: it has no {MANIFEST}.",
         "Give the folder of a trained model, as `headway train` writes it.",

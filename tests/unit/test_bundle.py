@@ -405,6 +405,9 @@ def test_a_folder_that_is_no_bundle_and_no_folder_are_told_apart(tmp_path: Path)
         load_bundle(tmp_path)
     with pytest.raises(BundleError, match=r"There is no bundle .*gone"):
         load_bundle(tmp_path / "gone")
+    (tmp_path / "seeds" / "seed-7").mkdir(parents=True)
+    with pytest.raises(BundleError, match=r"of several seeds, not one\. Give .*seeds/seed-7"):
+        load_bundle(tmp_path / "seeds")
     (tmp_path / "text").write_text("a\n")
     with pytest.raises(BundleError, match=r"text is a file, and a bundle is a folder\. Give the"):
         load_bundle(tmp_path / "text")

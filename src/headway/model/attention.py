@@ -165,6 +165,7 @@ class MultiHeadAttention(nn.Module):
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
         for name, x in (("query", query), ("key", key), ("value", value)):
+            check_tensor(name, x)
             if x.dim() != 3 or x.size(-1) != self.d_model:
                 raise ConfigError(
                     f"{name} has shape {tuple(x.shape)}, but must be (B, L, {self.d_model}).",
@@ -175,7 +176,13 @@ class MultiHeadAttention(nn.Module):
                 f"There are {key.size(1)} keys and {value.size(1)} values; each key needs one.",
                 "Give keys and values of the same length.",
             )
+        if query.size(0) != key.size(0) and 1 not in (query.size(0), key.size(0)):
+            raise ConfigError(
+                f"There are {query.size(0)} sentences of queries and {key.size(0)} of keys.",
+                "Give batches of one size.",
+            )
         if mask is not None:
+            check_tensor("mask", mask)
             _check_axes(mask)
             check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))
 
@@ -225,6 +232,7 @@ def check_mask(mask: Tensor | None, shape: tuple[int, ...]) -> None:
     """Refuse a mask that is not boolean or does not broadcast to the scores' shape."""
     if mask is None:
         return
+    check_tensor("mask", mask)
     if mask.dtype != torch.bool:
         raise ConfigError(
             f"The mask has type {mask.dtype}, but must be boolean with True = may attend.",
@@ -238,6 +246,15 @@ def check_mask(mask: Tensor | None, shape: tuple[int, ...]) -> None:
             f"The mask has shape {tuple(mask.shape)}, which does not broadcast to the scores "
             f"{tuple(shape)}: rows are queries, columns are keys.",
             "Make it with padding_mask, look_ahead_mask or target_mask of headway.model.masks.",
+        )
+
+
+def check_tensor(name: str, given: object) -> None:
+    """Refuse what is no tensor, such as an array of NumPy or a list."""
+    if not isinstance(given, Tensor):
+        raise ConfigError(
+            f"{name} is a {type(given).__module__}.{type(given).__qualname__}, not a tensor.",
+            "Make it one with torch.as_tensor.",
         )
 
 

@@ -8,9 +8,17 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from headway.errors import ConfigError
+
 
 def padding_mask(ids: Int[Tensor, "B S"], pad_id: int = 0) -> Bool[Tensor, "B 1 1 S"]:
     """Allow every real piece, forbid padding; broadcasts over heads and queries."""
+    if not isinstance(ids, Tensor) or ids.dim() != 2:
+        shape = f"have shape {tuple(ids.shape)}" if isinstance(ids, Tensor) else "are no tensor"
+        raise ConfigError(
+            f"The ids {shape}; a tensor of shape (B, L) is wanted, one row a sentence.",
+            "Of one sentence give ids[None]; a mask is made of ids, not of their embeddings.",
+        )
     return (ids != pad_id)[:, None, None, :]
 
 
@@ -27,5 +35,5 @@ def look_ahead_mask(
 
 def target_mask(target_ids: Int[Tensor, "B T"], pad_id: int = 0) -> Bool[Tensor, "B 1 T T"]:
     """Join both conditions for the decoder: nothing later, and no padding."""
-    look_ahead = look_ahead_mask(target_ids.size(1), target_ids.device)
-    return padding_mask(target_ids, pad_id) & look_ahead
+    real = padding_mask(target_ids, pad_id)
+    return real & look_ahead_mask(target_ids.size(1), target_ids.device)

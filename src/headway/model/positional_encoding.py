@@ -58,6 +58,7 @@ class SinusoidalPositionalEncoding(nn.Module):
 
     def forward(self, length: int, start: int = 0) -> Float[Tensor, "L d_model"]:
         """Return the encodings of positions start to start + length - 1."""
+        _check_length(length)
         table = self.table  # one look: another thread may put a longer or shorter one in place
         if start + length > table.size(0):
             # Grown while translating, the table must still serve a pass with gradients.
@@ -88,6 +89,7 @@ class LearnedPositionalEncoding(nn.Module):
 
     def forward(self, length: int, start: int = 0) -> Float[Tensor, "L d_model"]:
         """Return the vectors of positions start to start + length - 1."""
+        _check_length(length)
         if start + length > self.weight.size(0):
             raise ConfigError(
                 f"Position {start + length} is beyond the learned table of "
@@ -95,3 +97,11 @@ class LearnedPositionalEncoding(nn.Module):
                 "Split the sentence, or train with sinusoids or a larger max_positions.",
             )
         return self.weight[start : start + length]
+
+
+def _check_length(length: object) -> None:
+    if isinstance(length, Tensor):
+        raise ConfigError(
+            f"A tensor of shape {tuple(length.shape)} was given; a length is wanted.",
+            "Add what comes of it to the embeddings: x + encoding(x.size(1)).",
+        )

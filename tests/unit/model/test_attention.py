@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -375,3 +376,26 @@ def test_a_mask_of_three_axes_is_refused_by_several_heads_since_it_could_mean_ei
 def test_an_input_that_is_no_batch_of_the_right_width_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ConfigError, match=r"^query has shape .* must be \(B, L, 6\)"):
         MultiHeadAttention(6, 2)(torch.ones(shape), torch.ones(2, 4, 6), torch.ones(2, 4, 6))
+
+
+def test_what_is_no_tensor_is_said_to_be_none() -> None:
+    attend, x = MultiHeadAttention(8, 2), torch.ones(2, 3, 8)
+    array = np.ones((3, 3), dtype=bool)
+
+    with pytest.raises(ConfigError, match=r"mask is a numpy\.ndarray, not a tensor\. Make it one"):
+        attend(x, x, x, array)
+    with pytest.raises(ConfigError, match=r"mask is a numpy\.ndarray, not a tensor"):
+        scaled_dot_product_attention(x, x, x, array)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"key is a builtins\.list, not a tensor"):
+        attend(x, x.tolist(), x)
+
+
+def test_batches_of_two_sizes_do_not_go_together_but_one_goes_with_all() -> None:
+    attend = MultiHeadAttention(8, 2).eval()
+    with pytest.raises(ConfigError, match="There are 2 sentences of queries and 3 of keys"):
+        attend(torch.ones(2, 4, 8), torch.ones(3, 5, 8), torch.ones(3, 5, 8))
+    query, memory = torch.randn(3, 4, 8), torch.randn(1, 5, 8)
+    torch.testing.assert_close(
+        attend(query, memory, memory),
+        attend(query, memory.expand(3, -1, -1), memory.expand(3, -1, -1)),
+    )

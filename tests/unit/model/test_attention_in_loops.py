@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from headway.errors import ConfigError
 from headway.model.attention import MultiHeadAttention, scaled_dot_product_attention
 from headway.model.attention_in_loops import LONGEST, attention_in_loops
 from headway.model.probe import listen, stop_listening
@@ -203,7 +204,7 @@ def test_batches_that_do_not_fit_are_refused() -> None:
     module = MultiHeadAttention(32, 2)
     memory = torch.randn(3, 5, 32)
 
-    with pytest.raises(RuntimeError, match="must match"):
+    with pytest.raises(ConfigError, match="4 sentences of queries and 3 of keys"):
         module(torch.randn(4, 5, 32), memory, memory)
 
 

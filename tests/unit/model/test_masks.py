@@ -1,7 +1,14 @@
 """Masks are boolean, True = may attend, and broadcast to (B, H, T, S)."""
 
-import torch
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from headway.errors import ConfigError
 from headway.model.masks import look_ahead_mask, padding_mask, target_mask
 
 
@@ -43,3 +50,14 @@ def test_the_target_mask_is_the_conjunction_of_both() -> None:
             for key in range(4):
                 allowed = key <= query and bool(ids[sentence, key] != 0)
                 assert mask[sentence, 0, query, key] == allowed
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [torch.tensor([1, 2, 0]), torch.ones(2, 3, 8), [[1, 2, 0]], np.array([[1, 2, 0]])],
+    ids=["one sentence", "embeddings", "list", "array"],
+)
+@pytest.mark.parametrize("make", [padding_mask, target_mask])
+def test_what_is_no_batch_of_ids_is_refused(make: Callable[[Any], Tensor], ids: Any) -> None:
+    with pytest.raises(ConfigError, match=r"The ids (have|are no).*\(B, L\) is wanted"):
+        make(ids)
