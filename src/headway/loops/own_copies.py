@@ -21,7 +21,9 @@ class _Library(JITCodeLibrary):
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
-            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+            copied = not function.is_declaration and function.linkage == Linkage.linkonce_odr
+            # References are counted in functions that Numba's passes look for as they are.
+            if copied and not function.name.startswith("NRT_"):
                 function.linkage = "internal"
         super()._optimize_final_module()
 
