@@ -24,9 +24,7 @@ def at(monkeypatch: pytest.MonkeyPatch, *gaps: float) -> None:
 
 
 def test_a_moment_is_not_worth_a_word(monkeypatch: pytest.MonkeyPatch, told: list[str]) -> None:
-    at(
-        monkeypatch, 0.5, 60.0, 0.4, 60.0
-    )  # one after the other, long after: what lies between is not counted
+    at(monkeypatch, 0.5, 60.0, 0.4, 60.0)  # twice, and what lies between is not counted
     patience = Patience()
     for _ in range(2):
         patience.begin()
@@ -54,12 +52,16 @@ def test_more_than_that_is_said_once(monkeypatch: pytest.MonkeyPatch, told: list
     assert "Compiling loops for this processor" in told[0]
 
 
-def test_nobody_is_told_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_told_unless_asked(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     at(monkeypatch, 50.0, 50.0)
     patience = Patience()
     patience.begin()
     patience.begin()
-    patience.end()
+
+    assert patience.depth == 2
+    assert capfd.readouterr() == ("", "")
 
 
 def test_what_numba_compiles_is_heard_of(told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
