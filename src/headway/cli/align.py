@@ -78,8 +78,8 @@ def _readings(
 
     if not choose:
         usual = cast(Moment, moment or "written")
-        return [Reading(chosen_layer(bundle.model, layer), usual)]
-    layers = None if layer is None else chosen_layer(bundle.model, layer)
+        return [Reading(chosen_layer(bundle.model, layer, "--layer"), usual)]
+    layers = None if layer is None else chosen_layer(bundle.model, layer, "--layer")
     return [
         reading
         if moment is None

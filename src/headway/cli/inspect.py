@@ -52,8 +52,9 @@ def inspect(
         ),
     ] = None,
     lang: Annotated[
-        str, typer.Option("--lang", metavar="ko|en", help="Language of the explanation.")
-    ] = "en",
+        str | None,
+        typer.Option("--lang", metavar="ko|en", help="Language of the explanation; unset: en."),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -64,7 +65,7 @@ def inspect(
     from headway.inspection.steps import target_rows
     from headway.inspection.translator import load
 
-    _check(out, explain, at)
+    _check(out, explain, at, lang)
     translator = load(model, device)
     trace = translator.trace(sentence, target, prefix=prefix)
     if out is not None and out.suffix == _PAGE:
@@ -75,7 +76,7 @@ def inspect(
         _write(trace, out, name)
     if explain is not None:
         place = {axis: _number(text) for axis, text in (_pair(pair) for pair in at or [])}
-        explanation = work_out(trace, explain, (), place, language=cast("Language", lang))
+        explanation = work_out(trace, explain, (), place, language=cast("Language", lang or "en"))
         if as_json:
             print_json(explanation.as_dict())
         else:
@@ -88,7 +89,7 @@ def inspect(
         _print(trace, rows, name)
 
 
-def _check(out: Path | None, explain: str | None, at: list[str] | None) -> None:
+def _check(out: Path | None, explain: str | None, at: list[str] | None, lang: str | None) -> None:
     """Refuse, before the work, what cannot be written or explained."""
     from headway.errors import ConfigError
 
@@ -100,6 +101,8 @@ def _check(out: Path | None, explain: str | None, at: list[str] | None) -> None:
         )
     if at and explain is None:
         raise ConfigError("--at is a place, but of no tensor.", "Add --explain NAME.")
+    if lang is not None and explain is None:
+        raise ConfigError("--lang is for an explanation, but of no tensor.", "Add --explain NAME.")
     for pair in at or []:
         if "=" not in pair:
             raise ConfigError(f"--at {pair} is no place.", "Write it as --at head=0.")

@@ -58,14 +58,17 @@ class AttentionReader:
         return [rows[: len(ids) + 1].clone() for rows, ids in zip(mean, targets, strict=True)]
 
 
-def chosen_layer(model: Transformer, layer: int | None) -> int:
-    """Return the number of a decoder layer, from 0; None means the last."""
+def chosen_layer(model: Transformer, layer: int | None, name: str = "attention_layer") -> int:
+    """Return the number of a decoder layer, from 0; None means the last.
+
+    name: what the caller calls it, for the message.
+    """
     count = len(model.decoder.layers)
     if layer is None:
         return count - 1
     if not 0 <= layer < count:
         raise ConfigError(
-            f"attention_layer is {layer}, but the decoder has layers 0 to {count - 1}.",
+            f"{name} is {layer}, but the decoder has layers 0 to {count - 1}.",
             "Choose one of these; None is the last.",
         )
     return layer

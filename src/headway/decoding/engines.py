@@ -1,5 +1,6 @@
 """Which engine computes, and in which precision."""
 
+import sys
 import warnings
 from typing import Literal, get_args
 
@@ -41,9 +42,9 @@ def build_engine(
                 f"The packed engine computes the paper's equations, but {others}.",
                 "Use engine='reference' in float32, which calls the model's own parts.",
             )
-        warnings.warn(f"The reference engine translates, which is slower: {others}.", stacklevel=3)
+        _warn(f"The reference engine translates, which is slower: {others}.")
         if fault := disagreement(model):
-            warnings.warn(fault, stacklevel=3)
+            _warn(fault)
         engine = "reference"
     if engine == "reference":
         if precision not in ("auto", "float32"):
@@ -54,6 +55,14 @@ def build_engine(
         return ReferenceEngine(model)
     device = model.output_projection.weight.device
     return PackedEngine(model, kernels_for(device, _choose(model, precision)))
+
+
+def _warn(message: str) -> None:
+    """Warn, and name the line of whoever called this package, by whichever of its functions."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] == "headway":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 def _choose(model: Transformer, precision: PrecisionName) -> Precision:

@@ -9,10 +9,12 @@ left when the run is over.
     translator.trace(text, edit={"source_mask": forbid(key="▁너를")})
 """
 
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -124,6 +126,10 @@ def zero(**where: Place) -> Edit:
 
 def replace(value: Tensor | float, **where: Place) -> Edit:
     """Put other numbers in place: a tensor of the same shape, or one number for all places."""
+    if not isinstance(value, Tensor | numbers.Number | np.ndarray):
+        raise TraceError(
+            f"A {type(value).__name__} takes no number's place.", "Give a tensor, or one number."
+        )
     return Edit("replace", where, value)
 
 
@@ -160,6 +166,11 @@ def check_edits(edits: Edits, names: Sequence[str], derived: Sequence[str] = ())
 
 def check_kinds(edits: Edits) -> None:
     """Refuse what is no edit."""
+    if not isinstance(edits, Mapping):
+        raise TraceError(
+            f"The edits are a {type(edits).__name__}.",
+            "Give them by name, such as {'encoder.output': zero()}.",
+        )
     for pattern, edit in edits.items():
         if not isinstance(edit, Edit):
             raise TraceError(
@@ -169,5 +180,5 @@ def check_kinds(edits: Edits) -> None:
 
 
 def _places(axis: Axis, wanted: Place, length: int) -> list[int]:
-    several = [wanted] if isinstance(wanted, int | str) else wanted
+    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
     return [axis.find(place, length) for place in several]

@@ -1,5 +1,6 @@
 """Tensors that know their name and what stands along each of their axes."""
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,13 @@ class Axis:
         """
         if isinstance(place, str):
             return self._find_piece(place)
+        try:
+            place = operator.index(place)
+        except TypeError:
+            raise TraceError(
+                f"{place!r} is no place along the axis '{self.name}'.",
+                f"Give a whole number, 0 to {length - 1}, or a piece.",
+            ) from None
         if not -length <= place < length:
             raise TraceError(
                 f"The axis '{self.name}' has places 0 to {length - 1}, but not {place}.",

@@ -37,6 +37,11 @@ def trace_sentence(
 ) -> Trace:
     """Return the trace of one sentence with a translation; see `Translator.trace`."""
     bundle = _only_bundle(translator)
+    if not isinstance(source, str):
+        raise ConfigError(
+            f"The sentence is a {type(source).__name__}, not text.",
+            "A trace is of one sentence: give a string.",
+        )
     parts = translator.requests.parts(source)
     if len(parts) != 1:
         raise ConfigError(

@@ -48,7 +48,7 @@ _DAMAGES = (
 def write_file(path: str | Path, tensors: Mapping[str, Tensor], description: Description) -> None:
     """Write tensors with their description; the end of the name says in which form."""
     path = Path(path)
-    write = _form(path)[0]
+    write = _form(path, "written")[0]
     own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     data = write(own, description)
     try:
@@ -63,7 +63,7 @@ def write_file(path: str | Path, tensors: Mapping[str, Tensor], description: Des
 def read_file(path: str | Path) -> tuple[Tensors, Description]:
     """Return tensors and description; TraceError when the file does not hold a trace."""
     path = Path(path)
-    read = _form(path)[1]
+    read = _form(path, "read")[1]
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -119,10 +119,10 @@ def _restored(description: Description) -> Description:
     return {"sentence": sentence, "variant": None if variant is None else Variant(**variant)}
 
 
-def _form(path: Path) -> tuple[Callable[..., bytes], Callable[[bytes], Any]]:
+def _form(path: Path, done: str) -> tuple[Callable[..., bytes], Callable[[bytes], Any]]:
     if path.suffix not in _FORMS:
         raise ConfigError(
-            f"A trace cannot be written as '{path.suffix or path.name}'.",
+            f"A trace cannot be {done} as '{path.suffix or path.name}'.",
             suggest(path.suffix, _FORMS),
         )
     return _FORMS[path.suffix]

@@ -323,8 +323,13 @@ def _heard(
     *,
     lasting: bool = False,
 ) -> Iterator[Trace]:
+    if not isinstance(module, nn.Module):
+        raise ConfigError(
+            f"A {type(module).__name__} is given to trace, not a module.",
+            "Give a model or a part of one; a Translator has its own `trace`.",
+        )
+    check_kinds(edit)
     edits = dict(edit)
-    check_kinds(edits)
     recorded = Trace(module, sentence)
     if recorded.variant is not None and isinstance(module, Transformer):
         names = model_names(module, recorded.variant)

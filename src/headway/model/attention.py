@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from headway.errors import ConfigError
 from headway.model.attention_in_loops import concat_in_loops, learns_in_loops
 from headway.model.cache import KeyValueCache
+from headway.model.checks import check_dropout, check_sizes, check_tensor
 from headway.model.dropout import dropout
 from headway.model.probe import listening, probe
 from headway.model.projection import project
@@ -99,7 +100,8 @@ class MultiHeadAttention(nn.Module):
         dropout: on the weights, 0 in the paper.
         """
         super().__init__()
-        _check_positive({"d_model": d_model, "num_heads": num_heads, "d_k": d_k, "d_v": d_v})
+        check_sizes(d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
+        check_dropout(dropout)
         self.d_model = d_model
         self.d_k = head_width(d_model, num_heads) if d_k is None else d_k
         self.d_v = head_width(d_model, num_heads) if d_v is None else d_v
@@ -197,12 +199,6 @@ def use_fused_kernel(device: torch.device) -> bool:
     return device.type != "cpu"
 
 
-def _check_positive(sizes: dict[str, int | None]) -> None:
-    for name, size in sizes.items():
-        if size is not None and size < 1:
-            raise ConfigError(f"{name} is {size}, but must be at least 1.", f"Set {name} to more.")
-
-
 def head_width(d_model: int, num_heads: int) -> int:
     """Return d_model / num_heads; ConfigError when that is no whole number."""
     if d_model % num_heads:
@@ -246,15 +242,6 @@ def check_mask(mask: Tensor | None, shape: tuple[int, ...]) -> None:
             f"The mask has shape {tuple(mask.shape)}, which does not broadcast to the scores "
             f"{tuple(shape)}: rows are queries, columns are keys.",
             "Make it with padding_mask, look_ahead_mask or target_mask of headway.model.masks.",
-        )
-
-
-def check_tensor(name: str, given: object) -> None:
-    """Refuse what is no tensor, such as an array of NumPy or a list."""
-    if not isinstance(given, Tensor):
-        raise ConfigError(
-            f"{name} is a {type(given).__module__}.{type(given).__qualname__}, not a tensor.",
-            "Make it one with torch.as_tensor.",
         )
 
 

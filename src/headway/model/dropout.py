@@ -14,9 +14,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from headway.errors import ConfigError
 from headway.loops import threads
 from headway.loops.arrays import array, can_loop
+from headway.model.checks import check_dropout
 from headway.model.random_bits import draw
 
 
@@ -24,7 +24,7 @@ def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tenso
     """Zero each number with probability p while training and scale the rest by 1 / (1 - p)."""
     if not training or p == 0.0:
         return x
-    _check_probability(p)
+    check_dropout(p)
     if x.device.type != "cpu" or torch.compiler.is_compiling():
         return F.dropout(x, p)
     if can_loop(x):
@@ -39,7 +39,7 @@ def add_dropped(
     """Compute x + Dropout(y); on a CPU in one loop where there are loops for it."""
     if not training or p == 0.0 or x.shape != y.shape or not can_loop(x, y):
         return x + dropout(y, p, training)
-    _check_probability(p)
+    check_dropout(p)
     return _AddDropped.apply(x, y, _new_key(), p)  # type: ignore[no-any-return]
 
 
@@ -100,11 +100,6 @@ def _limits(p: float) -> tuple[int, float]:
     """Return the smallest draw that keeps an element, and the factor for what is kept."""
     dropped = min(round(p * 65536), 65535)
     return dropped - 32768, 65536 / (65536 - dropped)
-
-
-def _check_probability(p: float) -> None:
-    if not 0.0 < p < 1.0:
-        raise ConfigError(f"Dropout is {p}, but must be from 0 to below 1.", "The paper has 0.1.")
 
 
 def _draws(key: int, p: float) -> tuple[np.uint64, int, np.float32]:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from headway.errors import ConfigError
+from headway.model.checks import check_dropout, check_sizes
 from headway.model.dropout import dropout
 from headway.model.positional_encoding import (
     LearnedPositionalEncoding,
@@ -25,6 +26,7 @@ class TokenEmbedding(nn.Module):
         Times sqrt(d_model) that is 1, of the order of the sinusoids that are added.
         """
         super().__init__()
+        check_sizes(vocab_size=vocab_size, d_model=d_model)
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
 
@@ -55,6 +57,7 @@ class InputEmbedding(nn.Module):
     ) -> None:
         """Join a table of pieces, which may be shared, with an encoding of positions."""
         super().__init__()
+        check_dropout(dropout)
         self.tokens = tokens
         self.positions = positions
         self.dropout = dropout

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headway.errors import ConfigError, suggest
+from headway.model.checks import check_dropout, check_sizes
 from headway.model.dropout import dropout
 from headway.model.probe import listening, probe
 from headway.model.projection import project
@@ -54,6 +55,8 @@ class PositionwiseFeedForward(nn.Module):
                 f"There is no activation '{activation}'.",
                 suggest(activation, ACTIVATIONS | GATED_ACTIVATIONS),
             )
+        check_sizes(d_model=d_model, d_ff=d_ff)
+        check_dropout(dropout)
         self.activation = activation
         self.dropout = dropout
         self.w_1 = nn.Linear(d_model, d_ff, bias=bias)

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headway.errors import ConfigError
+from headway.model.checks import check_dropout, check_sizes
 from headway.model.dropout import add_dropped
 from headway.model.probe import probe
 
@@ -34,6 +35,8 @@ class Residual(nn.Module):
                 f"There is no norm position '{norm_position}'.",
                 "Use 'post', as in the paper, or 'pre'.",
             )
+        check_sizes(d_model=d_model)
+        check_dropout(dropout)
         self.norm = nn.LayerNorm(d_model, eps=norm_epsilon)
         self.dropout = dropout
         self.norm_position: NormPosition = norm_position

@@ -118,6 +118,11 @@ class RunFolder:
 
     def _own_config(self) -> RunConfig:
         if not self.config.exists():
+            if any(self.path.glob("seed-*/config.toml")):
+                raise RunError(
+                    f"The folder {self.path} holds runs of several seeds.",
+                    "Continue them with --seeds N beside --resume, or one of them by its folder.",
+                )
             raise RunError(
                 f"The folder {self.path} holds no run to continue.",
                 "Check --out, or start without --resume.",

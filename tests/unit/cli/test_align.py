@@ -89,7 +89,7 @@ def test_wrong_calls(run, bundle_path: Path, text: list[object], tmp_path: Path)
 
     status, _, err = run("align", bundle_path, *text, "--layer", 5)
     assert status == 2
-    assert "layers 0 to 0" in err
+    assert "--layer is 5, but the decoder has layers 0 to 0" in err
     status, _, err = run("align", bundle_path, *text, "--moment", "later")
     assert status == 2
     assert "no moment 'later'" in err

@@ -89,6 +89,7 @@ def test_a_number_is_explained_in_both_languages(run, bundle_path: Path) -> None
     [
         (("--out", "page.doc"), "Write the tensors (.safetensors, .json, .npz), a picture"),
         (("--at", "head=1"), "Add --explain NAME"),
+        (("--lang", "ko"), "Add --explain NAME"),
         (("--explain", NAME, "--at", "head"), "Write it as --at head=0"),
         (("--explain", NAME, "--lang", "fr", "--at", "head=0"), "Choose en or ko"),
         (("--prefix", "a", "--target", "a"), "nothing to search for"),

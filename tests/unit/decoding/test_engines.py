@@ -75,8 +75,9 @@ def test_what_only_a_call_computes_goes_to_the_engine_that_calls(
 
     with pytest.warns(UserWarning, match=f"The reference engine translates.*{message}"):
         assert isinstance(build_engine(tiny), ReferenceEngine)
-    with pytest.warns(UserWarning, match=message):
+    with pytest.warns(UserWarning, match=message) as caught:
         assert isinstance(build_engine(tiny, "auto", "auto"), ReferenceEngine)
+    assert caught[0].filename == __file__
     assert isinstance(build_engine(tiny, "reference"), ReferenceEngine)  # without a warning
     with pytest.raises(ConfigError, match=f"The packed engine.*{message}.*engine='reference'"):
         build_engine(tiny, "packed")

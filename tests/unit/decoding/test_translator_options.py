@@ -439,8 +439,9 @@ def test_a_hook_hears_every_sentence_in_this_process(make: Make) -> None:
     bundle = make()
     heard: list[int] = []
     bundle.model.encoder.register_forward_hook(lambda _, __, y: heard.append(len(y)))
-    with pytest.warns(UserWarning, match="encoder has hooks"):
+    with pytest.warns(UserWarning, match="encoder has hooks") as caught:
         translator = Translator(bundle)
+    assert caught[0].filename == __file__  # the line of whoever calls this package
 
     for _ in range(2):
         heard.clear()

@@ -1,7 +1,9 @@
 """Edits: they change the one pass that they are given to, and leave nothing behind."""
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -189,6 +191,12 @@ def test_edits_of_one_tensor_come_in_order(tiny: Transformer) -> None:
         ({"logits": zero(head=1)}, "'logits' has no axis 'head'. Its axes are batch, target, voc"),
         ({"logits": zero(target=6)}, "The axis 'target' has places 0 to 5, but not 6"),
         ({"logits": zero(target="I")}, "No pieces are known along the axis 'target'"),
+        (
+            {"logits": zero(target=1.0)},
+            "1.0 is no place along the axis 'target'. Give a whole number",
+        ),
+        ({"logits": zero(target=None)}, "None is no place along the axis 'target'"),
+        ([zero()], "The edits are a list. Give them by name"),
         ({"logits": 0}, "The edit of 'logits' has the type int. Make it with zero, replace, allow"),
     ],
 )
@@ -198,3 +206,16 @@ def test_an_edit_that_cannot_be_is_refused_in_one_sentence(
     with pytest.raises(TraceError) as error:
         run(tiny, edit)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["x", [1.0, 2.0], None])
+def test_only_numbers_take_the_place_of_numbers(value: object) -> None:
+    with pytest.raises(TraceError, match="takes no number's place"):
+        replace(value)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("place", [torch.tensor(1), np.int64(1), range(1, 2), (1,)])
+def test_a_place_is_any_whole_number_or_several(tiny: Transformer, place: Any) -> None:
+    seen = run(tiny, {f"{CROSS}.heads": zero(head=place)})
+    assert (seen[f"{CROSS}.heads"][:, 1] == 0).all()
+    assert (seen[f"{CROSS}.heads"][:, 0] != 0).all()

@@ -183,3 +183,8 @@ def test_the_trace_of_a_module_does_not_know_what_its_rows_write(translator: Tra
         translator.bundle.model(torch.tensor([[5, 3]]), torch.tensor([[2, 6]]))
     with pytest.raises(TraceError, match=r"Use `translator.trace`"):
         target_rows(seen)
+
+
+def test_a_trace_is_of_one_sentence(translator: Translator) -> None:
+    with pytest.raises(ConfigError, match="The sentence is a list, not text"):
+        translator.trace(["a cat"])  # type: ignore[arg-type]

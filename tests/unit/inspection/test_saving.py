@@ -159,3 +159,8 @@ def test_a_trace_of_another_version_is_refused(
         Trace().save(tmp_path / f"trace.{form}")
     with pytest.raises(TraceError, match="this version can read"):
         Trace.load(tmp_path / f"trace.{form}")
+
+
+def test_what_cannot_be_read_is_not_said_to_be_written() -> None:
+    with pytest.raises(ConfigError, match=r"cannot be read as '\.txt'\. Known: \.json"):
+        Trace.load("trace.txt")

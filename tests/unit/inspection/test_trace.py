@@ -333,3 +333,8 @@ def test_a_table_has_the_numbers_in_a_nutshell(model: Transformer) -> None:
     expected = [smallest, largest, mean, f"({2 * 3 * 7}", "not", "finite)"]
     assert first.split(")  ")[1].split() == expected
     assert "probabilities" in seen.table("probabilities")
+
+
+def test_what_is_no_module_is_refused_at_once() -> None:
+    with pytest.raises(ConfigError, match="A str is given"), trace("encoder"):  # type: ignore[arg-type]
+        pass

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -328,6 +329,12 @@ def test_a_size_below_one_is_refused_by_name(name: str) -> None:
 
     with pytest.raises(ConfigError, match=rf"^{name} is 0, but must be at least 1"):
         MultiHeadAttention(**sizes)
+
+
+@pytest.mark.parametrize("size", [8.0, "8"])
+def test_a_size_is_a_whole_number(size: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^d_model is '?8(\.0)?'?, but must be a whole number"):
+        MultiHeadAttention(size, 2)
 
 
 def test_queries_and_keys_of_different_width_are_refused() -> None:

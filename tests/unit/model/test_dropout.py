@@ -1,15 +1,22 @@
 """Dropout has the right rate and scale, the same mask both ways, and follows the seed."""
 
+import functools
 import math
 from collections.abc import Callable
 
 import pytest
 import torch
+from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from headway.errors import ConfigError
 from headway.loops import threads as loops_threads
+from headway.model.attention import MultiHeadAttention
 from headway.model.dropout import add_dropped, dropout, mask
+from headway.model.embedding import InputEmbedding, TokenEmbedding
+from headway.model.feed_forward import PositionwiseFeedForward
+from headway.model.positional_encoding import SinusoidalPositionalEncoding
+from headway.model.residual import Residual
 
 
 def quantized(p: float) -> float:
@@ -301,3 +308,18 @@ def test_a_probability_that_is_none_is_refused(p: float) -> None:
         dropout(torch.ones(3), p, training=True)
     with pytest.raises(ConfigError, match="must be from 0 to below 1"):
         add_dropped(torch.ones(3), torch.ones(3), p, training=True)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        functools.partial(MultiHeadAttention, 4, 2),
+        functools.partial(PositionwiseFeedForward, 4, 3),
+        functools.partial(Residual, 4),
+        functools.partial(InputEmbedding, TokenEmbedding(5, 4), SinusoidalPositionalEncoding(4)),
+    ],
+)
+def test_a_layer_refuses_it_before_it_is_called(layer: Callable[..., nn.Module]) -> None:
+    layer(dropout=0.0)
+    with pytest.raises(ConfigError, match=r"Dropout is 1\.5, but must be from 0 to below 1"):
+        layer(dropout=1.5)

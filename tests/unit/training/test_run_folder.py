@@ -264,3 +264,11 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_other_errors_pass_through() -> None:
     with pytest.raises(KeyError), writing(Path("x")):
         raise KeyError("mine")
+
+
+def test_runs_of_several_seeds_are_not_said_to_be_none(tmp_path: Path) -> None:
+    config = tmp_path / "seed-3" / "config.toml"
+    config.parent.mkdir()
+    config.touch()
+    with pytest.raises(RunError, match=r"holds runs of several seeds.*--seeds N"):
+        RunFolder(tmp_path).resume(None)
