@@ -66,7 +66,7 @@ def text_folder(folder: Path) -> Path:
 def remove_demo(folder: Path) -> None:
     """Remove an earlier demonstration, and nothing that is not one.
 
-    Raises RunError when the folder holds something else.
+    Raises RunError when the folder holds something else, or while another process trains in it.
     """
     if not folder.exists():
         return
@@ -80,7 +80,8 @@ def remove_demo(folder: Path) -> None:
             "Choose another folder with --out.",
         )
     _check_text_folder(text_folder(folder))
-    shutil.rmtree(folder)
+    with RunFolder(folder).locked():
+        shutil.rmtree(folder)
     shutil.rmtree(text_folder(folder), ignore_errors=True)
 
 

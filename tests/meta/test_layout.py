@@ -10,9 +10,10 @@ PACKAGE = ROOT / "src" / "headway"
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
 
 
-def _functions(path: Path) -> list[ast.FunctionDef]:
+def _functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    kinds = ast.FunctionDef, ast.AsyncFunctionDef
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))
@@ -31,7 +32,7 @@ def test_nine_functions_in_ten_are_under_forty_lines() -> None:
 
 @pytest.mark.parametrize("room", ["model", "training", "decoding"])
 def test_no_function_takes_anything_at_all(room: str) -> None:
-    for path in (PACKAGE / room).glob("*.py"):
+    for path in (PACKAGE / room).rglob("*.py"):
         for function in _functions(path):
             assert function.args.kwarg is None, f"{path.name}: {function.name}"
 

@@ -12,6 +12,7 @@ from headway.config.run import RunConfig
 from headway.data.sample import SampleCorpus, build_sample_corpus
 from headway.errors import RunError
 from headway.training.reporting import Reporter
+from headway.training.run_folder import RunFolder
 
 
 @pytest.fixture
@@ -74,6 +75,12 @@ def test_the_command_speaks_both_languages(
 @pytest.mark.usefixtures("small")
 def test_force_replaces_a_demo_and_nothing_else(tmp_path: Path) -> None:
     demo.run_demo(tmp_path / "demo", reporter=Reporter(quiet=True))
+    with (
+        RunFolder(tmp_path / "demo").locked(),
+        pytest.raises(RunError, match="Another process"),
+    ):
+        demo.remove_demo(tmp_path / "demo")
+    assert (tmp_path / "demo" / "averaged").exists()
     demo.remove_demo(tmp_path / "demo")
     assert list(tmp_path.iterdir()) == []
 

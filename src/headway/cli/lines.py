@@ -70,13 +70,14 @@ def _groups(lines: Iterator[str]) -> Iterator[list[str]]:
 def _arriving_lines(descriptor: int) -> Iterator[list[str]]:
     """Yield whatever lines are complete, as soon as they are."""
     rest, number = b"", 0
-    first = True
     while data := os.read(descriptor, _READ_BYTES):
-        if first:  # a byte order mark is no text, here as in a file
-            data, first = data.removeprefix(codecs.BOM_UTF8), False
         *complete, rest = (rest + data).split(b"\n")
+        if number == 0 and complete:  # a byte order mark is no text, here as in a file
+            complete[0] = complete[0].removeprefix(codecs.BOM_UTF8)
         yield from _groups(_decoded(complete, number))
         number += len(complete)
+    if number == 0:
+        rest = rest.removeprefix(codecs.BOM_UTF8)
     if rest:
         yield from _groups(_decoded([rest], number))
 

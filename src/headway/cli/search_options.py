@@ -1,6 +1,5 @@
 """Options of `translate` that say how to search, and what they make of a model's own way."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,7 +112,7 @@ def change(
 
     Any number for drawing means that pieces are drawn, but for a seed alone.
     """
-    from headway.decoding.options import Sampling, widened
+    from headway.decoding.options import Sampling, changed_options
 
     given = {name: value for name, value in given.items() if value is not None}
     drawing = {name: value for name, value in drawing.items() if value is not None}
@@ -123,7 +122,4 @@ def change(
         raise typer.BadParameter("--diversity is between groups; add --groups, or leave it out.")
     if sample or drawing:
         given["sampling"] = Sampling(**drawing)
-    else:
-        wanted = {"beam_size": options.beam_size, "n_best": 1, "groups": options.groups} | given
-        given["beam_size"] = widened(wanted["beam_size"], wanted["n_best"], wanted["groups"])
-    return replace(options, **given)
+    return changed_options(options, given)

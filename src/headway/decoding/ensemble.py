@@ -8,7 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headway.bundle import Bundle
 from headway.decoding.engine import Engine, Ints
+from headway.errors import ConfigError
 
 
 class EnsembleEngine:
@@ -58,3 +60,18 @@ class EnsembleEngine:
         """Reorder in each engine."""
         for engine, own in zip(self.engines, state, strict=True):
             engine.reorder(own, rows, parents)
+
+
+def check_vocabularies(bundle: Bundle, others: Sequence[Bundle]) -> None:
+    """Refuse models whose pieces are not the same ones."""
+    for number, other in enumerate(others, 2):
+        sides = {
+            "source": other.source_tokenizer == bundle.source_tokenizer,
+            "target": other.target_tokenizer == bundle.target_tokenizer,
+        }
+        if different := [side for side, same in sides.items() if not same]:
+            raise ConfigError(
+                f"Model {number} of the ensemble has another {' and '.join(different)} vocabulary "
+                "than the first.",
+                "Only models with the very same tokenizers can be averaged.",
+            )

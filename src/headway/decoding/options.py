@@ -1,9 +1,10 @@
 """How to search: every number that a search goes by, checked once; see `docs/decoding.md`."""
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
-from typing import get_args
+from typing import Any, get_args
 
 from headway.decoding.length import LengthForm, length_penalty
 from headway.errors import ConfigError
@@ -26,6 +27,7 @@ class Sampling:
 
     def __post_init__(self) -> None:
         """Check what nothing could be drawn with."""
+        _check_whole(self, "seed", "top_k")
         _check("min_p", self.min_p, 0 <= self.min_p <= 1, "from 0 to 1", "0 leaves all pieces.")
         _check("seed", self.seed, self.seed >= 0, "at least 0", "Take any whole number.")
         possible = 0 < self.temperature < math.inf
@@ -39,11 +41,11 @@ class SearchOptions:
     """How to search; lengths are in pieces."""
 
     beam_size: int = 4
-    """Hypotheses kept at each step; 1 is greedy search. Without meaning where pieces are drawn."""
+    """Hypotheses kept at each step; 1 is greedy search. Ignored when sampling."""
     length_penalty: float = 0.6
     """alpha; 0 ranks by probability alone."""
     n_best: int = 1
-    """Hypotheses returned, as far as so many were found."""
+    """Hypotheses returned, or fewer where the search finds fewer."""
     _: KW_ONLY
     attention_layer: int | None = None
     """Decoder layer, from 0, whose attention to the source counts; None is the last."""
@@ -74,6 +76,10 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         """Check what no search could do."""
+        _check_whole(
+            self, "beam_size", "n_best", "groups", "attention_layer", "max_length", "min_length",
+            "no_repeat_ngram",
+        )  # fmt: skip
         self._check_beam()
         for name, value, possible, allowed, remedy in (
             ("length_penalty", self.length_penalty, 0 <= self.length_penalty <= 10,
@@ -101,9 +107,6 @@ class SearchOptions:
             _check(name, value, value is None or possible, allowed, remedy)
 
     def _check_beam(self) -> None:
-        for name in ("beam_size", "n_best", "groups"):
-            value = getattr(self, name)
-            _check(name, value, isinstance(value, Integral), "a whole number", "Round it.")
         remedy = "1 is greedy search, 4 the paper's beam."
         _check("beam_size", self.beam_size, self.beam_size >= 1, "at least 1", remedy)
         drawn = self.sampling is not None
@@ -128,13 +131,31 @@ class SearchOptions:
         return log_prob / length_penalty(length, self.length_penalty, self.length_form)
 
 
-def widened(beam_size: int, n_best: int, groups: int = 1) -> int:
+def changed_options(options: SearchOptions, values: Mapping[str, Any]) -> SearchOptions:
+    """Return the options with other values; more hypotheses widen the beam that finds them."""
+    names = ("beam_size", "n_best", "groups", "sampling")
+    chosen = {name: getattr(options, name) for name in names} | values
+    beam_size = chosen["beam_size"]
+    if chosen["sampling"] is None:
+        beam_size = _widened(beam_size, chosen["n_best"], chosen["groups"])
+    return replace(options, **{**values, "beam_size": beam_size})
+
+
+def _widened(beam_size: int, n_best: int, groups: int = 1) -> int:
     """Return a beam size for so many hypotheses, which the groups can share.
 
-    >>> widened(4, 3, 2), widened(4, 5, 2)
+    >>> _widened(4, 3, 2), _widened(4, 5, 2)
     (4, 6)
     """
     return beam_size if n_best <= beam_size else -(-n_best // max(groups, 1)) * max(groups, 1)
+
+
+def _check_whole(options: object, *names: str) -> None:
+    """Refuse what is no whole number; None is one that was not given."""
+    for name in names:
+        value = getattr(options, name)
+        possible = value is None or isinstance(value, Integral)
+        _check(name, value, possible, "a whole number", "Round it.")
 
 
 def _check(name: str, value: object, possible: bool, allowed: str, remedy: str) -> None:

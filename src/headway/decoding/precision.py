@@ -6,7 +6,7 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -19,7 +19,7 @@ from headway.errors import ConfigError
 from headway.replacing import write_atomically
 
 _ROWS = 64
-_GENERATION = 7  # of the kernels; those of another one are measured anew
+_GENERATION = 8  # of the kernels; those of another one are measured anew
 _SECONDS = 0.02
 _WORTH = 1.1  # times the least: what is more exact may take so long
 _CPU_INFO = Path("/proc/cpuinfo")
@@ -74,10 +74,22 @@ def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
             except ConfigError:  # this PyTorch has no product of integers
                 continue
             x = kernels.array(rows)
-            taken = _seconds(lambda multiply=multiply, x=x: multiply(x), device)
+            with _one_thread():  # as in each process that translates a file
+                taken = _seconds(lambda multiply=multiply, x=x: multiply(x), device)
             seconds[precision] = min(taken, seconds.get(precision, taken))
     least = min(seconds.values())
     return next(name for name in candidates if seconds.get(name, math.inf) <= _WORTH * least)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let PyTorch compute with one thread, as loops do, so that their times can be compared."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 @torch.inference_mode()

@@ -14,10 +14,10 @@ from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
 from headway.decoding.engine import Engine
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
-from headway.decoding.ensemble import EnsembleEngine
+from headway.decoding.ensemble import EnsembleEngine, check_vocabularies
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.joining import Joiner
-from headway.decoding.options import SearchOptions, widened
+from headway.decoding.options import SearchOptions, changed_options
 from headway.decoding.prepared import Prepared
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorder import Recorder, Watcher
@@ -56,7 +56,7 @@ class Translator:
         self.requests = RequestMaker([bundle, *ensemble])
         # It looks at the whole vocabulary, and line after line asks for the same.
         self._rule_against = lru_cache(4)(lambda texts: BannedTexts(texts, bundle.target_tokenizer))
-        _check_vocabularies(bundle, ensemble)
+        check_vocabularies(bundle, ensemble)
         engines = [build_engine(model, engine, precision) for model in self.models]
         self.engine = EnsembleEngine(engines) if ensemble else engines[0]
         self._prepared = Prepared(self.models)
@@ -340,15 +340,9 @@ class Translator:
         n_best: int | None,
     ) -> SearchOptions:
         """Return the options with what was given beside them; more hypotheses widen the beam."""
-        options = options or self.options
-        n_best = options.n_best if n_best is None else n_best
-        beam_size = options.beam_size if beam_size is None else beam_size
-        return replace(
-            options,
-            beam_size=beam_size if options.sampling else widened(beam_size, n_best, options.groups),
-            length_penalty=options.length_penalty if length_penalty is None else length_penalty,
-            n_best=n_best,
-        )
+        given = {"beam_size": beam_size, "length_penalty": length_penalty, "n_best": n_best}
+        values = {name: value for name, value in given.items() if value is not None}
+        return changed_options(options or self.options, values)
 
     def _attend(self, options: SearchOptions) -> AttentionReader:
         return AttentionReader(self.models, options.attention_layer)
@@ -372,15 +366,16 @@ def _calls_modules(engine: Engine[Any]) -> bool:
 load = Translator.load
 
 
-def _check_vocabularies(bundle: Bundle, others: Sequence[Bundle]) -> None:
-    for number, other in enumerate(others, 2):
-        sides = {
-            "source": other.source_tokenizer == bundle.source_tokenizer,
-            "target": other.target_tokenizer == bundle.target_tokenizer,
-        }
-        if different := [side for side, same in sides.items() if not same]:
-            raise ConfigError(
-                f"Model {number} of the ensemble has another {' and '.join(different)} vocabulary "
-                "than the first.",
-                "Only models with the very same tokenizers can be averaged.",
-            )
+def only_bundle(model: Bundle | Translator, what: str) -> Bundle:
+    """Return the one model that this is; ConfigError for an ensemble.
+
+    what: is made of one model alone, for the message.
+    """
+    if isinstance(model, Bundle):
+        return model
+    if len(model.models) > 1:
+        raise ConfigError(
+            f"{what} is of one model, but this translator averages {len(model.models)}.",
+            "Load the one that is meant by itself.",
+        )
+    return model.bundle

@@ -19,7 +19,7 @@ from headway.data.encoded import EncodedPair
 from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
 from headway.decoding.attention import chosen_layer, silent_attention
-from headway.decoding.translator import Translator
+from headway.decoding.translator import Translator, only_bundle
 from headway.errors import ConfigError, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches
 from headway.model.probe import listen, stop_listening
@@ -59,7 +59,7 @@ def align_pairs(
     layer: a decoder layer, from 0; None is the last. moment: see `Reading`. Words are what stands
     between spaces in the text as the tokenizer normalizes it. The rest as in `score_pairs`.
     """
-    bundle = _bundle(model)
+    bundle = only_bundle(model, "An alignment")
     reading = Reading(chosen_layer(bundle.model, layer), moment)
     return align_by(bundle, sources, targets, [reading], batch_tokens)[reading]
 
@@ -72,7 +72,7 @@ def align_by(
     batch_tokens: int = 4096,
 ) -> dict[Reading, list[Alignment]]:
     """Return the alignments of each reading, all of one pass; arguments as in `align_pairs`."""
-    bundle = _bundle(model)
+    bundle = only_bundle(model, "An alignment")
     for reading in readings:
         chosen_layer(bundle.model, reading.layer)
         if reading.moment not in get_args(Moment):
@@ -91,10 +91,6 @@ def align_by(
             own = own[1:] if reading.moment == "read" else own[:-1]
             found[reading][row] = word_alignment(own, source_words, target_words)
     return found
-
-
-def _bundle(model: Bundle | Translator) -> Bundle:
-    return model.bundle if isinstance(model, Translator) else model
 
 
 def _attention(

@@ -12,7 +12,7 @@ from headway.bundle import Bundle
 from headway.data.batching import Batch, collate, inference_batches
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import PAD_ID
-from headway.decoding.translator import Translator
+from headway.decoding.translator import Translator, only_bundle
 from headway.errors import ConfigError, DataError
 
 _ROWS = 256  # positions whose logits exist at the same time
@@ -38,9 +38,9 @@ def score_pairs(
 
     A blank side is no special case: it is its end symbol alone. batch_tokens: padded pieces of
     each side computed together; it changes speed and memory, not the result. The model is left in
-    eval mode.
+    eval mode. Raises ConfigError for an ensemble.
     """
-    bundle = model.bundle if isinstance(model, Translator) else model
+    bundle = only_bundle(model, "A score")
     pairs = encode_pairs(bundle, sources, targets)
     log_probs = [0.0] * len(pairs)
     for batch in forced_batches(bundle, pairs, batch_tokens):

@@ -18,7 +18,7 @@ from headway.bundle import Bundle
 from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import PAD_ID
-from headway.decoding.translator import Translator
+from headway.decoding.translator import Translator, only_bundle
 from headway.errors import ConfigError, DataError, TraceError, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches, summed_log_probs
 from headway.model.attention import MultiHeadAttention
@@ -124,7 +124,7 @@ def head_importance(
     counts all. The rest as in `headway.evaluation.scoring.score_pairs`. It takes a pass for each
     head; the model is left in eval mode.
     """
-    bundle = model.bundle if isinstance(model, Translator) else model
+    bundle = only_bundle(model, "A head's importance")
     return pairs_importance(bundle, encode_pairs(bundle, sources, targets), place, batch_tokens)
 
 

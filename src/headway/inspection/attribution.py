@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.request_maker import RequestMaker
-from headway.decoding.translator import Translator
+from headway.decoding.translator import Translator, only_bundle
 from headway.errors import ConfigError, suggest
 from headway.model.probe import listen, stop_listening
 from headway.model.transformer import Transformer
@@ -87,7 +87,7 @@ def attribute(
     end symbol. instead_of: a piece that could stand there. steps: of integrated gradients; more
     make the gap smaller. The model is left in eval mode.
     """
-    bundle = model.bundle if isinstance(model, Translator) else model
+    bundle = only_bundle(model, "An attribution")
     if method not in get_args(Method):
         raise ConfigError(f"There is no method '{method}'.", suggest(method, get_args(Method)))
     if steps < 1:

@@ -11,7 +11,7 @@ import torch
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.options import SearchOptions
-from headway.decoding.translator import Translator
+from headway.decoding.translator import Translator, only_bundle
 from headway.errors import ConfigError, TraceError, suggest
 from headway.inspection.catalog import matching, model_names
 from headway.inspection.edit import Edits, check_edits
@@ -66,17 +66,13 @@ def trace_sentence(
 
 
 def _only_bundle(translator: Translator) -> Bundle:
-    if len(translator.models) > 1:
-        raise ConfigError(
-            f"A trace is of one model, but this translator averages {len(translator.models)}.",
-            "Load the one to look into by itself.",
-        )
-    if translator.bundle.model.training:
+    bundle = only_bundle(translator, "A trace")
+    if bundle.model.training:
         raise TraceError(
             "The model is in training mode, where dropout makes every pass another.",
             "Call its eval() first.",
         )
-    return translator.bundle
+    return bundle
 
 
 def _target_ids(

@@ -100,7 +100,7 @@ class MultiHeadAttention(nn.Module):
         dropout: on the weights, 0 in the paper.
         """
         super().__init__()
-        check_sizes(d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
+        check_sizes({"d_model": d_model, "num_heads": num_heads, "d_k": d_k, "d_v": d_v})
         check_dropout(dropout)
         self.d_model = d_model
         self.d_k = head_width(d_model, num_heads) if d_k is None else d_k

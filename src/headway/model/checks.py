@@ -1,13 +1,14 @@
 """What the layers refuse, in words."""
 
 import operator
+from collections.abc import Mapping
 
 from torch import Tensor
 
 from headway.errors import ConfigError
 
 
-def check_sizes(**sizes: int | None) -> None:
+def check_sizes(sizes: Mapping[str, int | None]) -> None:
     """Refuse sizes that are not whole numbers from 1; None is one that was not given."""
     for name, size in sizes.items():
         if size is None:

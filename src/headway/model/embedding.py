@@ -26,7 +26,7 @@ class TokenEmbedding(nn.Module):
         Times sqrt(d_model) that is 1, of the order of the sinusoids that are added.
         """
         super().__init__()
-        check_sizes(vocab_size=vocab_size, d_model=d_model)
+        check_sizes({"vocab_size": vocab_size, "d_model": d_model})
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
 

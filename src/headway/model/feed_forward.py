@@ -55,7 +55,7 @@ class PositionwiseFeedForward(nn.Module):
                 f"There is no activation '{activation}'.",
                 suggest(activation, ACTIVATIONS | GATED_ACTIVATIONS),
             )
-        check_sizes(d_model=d_model, d_ff=d_ff)
+        check_sizes({"d_model": d_model, "d_ff": d_ff})
         check_dropout(dropout)
         self.activation = activation
         self.dropout = dropout

@@ -50,7 +50,7 @@ class SinusoidalPositionalEncoding(nn.Module):
     def __init__(self, d_model: int, layout: str = "interleaved") -> None:
         """Prepare the first 512 positions; longer tables are made when they are needed."""
         super().__init__()
-        check_sizes(d_model=d_model)
+        check_sizes({"d_model": d_model})
         self.d_model = d_model
         self.layout = layout
         # Not a parameter and not saved: the formula is the truth.
@@ -86,7 +86,7 @@ class LearnedPositionalEncoding(nn.Module):
     def __init__(self, d_model: int, max_positions: int) -> None:
         """Make one vector for each of `max_positions` positions."""
         super().__init__()
-        check_sizes(d_model=d_model, max_positions=max_positions)
+        check_sizes({"d_model": d_model, "max_positions": max_positions})
         self.weight = nn.Parameter(torch.empty(max_positions, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
 

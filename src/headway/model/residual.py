@@ -35,7 +35,7 @@ class Residual(nn.Module):
                 f"There is no norm position '{norm_position}'.",
                 "Use 'post', as in the paper, or 'pre'.",
             )
-        check_sizes(d_model=d_model)
+        check_sizes({"d_model": d_model})
         check_dropout(dropout)
         self.norm = nn.LayerNorm(d_model, eps=norm_epsilon)
         self.dropout = dropout

@@ -139,8 +139,8 @@ def check_run(
     training = config.training
     stream = build_stream(config, texts, encoded, (source, target))
     bundle = build_bundle(config, source, target, place)
-    batches = len(stream.block(0, 0)) * stream.deck.num_blocks(0)
-    updates = math.ceil(batches / training.accumulate)
+    # No update takes batches of two blocks.
+    updates = math.ceil(len(stream.block(0, 0)) / training.accumulate) * stream.deck.num_blocks(0)
     steps = min(training.max_steps, (training.max_epochs or math.inf) * updates)
     precision = choose_precision(training.precision, place)
     # Before the text is looked at: what that takes of memory, training does not.

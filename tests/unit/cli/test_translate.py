@@ -1,5 +1,6 @@
 """`headway translate`: one line in, one line out, always."""
 
+import codecs
 import errno
 import gzip
 import json
@@ -13,7 +14,7 @@ from typing import IO
 
 import pytest
 
-from headway.cli.lines import _NewFile
+from headway.cli.lines import _arriving_lines, _NewFile
 from headway.errors import DataError
 
 MESSY = [
@@ -90,6 +91,15 @@ def test_somebody_who_waits_for_each_line_gets_it(bundle_path: Path) -> None:
     process.stdin.close()
     assert process.wait(20) == 0
     process.stdout.close()
+
+
+@pytest.mark.parametrize("last", [b"", b"\n"])
+def test_a_byte_order_mark_may_come_in_two_parts(
+    last: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = iter([codecs.BOM_UTF8[:2], codecs.BOM_UTF8[2:] + b"the", b" cat" + last, b""])
+    monkeypatch.setattr("headway.cli.lines.os.read", lambda descriptor, size: next(parts))
+    assert list(_arriving_lines(0)) == [["the cat"]]
 
 
 def test_a_reader_that_leaves_early_is_no_fault(bundle_path: Path, tmp_path: Path) -> None:

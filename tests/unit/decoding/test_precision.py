@@ -76,9 +76,19 @@ def test_the_least_time_wins_and_of_nearly_the_same_what_is_most_exact(
     least: float, chosen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = iter([3.0, 2.0, 5.0, 3.0, 1.0, 5.0, 3.0, 2.0, least])
-    monkeypatch.setattr(precision, "_seconds", lambda run, device: next(times))
+    threads: set[int] = set()
+
+    def seconds(run: object, device: torch.device) -> float:
+        threads.add(torch.get_num_threads())
+        return next(times)
+
+    monkeypatch.setattr(precision, "_seconds", seconds)
+    before = torch.get_num_threads()
 
     assert precision._measure(CPU, 8, 16) == chosen
+
+    assert threads == {1}  # loops have one
+    assert torch.get_num_threads() == before
 
 
 def test_auto_is_what_was_measured(measured: list[tuple[int, int]], tiny: Transformer) -> None:

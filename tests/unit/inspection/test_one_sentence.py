@@ -9,7 +9,10 @@ import headway
 from headway.bundle import save_bundle
 from headway.data.tokenizer import END_ID, START_ID
 from headway.errors import ConfigError, TraceError
+from headway.evaluation.aligning import align_pairs
 from headway.evaluation.scoring import score_pairs
+from headway.inspection.ablation import head_importance
+from headway.inspection.attribution import attribute
 from headway.inspection.edit import forbid, zero
 from headway.inspection.steps import target_rows
 from headway.inspection.table import rows_table
@@ -149,6 +152,12 @@ def test_what_cannot_be_traced_says_so(translator: Translator, make) -> None:
     ensemble = Translator(translator.bundle, ensemble=[translator.bundle])
     with pytest.raises(ConfigError, match="this translator averages 2"):
         ensemble.trace(SENTENCE)
+    pairs = [SENTENCE], ["I see"]
+    for ask in (score_pairs, align_pairs, head_importance):
+        with pytest.raises(ConfigError, match="is of one model, but this translator averages 2"):
+            ask(ensemble, *pairs)
+    with pytest.raises(ConfigError, match="An attribution is of one model"):
+        attribute(ensemble, SENTENCE, "I see", 0)
     other: Translator = make(seed=8)
     other.bundle.model.train()
     with pytest.raises(TraceError, match="training mode"):

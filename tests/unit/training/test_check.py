@@ -1,5 +1,6 @@
 """What `check` says beforehand is what training then does."""
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,6 +14,7 @@ import torch
 from headway.bundle import load_bundle
 from headway.config.run import RunConfig
 from headway.data.batching import Batch
+from headway.data.deck import Deck
 from headway.errors import ConfigError, DataError, HeadwayError
 from headway.model.accounting import count_parameters
 from headway.training import check as check_module
@@ -46,6 +48,16 @@ def test_epochs_may_end_it_earlier(make_config: MakeConfig, tmp_path: Path) -> N
     found = check_run(config, "cpu")
     result = train(config, tmp_path / "run", device="cpu", reporter=Reporter(quiet=True))
     assert (found.steps, found.epochs) == (result.step, 2.0)
+
+
+def test_no_update_takes_batches_of_two_blocks(
+    make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.training.encode.Deck", functools.partial(Deck, block=7))
+    config = make_config(training={"max_epochs": 1, "max_steps": 1000, "accumulate": 8})
+    found = check_run(config, "cpu")
+    result = train(config, tmp_path / "run", device="cpu", reporter=Reporter(quiet=True))
+    assert found.steps == result.step > 1
 
 
 def test_lines_are_those_of_the_file_also_when_some_are_held_out(
