@@ -74,7 +74,7 @@ class DataConfig(Section):
     reverse: bool = False
     """Train the other direction: what is named source here becomes the target."""
     max_pieces: int = Field(default=256, ge=1)
-    """Longest side of a training pair, in pieces."""
+    """Longest side of a training pair, in pieces, without its tag."""
     too_long: Literal["drop", "cut"] = "drop"
     """What happens to a longer pair; either is counted and reported."""
     max_ratio: float | None = Field(default=None, gt=1)

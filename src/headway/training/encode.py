@@ -32,7 +32,7 @@ from headway.data.store import (
 )
 from headway.data.tokenizer import Tokenizer
 from headway.processes import cores, ending_is_named
-from headway.training.prepare import EncodedTexts, Texts, build_tokenizers
+from headway.training.prepare import EncodedTexts, Texts, build_tokenizers, untag
 from headway.training.reporting import Reporter, Show
 from headway.training.settings import cleaning_rules
 from headway.training.stream import BatchStream, Resample
@@ -74,13 +74,15 @@ def encode_texts(
             with writer, ending_is_named(), _preparing(reporter, "Encoding text") as show:
                 train, report = _encode(texts.corpora, source, target, rules, writer, show)
     valid, valid_report = clean(
-        texts.valid,
+        untag(data.tag, texts.valid),
         source.encode_batch,
         target.encode_batch,
         rules=CleaningRules(max_pieces=data.max_pieces, over_long="cut"),
         lines=texts.valid_lines,
         name="Validation text: ",
     )
+    tag = _tag(source, data.tag)
+    valid = [pair._replace(source_ids=tag + pair.source_ids) for pair in valid]
     return EncodedTexts(train, valid, report, valid_report)
 
 
@@ -135,31 +137,37 @@ def build_stream(
         deck=Deck(encoded.train.sizes, weights, training.seed),
         resample=None
         if alpha is None
-        else resampling(texts, *tokenizers, alpha, _longest_draw(config)),
+        else resampling(texts, *tokenizers, alpha, config.data.max_pieces, _longest_side(config)),
     )
 
 
-def _longest_draw(config: RunConfig) -> int:
-    """Return how many pieces a side may have after it is cut by chance.
+def _longest_side(config: RunConfig) -> int:
+    """Return how many pieces a side may have, with its tag, after it is cut by chance.
 
     What was checked before the first step are the pieces as they were cut first.
     """
-    longest = min(config.data.max_pieces, config.training.batch_tokens - 1)
+    longest = config.training.batch_tokens - 1
     if config.model.positions == "learned":
         longest = min(longest, config.model.max_positions - 1)
     return longest
 
 
 def resampling(
-    texts: Texts, source: Tokenizer, target: Tokenizer, alpha: float, max_pieces: int
+    texts: Texts,
+    source: Tokenizer,
+    target: Tokenizer,
+    alpha: float,
+    max_pieces: int,
+    longest_side: int,
 ) -> Resample:
     """Return what cuts the pairs of a block by chance, each time into other pieces.
 
-    A pair of which one side would become too long keeps the pieces that it has.
+    A pair keeps the pieces that it has if one side would have more than max_pieces, or with its tag
+    more than longest_side.
     """
     source_sampler = build_sampler(source, alpha)
     target_sampler = source_sampler if source == target else build_sampler(target, alpha)
-    tags = Ragged.of([source.encode(corpus.tag) if corpus.tag else [] for corpus in texts.corpora])
+    tags = Ragged.of([_tag(source, corpus.tag) for corpus in texts.corpora])
 
     def resample(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> PairStore:
         starts = range(0, len(rows), _CHUNK)
@@ -170,11 +178,11 @@ def resampling(
     def cut(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> tuple[Ragged, Ragged]:
         sources, targets = zip(*(store.text(row) for row in rows.tolist()), strict=True)
         seeds = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
-        source = tags.pick(store.corpora(rows)).beside(
-            source_sampler.sample(sources, int(seeds[0]))
-        )
+        text = source_sampler.sample(sources, int(seeds[0]))
+        source = tags.pick(store.corpora(rows)).beside(text)
         target = target_sampler.sample(targets, int(seeds[1]))
-        fits = np.maximum(source.lengths(), target.lengths()) <= max_pieces
+        fits = np.maximum(text.lengths(), target.lengths()) <= max_pieces
+        fits &= np.maximum(source.lengths(), target.lengths()) <= longest_side
         kept = np.arange(len(rows)) + np.where(fits, 0, len(rows))
         return (
             Ragged.joined([source, store.source.pick(rows)]).pick(kept),
@@ -205,8 +213,7 @@ def _encode(
             corpus.tag,
         )
         cleaning = Cleaning(examiner, seen=seen, processes=processes)
-        # Beyond the longest length, which is that of the text itself.
-        tag = source.encode(corpus.tag) if corpus.tag else []
+        tag = _tag(source, corpus.tag)
         writer.begin_corpus()
         for some in cleaning.cleaned(corpus.candidates()):
             writer.add(some.with_tag(tag))
@@ -215,6 +222,11 @@ def _encode(
         cleaning.report.check(name)
         whole.include(cleaning.report, name)
     return writer.finish(asdict(whole)), whole
+
+
+def _tag(source: Tokenizer, tag: str) -> list[int]:
+    """Return the pieces that precede a source; the longest length is that of the text itself."""
+    return source.encode(tag) if tag else []
 
 
 def _say_kinds(config: RunConfig, sides: tuple[Tokenizer, Tokenizer], reporter: Reporter) -> None:

@@ -297,7 +297,8 @@ def build_bundle(
     seed_random(device, config.training.seed)
     model_config = config.model.with_vocabulary(source.vocabulary_size, target.vocabulary_size)
     # A sentence longer than any in training is split: the model has never seen its positions.
-    limit = min(config.decoding.max_source_pieces, config.data.max_pieces)
+    tag = max((len(source.encode(tag)) for tag in config.data.tags), default=0)
+    limit = min(config.decoding.max_source_pieces, config.data.max_pieces + tag)
     return Bundle(
         config=model_config,
         model=Transformer.from_config(model_config).to(device),

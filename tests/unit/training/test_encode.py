@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+import torch
 
 from headway.config.run import RunConfig
 from headway.data.cleaning import Cleaning
@@ -25,7 +26,7 @@ from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, DataError, HeadwayError
 from headway.processes import mapped
 from headway.training.encode import build_stream, encode_texts, find_tokenizers
-from headway.training.prepare import EncodedTexts, Texts, read_texts
+from headway.training.prepare import EncodedTexts, Texts, build_bundle, read_texts
 from headway.training.reporting import Reporter, Show
 from headway.training.stream import BatchStream
 
@@ -296,6 +297,28 @@ def test_a_tagged_pair_is_cut_as_the_text_that_a_translator_gets(
     for pair, kept in zip(texts.train, encoded.train, strict=True):
         assert kept.source_ids == source.encode(f"<2ko> {pair.source}")
     assert texts.valid[0].source.startswith("<2ko> ")
+
+
+@pytest.mark.parametrize("kind", ["bpe", "word"])
+def test_a_tag_takes_nothing_of_the_longest_length_wherever_it_is(
+    make_config: MakeConfig, data_folder: Path, kind: str
+) -> None:
+    for side in ("train.source", "train.target", "valid.source", "valid.target"):
+        lines = (data_folder / side).read_text().splitlines()
+        (data_folder / side).write_text("\n".join(["one two three four five six", *lines, ""]))
+    sizes: dict[str, Any] = {"tokenizer": {"kind": kind, "vocabulary_size": 24}}
+    source, target = encode(make_config(data={"tag": "<2ko>"}, **sizes))[1]
+    whole = source.encode("<2ko> one two three four five six")
+    longest = len(whole) - len(source.encode("<2ko>"))
+
+    config = make_config(data={"tag": "<2ko>", "max_pieces": longest}, **sizes)
+    encoded = encode(config)[2]
+    bundle = build_bundle(config, source, target, torch.device("cpu"))
+
+    assert encoded.valid_report.notes == {}
+    assert encoded.valid[0].source_ids == whole
+    assert encoded.train[0].source_ids == whole
+    assert len(whole) == bundle.decoding.max_source_pieces
 
 
 @pytest.mark.parametrize(
