@@ -28,6 +28,7 @@ from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
 from headway.errors import BundleError
+from headway.json_text import to_json
 from headway.mapping import MappedTensors
 from headway.model.changes import changed_parts, lost_buffers, other_settings
 from headway.model.empty import empty_model
@@ -161,7 +162,7 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
     if changed := _changes(bundle.model, bundle.config):
         description["changed"] = changed
     files = {
-        "config.json": json.dumps(description, indent=2, ensure_ascii=False).encode(),
+        "config.json": to_json(description, indent=2).encode(),
         WEIGHTS: save_safetensors(model_tensors(bundle.model)),
         "card.md": bundle.card.encode(),
         **tokenizer_files(bundle),

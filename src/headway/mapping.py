@@ -5,7 +5,6 @@ was. Only a program that writes into the file itself would change weights in use
 """
 
 import contextlib
-import ctypes
 import json
 import math
 import mmap
@@ -18,6 +17,7 @@ from safetensors.torch import load as load_safetensors
 from torch import Tensor
 
 from headway.errors import BundleError
+from headway.processes import trim_heap
 
 _LENGTH = 8  # bytes that say how long the header is
 _DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -85,10 +85,4 @@ class MappedTensors:
         """
         with contextlib.suppress(AttributeError, OSError):  # an empty file, or not this system
             self.data.madvise(mmap.MADV_DONTNEED)  # pyright: ignore[reportAttributeAccessIssue]
-        give_back()
-
-
-def give_back() -> None:
-    """Return the free parts of the heap to the system, which glibc alone has to be told."""
-    with contextlib.suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
+        trim_heap()

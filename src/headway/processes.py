@@ -1,12 +1,13 @@
-"""Processes of our own beside this one: whether there may be any, and work that they share."""
+"""Processes: whether there may be others, work that they share, and memory to give back."""
 
+import ctypes
 import multiprocessing
 import os
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from typing import Any, Generic, TypeVar, cast
 
@@ -99,3 +100,9 @@ class _Worked(Dataset[R], Generic[T, R]):
 
 def _as_it_is(result: R) -> R:
     return result
+
+
+def trim_heap() -> None:
+    """Return the free parts of the heap to the system, which glibc alone has to be told."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

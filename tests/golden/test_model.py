@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from headway.config import presets
-from headway.model.accounting import count_parameters, parameter_table
+from headway.model.accounting import count_by_part, count_parameters
 from headway.model.transformer import Transformer
 
 Build = Callable[..., Transformer]
@@ -49,7 +49,7 @@ def test_base_by_hand() -> None:
     assert COUNTS["base"] == 37_000 * 512 + encoder + decoder == 63_082_496
     with torch.device("meta"):
         model = Transformer.from_config(presets.base())
-    assert parameter_table(model) == {
+    assert count_by_part(dict(model.named_parameters())) == {
         "embedding": 18_944_000,
         "encoder": encoder,
         "decoder": decoder,

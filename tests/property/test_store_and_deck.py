@@ -74,8 +74,8 @@ def test_rows_of_a_store_make_the_batch_of_its_pairs(
     assert torch.equal(batch.source_ids, expected.source_ids)
     assert torch.equal(batch.target_ids, expected.target_ids)
     assert torch.equal(batch.label_ids, expected.label_ids)
-    assert (batch.num_source_tokens, batch.num_target_tokens, batch.indices) == (
-        expected.num_source_tokens, expected.num_target_tokens, expected.indices
+    assert (batch.num_target_tokens, batch.indices) == (
+        expected.num_target_tokens, expected.indices
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The demonstration, on a small part of the corpus and a model that has hardly trained."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     config = demo.demo_config
 
-    def small_config(text: Path) -> RunConfig:
-        full = config(text)
+    def small_config(text: Path, examples: Sequence[str]) -> RunConfig:
+        full = config(text, examples)
         return full.replace(
             {
                 "tokenizer": full.tokenizer.replace({"kind": "char", "vocabulary_size": 400}),
@@ -53,6 +54,10 @@ def test_the_demo_leaves_report_picture_text_and_bundle(tmp_path: Path) -> None:
     assert (tmp_path / "demo" / "attention.png").read_bytes().startswith(b"\x89PNG")
     assert len(result.examples) == 10
     assert load_bundle(tmp_path / "demo").source_language == "Korean"
+    held_out = [example.source for example in result.examples]
+    for bundle in ("averaged", "best"):  # the explorer offers them
+        recipe = load_bundle(tmp_path / "demo" / bundle).record["config"]["recipe"]
+        assert recipe["examples"] == held_out[:8]
     text = (tmp_path / "demo-text" / "train.ko").read_text(encoding="utf-8")
     assert text.count("\n") == 60
 

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from headway.errors import BundleError
-from headway.mapping import MappedTensors, give_back, map_file, read_tensors
+from headway.mapping import MappedTensors, map_file, read_tensors
 
 
 @pytest.fixture
@@ -90,9 +90,3 @@ def test_another_kind_of_file_is_refused(data: bytes, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"w is not a safetensors file\."):
         mapped(tmp_path / "w").tensors()
     mapped(tmp_path / "w").let_go()
-
-
-def test_memory_is_given_back_or_not_but_never_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    give_back()
-    monkeypatch.setattr("headway.mapping.ctypes.CDLL", lambda _: object())
-    give_back()

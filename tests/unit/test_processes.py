@@ -7,13 +7,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from headway import processes
 from headway.errors import DataError, HeadwayError
-from headway.processes import ending_is_named, mapped
+from headway.processes import ending_is_named, mapped, trim_heap
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="forked on Linux only")
 
@@ -153,3 +154,16 @@ def test_as_many_processes_as_threads_are_allowed(monkeypatch: pytest.MonkeyPatc
     assert processes.cores() == 3
     monkeypatch.setattr(torch, "get_num_threads", lambda: 64)
     assert processes.cores() == 4
+
+
+def test_the_heap_is_trimmed_where_the_system_can_and_never_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(
+        "headway.processes.ctypes.CDLL", lambda _: SimpleNamespace(malloc_trim=asked.append)
+    )
+    trim_heap()
+    assert asked == [0]
+    monkeypatch.setattr("headway.processes.ctypes.CDLL", lambda _: SimpleNamespace())
+    trim_heap()

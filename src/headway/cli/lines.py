@@ -2,7 +2,6 @@
 
 import codecs
 import errno
-import json
 import os
 import secrets
 import sys
@@ -18,6 +17,7 @@ from headway.data.lines import decode_line, read_lines
 from headway.decoding.alignment import pharaoh
 from headway.decoding.translation import ScoredText, StreamEnd, Translation
 from headway.errors import DataError, HeadwayError
+from headway.json_text import to_json
 
 _AT_ONCE = 2000
 _READ_BYTES = 1 << 18
@@ -156,7 +156,7 @@ class LineWriter:
         if self.as_json:
             aligned = self.alignments is not None
             values = _as_dict(translation, self.nbest, aligned=aligned)
-            return [json.dumps(values, ensure_ascii=False)]
+            return [to_json(values)]
         if self.nbest == 1:
             return [translation.text]
         return [

@@ -1,10 +1,11 @@
 """Options and arguments that several commands share."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from headway.json_text import to_json
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A bundle, or a run that holds one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
@@ -25,5 +26,5 @@ LengthPenalty = Annotated[
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value on one line."""
-    print(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    """Print one JSON value on one line; a number that is not finite is null."""
+    print(to_json(value))

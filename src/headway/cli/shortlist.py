@@ -126,7 +126,8 @@ def _report(
 ) -> dict[str, Any]:
     """Return what the shortlist leaves out and, where asked, what becomes of translations."""
     from headway.data.corpus import read_parallel
-    from headway.decoding.translator import Translator, resolve_device
+    from headway.decoding.translator import Translator
+    from headway.devices import resolve_device
     from headway.evaluation.shortlists import coverage, effect
 
     pairs = read_parallel(source, reference)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from pydantic import Field
+
 from headway.config.data import DataConfig, TokenizerConfig
 from headway.config.decoding import DecodingConfig
 from headway.config.evaluation import EvaluationConfig
@@ -31,6 +33,8 @@ class Recipe(Section):
     """The score that the run must reach."""
     took: str = ""
     """Time and hardware of the run that reached it."""
+    examples: list[str] = Field(default_factory=list)
+    """Sentences to try, which the explorer offers."""
 
 
 class RunConfig(Section):

@@ -31,7 +31,6 @@ class Batch:
         source_ids: x1 … xn END.  # (B, S)
         target_ids: START y1 … yn, the input of the decoder.  # (B, T)
         label_ids: y1 … yn END, what the decoder must predict.  # (B, T)
-        num_source_tokens: Source symbols that are not padding, END included.
         num_target_tokens: Labels that are not padding, END included.
         indices: Where each row comes from.
     """
@@ -39,7 +38,6 @@ class Batch:
     source_ids: Tensor
     target_ids: Tensor
     label_ids: Tensor
-    num_source_tokens: int
     num_target_tokens: int
     indices: tuple[int, ...]
 
@@ -47,13 +45,12 @@ class Batch:
         """Return the number of pairs."""
         return len(self.indices)
 
-    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "Batch":
+    def to(self, device: torch.device | str) -> "Batch":
         """Return this batch with its tensors on a device."""
         return Batch(
-            source_ids=self.source_ids.to(device, non_blocking=non_blocking),
-            target_ids=self.target_ids.to(device, non_blocking=non_blocking),
-            label_ids=self.label_ids.to(device, non_blocking=non_blocking),
-            num_source_tokens=self.num_source_tokens,
+            source_ids=self.source_ids.to(device),
+            target_ids=self.target_ids.to(device),
+            label_ids=self.label_ids.to(device),
             num_target_tokens=self.num_target_tokens,
             indices=self.indices,
         )
@@ -76,7 +73,6 @@ class Batch:
             source_ids=source_ids[:, :source_width],
             target_ids=target_ids[:, :target_width],
             label_ids=label_ids[:, :target_width],
-            num_source_tokens=int((source_ids != PAD_ID).sum()),
             num_target_tokens=int((label_ids != PAD_ID).sum()),
             indices=self.indices[index::parts],
         )
@@ -100,7 +96,6 @@ def collate(pairs: Sequence[EncodedPair], indices: Sequence[int] | None = None) 
         source_ids=_padded([[*pair.source_ids, END_ID] for pair in pairs]),
         target_ids=_padded([[START_ID, *pair.target_ids] for pair in pairs]),
         label_ids=_padded([[*pair.target_ids, END_ID] for pair in pairs]),
-        num_source_tokens=sum(len(pair.source_ids) + 1 for pair in pairs),
         num_target_tokens=sum(len(pair.target_ids) + 1 for pair in pairs),
         indices=rows,
     )
@@ -123,7 +118,6 @@ def collate_rows(store: PairStore, rows: Rows, indices: Rows | None = None) -> B
         source_ids=torch.from_numpy(source),
         target_ids=torch.from_numpy(target),
         label_ids=torch.from_numpy(labels),
-        num_source_tokens=int(tokens[0]),
         num_target_tokens=int(tokens[1]),
         indices=tuple(int(row) for row in (rows if indices is None else indices)),
     )

@@ -122,7 +122,7 @@ class Corpus:
 
     sources: tuple[StrPath, ...]
     targets: tuple[StrPath, ...]
-    """None for files that hold both sides."""
+    """None of them where files hold both sides."""
     columns: tuple[int, int] = (0, 1)
     fields: tuple[str, str] = ("source", "target")
     reverse: bool = False

@@ -31,6 +31,7 @@ def _script(character: str) -> str:
     return _ONE_SCRIPT.get(script, script)
 
 
+@cache
 def check_script(name: str) -> str:
     """Return the name of a script as `main_script` gives it; ConfigError where there is none."""
     wanted = name.upper()

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headway.decoding.attention import Attend
-from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.hypothesis import Hypothesis, best_first
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.errors import ConfigError
@@ -81,21 +81,21 @@ class Finished:
     def best_first(self) -> list[Hypothesis]:
         """Return all of them, ranked by their scores with coverage."""
         self._count()
-        return _ranked(self.hypotheses)
+        return best_first(self.hypotheses)
 
     def would_take(self, score: float, rank: int) -> bool:
         """Tell whether this score would be among the first `rank`.
 
         Scores fall when coverage is counted, so that is put off while the answer is yes anyway.
         """
-        if score > _ranked(self.hypotheses)[rank - 1].score:
+        if score > best_first(self.hypotheses)[rank - 1].score:
             return True
-        return self._count() and score > _ranked(self.hypotheses)[rank - 1].score
+        return self._count() and score > best_first(self.hypotheses)[rank - 1].score
 
     def perhaps_best(self) -> list[Hypothesis]:
         """Return those of which one is the best: all whose coverage is not known, and one more."""
         known = len(self.hypotheses) if not self.coverage.beta else self.counted
-        return [*_ranked(self.hypotheses[:known])[:1], *self.hypotheses[known:]]
+        return [*best_first(self.hypotheses[:known])[:1], *self.hypotheses[known:]]
 
     def _count(self) -> bool:
         """Count the coverage of those that have come since; tell whether any score changed."""
@@ -104,7 +104,3 @@ class Finished:
         self.hypotheses[self.counted :] = counted
         self.counted = len(self.hypotheses)
         return counted != fresh
-
-
-def _ranked(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    return sorted(hypotheses, key=lambda h: h.score, reverse=True)

@@ -20,8 +20,7 @@ from headway.decoding.forking import Taken, fork, results_of, send_results
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 from headway.decoding.search import Search, run_search
-from headway.mapping import give_back
-from headway.processes import may_fork
+from headway.processes import may_fork, trim_heap
 
 _SECONDS = 1.0  # between two looks of an idle worker whether anybody is left to work for
 _crews: "weakref.WeakKeyDictionary[Engine[Any], Crew]" = weakref.WeakKeyDictionary()
@@ -136,7 +135,7 @@ def _serve(engine: Engine[Any], connection: Connection, taken: Any) -> None:
                 if os.getppid() != parent:
                     return
                 if not is_rested:  # the caches of the job were large, and another may not come
-                    give_back()
+                    trim_heap()
                 is_rested = True
             _do(connection.recv(), engine, connection, taken)
             is_rested = False

@@ -8,7 +8,7 @@ of each, until there are enough.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -21,7 +21,7 @@ from headway.decoding.attention import Attend
 from headway.decoding.beam import BeamSearch
 from headway.decoding.candidates import Floats
 from headway.decoding.engine import Ints
-from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.hypothesis import Hypothesis, best_first
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Rules
@@ -103,18 +103,14 @@ class DiverseBeamSearch:
         for slot in done:
             distinct: dict[tuple[int, ...], Hypothesis] = {}
             for turn in zip_longest(*self.found.pop(slot)):
-                distinct |= {h.ids: h for h in _best_first(h for h in turn if h is not None)}
-            finished.append((slot, _best_first(list(distinct.values())[: self.options.n_best])))
+                distinct |= {h.ids: h for h in best_first(h for h in turn if h is not None)}
+            finished.append((slot, best_first(list(distinct.values())[: self.options.n_best])))
         return finished
 
     def possible(self, slot: int) -> list[Sequence[int]]:
         """Return what the best hypothesis may still begin with."""
         done = [h.ids for found in self.found[slot] for h in found]
         return [*done, *(ids for group in self.groups for ids in group.possible(slot))]
-
-
-def _best_first(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
-    return sorted(hypotheses, key=lambda h: h.score, reverse=True)
 
 
 class _Group(BeamSearch):

@@ -71,11 +71,5 @@ def _choose(model: Transformer, precision: PrecisionName) -> Precision:
     from headway.decoding.precision import fastest
 
     device = model.output_projection.weight.device
-    return fastest(device, *_widest(model))
-
-
-def _widest(model: Transformer) -> tuple[int, int]:
-    """Return the width and the inner width of the model."""
-    state = model.state_dict()
-    d_ff, d_model = state["decoder.layers.0.feed_forward.w_1.weight"].shape
-    return d_model, d_ff
+    d_ff, d_model = model.get_parameter("decoder.layers.0.feed_forward.w_1.weight").shape
+    return fastest(device, d_model, d_ff)

@@ -1,5 +1,6 @@
 """One candidate translation, as a search finds it."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -13,3 +14,8 @@ class Hypothesis(NamedTuple):
     """log_prob divided by the length penalty, plus the coverage penalty; higher is better."""
     complete: bool = True
     """False when the output limit ended it: the end symbol was forced."""
+
+
+def best_first(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """Return them by score, the highest first; equal ones as they came."""
+    return sorted(hypotheses, key=lambda hypothesis: hypothesis.score, reverse=True)

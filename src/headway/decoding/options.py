@@ -134,7 +134,7 @@ class SearchOptions:
 def changed_options(options: SearchOptions, values: Mapping[str, Any]) -> SearchOptions:
     """Return the options with other values; more hypotheses widen the beam that finds them."""
     names = ("beam_size", "n_best", "groups", "sampling")
-    chosen = {name: getattr(options, name) for name in names} | values
+    chosen = {**{name: getattr(options, name) for name in names}, **values}
     beam_size = chosen["beam_size"]
     if chosen["sampling"] is None:
         beam_size = _widened(beam_size, chosen["n_best"], chosen["groups"])

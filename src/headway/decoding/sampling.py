@@ -14,7 +14,7 @@ from headway.decoding.attention import Attend
 from headway.decoding.candidates import NEVER_CHOSEN, steer
 from headway.decoding.coverage import Coverage
 from headway.decoding.engine import Ints
-from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.hypothesis import Hypothesis, best_first
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
@@ -94,7 +94,7 @@ class SamplingSearch:
                     samples[0].request,
                     [sample.hypothesis(self.options) for sample in samples],
                 )
-                finished.append((slot, sorted(found, key=lambda h: h.score, reverse=True)))
+                finished.append((slot, best_first(found)))
                 del self.running[slot]
         rows = np.array([sample.row for sample in fresh if not sample.finished], dtype=np.int64)
         if self.copies == 1 or not len(rows):

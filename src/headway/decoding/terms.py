@@ -39,7 +39,7 @@ class TermsUnwritten:
 
 
 class TermsBeamSearch(BeamSearch):
-    """A beam in which sentences with terms are shared out among banks; others are as ever."""
+    """A beam that each sentence shares out among banks, by how much of its terms is written."""
 
     ranks_by_score = False
 
@@ -69,11 +69,10 @@ class TermsBeamSearch(BeamSearch):
         return found, pieces
 
     def _rank(self, totals: Floats, ids: Ints, width: int) -> Ints:
-        """Return the places of each sentence's 2 K extensions, by banks where it has terms."""
+        """Return the places of each sentence's 2 K extensions, by banks."""
         best = super()._rank(totals, ids, width)
-        for row, request in enumerate(self.requests):
-            if request.terms:
-                best[row] = self._by_banks(row, best.shape[1], totals[row], ids[row], width)
+        for row in range(len(self.requests)):
+            best[row] = self._by_banks(row, best.shape[1], totals[row], ids[row], width)
         return best
 
     def _by_banks(self, row: int, count: int, totals: Floats, ids: Ints, width: int) -> list[int]:

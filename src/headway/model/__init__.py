@@ -2,9 +2,10 @@
 
 Attention, feed-forward, embedding, positional_encoding, residual, masks, encoder, decoder,
 transformer; beside them dropout, cache (decoding step by step), probe (names for intermediates),
-initialization and accounting. Not in the paper, and not needed to read it: projection,
-projection_gradients, relu and attention_in_loops (the same, faster, for training on a CPU),
-random_bits (what dropout draws there) and empty (a model whose weights are yet to be read).
+initialization, accounting, changes (parts of your own) and checks (of what is given). Not in the
+paper, and not needed to read it: projection, projection_gradients, relu and attention_in_loops
+(the same, faster, for training on a CPU), random_bits (what dropout draws there) and empty (a model
+without weights, which are read later).
 
 One legend for every shape of the package. Counts are capital letters, widths keep the paper's
 names:

@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from headway.config.model import ModelConfig
 from headway.model.feed_forward import GATED_ACTIVATIONS
-from headway.model.transformer import Transformer
 
 _PARTS = {
     "source_embedding": "embedding",
@@ -21,19 +20,12 @@ def count_parameters(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def parameter_table(model: Transformer) -> dict[str, int]:
-    """Count the parameters of each part, each shared one in the first part that holds it.
-
-    With one table for source, target and output, `output` is 0 (or V, if it has a bias). The parts
-    sum to `count_parameters(model)`.
-    """
-    return count_by_part(dict(model.named_parameters()))
-
-
 def count_by_part(tensors: Mapping[str, Tensor]) -> dict[str, int]:
-    """Count the numbers of each part, of weights by attribute path, each shared one once.
+    """Count the numbers of each part, of weights by attribute path as `named_parameters` has them.
 
-    A part that is none of the paper's is counted by its name.
+    A shared one counts in the first part that holds it: with one table for source, target and
+    output, `output` is 0 (or V, if it has a bias). A part that is none of the paper's is counted by
+    its name.
     """
     table: dict[str, int] = {"embedding": 0, "encoder": 0, "decoder": 0, "output": 0}
     for path, tensor in tensors.items():

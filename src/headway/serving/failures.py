@@ -1,8 +1,6 @@
 """What goes wrong, as an answer: always JSON with one sentence and what to do."""
 
-import json
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -12,6 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from headway.errors import HeadwayError, TraceError
+from headway.json_text import to_json
 
 Code = Literal[
     "blank", "too-long", "trace-gone", "prefix", "gold", "edit", "tensor", "beam", "other"
@@ -77,11 +76,7 @@ class Json(JSONResponse):
 
 def json_bytes(content: Any) -> bytes:
     """Write JSON; a number that is not finite is null, half a character a question mark."""
-    try:
-        text = _dump(content)
-    except ValueError:
-        text = _dump(_finite(content))
-    return text.encode(errors="replace")
+    return to_json(content, compact=True).encode(errors="replace")
 
 
 def error_body(error: HeadwayError) -> dict[str, dict[str, str]]:
@@ -169,20 +164,6 @@ def _of_anything(request: Request, error: Exception) -> Json:
     answer = failure(500, f"{type(error).__name__}: {error}. This is a fault of Headway.", _FAULT)
     answer.headers.update(HEADERS)  # it is made outside of all that stands around the routes
     return answer
-
-
-def _dump(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(own) for key, own in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(own) for own in value]
-    return value
 
 
 def _line(text: str) -> str:

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from latex2mathml.converter import convert
 
-from headway.data.sample import build_sample_corpus
 from headway.errors import suggest
 from headway.inspection.ablation import KINDS
 from headway.inspection.catalog import catalog
@@ -23,9 +22,6 @@ from headway.serving.failures import Json, RefusedError
 from headway.serving.limits import BEAM, CACHE_BYTES, CHARACTERS
 from headway.serving.traces import TraceStore
 
-_DEMO = "Headway demo: Korean to English"  # the name of the demonstration's recipe
-_EXAMPLES = 8
-
 router = APIRouter()
 
 
@@ -36,7 +32,6 @@ class Served:
     name: str
     translator: Translator
     checksum: str
-    path: Path | None = None
     given: str | None = None
     """The path as it was typed, for the Python that the page shows; else the name is."""
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -47,26 +42,11 @@ class Served:
         limit = self.translator.requests.position_limit
         return min(self.translator.bundle.decoding.max_source_pieces, limit)
 
-    @cached_property
+    @property
     def examples(self) -> list[str]:
-        """Return a few sentences that the model can translate, none where none are known."""
-        record = self.translator.bundle.record
-        if self._is_demo():
-            held_out = build_sample_corpus().test_unseen
-            return [pair.korean for pair in held_out[:_EXAMPLES]]
-        samples = record.get("samples")
-        if not isinstance(samples, list):
-            return []
-        sources = (sample.get("source") for sample in samples if isinstance(sample, dict))
-        return [source for source in sources if isinstance(source, str)][:_EXAMPLES]
-
-    def _is_demo(self) -> bool:
+        """Return the sentences to try that the recipe of the model names."""
         recipe = self.translator.bundle.record.get("config", {}).get("recipe", {})
-        if recipe.get("name") == _DEMO:
-            return True
-        # The best weights of a run know nothing of its recipe, but lie beside it.
-        config = None if self.path is None else self.path.parent / "config.toml"
-        return config is not None and config.is_file() and _DEMO in config.read_text("utf-8")
+        return list(recipe.get("examples", []))
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -135,7 +115,7 @@ def load_models(
         name = _free_name(_name(folder), [served.name for served in models])
         say(f"Loading {name}")
         loaded = load(path, device)
-        models.append(Served(name, loaded, bundle_checksum(folder), folder, path.as_posix()))
+        models.append(Served(name, loaded, bundle_checksum(folder), path.as_posix()))
     return models
 
 

@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.record import Expansion, Node, SearchRecord
 from headway.decoding.request import Request
-from headway.errors import HeadwayError, TraceError, TrainingError
+from headway.errors import HeadwayError, TraceError
 from headway.inspection import edit
 from headway.inspection.edit import Edit, Edits
 from headway.inspection.edited_search import check_search_edits, search_edited
@@ -187,7 +187,7 @@ class Events:
             self._put_error(error)
         except Exception as error:
             message = f"{type(error).__name__}: {error}. This is a fault of Headway."
-            self._put_error(TrainingError(message, "Try again."))
+            self._put_error(RefusedError(500, message, "Try again."))
             raise
         finally:
             self._hand_over(None)

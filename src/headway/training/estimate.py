@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from headway.mapping import give_back
+from headway.processes import trim_heap
 from headway.training.checkpoint import Progress
 
 _SKIPPED = 5  # first steps, which also prepare kernels and memory
@@ -98,7 +98,7 @@ def forget_peak(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
         return
-    give_back()
+    trim_heap()
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")  # see proc(5)
 

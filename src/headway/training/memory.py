@@ -4,7 +4,7 @@ import ctypes
 import os
 import platform
 
-from headway.mapping import give_back
+from headway.processes import trim_heap
 
 # Names and numbers of glibc's malloc.h; see mallopt(3).
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
@@ -59,7 +59,7 @@ def give_back_holes(step: int) -> None:
     each.
     """
     if step % _STEPS_BETWEEN_HOLES == 0:
-        give_back()
+        trim_heap()
 
 
 def _set(mmap_threshold: int, trim_threshold: int, top_pad: int) -> bool:

@@ -47,7 +47,7 @@ class FittingStep(TrainingStep):
                 "Train a smaller model or use a machine with more memory.",
             ) from error
 
-    def accumulate(self, step: int, batches: Sequence[Batch], tokens: int) -> tuple[float, float]:
+    def accumulate(self, step: int, batches: Sequence[Batch], tokens: int) -> float:
         """Add up the gradients; where memory does not suffice, all of them again in smaller parts.
 
         Raises TrainingError when one pair alone is too large, or when other processes would have
@@ -65,9 +65,7 @@ class FittingStep(TrainingStep):
             self.say_parts(self.parts)
         return sums
 
-    def _attempt(
-        self, step: int, batches: Sequence[Batch], tokens: int
-    ) -> tuple[float, float] | None:
+    def _attempt(self, step: int, batches: Sequence[Batch], tokens: int) -> float | None:
         """Return None when memory did not suffice; what the error held is free by then."""
         try:
             return super().accumulate(step, batches, tokens)

@@ -58,13 +58,6 @@ class Texts:
         """Return all training pairs, read at once."""
         return list(chain.from_iterable(self.corpora))
 
-    @property
-    def train_lines(self) -> list[int] | None:
-        """Return where each training pair stands in its file, if some of them are held out."""
-        if self.valid_lines is None:
-            return None
-        return [line for corpus in self.corpora for line, _ in corpus.numbered()]
-
 
 @dataclass(frozen=True, slots=True)
 class EncodedTexts:

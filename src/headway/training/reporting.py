@@ -1,6 +1,5 @@
 """What a training says: a progress bar, a line for each validation, and metrics.jsonl."""
 
-import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from headway.json_text import to_json
 from headway.training.not_finite import TextPlace
 from headway.training.run_folder import writing
 from headway.training.step import StepResult
@@ -176,7 +176,7 @@ class Reporter:
     def _record(self, values: dict[str, Any]) -> None:
         if self.metrics is not None:
             with writing(self.metrics), open(self.metrics, "a", encoding="utf-8") as file:
-                file.write(json.dumps(values, ensure_ascii=False) + "\n")
+                file.write(to_json(values) + "\n")
 
 
 class _TimeLeft(ProgressColumn):

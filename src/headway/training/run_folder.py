@@ -12,6 +12,7 @@ from typing import Any
 from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
+from headway.json_text import to_json
 from headway.replacing import PARTIAL, write_atomically
 from headway.training.start_from import inherit
 
@@ -168,7 +169,7 @@ class RunFolder:
 
     def write_json(self, path: Path, values: dict[str, Any]) -> None:
         """Save a record in one step."""
-        text = json.dumps(values, indent=2, ensure_ascii=False)
+        text = to_json(values, indent=2)
         self._write(path, f"{text}\n".encode())
 
     def _write(self, path: Path, data: bytes) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from headway.bundle import Change
 from headway.config.run import RunConfig, load_run_config
 from headway.errors import ConfigError, RunError
+from headway.json_text import to_json
 from headway.replacing import write_atomically
 from headway.training.distributed import is_alone
 from headway.training.reporting import Reporter
@@ -59,7 +60,7 @@ def train_seeds(
         if not result.finished:
             return None
     summary = summarize(folders)
-    text = json.dumps(summary, indent=2, ensure_ascii=False)
+    text = to_json(summary, indent=2)
     with writing(path := Path(out) / "seeds.json"):
         write_atomically(path, f"{text}\n".encode())
     return summary

@@ -37,8 +37,6 @@ class StepResult:
 
     loss: float
     """Smoothed loss, mean over real target pieces."""
-    nll: float
-    """Negative log-likelihood, mean over real target pieces."""
     target_tokens: int
     gradient_norm: float
     rate: float
@@ -102,7 +100,7 @@ class TrainingStep:
         """
         self.model.train()
         tokens = sum(batch.num_target_tokens for batch in batches)
-        loss, nll = self.world.sum(*self.accumulate(step, batches, tokens))
+        (loss,) = self.world.sum(self.accumulate(step, batches, tokens))
         norm = self._clip()
         rate = self.schedule(step)
         if not (math.isfinite(loss) and math.isfinite(norm)):
@@ -116,10 +114,10 @@ class TrainingStep:
             group["lr"] = rate
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return StepResult(loss / tokens, nll / tokens, tokens, norm, rate)
+        return StepResult(loss / tokens, tokens, norm, rate)
 
-    def accumulate(self, step: int, batches: Sequence[Batch], tokens: int) -> tuple[float, float]:
-        """Add up the gradients of this process's parts, and return the sums of both losses."""
+    def accumulate(self, step: int, batches: Sequence[Batch], tokens: int) -> float:
+        """Add up the gradients of this process's parts, and return the sum of their losses."""
         own = self._own_parts(batches)
         found = []
         for place, (part, batch) in enumerate(own, start=1):
@@ -128,11 +126,11 @@ class TrainingStep:
                 sums = self.objective(batch.to(self.device))
                 # Whatever wraps the objective takes the mean over processes of these sums.
                 (sums.loss * (self.world.size / tokens)).backward()
-            found.append((sums.loss.detach(), sums.nll))
+            found.append(sums.loss.detach())
         if self.weights_are_divided:
             self._keep_pace(len(own), math.ceil(len(batches) * self.parts / self.world.size))
         # All at the end: each waits until a GPU has come to it.
-        return sum(float(loss) for loss, _ in found), sum(float(nll) for _, nll in found)
+        return sum(map(float, found))
 
     def _keep_pace(self, done: int, most: int) -> None:
         """Make passes that add nothing, while others have parts left and need this one's shares."""

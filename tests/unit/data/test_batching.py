@@ -34,7 +34,6 @@ def test_source_ends_and_target_is_shifted_by_one() -> None:
     ]
     assert batch.target_ids.tolist() == [[START_ID, 21, 22, PAD_ID], [START_ID, 23, 24, 25]]
     assert batch.label_ids.tolist() == [[21, 22, END_ID, PAD_ID], [23, 24, 25, END_ID]]
-    assert batch.num_source_tokens == 7
     assert batch.num_target_tokens == 7
     assert batch.indices == (7, 3)
     assert len(batch) == 2
@@ -58,7 +57,7 @@ def test_a_batch_moves_as_a_whole() -> None:
     moved = collate(PAIRS, indices=[7, 3]).to("meta")
     devices = {ids.device.type for ids in (moved.source_ids, moved.target_ids, moved.label_ids)}
     assert devices == {"meta"}
-    assert (moved.num_source_tokens, moved.num_target_tokens, moved.indices) == (7, 7, (7, 3))
+    assert (moved.num_target_tokens, moved.indices) == (7, (7, 3))
 
 
 def test_a_batch_cannot_be_changed() -> None:

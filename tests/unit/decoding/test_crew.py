@@ -168,7 +168,7 @@ def test_idle_workers_give_their_memory_back(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given_back = multiprocessing.get_context("fork").Event()
-    monkeypatch.setattr(crew, "give_back", given_back.set)
+    monkeypatch.setattr(crew, "trim_heap", given_back.set)
     monkeypatch.setattr(crew, "_SECONDS", 0.01)
 
     found_by(engine)

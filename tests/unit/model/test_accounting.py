@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from headway.config import presets
 from headway.config.model import ModelConfig
-from headway.model.accounting import count_parameters, multiply_adds, parameter_table
+from headway.model.accounting import count_by_part, count_parameters, multiply_adds
 from headway.model.transformer import Transformer
 
 Build = Callable[..., Transformer]
@@ -23,7 +23,7 @@ def test_parameters_by_hand(build: Build) -> None:
     # Feed-forward: 14 * 19 + 19 + 19 * 14 + 14 = 565. A norm: 28. The table: 23 * 14 = 322.
     encoder = 812 + 565 + 2 * 28
     decoder = 2 * (2 * 812 + 565 + 3 * 28)
-    assert parameter_table(model) == {
+    assert count_by_part(dict(model.named_parameters())) == {
         "embedding": 322,
         "encoder": encoder,
         "decoder": decoder,
@@ -45,18 +45,18 @@ def test_parameters_by_hand(build: Build) -> None:
 def test_shared_parameters_count_once_in_the_first_part_that_holds_them(
     build: Build, changes: dict[str, Any], embedding: int, output: int
 ) -> None:
-    table = parameter_table(model := build(**changes))
+    table = count_by_part(dict((model := build(**changes)).named_parameters()))
 
     assert (table["embedding"], table["output"]) == (embedding, output)
     assert sum(table.values()) == count_parameters(model)
 
 
 def test_a_part_that_the_paper_does_not_have_counts_by_its_name(build: Build) -> None:
-    before = parameter_table(model := build())
+    before = count_by_part(dict((model := build()).named_parameters()))
 
     model.critic = nn.Linear(3, 5)
 
-    assert parameter_table(model) == before | {"critic": 20}
+    assert count_by_part(dict(model.named_parameters())) == before | {"critic": 20}
 
 
 def test_parameters_of_any_module_can_be_counted() -> None:

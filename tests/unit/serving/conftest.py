@@ -33,7 +33,7 @@ def _translator(seed: int, **changes: Any) -> Translator:
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.2)
     decoding = DecodingConfig(beam_size=2, max_extra_pieces=3, max_source_pieces=24)
-    record = {"samples": [{"source": "나는 너를 본다 ."}]}
+    record = {"config": {"recipe": {"examples": ["나는 너를 본다 ."]}}}
     bundle = Bundle(config, model.eval(), tokenizer, tokenizer, decoding, record=record)
     return Translator(bundle, engine="reference")
 

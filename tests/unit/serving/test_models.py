@@ -5,7 +5,6 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from headway.bundle import save_bundle
-from headway.data.sample import build_sample_corpus
 from headway.inspection.catalog import catalog
 from headway.inspection.variant import variant_of
 from headway.model.accounting import count_parameters
@@ -64,14 +63,6 @@ def test_bundles_have_the_names_of_their_folders(tmp_path: Path, served: Served)
     assert [one.name for one in found] == ["one", "run", "one-2"]
     assert len({one.checksum for one in found}) == 1
     assert [one.description["given"] for one in found] == [path.as_posix() for path in paths]
-
-
-def test_the_best_weights_of_a_demonstration_have_examples(tmp_path: Path, served: Served) -> None:
-    (tmp_path / "config.toml").write_text("name = 'Headway demo: Korean to English'")
-    demo = Served("demo", served.translator, "c" * 64, tmp_path / "best")
-    held_out = {pair.korean for pair in build_sample_corpus().test_unseen}
-    assert len(demo.examples) == 8
-    assert held_out.issuperset(demo.examples)
 
 
 def test_formulas_have_no_backslash(client) -> None:

@@ -68,8 +68,8 @@ def test_a_record_of_steps_has_their_mean_and_what_the_last_was_like(tmp_path: P
     reporter.start(tmp_path / "m", 0, 200)
 
     for step in (49, 50):
-        reporter.step(step, StepResult(1.0, 0.5, 2, 1.5, 0.01))
-    reporter.record_step(50, 3, 2.02, StepResult(1.0, 0.5, 2, 1.5, 0.01))
+        reporter.step(step, StepResult(1.0, 2, 1.5, 0.01))
+    reporter.record_step(50, 3, 2.02, StepResult(1.0, 2, 1.5, 0.01))
     reporter.stop()
 
     (record,) = records(tmp_path / "m")
@@ -128,7 +128,7 @@ def test_quiet_prints_nothing_and_records_all(tmp_path: Path) -> None:
     reporter.start(tmp_path / "m", 0, 200)
 
     reporter.say("hello")
-    reporter.step(1, StepResult(1.0, 1.0, 3, 1.0, 0.1))
+    reporter.step(1, StepResult(1.0, 3, 1.0, 0.1))
     reporter.validation(VALIDATION)
     reporter.stop()
 
@@ -140,7 +140,7 @@ def test_a_terminal_has_a_bar_that_goes_away(tmp_path: Path) -> None:
     reporter, text = make(terminal=True)
     reporter.start(tmp_path / "m", 7, 200)
     for step in (8, 9):
-        reporter.step(step, StepResult(1.234, 1.0, 3, 1.0, 0.1))
+        reporter.step(step, StepResult(1.234, 3, 1.0, 0.1))
     reporter.stop()
 
     assert "step 9/200" in text.getvalue()

@@ -29,7 +29,7 @@ def read(folder: Path) -> Scalars:
 
 
 def record(reporter: Reporter, step: int, loss: float) -> None:
-    reporter.record_step(step, 0, loss, StepResult(loss, loss, 9, 1.5, 0.01 / step))
+    reporter.record_step(step, 0, loss, StepResult(loss, 9, 1.5, 0.01 / step))
 
 
 def validate(reporter: Reporter, step: int, loss: float) -> None:

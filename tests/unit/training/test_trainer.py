@@ -206,7 +206,7 @@ def test_holes_in_memory_are_given_back_after_every_twentieth_step(
 ) -> None:
     trainer, given = make(max_steps=45, validate_every_steps=50), []
     monkeypatch.setattr(
-        "headway.training.memory.give_back", lambda: given.append(trainer.progress.step)
+        "headway.training.memory.trim_heap", lambda: given.append(trainer.progress.step)
     )
 
     trainer.run()

@@ -28,10 +28,10 @@ from headway.decoding.packed.sublayers import (
     heads_of,
 )
 from headway.decoding.packed.weights import Projection, project_memory
-from headway.mapping import give_back
 from headway.model.decoder import DecoderLayer
 from headway.model.encoder import EncoderLayer
 from headway.model.transformer import Transformer
+from headway.processes import trim_heap
 
 # Numbers that caches may always hold: with so small a decoder the way into a step is what costs.
 _ALWAYS = 2**20
@@ -53,7 +53,7 @@ class PackedEngine:
             attention = SourceAttention(layer.self_attention, kernels)
             self.encoder.add(attention, layer.self_attention_residual)
             self.encoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
-            give_back()  # what each weight was while it was prepared would add up
+            trim_heap()  # what each weight was while it was prepared would add up
         self.decoder = Stack(model.decoder.norm, kernels)
         layers = cast("list[DecoderLayer]", list(model.decoder.layers))
         for index, layer in enumerate(layers):
@@ -62,7 +62,7 @@ class PackedEngine:
             self.decoder.add(past, layer.self_attention_residual)
             self.decoder.add(memory, layer.cross_attention_residual)
             self.decoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
-            give_back()
+            trim_heap()
         crossing = [layer.cross_attention for layer in layers]
         self.memory_projection = kernels.linear(project_memory(crossing), fine=True)
         output = Projection.of_output(model.output_projection)
