@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 from headway.config.model import Architecture, ModelConfig
 from headway.errors import ConfigError, suggest
 
+_BIG = Architecture(d_model=1024, d_ff=4096, num_heads=16, dropout=0.3)
+
 ARCHITECTURES: dict[str, Architecture] = {
     "tiny": Architecture(
         d_model=128, d_ff=256, num_heads=4, num_encoder_layers=4, num_decoder_layers=4
@@ -13,7 +15,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         d_model=256, d_ff=1024, num_heads=4, num_encoder_layers=4, num_decoder_layers=4
     ),
     "base": Architecture(),
-    "big": Architecture(d_model=1024, d_ff=4096, num_heads=16, dropout=0.3),
+    "big": _BIG,
 }
 
 
@@ -60,11 +62,7 @@ TABLE_3: dict[str, Table3Row] = {
     "D-smoothing-0.0": _row({}, label_smoothing=0.0),
     "D-smoothing-0.2": _row({}, label_smoothing=0.2),
     "E-learned-positions": _row({"positions": "learned"}),
-    "big": _row(
-        {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3},
-        213,
-        train_steps=300_000,
-    ),
+    "big": Table3Row(_BIG, 0.1, 300_000, 213),
 }
 
 

@@ -1,8 +1,8 @@
 """Keeps encoded pairs in a few flat arrays, in memory or mapped from files.
 
 A list of lists of numbers takes thirty times the memory of the numbers, so pairs lie one after the
-other in one array a side, with the places where each begins. Mapped from files, only what batches
-ask for is read, and several processes share it.
+other in one array a side, with the places where each begins. Mapped from files, they
+are checked once; then only what batches ask for is read, and several processes share it.
 """
 
 import fcntl
@@ -172,7 +172,7 @@ class StoreWriter:
         manifest = {
             "arrays": {c.name: [c.dtype.str, c.length] for c in self._columns()},
             "sha256": {
-                c.name: _file_hash(self._partial / f"{c.name}.bin") for c in self._columns()
+                c.name: _file_hash(_file_of(self._partial, c.name)) for c in self._columns()
             },
             "sizes": self.sizes,
             "record": record or {},
@@ -181,7 +181,7 @@ class StoreWriter:
         with writing_to(self.folder):
             (self._partial / _MANIFEST).write_text(text, encoding="utf-8")
             self._partial.rename(self.folder)
-        return open_store(self.folder)[0]
+        return _mapped(self.folder, manifest)
 
     def _column(self, name: str, dtype: Any) -> "_Column":
         return _Column(self._partial, name, dtype)
@@ -222,20 +222,12 @@ def open_store(folder: Path) -> tuple[PairStore, dict[str, Any]]:
     )
     try:
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        arrays: dict[str, NDArray[Any]] = {}
-        for name, (kind, length) in manifest["arrays"].items():
-            path = folder / f"{name}.bin"
-            if _file_hash(path) != manifest["sha256"][name]:
+        for name in manifest["arrays"]:
+            if _file_hash(_file_of(folder, name)) != manifest["sha256"][name]:
                 raise damaged
-            # An empty file cannot be mapped.
-            arrays[name] = (
-                np.memmap(path, dtype=kind, mode="r", shape=(length,))
-                if length
-                else np.empty(0, dtype=kind)
-            )
+        return _mapped(folder, manifest), manifest["record"]
     except (OSError, ValueError, KeyError) as error:
         raise damaged from error
-    return _store(arrays, manifest["sizes"]), manifest["record"]
 
 
 def kept_store(folder: Path) -> bool:
@@ -289,7 +281,7 @@ class _Column:
         self._folder, self._file = folder, None
         if folder is not None:
             with writing_to(folder):
-                self._file = (folder / f"{name}.bin").open("wb")
+                self._file = _file_of(folder, name).open("wb")
 
     def append(self, part: NDArray[Any]) -> None:
         if len(part) and int(part.max()) > np.iinfo(self.dtype).max:
@@ -321,6 +313,21 @@ def _store(arrays: dict[str, NDArray[Any]], sizes: Sequence[int]) -> PairStore:
     }
     texts = (sides["source_text"], sides["target_text"]) if "source_text" in sides else None
     return PairStore(sides["source"], sides["target"], arrays["lines"], texts, sizes)
+
+
+def _mapped(folder: Path, manifest: dict[str, Any]) -> PairStore:
+    """Return the store in a folder without a look at its content."""
+    arrays: dict[str, NDArray[Any]] = {
+        name: np.memmap(_file_of(folder, name), dtype=kind, mode="r", shape=(length,))
+        if length
+        else np.empty(0, dtype=kind)  # an empty file cannot be mapped
+        for name, (kind, length) in manifest["arrays"].items()
+    }
+    return _store(arrays, manifest["sizes"])
+
+
+def _file_of(folder: Path, name: str) -> Path:
+    return folder / f"{name}.bin"
 
 
 def _bytes_of(texts: Iterable[str]) -> Ragged:

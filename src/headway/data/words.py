@@ -28,12 +28,14 @@ def number_words(tokenizer: Tokenizer, text: str | Iterable[int]) -> list[int | 
 
 def words_of(tokenizer: Tokenizer, text: str | Iterable[int]) -> list[str]:
     """Return the words that `number_words` numbers, unknown characters of ids as ⁇."""
-    if not isinstance(text, str):
-        text = list(text)
-        unknown = tokenizer.pieces([UNK_ID])[0]
-        found = _words(tokenizer.written(text))
-        return [m[0].decode(errors="replace").replace(unknown, "⁇") for m in found]
-    return [match[0].decode() for match in _words(tokenizer.written(text))]
+    if isinstance(text, str):
+        return [match[0].decode() for match in _words(tokenizer.written(text))]
+    ids = list(text)
+    written = [
+        "⁇".encode() if i == UNK_ID else piece
+        for i, piece in zip(ids, tokenizer.written(ids), strict=True)
+    ]
+    return [match[0].decode(errors="replace") for match in _words(written)]
 
 
 def _words(written: Iterable[bytes]) -> Iterator[re.Match[bytes]]:

@@ -221,7 +221,7 @@ class Translator:
                 written = True
             between = " " if written else between
         return StreamEnd(
-            num_parts=len(parts[0]),
+            num_parts=max(1, len(parts[0])),  # a blank one has none, and is one as it is
             complete=all(hypothesis.complete for hypothesis in best),
             unknown_pieces=sum(map(self.bundle.source_tokenizer.unknown_count, parts[0])),
         )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.data.tokenizer import Kind, Tokenizer, train_tokenizer
-from headway.data.words import number_words
+from headway.data.words import number_words, words_of
 
 TEXT = ["나는 학생입니다.", "너는 학교에 갑니다.", "I am a student.", "the cat sat on the mat"]
 BYTES = 256
@@ -74,3 +74,9 @@ def test_bytes_may_spell_the_space_between_two_words() -> None:
         ids = [chars.id(piece) for piece in ("a", *between, "m", "<0xE9>")]
         assert len(chars.decode(ids).split(" ")) == 2
         assert number_words(chars, ids) == [0, *[1] * len(between), 1, 1]
+
+
+def test_an_unknown_piece_is_shown_and_its_name_in_the_text_is_not() -> None:
+    chars = train_tokenizer([*TEXT, "<unk>"], kind="char", vocabulary_size=60)
+    assert words_of(chars, chars.encode("a <unk> 龍")) == ["a", "<unk>", "⁇"]
+    assert words_of(chars, "a <unk> 龍") == ["a", "<unk>", "龍"]

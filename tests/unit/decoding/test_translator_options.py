@@ -1,7 +1,7 @@
 """What can be asked of a translation beside the beam: each wish holds in the text itself."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from headway.config.model import Architecture
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
+from headway.decoding.translation import StreamEnd
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
@@ -269,6 +270,18 @@ def test_sentences_have_no_number_below_0(
 ) -> None:
     with pytest.raises(ConfigError, match="first is -1, but must be at least 0"):
         translator.translate(TEXT, first=-1, options=SearchOptions(1, sampling=sampling))
+
+
+@pytest.mark.parametrize("text", ["", "  ", "a"])
+def test_a_stream_ends_with_as_many_parts_as_a_translation(make: Make, text: str) -> None:
+    translator = Translator(make())
+    ends: list[StreamEnd] = []
+
+    def bits() -> Generator[str]:
+        ends.append((yield from translator.stream(text)))
+
+    assert "".join(bits()) == translator.translate(text).text
+    assert ends[0].num_parts == translator.translate(text).num_parts == 1
 
 
 def test_an_empty_part_leaves_no_space_in_a_stream(
