@@ -6,10 +6,10 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from headway.loops import LANES, threads
 from headway.loops.arrays import TYPES, array, can_loop
+from headway.model.first_derivatives import first_derivatives_only
 from headway.model.probe import listening
 from headway.model.projection import project
 
@@ -133,7 +133,7 @@ class _Attend(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable
+    @first_derivatives_only
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         loops = _loops()
         queries, memory, weights = ctx.saved_tensors

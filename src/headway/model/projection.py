@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from headway.loops.arrays import is_traced, is_watched
+from headway.model.first_derivatives import first_derivatives_only
 from headway.model.projection_gradients import input_gradient, weight_gradient
 from headway.model.relu import relu_, relu_gradient
 
@@ -92,7 +92,7 @@ class _Project(torch.autograd.Function):
         return y
 
     @staticmethod
-    @once_differentiable
+    @first_derivatives_only
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         rows, active, *weights = ctx.saved_tensors
         grad = grad_outputs[0]

@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from headway.errors import ConfigError
 from headway.loops import LANES, threads
 from headway.loops.arrays import array, can_loop
+from headway.model.first_derivatives import first_derivatives_only
 from headway.model.projection_gradients import add_weight_gradient
 
 
@@ -35,6 +35,7 @@ def label_smoothed_cross_entropy(
     are padding count for nothing. pad_id: 0 to V - 1.
     """
     _check_padding(pad_id, logits.size(-1))
+    _check_rows(len(logits), labels)
     log_probs = logits.log_softmax(dim=-1)  # (N, V)
     real = labels != pad_id
     nll = -log_probs.gather(1, labels[:, None])[:, 0]
@@ -57,15 +58,17 @@ def projected_cross_entropy(
 
     Rows whose label is padding are left out. The others go through projection, loss and gradient
     in chunks of so many rows (by default as many as suit the device); the backward pass only
-    scales what the forward pass has stored. A test holds it equal to
-    `label_smoothed_cross_entropy`.
+    scales what the forward pass has stored, so there are first derivatives only. A test holds
+    it equal to `label_smoothed_cross_entropy`.
     """
     _check_padding(pad_id, len(weight))
+    _check_rows(len(hidden), labels)
     chunk = chunk or _rows_at_once(hidden.device, len(weight))
     real = (labels != pad_id).nonzero()[:, 0]
     sums = _ProjectedCrossEntropy.apply(
-        hidden.index_select(0, real), weight, bias, labels[real], smoothing, pad_id, chunk
-    )
+        hidden.index_select(0, real), weight, bias, labels[real], smoothing, pad_id, chunk,
+        torch.is_grad_enabled(),
+    )  # fmt: skip
     return LossSums(*sums)  # type: ignore[misc]
 
 
@@ -74,6 +77,14 @@ def _check_padding(pad_id: int, vocabulary: int) -> None:
         raise ConfigError(
             f"pad_id is {pad_id}, but must be a piece of the vocabulary, 0 to {vocabulary - 1}.",
             "Label padding with the id of its piece, which is 0 in Headway's tokenizers.",
+        )
+
+
+def _check_rows(rows: int, labels: Tensor) -> None:
+    if labels.shape != (rows,):
+        raise ConfigError(
+            f"There are {rows} rows, but labels of shape {tuple(labels.shape)}.",
+            f"Give one label for each row, in one axis: ({rows},).",
         )
 
 
@@ -97,8 +108,10 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         smoothing: float,
         pad_id: int,
         chunk: int,
+        learning: bool,
     ) -> tuple[Tensor, Tensor]:
-        differentiate = any(ctx.needs_input_grad[:3])
+        # Needed they are called under no_grad, too.
+        differentiate = learning and any(ctx.needs_input_grad[:3])
         device = hidden.device.type
         lowered = torch.is_autocast_enabled(device)
         dtype = torch.get_autocast_dtype(device) if lowered else weight.dtype
@@ -130,7 +143,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         return loss, nll
 
     @staticmethod
-    @once_differentiable
+    @first_derivatives_only
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         grad_hidden, grad_weight, grad_bias = ctx.saved_tensors
         scale = grad_outputs[0]
@@ -138,10 +151,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             grad_hidden.to(ctx.hidden_dtype) * scale.to(ctx.hidden_dtype),
             grad_weight * scale.to(grad_weight.dtype),
             None if grad_bias is None else grad_bias * scale.to(grad_bias.dtype),
-            None,
-            None,
-            None,
-            None,
+            *[None] * 5,
         )
 
 

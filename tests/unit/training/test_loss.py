@@ -208,21 +208,34 @@ def test_the_gradient_is_the_slope(bias: bool) -> None:
     assert torch.autograd.gradcheck(value, [tensor.requires_grad_() for tensor in inputs])
 
 
-def test_a_second_derivative_is_refused_rather_than_wrong() -> None:
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_second_derivative_is_refused_rather_than_wrong(power: int) -> None:
     values = example()
     hidden = values["hidden"].requires_grad_()
     total = projected_cross_entropy(hidden, values["weight"], None, values["labels"]).loss
-    (gradient,) = torch.autograd.grad(total**2, hidden, create_graph=True)
+    (gradient,) = torch.autograd.grad(total**power, hidden, create_graph=True)
 
-    with pytest.raises(RuntimeError, match="once_differentiable"):
+    with pytest.raises(ConfigError, match="A second derivative is asked for"):
         gradient.sum().backward()
 
 
-def test_without_gradients_the_value_is_the_same() -> None:
+def test_every_row_has_a_label() -> None:
+    values = example()
+    for labels in (values["labels"][:-1], values["labels"][:, None]):
+        with pytest.raises(ConfigError, match="rows, but labels of shape"):
+            projected_cross_entropy(values["hidden"], values["weight"], None, labels)
+        with pytest.raises(ConfigError, match="rows, but labels of shape"):
+            label_smoothed_cross_entropy(values["hidden"] @ values["weight"].T, labels)
+
+
+def test_without_gradients_the_value_is_the_same_and_none_is_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     values = example()
     arguments = (values["hidden"], values["weight"].requires_grad_(), None, values["labels"])
 
-    with torch.no_grad():
+    with torch.no_grad(), monkeypatch.context() as patched:
+        patched.delattr("headway.training.loss.add_weight_gradient")
         without = projected_cross_entropy(*arguments)
 
     assert torch.equal(without.loss, projected_cross_entropy(*arguments).loss.detach())
@@ -353,11 +366,14 @@ def test_loops_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(calls) == (0 if pieces < 16 else 2)
 
 
-def test_in_loops_the_value_is_the_same_without_gradients() -> None:
+def test_in_loops_the_value_is_the_same_without_gradients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     values = wide_example(37, torch.float32)
     arguments = (values["hidden"], values["weight"].requires_grad_(), None, values["labels"])
 
-    with torch.no_grad():
+    with torch.no_grad(), monkeypatch.context() as patched:
+        patched.delattr("headway.training.loss.add_weight_gradient")
         without = projected_cross_entropy(*arguments)
 
     assert torch.equal(without.loss, projected_cross_entropy(*arguments).loss.detach())

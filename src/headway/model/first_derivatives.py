@@ -1,0 +1,48 @@
+"""Gradients that are computed by hand, and have none of their own."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headway.errors import ConfigError
+
+Backward = Callable[..., tuple[Tensor | None, ...]]
+
+
+def first_derivatives_only(backward: Backward) -> Backward:
+    """Let a `backward` be whatever computation, and have its derivative refused.
+
+    PyTorch's `once_differentiable` refuses only where the gradient that comes in has a history.
+    That of a loss is 1 and has none: the second derivative would lack a part, and nobody be told.
+    """
+
+    @functools.wraps(backward)
+    def computed(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        with torch.no_grad():
+            gradients = backward(ctx, *grad_outputs)
+        if not torch.is_grad_enabled():
+            return gradients
+        given = (g.detach().requires_grad_() for g in gradients if g is not None)
+        marked = iter(_Once.apply(*given))
+        return tuple(None if g is None else next(marked) for g in gradients)
+
+    return computed
+
+
+class _Once(torch.autograd.Function):
+    """Hands on what it is given, and knows no derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+        return tuple(gradient.view_as(gradient) for gradient in gradients)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        raise ConfigError(
+            "A second derivative is asked for, of what has first derivatives only.",
+            "Call the model's eval(), leave out autocast, and take label_smoothed_cross_entropy of "
+            "the logits.",
+        )
