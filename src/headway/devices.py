@@ -1,8 +1,13 @@
-"""Where to compute."""
+"""Where to compute, and what that is called."""
+
+import platform
+from pathlib import Path
 
 import torch
 
 from headway.errors import ConfigError
+
+_CPU_INFO = Path("/proc/cpuinfo")
 
 
 def resolve_device(name: str) -> str:
@@ -22,3 +27,19 @@ def resolve_device(name: str) -> str:
             f"Choose auto or one of: {', '.join(available)}.",
         )
     return name
+
+
+def processor(device: torch.device) -> str:
+    """Return what computes there, with the instructions that PyTorch takes of a CPU."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{processor_name()}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def processor_name() -> str:
+    """Return the CPU's own name; `platform` knows it on some systems only."""
+    if _CPU_INFO.exists():
+        for line in _CPU_INFO.read_text("utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from headway.decoding.precision import processor_name
+from headway.devices import processor_name
 
 
 def num_cores() -> int:

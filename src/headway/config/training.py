@@ -46,7 +46,7 @@ class TrainingConfig(Section):
     not_finite: Literal["stop", "skip"] = "stop"
     """What to do when a loss or its gradient is not finite: end, or leave that update out."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """auto measures at the start which is faster on this processor."""
+    """auto is what is faster on this processor: measured once, and remembered."""
     compile: bool = False
     """Compile the layers with torch.compile: for a GPU; on a CPU the loops of the extra `fast` are
     faster. The first steps take minutes, and some that is once more for the first batch, or part of

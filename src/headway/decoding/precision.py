@@ -1,13 +1,10 @@
 """The fastest precision on this machine, measured once and remembered."""
 
 import contextlib
-import json
 import math
-import os
-import platform
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from typing import cast, get_args
 
 import torch
 from torch import nn
@@ -15,14 +12,14 @@ from torch import nn
 from headway.decoding.packed.choosing import kernels_for
 from headway.decoding.packed.plain_products import Precision
 from headway.decoding.packed.weights import Projection
+from headway.devices import processor
 from headway.errors import ConfigError
-from headway.replacing import write_atomically
+from headway.measured import measured_once
 
 _ROWS = 64
 _GENERATION = 8  # of the kernels; those of another one are measured anew
 _SECONDS = 0.02
 _WORTH = 1.1  # times the least: what is more exact may take so long
-_CPU_INFO = Path("/proc/cpuinfo")
 
 
 def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
@@ -35,27 +32,8 @@ def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
     """
     kernels = f"{kernels_for(device, 'float32').name}, {_GENERATION}"
     key = "|".join([processor(device), torch.__version__, kernels, f"{d_model}x{d_ff}"])
-    known = _read()
-    if known.get(key) not in ("float32", "bfloat16", "int8"):
-        known[key] = _measure(device, d_model, d_ff)
-        _write(known)
-    return known[key]
-
-
-def processor(device: torch.device) -> str:
-    """Return what computes there, with the instructions that PyTorch takes of a CPU."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{processor_name()}, {torch.backends.cpu.get_cpu_capability()}"
-
-
-def processor_name() -> str:
-    """Return the CPU's own name; `platform` knows it on some systems only."""
-    if _CPU_INFO.exists():
-        for line in _CPU_INFO.read_text("utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    found = measured_once(key, get_args(Precision), lambda: _measure(device, d_model, d_ff))
+    return cast(Precision, found)
 
 
 def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
@@ -103,22 +81,3 @@ def _seconds(run: Callable[[], object], device: torch.device) -> float:
             torch.cuda.synchronize(device)
         calls += 1
     return taken / calls
-
-
-def _file() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "headway" / "precision.json"
-
-
-def _read() -> dict[str, Precision]:
-    try:
-        found = json.loads(_file().read_text("utf-8"))
-    except (OSError, RuntimeError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _write(known: dict[str, Precision]) -> None:
-    with contextlib.suppress(OSError, RuntimeError):  # no room, no right, no home: measured again
-        _file().parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(_file(), json.dumps(known, indent=1).encode())

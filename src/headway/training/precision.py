@@ -1,18 +1,23 @@
-"""Which precision is faster here: measured, because processors differ and none says so."""
+"""Which precision is faster here: measured once, because processors differ and none says so."""
 
 import time
 
 import torch
 
+from headway.devices import processor
+from headway.measured import measured_once
+
 # Rows of a batch, width and inner width of a layer of middle size; a few milliseconds each.
 _ROWS, _WIDTH, _INNER = 2048, 256, 1024
-_ROUNDS = 5
+_ROUNDS = 15
+_GENERATION = 1  # of the measurement; what another one found is found anew
 
 
 def choose_precision(wanted: str, device: torch.device) -> str:
     """Return float32 or bfloat16; `auto` takes bfloat16 where its products are 1.5 times faster.
 
-    Less than that is lost again in conversions, for weights and sums stay in float32.
+    Less than that is lost again in conversions, for weights and sums stay in float32. What was
+    found is kept in the user's cache folder, by processor, number of threads and version.
     """
     if wanted != "auto":
         return wanted
@@ -20,6 +25,12 @@ def choose_precision(wanted: str, device: torch.device) -> str:
         return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
     if device.type != "cpu":
         return "float32"
+    threads = f"{torch.get_num_threads()} threads"
+    key = "|".join(["training", processor(device), torch.__version__, threads, str(_GENERATION)])
+    return measured_once(key, ("float32", "bfloat16"), _measure)
+
+
+def _measure() -> str:
     seconds = product_seconds()
     return "bfloat16" if seconds["bfloat16"] * 1.5 < seconds["float32"] else "float32"
 

@@ -5,6 +5,7 @@ came to together. Three seeds give a rough spread only.
 """
 
 import json
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -111,12 +112,14 @@ def summarize(folders: Sequence[Path]) -> dict[str, Any]:
             "folder": folder.name,
             "steps": report["steps"],
             "seconds": report["seconds"],
+            "precision": report["precision"],
             "validation_loss": report["validation_loss"],
             **{text: report[text] for text in ("valid", "test") if text in report},
         }
         for folder, report in zip(folders, reports, strict=True)
     ]
     losses = [report["validation_loss"] for report in reports]
+    losses = [math.nan if loss is None else loss for loss in losses]  # JSON has no NaN
     scores = [{"text": "valid", "name": "loss", "signature": "", **spread(losses)}]
     for text in ("valid", "test"):
         for index, first in enumerate(reports[0].get(text, [])):

@@ -1,5 +1,7 @@
 """The precision is the wanted one, or the one that is measured to be faster."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -7,6 +9,11 @@ from headway.training import precision
 from headway.training.precision import choose_precision
 
 CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 @pytest.mark.parametrize("wanted", ["float32", "bfloat16"])
@@ -28,6 +35,17 @@ def test_auto_wants_a_gain_of_one_and_a_half(
     monkeypatch.setattr(precision, "_time_product", times.__getitem__)
 
     assert choose_precision("auto", CPU) == chosen
+
+
+def test_a_choice_is_made_once_for_each_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = {torch.float32: 1.0, torch.bfloat16: 0.5}
+    monkeypatch.setattr(precision, "_time_product", times.__getitem__)
+    assert choose_precision("auto", CPU) == "bfloat16"
+
+    times[torch.bfloat16] = 2.0  # in a busy moment
+    assert choose_precision("auto", CPU) == "bfloat16"
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 97)
+    assert choose_precision("auto", CPU) == "float32"
 
 
 def test_the_first_slow_product_of_a_type_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

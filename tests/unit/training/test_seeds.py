@@ -196,7 +196,8 @@ def test_scores_of_different_kinds_are_not_averaged(tmp_path: Path) -> None:
     for folder, signature in zip(folders, ("tok:13a", "tok:none"), strict=True):
         folder.mkdir()
         score = {"name": "bleu", "value": 3.5, "signature": signature}
-        report = {"seed": 1, "steps": 2, "seconds": 3.0, "validation_loss": 4.0, "test": [score]}
+        report = {"seed": 1, "steps": 2, "seconds": 3.0, "precision": "float32"}
+        report |= {"validation_loss": 4.0, "test": [score]}
         (folder / "report.json").write_text(json.dumps(report))
 
     with pytest.raises(RunError, match="bleu tok:13a, bleu tok:none"):
