@@ -27,7 +27,7 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
-from headway.errors import BundleError
+from headway.errors import BundleError, ConfigError
 from headway.json_text import to_json
 from headway.mapping import MappedTensors
 from headway.model.changes import changed_parts, lost_buffers, other_settings
@@ -189,6 +189,21 @@ def _has_content(folder: Path) -> bool:
     return not folder.is_dir() or any(folder.iterdir())
 
 
+def apply_change(change: Change, model: Transformer) -> None:
+    """Let it put its parts into the model; ConfigError where it makes another model instead."""
+    if not callable(change):
+        raise ConfigError(
+            f"change is a {type(change).__name__}, which cannot be called.",
+            "Give a function that takes the model and puts parts of your own into it.",
+        )
+    made = change(model)
+    if isinstance(made, nn.Module) and made is not model:
+        raise ConfigError(
+            f"change returned another model, a {type(made).__qualname__}, which would not be used.",
+            "Let it change the model that it is given.",
+        )
+
+
 def _with_model(
     saved: SavedBundle,
     device: torch.device | str,
@@ -200,7 +215,7 @@ def _with_model(
     with as_bundle_error(saved.folder):
         model = empty_model(saved.config, device)
     if change:
-        change(model)
+        apply_change(change, model)
         model.to(device)
     if change or saved.changed:
         _check_changes(saved.folder, _changes(model, saved.config), saved.changed)

@@ -20,7 +20,9 @@ from headway.errors import BundleError
 from headway.processes import trim_heap
 
 _LENGTH = 8  # bytes that say how long the header is
-_DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+_DTYPES = {
+    "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
+}  # fmt: skip
 
 
 def map_file(path: Path) -> mmap.mmap | bytes:
@@ -70,6 +72,11 @@ class MappedTensors:
     def _tensor(
         self, first: int, dtype: str, shape: list[int], data_offsets: tuple[int, int]
     ) -> Tensor:
+        if dtype not in _DTYPES:
+            raise BundleError(
+                f"{self.path} holds numbers of type {dtype}.",
+                f"Save weights as one of {', '.join(_DTYPES)}.",
+            )
         begin, end = data_offsets
         kind, count = _DTYPES[dtype], math.prod(shape)
         if begin < 0 or end - begin != count * kind.itemsize:

@@ -19,6 +19,7 @@ def tensors() -> dict[str, Tensor]:
         "b.c": torch.randn(7).bfloat16(),
         "one": torch.tensor(2.5),
         "half": torch.randn(2, 1, 4).half(),
+        "double": torch.randn(2, 3).double(),
     }
 
 
@@ -79,7 +80,6 @@ def header(**entry: object) -> bytes:
         header(dtype="F32", shape=[3], data_offsets=[0, 8]),
         header(dtype="F32", shape=[2], data_offsets=[-8, 0]),
         header(dtype="F32", shape=[4], data_offsets=[0, 16]),
-        header(dtype="U4", shape=[2], data_offsets=[0, 8]),
         header(dtype="F32", shape=[2]),
         (2).to_bytes(8, "little") + b"[]",
     ],
@@ -90,3 +90,11 @@ def test_another_kind_of_file_is_refused(data: bytes, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"w is not a safetensors file\."):
         mapped(tmp_path / "w").tensors()
     mapped(tmp_path / "w").let_go()
+
+
+def test_numbers_of_a_type_that_weights_do_not_have_are_named(tmp_path: Path) -> None:
+    (tmp_path / "w").write_bytes(header(dtype="U4", shape=[2], data_offsets=[0, 8]))
+    with pytest.raises(
+        BundleError, match=r"w holds numbers of type U4\. Save weights as one of F64"
+    ):
+        mapped(tmp_path / "w").tensors()

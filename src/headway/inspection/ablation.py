@@ -86,7 +86,8 @@ def without_heads(model: nn.Module, heads: Iterable[Head]) -> Iterator[None]:
     Raises TraceError where the model has no such head, and at the end where an attention of your
     own passed no "heads" to `probe`, so that none was off. Nothing of the model is touched: the
     zeros stand in the passes made inside the block alone, however it ends. A trace around the block
-    does not hear its passes; one opened inside hears them, zeros and all.
+    does not hear its passes; one opened inside hears them, zeros and all. A layer that stands at
+    several places is off at all of them.
     """
     off: dict[nn.Module, list[int]] = {}
     for head in heads:
@@ -206,7 +207,7 @@ def _num_heads(path: str, attention: nn.Module) -> int:
 def _attention(model: nn.Module, head: Head) -> nn.Module:
     known = {
         path: part
-        for path, part in model.named_modules()
+        for path, part in model.named_modules(remove_duplicate=False)
         if isinstance(part, MultiHeadAttention) or path.endswith("_attention")
     }
     if head.attention not in known:

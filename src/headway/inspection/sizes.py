@@ -4,30 +4,33 @@ import math
 from collections.abc import Mapping
 
 from headway.inspection.catalog import catalog, model_names, pattern_of
-from headway.inspection.variant import variant_of
-from headway.model.decoder import DecoderLayer
+from headway.inspection.variant import first_with, variant_of
 from headway.model.transformer import Transformer
 
 
 def letter_sizes(model: Transformer, source: int, target: int, batch: int = 1) -> dict[str, int]:
-    """Return the number that each letter of a shape stands for in a pass of this model."""
-    layer = model.decoder.layers[0]
-    assert isinstance(layer, DecoderLayer)
-    attention, feed_forward = layer.self_attention, layer.feed_forward
+    """Return the number that each letter of a shape stands for in a pass of this model.
+
+    Of layers, as in the first one that says it: parts of your own need not, and none may.
+    """
     vocabulary, d_model = model.output_projection.weight.shape
+    layers = [*model.decoder.layers, *model.encoder.layers]
+    heads = first_with(layers, "self_attention.num_heads", 1)
+    d_k = first_with(layers, "self_attention.d_k", d_model // heads)
+    d_v = first_with(layers, "self_attention.d_v", d_model // heads)
     return {
         "1": 1,
         "B": batch,
         "S": source,
         "T": target,
-        "H": attention.num_heads,
+        "H": heads,
         "V": vocabulary,
         "d_model": d_model,
-        "d_ff": feed_forward.w_1.out_features,
-        "d_k": attention.d_k,
-        "d_v": attention.d_v,
-        "H*d_k": attention.num_heads * attention.d_k,
-        "H*d_v": attention.num_heads * attention.d_v,
+        "d_ff": first_with(layers, "feed_forward.w_1.out_features", 4 * d_model),
+        "d_k": d_k,
+        "d_v": d_v,
+        "H*d_k": heads * d_k,
+        "H*d_v": heads * d_v,
     }
 
 

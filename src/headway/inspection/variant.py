@@ -1,9 +1,13 @@
 """Which equations are in force: how a model differs from the paper's."""
 
+import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from operator import attrgetter
+from typing import Any, Literal
 
-from headway.model.decoder import DecoderLayer
+from torch import nn
+
 from headway.model.feed_forward import GATED_ACTIVATIONS
 from headway.model.positional_encoding import SinusoidalPositionalEncoding
 from headway.model.residual import NormPosition
@@ -32,17 +36,27 @@ class Variant:
 
 
 def variant_of(model: Transformer) -> Variant:
-    """Read off a model which equations are in force in it."""
-    layer, embedding = model.decoder.layers[0], model.target_embedding
-    assert isinstance(layer, DecoderLayer)
-    positions = embedding.positions
+    """Read off a model which equations are in force in it.
+
+    Of layers, from the first one that has what is asked for: parts of your own need not have it.
+    """
+    positions = first_with([model.target_embedding], "positions", None)
     sinusoidal = isinstance(positions, SinusoidalPositionalEncoding)
+    layers = [*model.decoder.layers, *model.encoder.layers]
     return Variant(
-        norm_position=layer.self_attention_residual.norm_position,
-        activation=layer.feed_forward.activation,
+        norm_position=first_with(layers, "self_attention_residual.norm_position", "post"),
+        activation=first_with(layers, "feed_forward.activation", "relu"),
         positions=positions.layout if sinusoidal else "learned",  # type: ignore[arg-type]
-        scaled=embedding.scale != 1.0,
-        attention_bias=layer.self_attention.w_q.bias is not None,
-        feed_forward_bias=layer.feed_forward.w_1.bias is not None,
-        output_bias=model.output_projection.bias is not None,
+        scaled=first_with([model.target_embedding], "scale", 1.0) != 1.0,
+        attention_bias=first_with(layers, "self_attention.w_q.bias", None) is not None,
+        feed_forward_bias=first_with(layers, "feed_forward.w_1.bias", None) is not None,
+        output_bias=first_with([model], "output_projection.bias", None) is not None,
     )
+
+
+def first_with(parts: Iterable[nn.Module], path: str, default: Any) -> Any:
+    """Return what the first of these parts that has this attribute has there."""
+    for part in parts:
+        with contextlib.suppress(AttributeError):
+            return attrgetter(path)(part)
+    return default

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from headway.errors import ConfigError
+from headway.loops.arrays import is_traced
 from headway.model.attention_in_loops import concat_in_loops, learns_in_loops
 from headway.model.cache import KeyValueCache
 from headway.model.checks import check_dropout, check_sizes, check_tensor
@@ -51,8 +52,8 @@ def masked_softmax(
     """
     wide = torch.promote_types(masked_scores.dtype, torch.float32)
     empty = None if mask is None else ~mask.any(dim=-1, keepdim=True)
-    # Compiled code does not depend on values.
-    if empty is None or not (torch.compiler.is_compiling() or empty.any()):
+    # Compiled and transformed code does not depend on values.
+    if empty is None or not (is_traced() or empty.any()):
         weights = masked_scores.softmax(dim=-1, dtype=wide)
     else:
         # Empty rows go through the softmax as zeros, so that their gradient is zero and not NaN.

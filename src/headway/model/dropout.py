@@ -2,8 +2,8 @@
 
 There, a mask is a function of a key alone, which PyTorch's generator draws, one for each call:
 loops make it again in the backward pass instead of keeping it. Four elements share one 64-bit
-number, because 16 bits decide p to 1 / 65536. On other devices, and under torch.compile, masks are
-PyTorch's own.
+number, because 16 bits decide p to 1 / 65536. On other devices, and under torch.compile or
+torch.func, masks are PyTorch's own.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headway.loops import threads
-from headway.loops.arrays import array, can_loop
+from headway.loops.arrays import array, can_loop, is_traced
 from headway.model.checks import check_dropout
 from headway.model.random_bits import draw
 
@@ -25,7 +25,7 @@ def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tenso
     if not training or p == 0.0:
         return x
     check_dropout(p)
-    if x.device.type != "cpu" or torch.compiler.is_compiling():
+    if x.device.type != "cpu" or is_traced():
         return F.dropout(x, p)
     if can_loop(x):
         return _Drop.apply(x, _new_key(), p, x.dtype)  # type: ignore[no-any-return]

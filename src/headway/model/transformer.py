@@ -1,5 +1,6 @@
 """The Transformer (Figure 1): source and target ids in, logits over the vocabulary out."""
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -134,7 +135,12 @@ def _vocabulary_tables(
 ) -> tuple[TokenEmbedding, TokenEmbedding, nn.Parameter]:
     target = TokenEmbedding(config.target_vocab_size, config.d_model)
     if config.shared_embeddings == "all":
-        return target, target, target.weight
+        # Two modules with one table: torch.func.functional_call would not give back a module that
+        # stands at two places what it was.
+        with torch.device("meta"):
+            source = TokenEmbedding(config.target_vocab_size, config.d_model)
+        source.weight = target.weight
+        return source, target, target.weight
     source = TokenEmbedding(config.source_vocab_size, config.d_model)
     if config.shared_embeddings == "target":
         return source, target, target.weight

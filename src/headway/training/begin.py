@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
-from headway.bundle import Change
+from headway.bundle import Change, apply_change
 from headway.config.run import RunConfig
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.agreement import disagreement
@@ -276,7 +276,7 @@ def _build_trainer(
     device = torch.device("cpu") if training.shard else place.device
     bundle = build_bundle(config, *tokenizers, device)
     if place.change:
-        place.change(bundle.model)
+        apply_change(place.change, bundle.model)
         bundle.model.to(device)
         if lost := lost_buffers(bundle.model):
             raise ConfigError(

@@ -266,3 +266,16 @@ def test_an_attention_of_any_class_may_say_its_heads(bundle: Bundle) -> None:
     layer.cross_attention.num_heads = None  # type: ignore[assignment]
     with pytest.raises(TraceError, match=r"cross_attention, of class Other, does not say how ma"):
         head_importance(own, SOURCES, TARGETS)
+
+
+def test_a_layer_at_several_places_is_off_at_all_of_them(bundle: Bundle) -> None:
+    model = copy.deepcopy(bundle.model)
+    model.encoder.layers[1] = model.encoder.layers[0]
+    shared = replace(bundle, model=model)
+
+    rises = head_importance(shared, SOURCES, TARGETS).rises["encoder.self_attention"]
+
+    assert torch.equal(rises[0], rises[1])
+    for head in range(3):
+        without = without_weights(shared, Head("encoder.layers.0.self_attention", head))
+        assert rises[0, head].item() == pytest.approx(loss(without) - loss(shared), abs=1e-5)

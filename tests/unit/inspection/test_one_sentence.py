@@ -1,9 +1,11 @@
 """`translator.trace`: one clean pass over the chosen hypothesis, its pieces on the axes."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 import headway
 from headway.bundle import save_bundle
@@ -197,3 +199,30 @@ def test_the_trace_of_a_module_does_not_know_what_its_rows_write(translator: Tra
 def test_a_trace_is_of_one_sentence(translator: Translator) -> None:
     with pytest.raises(ConfigError, match="The sentence is a list, not text"):
         translator.trace(["a cat"])  # type: ignore[arg-type]
+
+
+class Wrapped(nn.Module):
+    """What wraps a projection, and has nothing of its attributes."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, *given: Any) -> Any:
+        return self.inner(*given)
+
+
+@pytest.mark.filterwarnings("ignore:The reference engine translates:UserWarning")
+@pytest.mark.parametrize("path", ["self_attention.w_q", "self_attention", "feed_forward"])
+@pytest.mark.parametrize("layer", [0, 1])
+def test_parts_of_other_classes_can_be_traced(make: Any, path: str, layer: int) -> None:
+    own = make()
+    expected = own.trace(SENTENCE, "I see")
+    parent, _, name = path.rpartition(".")
+    holder = own.bundle.model.decoder.layers[layer].get_submodule(parent)
+    setattr(holder, name, Wrapped(getattr(holder, name)))
+
+    seen = Translator(own.bundle).trace(SENTENCE, "I see")
+
+    torch.testing.assert_close(seen["logits"], expected["logits"])
+    assert seen.variant == expected.variant

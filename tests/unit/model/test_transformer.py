@@ -210,3 +210,33 @@ def test_a_shared_table_learns_from_all_three_uses(build: Build) -> None:
 
     # The logit of piece 9 at the first position: source 5 and 6, target 2 (7 lies in the future).
     assert touched.nonzero().flatten().tolist() == [2, 5, 6, 9]
+
+
+@pytest.mark.parametrize("sharing", ["all", "target", "none"])
+def test_a_call_with_other_weights_leaves_the_model_as_it_was(build: Build, sharing: str) -> None:
+    model = build(shared_embeddings=sharing)
+    before = model(SOURCE, TARGET)
+    zeros = {name: torch.zeros_like(weight) for name, weight in model.named_parameters()}
+
+    assert (torch.func.functional_call(model, zeros, (SOURCE, TARGET)) == 0).all()
+
+    assert torch.equal(model(SOURCE, TARGET), before)
+    tables = model.target_embedding.tokens.weight, model.output_projection.weight
+    assert (tables[0] is tables[1]) == (sharing != "none")
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_each_sentence_may_have_its_own_gradient(build: Build, training: bool) -> None:
+    model = build(dropout=0.0).train(training)
+    weights = {name: weight.detach() for name, weight in model.named_parameters()}
+
+    def loss(weights: dict[str, torch.Tensor], source: Any, target: Any) -> torch.Tensor:
+        ids = source[None], target[None]
+        return torch.func.functional_call(model, weights, ids).square().mean()
+
+    each = torch.func.vmap(torch.func.grad(loss), (None, 0, 0))(weights, SOURCE, TARGET)
+
+    for row, ids in enumerate(zip(SOURCE, TARGET, strict=True)):
+        alone = torch.func.grad(loss)(weights, *ids)
+        for name, gradient in alone.items():
+            torch.testing.assert_close(each[name][row], gradient, atol=1e-5, rtol=1e-4)

@@ -1,5 +1,6 @@
 """A user's own parts are trained, scored, saved and resumed like Headway's own."""
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -265,4 +266,22 @@ def test_what_a_part_raises_when_it_translates_is_raised_before_training(
 
     with pytest.raises(ValueError, match="positions are too few"):
         train(config, tmp_path / "run", change=breaking)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_in_float64_can_be_loaded_again(config: RunConfig, tmp_path: Path) -> None:
+    def double(model: Transformer) -> Transformer:
+        return model.double()
+
+    train(config, tmp_path / "run", change=double)
+    text = "one two three"
+    found = headway.load(tmp_path / "run", change=double).translate(text)
+    assert found.pieces == headway.load(tmp_path / "run").translate(text).pieces
+
+
+def test_another_model_is_not_trained_in_silence(config: RunConfig, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="change returned another model, a Transformer"):
+        train(config, tmp_path / "run", change=copy.deepcopy)
+    with pytest.raises(ConfigError, match="change is a str, which cannot be called"):
+        train(config, tmp_path / "run", change="squared")  # type: ignore[arg-type]
     assert not (tmp_path / "run").exists()
