@@ -53,7 +53,7 @@ def evaluate(
     from headway.decoding.translator import load
     from headway.evaluation.metrics import check_metrics, score_texts, tokenized_remark
 
-    metrics = [name.strip() for name in metric.split(",")]
+    metrics = list(dict.fromkeys(name.strip() for name in metric.split(",")))
     check_metrics(metrics, tokenize)  # before the work, not after it
     pairs = read_parallel(source, reference)
     references = [pair.target for pair in pairs]

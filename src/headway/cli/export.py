@@ -83,7 +83,5 @@ def _to_ctranslate2(
         + f"; log-probabilities differ by {result.largest_difference:.2g} at most.",
     ]
     if texts and quantization != "none":
-        lines.append(
-            f"{quantization} changes {result.changed} translations of the {len(texts)} lines."
-        )
+        lines.append(f"{quantization} changes {result.changed} of the {len(texts)} translations.")
     return asdict(result) | {"folder": str(result.folder)}, "\n".join(lines)

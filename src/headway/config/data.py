@@ -105,6 +105,15 @@ class DataConfig(Section):
         return self.source_language, self.target_language
 
 
+OF_TRAINED_TOKENIZERS = (
+    "vocabulary_size",
+    "byte_fallback",
+    "character_coverage",
+    "normalization",
+)
+"""What is used of [tokenizer] only where one is trained, and not given."""
+
+
 class TokenizerConfig(Section):
     """SentencePiece: trained on the training text unless a model is given."""
 
@@ -116,8 +125,9 @@ class TokenizerConfig(Section):
     """One vocabulary for both sides, or one for each."""
     byte_fallback: bool = False
     """Spell unknown characters as bytes instead of losing them."""
-    character_coverage: float = Field(default=1.0, gt=0, le=1)
-    """Share of the characters that get a piece; rarer ones are unknown."""
+    character_coverage: float = Field(default=1.0, ge=0.98, le=1)
+    """Share of the characters that get a piece; rarer ones are unknown. SentencePiece takes no
+    less than 0.98."""
     normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = "nmt_nfkc"
     """Unicode normalization before cutting; the _cf forms also fold case."""
     source_model: str = ""
@@ -133,3 +143,8 @@ class TokenizerConfig(Section):
     takes some 22 bytes of memory for each byte of their text."""
     new_pieces: list[str] = Field(default=[])
     """Texts that are never cut, such as tags and terms; see docs/continuing.md."""
+
+    @property
+    def set_for_training(self) -> list[str]:
+        """Return what was set that is used only where a tokenizer is trained."""
+        return [name for name in OF_TRAINED_TOKENIZERS if name in self.model_fields_set]

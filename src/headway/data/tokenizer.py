@@ -301,9 +301,9 @@ def _check_settings(
             f"The normalization {normalization!r} is unknown.",
             f"Choose {', '.join(_NORMALIZATIONS)}.",
         )
-    if not 0 < character_coverage <= 1:
+    if not 0.98 <= character_coverage <= 1:
         raise ConfigError(
-            f"character_coverage is {character_coverage}; it is a share above 0 and up to 1.",
+            f"character_coverage is {character_coverage}; SentencePiece takes 0.98 to 1.",
             "Use 1.0 for an alphabet and 0.9995 for thousands of rare characters.",
         )
     smallest = len(SPECIAL_PIECES) + 1 + (_NUM_BYTES if byte_fallback else 0)
@@ -327,7 +327,8 @@ def _explain(message: str, *, kind: str, vocabulary_size: int) -> Exception:
         return ConfigError(
             f"vocabulary_size is {vocabulary_size}, but the characters of this text and the "
             f"special pieces alone need {too_low[1]}.",
-            f"Set tokenizer.vocabulary_size to {too_low[1]} or more, or lower character_coverage.",
+            f"Set tokenizer.vocabulary_size to {too_low[1]} or more, or lower "
+            "character_coverage, to 0.98 at least.",
         )
     if "sentences_.empty()" in message or "all_chars_count" in message:
         return DataError(

@@ -1,6 +1,7 @@
 """From what a search found to texts: parts become one translation, pieces become words."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,11 +42,12 @@ class Joiner:
             blank = ScoredText("", 0.0, 0.0, ())
             return Translation("", 0.0, (), (blank,) * self.n_best)
         each = self._drawn(found) if self.drawn else self._best(found)
-        seen = self._seen(parts, each, attend) if attend else [()] * len(each)
-        hypotheses = tuple(
-            self._as_text(chosen, attentions, source_words)
-            for chosen, attentions in zip(each, seen, strict=True)
-        )
+        seen: list[tuple[_Seen, ...]] = [()] * len(each)
+        if attend:
+            by_part = zip(parts, zip(*each, strict=True), source_words, strict=True)
+            own = [self._seen(ids, chosen, attend, words) for ids, chosen, words in by_part]
+            seen = list(zip(*own, strict=True))
+        hypotheses = tuple(map(self._as_text, each, seen))
         best = hypotheses[0]
         return Translation(
             text=best.text,
@@ -84,48 +86,49 @@ class Joiner:
             best = longer[: self.n_best]
         return best
 
-    def _as_text(
-        self,
-        parts: Sequence[Hypothesis],
-        attentions: Sequence[Attention],
-        source_words: Sequence[Words],
-    ) -> ScoredText:
+    def _as_text(self, parts: Sequence[Hypothesis], seen: Sequence["_Seen"]) -> ScoredText:
         return ScoredText(
             " ".join(filter(None, (self.target.decode(part.ids) for part in parts))),
             sum(part.score for part in parts),
             sum(part.log_prob for part in parts),
             tuple(piece for part in parts for piece in self.target.pieces(part.ids)),
-            tuple(attentions),
-            self._alignment(parts, attentions, source_words) if attentions else (),
+            tuple(part.attention for part in seen),
+            _joined(seen),
         )
 
     def _seen(
-        self, parts: Sequence[Sequence[int]], each: Sequence[Sequence[Hypothesis]], attend: Attend
-    ) -> list[tuple[Attention, ...]]:
-        """Return the attention of the parts of each hypothesis."""
-        by_part = []
-        for ids, chosen in zip(parts, zip(*each, strict=True), strict=True):
-            source = tuple(self.source.pieces([*ids, END_ID]))
-            all_weights = attend([*ids, END_ID], [h.ids for h in chosen])
-            by_part.append(
-                [
-                    Attention(weights, tuple(self.target.pieces([*h.ids, END_ID])), source)
-                    for h, weights in zip(chosen, all_weights, strict=True)
-                ]
-            )
-        return list(zip(*by_part, strict=True))
-
-    def _alignment(
         self,
-        parts: Sequence[Hypothesis],
-        attentions: Sequence[Attention],
-        source_words: Sequence[Words],
-    ) -> Alignment:
-        """Return the alignment of the whole sentence: target words go on from part to part."""
-        pairs, before = [], 0
-        for part, attention, own in zip(parts, attentions, source_words, strict=True):
-            words = number_words(self.target, part.ids)
-            weights = attention.weights[:-1, :-1]  # without the end symbols
-            pairs += [(s, before + t) for s, t in word_alignment(weights, own, words)]
-            before += 1 + max((word for word in words if word is not None), default=-1)
-        return tuple(sorted(pairs))
+        ids: Sequence[int],
+        chosen: Sequence[Hypothesis],
+        attend: Attend,
+        source_words: Words,
+    ) -> list["_Seen"]:
+        """Return what is known of the hypotheses of one part; many may be the same one."""
+        distinct = list(dict.fromkeys(hypothesis.ids for hypothesis in chosen))
+        source = tuple(self.source.pieces([*ids, END_ID]))
+        found = {}
+        for own, weights in zip(distinct, attend([*ids, END_ID], distinct), strict=True):
+            words = number_words(self.target, own)
+            found[own] = _Seen(
+                Attention(weights, tuple(self.target.pieces([*own, END_ID])), source),
+                word_alignment(weights[:-1, :-1], source_words, words),  # without the end symbols
+                1 + max((word for word in words if word is not None), default=-1),
+            )
+        return [found[hypothesis.ids] for hypothesis in chosen]
+
+
+class _Seen(NamedTuple):
+    """What was attended to while one part was written."""
+
+    attention: Attention
+    alignment: Alignment
+    num_words: int
+
+
+def _joined(parts: Sequence[_Seen]) -> Alignment:
+    """Return the alignment of the whole sentence: target words go on from part to part."""
+    pairs, before = [], 0
+    for part in parts:
+        pairs += [(s, before + t) for s, t in part.alignment]
+        before += part.num_words
+    return tuple(sorted(pairs))

@@ -184,7 +184,8 @@ class RequestMaker:
             )
         if unknown := self.bundle.target_tokenizer.unknown_count(ids):
             raise ConfigError(
-                f"The {what} '{text}' has {unknown} pieces that the vocabulary does not know.",
+                f"The {what} '{text}' has {unknown} {'piece' if unknown == 1 else 'pieces'} that "
+                "the vocabulary does not know.",
                 "Use words that the model can write.",
             )
         return self._fitting(ids, f"A {what}")

@@ -63,8 +63,8 @@ def explain(
                 )
             raise TraceError(
                 f"{name}{list(place.values())} is {found}, but its equation gives {theirs}.",
-                "The pass was in training mode, this part ran several times in it, or the model has "
-                "changed since; trace again.",
+                "The pass was in training mode, this part ran several times in it, or the model "
+                "has changed since; trace again.",
             )
         steps = [Step(say("edited", language, edit=trace.edits[name]), "", value, abs(value))]
     row = catalog(trace.variant).get(pattern_of(name))

@@ -156,7 +156,10 @@ def _of_http(request: Request, error: Exception) -> Json:
     if error.status_code == 404:
         return failure(404, f"There is no {path}.", "docs/serving.md lists what there is.")
     if error.status_code == 405:
-        return failure(405, f"{path} does not take {request.method}.", "Use GET, or POST.")
+        allowed = (error.headers or {}).get("Allow", "GET, POST")
+        answer = failure(405, f"{path} does not take {request.method}.", f"Use {allowed}.")
+        answer.headers["Allow"] = allowed
+        return answer
     return failure(error.status_code, f"{error.detail}.", "Send one JSON object, in UTF-8.")
 
 

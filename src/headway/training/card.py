@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from headway.config.data import CorpusConfig, DataConfig
 from headway.config.run import RunConfig
 
 
 def write_card(config: RunConfig, report: dict[str, Any]) -> str:
     """Return Markdown with data, licence, scores with signatures, and how it was trained."""
     data, recipe = config.data, config.recipe
+    escaped = r"\|"  # or it would divide the cells of the table, even within code
     title = recipe.name or " to ".join(data.languages)
     lines = [f"# {title}", ""]
     if recipe.description:
@@ -16,10 +18,7 @@ def write_card(config: RunConfig, report: dict[str, Any]) -> str:
         "| | |",
         "|---|---|",
         f"| languages | {' → '.join(data.languages)} |",
-        *(
-            f"| training text | {' '.join(filter(None, (c.source, c.target, c.tag)))} |"
-            for c in data.corpora or [data]
-        ),
+        *(f"| training text | {_text(corpus)} |" for corpus in data.corpora or [data]),
         *_origin(report),
         f"| origin of the text | {recipe.data_source or 'not stated'} |",
         f"| licence of the text | {recipe.licence or 'not stated'} |",
@@ -37,11 +36,20 @@ def write_card(config: RunConfig, report: dict[str, Any]) -> str:
         "|---|---|---|---|",
     ]
     lines += [
-        f"| {name} | {score['name']} | {score['value']:.4f} | `{score['signature']}` |"
+        f"| {name} | {score['name']} | {score['value']:.4f} | "
+        f"`{score['signature'].replace('|', escaped)}` |"
         for name in ("valid", "test")
         for score in report.get(name, [])
     ]
     return "\n".join([*lines, ""])
+
+
+def _text(corpus: DataConfig | CorpusConfig) -> str:
+    """Name files and tag of a corpus, and what else is done with it."""
+    words = [corpus.source, corpus.target, corpus.tag, "reversed" * corpus.reverse]
+    if isinstance(corpus, CorpusConfig) and corpus.weight != 1.0:
+        words.append(f"× {corpus.weight:g}")
+    return " ".join(filter(None, words))
 
 
 def _origin(report: dict[str, Any]) -> list[str]:

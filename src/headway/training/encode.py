@@ -105,7 +105,7 @@ def find_tokenizers(
 
     if config.tokenizer.source_model:
         sides = build()
-        _say_kinds(config, sides, reporter or Reporter(quiet=True))
+        _say_unused(config, sides, reporter or Reporter(quiet=True))
         return sides
     if not data.shards:
         return build()
@@ -229,15 +229,18 @@ def _tag(source: Tokenizer, tag: str) -> list[int]:
     return source.encode(tag) if tag else []
 
 
-def _say_kinds(config: RunConfig, sides: tuple[Tokenizer, Tokenizer], reporter: Reporter) -> None:
-    """Say that a kind is not used, where a model of pieces that is given has another."""
+def _say_unused(config: RunConfig, sides: tuple[Tokenizer, Tokenizer], reporter: Reporter) -> None:
+    """Say what was set that is not used, where models of pieces are given."""
     tokenizer = config.tokenizer
+    paths = [path for path in (tokenizer.source_model, tokenizer.target_model) if path]
+    sizes = {side.vocabulary_size for side in sides}
+    for name in tokenizer.set_for_training:
+        if name != "vocabulary_size" or tokenizer.vocabulary_size not in sizes:
+            reporter.say(f"tokenizer.{name} is not used, for {' and '.join(paths)} is given.")
     if "kind" not in tokenizer.model_fields_set and tokenizer.sampling is None:
         return
     sampled = f", and so is its sampling at {tokenizer.sampling}" if tokenizer.sampling else ""
-    paths = (tokenizer.source_model, tokenizer.target_model)
-    kinds = {path: side.kind for path, side in zip(paths, sides, strict=True) if path}
-    for path, kind in kinds.items():
+    for path, kind in dict(zip(paths, (side.kind for side in sides), strict=False)).items():
         if kind != tokenizer.kind:
             reporter.say(
                 f"tokenizer.kind '{tokenizer.kind}' is not used: {path} is of kind '{kind}'"

@@ -227,7 +227,7 @@ def writing(path: Path) -> Iterator[None]:
 
 def _first_difference(old: RunConfig, new: RunConfig) -> str | None:
     changeable = set(CHANGEABLE)
-    if new.training.schedule in ("linear", "cosine"):
+    if old.training.schedule in ("linear", "cosine"):
         # There max_steps decides the rate of every step, also of those that are done.
         changeable.remove(("training", "max_steps"))
     for section, values in new.model_dump(exclude={"recipe"}).items():

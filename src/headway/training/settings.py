@@ -7,6 +7,7 @@ from headway.config.run import RunConfig, dump_run_config
 from headway.data.examining import CleaningRules
 from headway.data.hub import is_dataset
 from headway.data.sampling import check_samples
+from headway.data.vocabulary import check_pieces
 from headway.errors import ConfigError
 from headway.evaluation.metrics import score_texts
 from headway.training.schedule import Schedule
@@ -57,8 +58,9 @@ def cleaning_rules(data: DataConfig) -> CleaningRules:
 
 
 def _check_tokenizer(config: RunConfig) -> None:
-    """Refuse what a tokenizer that is to be trained would be refused for once it is there."""
+    """Refuse what a tokenizer would be refused for once it is there."""
     tokenizer = config.tokenizer
+    check_pieces(config.new_pieces)
     if tokenizer.source_model or config.training.start_from:
         return
     if tokenizer.sampling is not None:

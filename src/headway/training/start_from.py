@@ -21,7 +21,7 @@ from headway.bundle import (
     load_bundle,
     model_tensors,
 )
-from headway.config.data import TokenizerConfig
+from headway.config.data import OF_TRAINED_TOKENIZERS
 from headway.config.model import Architecture
 from headway.config.run import RunConfig
 from headway.config.section import Section
@@ -33,12 +33,6 @@ from headway.saved_bundle import bundle_checksum, find_bundle, saved_changes
 
 _DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # not in any weight
 _LONGEST = "max_source_pieces"  # which a run takes from its own text
-_OF_TRAINED_TOKENIZERS = (
-    "vocabulary_size",
-    "byte_fallback",
-    "character_coverage",
-    "normalization",
-)
 _SOURCE_ROWS = ("source_embedding.tokens.weight",)
 _TARGET_ROWS = (
     "target_embedding.tokens.weight",
@@ -119,7 +113,7 @@ def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
     return _filled(
         config,
         model=begun.model.model_dump(),
-        tokenizer={"joint": begun.tokenizer.joint, "kind": begun.tokenizer.kind},
+        tokenizer=begun.tokenizer.model_dump(include={"joint", "kind", *OF_TRAINED_TOKENIZERS}),
         languages=begun.data.languages,
         decoding=begun.decoding.model_dump(),
     )
@@ -169,10 +163,17 @@ def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
     return _filled(
         config,
         model=own,
-        tokenizer=has,
+        tokenizer=has | _as_recorded(bundle),
         languages=(bundle.source_language, bundle.target_language),
         decoding=bundle.decoding.model_dump(exclude={_LONGEST}),
     )
+
+
+def _as_recorded(bundle: Bundle) -> dict[str, Any]:
+    """Return how the tokenizer of a model was made, as far as the model's record says."""
+    record = bundle.record.get("config", {}).get("tokenizer", {})
+    made = {key: record[key] for key in OF_TRAINED_TOKENIZERS if key in record}
+    return made | {"vocabulary_size": bundle.source_tokenizer.vocabulary_size}
 
 
 def _filled(
@@ -202,10 +203,8 @@ def _unset(section: Section, values: dict[str, Any]) -> dict[str, Any]:
 
 def _messages(config: RunConfig, origin: dict[str, str], sides: Sequence[Enlarged]) -> list[str]:
     messages = [f"Starts from {origin['bundle']} (manifest {origin['checksum'][:12]})."]
-    given, usual = config.tokenizer, TokenizerConfig()
-    for key in _OF_TRAINED_TOKENIZERS:
-        if getattr(given, key) != getattr(usual, key):
-            messages.append(f"The tokenizer is that of the model: tokenizer.{key} is not used.")
+    for key in config.tokenizer.set_for_training:
+        messages.append(f"The tokenizer is that of the model: tokenizer.{key} is not used.")
     joint = sides[0].tokenizer == sides[1].tokenizer
     names = ["the vocabulary"] if joint else ["the source vocabulary", "the target vocabulary"]
     for name, side in zip(names, sides, strict=False):

@@ -36,7 +36,7 @@ def test_a_sample_is_compared_too(run, bundle_path: Path, tmp_path: Path) -> Non
         "ties": 0,
     }
     _, text, _ = run(*command, "--out", tmp_path / "b")
-    assert text.splitlines()[2] == f"int8 changes {changed} translations of the 3 lines."
+    assert text.splitlines()[2] == f"int8 changes {changed} of the 3 translations."
     assert run(*command, "--out", tmp_path / "c", "--quiet")[:2] == (0, "")
 
 

@@ -338,7 +338,10 @@ def test_what_else_fails_in_training_is_told() -> None:
     [
         ({"kind": "wordpiece"}, "'wordpiece' is unknown"),
         ({"normalization": "nfd"}, "'nfd' is unknown"),
-        ({"character_coverage": 0.0}, "character_coverage is 0.0"),
+        (
+            {"character_coverage": 0.97},
+            r"is 0\.97; SentencePiece takes 0\.98 to 1",
+        ),
         ({"character_coverage": 1.5}, "character_coverage is 1.5"),
         ({"texts": "the cat sat"}, "one string"),
     ],

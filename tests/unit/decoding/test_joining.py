@@ -15,6 +15,7 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.alignment import word_alignment
+from headway.decoding.attention import AttentionReader
 from headway.decoding.joining import Joiner
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.searches import search_all
@@ -128,6 +129,27 @@ def test_words_are_numbered_through_all_parts(make: Make, longest: int) -> None:
         assert begin == len(source_words)
         assert list(h.alignment) == sorted(expected)
     assert max(len(h.alignment) for h in found.hypotheses) > 4
+
+
+def test_the_attention_of_each_part_is_computed_once(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[Sequence[int]]] = []
+    look = AttentionReader.__call__
+
+    def heard(self: AttentionReader, source: Sequence[int], targets: Any, /) -> Any:
+        asked.append(list(targets))
+        return look(self, source, targets)
+
+    monkeypatch.setattr(AttentionReader, "__call__", heard)
+    translator = Translator(make(max_source_pieces=6))
+    found = translator.translate(LONG, n_best=6, attention=True)
+
+    assert len(found.hypotheses) == 6
+    assert len(asked) == found.num_parts == 4
+    assert all(len(set(targets)) == len(targets) for targets in asked)
+    assert sum(map(len, asked)) < 6 * 4
+    assert_aligned(found, LONG)
 
 
 def test_nothing_is_kept_unless_asked_for_and_nothing_else_changes(translator: Translator) -> None:

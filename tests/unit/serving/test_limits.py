@@ -120,7 +120,9 @@ def test_unknown_routes(client: TestClient, path: str) -> None:
 
 
 def test_the_wrong_method(client: TestClient) -> None:
-    _refused(client, client.get("/api/search"), 405)
+    answer = client.get("/api/search")
+    assert _refused(client, answer, 405)["remedy"] == "Use POST."
+    assert answer.headers["allow"] == "POST"
     _refused(client, client.delete("/api/models"), 405)
 
 

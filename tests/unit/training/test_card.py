@@ -40,7 +40,7 @@ def test_the_card_holds_data_licence_scores_and_training() -> None:
         "| precision, seed | bfloat16, 6 |",
         "| averaged weights | 3 |",
         "| trained on | 2026-01-02 |",
-        "| valid | bleu | 12.3457 | `nrefs:1|tok:13a` |",
+        "| valid | bleu | 12.3457 | `nrefs:1\\|tok:13a` |",
         "| test | exact | 0.5000 | `share of equal lines` |",
     ):
         assert line in card.splitlines()
@@ -51,3 +51,16 @@ def test_what_nobody_said_is_not_stated() -> None:
 
     assert card.startswith("# source to target\n")
     assert "| licence of the text | not stated |" in card
+
+
+def test_each_corpus_is_named_with_what_is_done_to_it() -> None:
+    files = {"source": "a.ko", "target": "a.en"}
+    back = {"source": "b.jsonl", "tag": "<back>", "reverse": True, "weight": 0.5}
+    config = parse_run_config({"data": {"corpora": [files, back]}})
+
+    rows = [line for line in write_card(config, REPORT).splitlines() if "training text" in line]
+
+    assert rows == [
+        "| training text | a.ko a.en |",
+        "| training text | b.jsonl <back> reversed × 0.5 |",
+    ]

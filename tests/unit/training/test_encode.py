@@ -142,7 +142,8 @@ def test_a_kind_that_a_given_model_of_pieces_has_not_is_said_to_be_unused(
     reporter.say = said.append  # type: ignore[method-assign]
 
     for kind in ("word", "bpe"):
-        config = make_config(tokenizer={"source_model": str(path), "kind": kind, "sampling": 0.1})
+        given = {"source_model": str(path), "vocabulary_size": len(tokenizer)}
+        config = make_config(tokenizer={**given, "kind": kind, "sampling": 0.1})
         found = find_tokenizers(config, read_texts(config.data), reporter)
         assert found == (tokenizer, tokenizer)
 
@@ -153,12 +154,19 @@ def test_a_kind_that_a_given_model_of_pieces_has_not_is_said_to_be_unused(
     said.clear()
     target_path = tmp_path / "target.model"
     target_path.write_bytes(tokenizer.to_bytes())
-    names = {"source_model": str(path), "target_model": str(target_path), "joint": False}
+    names = given | {"target_model": str(target_path), "joint": False}
     config = make_config(tokenizer={**names, "kind": "bpe"})
     find_tokenizers(config, read_texts(config.data), reporter)
     assert said == [
         f"tokenizer.kind 'bpe' is not used: {each} is of kind 'word'."
         for each in (path, target_path)
+    ]
+    said.clear()
+    config = make_config(tokenizer={**names, "vocabulary_size": 8000, "byte_fallback": True})
+    find_tokenizers(config, read_texts(config.data), reporter)
+    assert said == [
+        f"tokenizer.{name} is not used, for {path} and {target_path} is given."
+        for name in ("vocabulary_size", "byte_fallback")
     ]
 
 

@@ -132,6 +132,18 @@ def test_another_configuration_is_refused_by_its_key(
         folder.resume(make_config(**changes))
 
 
+def test_a_schedule_that_is_another_is_named_before_the_number_of_steps_that_may_be(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        folder.begin(make_config(training={"schedule": "inverse_sqrt"}))
+
+    changed = make_config(training={"schedule": "cosine", "max_steps": 90})
+    with pytest.raises(ConfigError, match=r"another training\.schedule: 'inverse_sqrt'"):
+        folder.resume(changed)
+
+
 def test_a_run_may_be_made_longer_and_its_data_moved(
     make_config: MakeConfig, tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ from headway.training.check import check_run
 from headway.training.prepare import build_bundle
 from headway.training.reporting import Reporter
 from headway.training.run import train
-from headway.training.start_from import Start, grow, open_start
+from headway.training.start_from import Start, grow, inherit, open_start
 from headway.training.step import StepResult
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
@@ -375,3 +375,21 @@ def test_a_search_that_nobody_sets_is_that_of_the_model(
     assert (found.beam_size, found.length_penalty) == (7, 1.5)
     assert (chosen.beam_size, chosen.length_penalty) == (2, 1.5)
     assert found.max_source_pieces == RunConfig().decoding.max_source_pieces  # the text decides
+
+
+def test_the_configuration_says_how_the_tokenizer_of_the_model_was_made(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig]
+) -> None:
+    path = make_start()
+    made = {"normalization": "identity", "byte_fallback": True, "vocabulary_size": 99}
+    record = {"config": {"tokenizer": made}}
+    save_bundle(path, dataclasses.replace(load_bundle(path), record=record))
+
+    config = started(fine_tune(path)).config
+    assert config.tokenizer.normalization == "identity"
+    assert config.tokenizer.byte_fallback
+    assert config.tokenizer.vocabulary_size == len(load_bundle(path).source_tokenizer)
+    assert inherit(fine_tune(path), config).tokenizer == config.tokenizer
+
+    usual = started(fine_tune(path, tokenizer={"normalization": "nmt_nfkc"}))
+    assert "tokenizer.normalization is not used" in usual.messages[1]
