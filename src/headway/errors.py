@@ -90,3 +90,9 @@ def suggest(given: str, known: Iterable[str]) -> str:
     if near:
         return "Did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
     return "Known: " + ", ".join(names) + "."
+
+
+def require_type(name: str, given: object, kind: type | tuple[type, ...], remedy: str) -> None:
+    """Refuse an argument of another type, before it ends in an error from somewhere within."""
+    if not isinstance(given, kind):
+        raise ConfigError(f"{name} is of type {type(given).__name__}.", remedy)

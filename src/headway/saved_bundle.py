@@ -116,6 +116,14 @@ def find_bundle(path: str | Path) -> Path:
     )
 
 
+def saved_shortlist(folder: Path) -> tuple[Shortlist, Any] | None:
+    """Return the shortlist of a bundle, and how it was learned; None where there is none."""
+    if not (folder / SHORTLIST).is_file():
+        return None
+    saved = read_bundle(folder, mapped=True)
+    return None if saved.shortlist is None else (saved.shortlist, saved.record.get("shortlist"))
+
+
 def saved_changes(path: str | Path) -> dict[str, str]:
     """Return the classes of all parts that are not Headway's own, by their path in the model."""
     file = find_bundle(path) / "config.json"

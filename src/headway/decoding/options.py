@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any, get_args
 
 from headway.decoding.length import LengthForm, length_penalty
-from headway.errors import ConfigError
+from headway.errors import ConfigError, require_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +133,8 @@ class SearchOptions:
 
 def changed_options(options: SearchOptions, values: Mapping[str, Any]) -> SearchOptions:
     """Return the options with other values; more hypotheses widen the beam that finds them."""
+    remedy = "Give SearchOptions, such as SearchOptions(beam_size=4)."
+    require_type("options", options, SearchOptions, remedy)
     names = ("beam_size", "n_best", "groups", "sampling")
     chosen = {**{name: getattr(options, name) for name in names}, **values}
     beam_size = chosen["beam_size"]

@@ -36,12 +36,15 @@ class Prepared:
         return any(have_hooks(self.parts))
 
     def _now(self) -> tuple[object, ...]:
-        """Return what may change of parts and weights, but for which parts there are."""
+        """Return what may change of parts and weights, except the set of parts."""
         weights = [*chain.from_iterable(own.values() for own in map(_weights, self.parts))]
         return (
             have_hooks(self.parts),
             ["forward" in content for content in self._contents],
             [*map(id, weights)],
+            # `weight.data = …` counts as no change. Nor does what is written through `weight.data`,
+            # or into its memory, which nothing tells.
+            [None if w is None else w.data_ptr() for w in weights],
             # Nobody counts the changes of a tensor that was made in inference mode.
             [0 if w is None or w.is_inference() else w._version for w in weights],
         )

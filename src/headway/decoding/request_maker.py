@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from headway.decoding.banned import BannedTexts
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.splitting import leading_tag, split_long
-from headway.errors import ConfigError
+from headway.errors import ConfigError, require_type
 
 
 class RequestMaker:
@@ -202,12 +203,18 @@ class RequestMaker:
 
 def _prefixes(prefix: str | Sequence[str] | None, count: int) -> Sequence[str]:
     """Return the prefix of each sentence."""
+    if prefix is not None:
+        require_type(
+            "prefix", prefix, Sequence, "Give a text for all, or a list with one for each."
+        )
     each = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else prefix
     if len(each) != count:
         raise ConfigError(
             f"There are {len(each)} prefixes for {count} sentences.",
             "Give one for all or one for each; an empty one forces nothing.",
         )
+    for own in each:
+        require_type("A prefix", own, str, "Give texts; an empty one forces nothing.")
     return each
 
 
@@ -215,6 +222,7 @@ def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequen
     """Return the terms of each sentence."""
     if isinstance(terms, str):
         raise ConfigError("The terms are one string.", "Give a list of words.")
+    require_type("terms", terms, Sequence, "Give a list of words.")
     for_all = [term for term in terms if isinstance(term, str)]
     if for_all and len(for_all) < len(terms):
         raise ConfigError(
@@ -264,7 +272,10 @@ def check_request(
     """Refuse numbers that nothing can be searched with, and sentences that are no text."""
     numbers = {"beam_size": beam_size, "n_best": n_best, "batch_tokens": batch_tokens}
     for name, number in numbers.items():
-        if number is not None and number < 1:
+        if number is None:
+            continue
+        require_type(name, number, Integral, f"Give {name} as a whole number.")
+        if number < 1:
             raise ConfigError(f"{name} is {number}, but must be at least 1.", f"Raise {name}.")
     if first < 0:
         raise ConfigError(f"first is {first}, but must be at least 0.", "Sentences count from 0.")

@@ -28,7 +28,7 @@ from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.decoding.translation import Alternative, StreamEnd, Translation
 from headway.devices import resolve_device
-from headway.errors import ConfigError
+from headway.errors import ConfigError, require_type
 
 _WORTH_A_WORKER = 8  # sentences
 
@@ -348,7 +348,11 @@ class Translator:
         return AttentionReader(self.models, options.attention_layer)
 
     def _banned(self, banned: Sequence[str]) -> BannedTexts | None:
+        remedy = "Give texts, such as banned=['never']."
+        require_type("banned", banned, Iterable, remedy)
         texts = (banned,) if isinstance(banned, str) else tuple(banned)
+        for text in texts:
+            require_type("A banned text", text, str, remedy)
         return self._rule_against(texts) if texts else None
 
     def _workers(self, jobs: int) -> int:

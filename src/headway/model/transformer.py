@@ -5,9 +5,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from headway.config.model import ModelConfig
-from headway.errors import ConfigError
+from headway.errors import ConfigError, require_type
 from headway.model.attention import MultiHeadAttention
 from headway.model.cache import DecoderCache
+from headway.model.checks import check_tensor
 from headway.model.decoder import Decoder, DecoderLayer
 from headway.model.embedding import InputEmbedding, OutputProjection, TokenEmbedding
 from headway.model.encoder import Encoder, EncoderLayer
@@ -50,6 +51,7 @@ class Transformer(nn.Module):
     @classmethod
     def from_config(cls, config: ModelConfig) -> "Transformer":
         """Build the model that a config describes, freshly initialized."""
+        require_type("config", config, ModelConfig, "Give one such as headway.presets.base().")
         source_tokens, target_tokens, output_weight = _vocabulary_tables(config)
         model = cls(
             source_embedding=_input_embedding(source_tokens, config),
@@ -117,6 +119,7 @@ class Transformer(nn.Module):
 
 def _check_ids(source_ids: Tensor, target_ids: Tensor) -> None:
     for name, ids in (("source_ids", source_ids), ("target_ids", target_ids)):
+        check_tensor(name, ids)
         if ids.dim() != 2 or ids.is_floating_point():
             raise ConfigError(
                 f"{name} have shape {tuple(ids.shape)} and type {ids.dtype}, but must be integers "

@@ -12,8 +12,10 @@ from headway.config.run import RunConfig
 from headway.data.corpus import Pair
 from headway.decoding.translator import Translator
 from headway.devices import resolve_device
+from headway.errors import require_type
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
+from headway.saved_bundle import saved_shortlist
 from headway.training.averaging import average_snapshots
 from headway.training.begin import Place, Ready, begin, goes_on
 from headway.training.card import write_card
@@ -56,6 +58,8 @@ def train(
     DataError or RunError before the first step where the run could not go well; a new run then
     leaves no folder behind.
     """
+    remedy = "Give a RunConfig; headway.load_run_config reads one from a file."
+    require_type("config", config, (RunConfig, type(None)), remedy)
     own = own_device(resolve_device(device))
     folder = RunFolder(out)
     with contextlib.ExitStack() as stack:
@@ -119,6 +123,10 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
                 reporter.say(f"{name} {score['name']} {score['value']:.4f}  {score['signature']}")
     record = report | {"config": config.model_dump()}
     finished = dataclasses.replace(bundle, record=record, card=write_card(config, report))
+    if (found := saved_shortlist(folder.averaged)) is not None:  # of a run that goes on
+        shortlist, learned = found
+        record = record | {"shortlist": learned}
+        finished = dataclasses.replace(finished, record=record, shortlist=shortlist)
     save_bundle(folder.averaged, finished)
     folder.write_json(folder.report, report)
     draw_losses(folder.metrics, folder.picture, reporter.say)

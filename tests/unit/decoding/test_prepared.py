@@ -53,11 +53,16 @@ def _hook_before(model: Transformer) -> None:
     model.encoder.register_forward_pre_hook(lambda *_: None)
 
 
+def _other_data(model: Transformer) -> None:
+    weight = model.decoder.layers[0].cross_attention.w_v.weight
+    weight.data = weight.data.clone()
+
+
 @pytest.mark.parametrize(
     "change",
     [
         _in_place, _other_parameter, _other_part, _one_more_part, _one_part_less, _other_forward,
-        _loaded, _hook, _hook_before,
+        _loaded, _hook, _hook_before, _other_data,
     ],
 )  # fmt: skip
 def test_a_change_of_one_of_several_models_is_seen(

@@ -111,7 +111,7 @@ def test_terms_are_in_every_hypothesis_for_all_or_for_each(translator: Translato
 def test_terms_that_cannot_be_placed_or_written_are_refused(translator: Translator) -> None:
     with pytest.raises(ConfigError, match="There are 1 lists of terms for 2 sentences"):
         translator.translate(TEXT[:2], terms=[["cat"]])
-    with pytest.raises(ConfigError, match="The term '龍' has 1 pieces that the vocabulary"):
+    with pytest.raises(ConfigError, match="The term '龍' has 1 piece that the vocabulary"):
         translator.translate("I am", terms=["龍"])
     with pytest.raises(ConfigError, match="A sentence with terms is too long"):
         translator.translate(TEXT[1] * 4, terms=["cat"])
@@ -460,3 +460,23 @@ def test_a_hook_hears_every_sentence_in_this_process(make: Make) -> None:
         heard.clear()
         translator.translate(TEXT[2:3] * 40, batch_tokens=1)
         assert sum(heard) == 40
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ({"options": {"beam_size": 3}}, "options is of type dict. Give SearchOptions"),
+        ({"beam_size": "4"}, "beam_size is of type str"),
+        ({"n_best": 2.5}, "n_best is of type float"),
+        ({"prefix": 3}, "prefix is of type int"),
+        ({"prefix": [3]}, "A prefix is of type int"),
+        ({"banned": [3]}, "A banned text is of type int"),
+        ({"banned": 3}, "banned is of type int"),
+        ({"terms": 3}, "terms is of type int. Give a list of words"),
+    ],
+)
+def test_an_argument_of_another_type_is_named(
+    translator: Translator, wishes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        translator.translate([TEXT[2]], **wishes)

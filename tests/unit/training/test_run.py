@@ -1,5 +1,6 @@
 """A run leaves all that it promises, or, where it cannot go well, nothing at all."""
 
+import dataclasses
 import errno
 import json
 import math
@@ -15,9 +16,10 @@ from typing import Any
 import pytest
 import torch
 
-from headway.bundle import load_bundle
+from headway.bundle import load_bundle, save_bundle
 from headway.config.run import RunConfig, load_run_config
 from headway.data.corpus import read_parallel
+from headway.data.shortlist import learn_shortlist
 from headway.decoding.translator import Translator
 from headway.errors import (
     BundleError,
@@ -589,3 +591,30 @@ def test_averaged_weights_whose_loss_is_no_number_are_not_recommended(
     config = make_config(training={"max_steps": 2, "validation_sentences": 0})
 
     assert train(config, tmp_path / "run", reporter=quiet).report["best_is_better"]
+
+
+def test_a_file_is_no_configuration(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"config is of type str.*load_run_config reads one"):
+        train("recipe.toml", tmp_path / "run")  # type: ignore[arg-type]
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_shortlist_that_was_learned_stays_when_the_run_goes_on(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    quiet = Reporter(quiet=True)
+    train(make_config(training={"max_steps": 2}), tmp_path / "run", reporter=quiet)
+    bundle = load_bundle(tmp_path / "run")
+    pairs = [([4, 5], [6, 7]), ([5, 6], [7, 4])]
+    found = learn_shortlist(pairs, bundle.source_tokenizer, bundle.target_tokenizer)
+    record = bundle.record | {"shortlist": {"pairs": 2}}
+    own = dataclasses.replace(bundle, shortlist=found, record=record)
+    save_bundle(tmp_path / "run" / "averaged", own)
+
+    longer = make_config(training={"max_steps": 4})
+    train(longer, tmp_path / "run", resume=True, reporter=quiet)
+
+    after = load_bundle(tmp_path / "run")
+    assert after.shortlist is not None
+    assert after.shortlist.to_bytes() == found.to_bytes()
+    assert (after.record["steps"], after.record["shortlist"]) == (4, {"pairs": 2})
