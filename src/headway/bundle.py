@@ -44,6 +44,8 @@ from headway.saved_bundle import (
     read_bundle,
 )
 
+_OTHER_PARTS = "A model that was changed before it was saved is loaded with the same change=."
+
 Change = Callable[[Transformer], object]
 """What puts parts of a user's own into a model: called with it before weights are set."""
 
@@ -134,9 +136,11 @@ def set_model_tensors(model: nn.Module, tensors: dict[str, Tensor], *, copy: boo
     """
     parameters = dict(model.named_parameters())
     if missing := sorted(parameters.keys() - tensors.keys()):
-        raise BundleError(f"The weights lack {missing[0]} ({len(missing)} missing in all).")
+        message = f"The weights lack {missing[0]} ({len(missing)} missing in all)."
+        raise BundleError(message, _OTHER_PARTS)
     if unknown := sorted(tensors.keys() - parameters.keys()):
-        raise BundleError(f"The weights hold {unknown[0]}, which the model does not have.")
+        message = f"The weights hold {unknown[0]}, which the model does not have."
+        raise BundleError(message, _OTHER_PARTS)
     with torch.no_grad():
         for name, parameter in parameters.items():
             if parameter.shape != tensors[name].shape:

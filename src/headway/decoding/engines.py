@@ -60,7 +60,7 @@ def build_engine(
 def _warn(message: str) -> None:
     """Warn, and name the line of whoever called this package, by whichever of its functions."""
     level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] == "headway":
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == "headway":
         level, frame = level + 1, frame.f_back
     warnings.warn(message, stacklevel=level)
 
