@@ -9,7 +9,9 @@ import json
 import math
 import mmap
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -20,8 +22,10 @@ from headway.errors import BundleError
 from headway.processes import trim_heap
 
 _LENGTH = 8  # bytes that say how long the header is
+_METADATA = "__metadata__"
 _DTYPES = {
     "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
+    "I64": torch.int64, "I32": torch.int32, "U8": torch.uint8, "BOOL": torch.bool,
 }  # fmt: skip
 
 
@@ -61,11 +65,21 @@ class MappedTensors:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the tensors by name, without a copy; BundleError for another kind of file."""
+        with self._reading() as (first, header):
+            header.pop(_METADATA, None)
+            return {name: self._tensor(first, **entry) for name, entry in header.items()}
+
+    def metadata(self) -> dict[str, str]:
+        """Return the texts that were written beside the tensors; BundleError as above."""
+        with self._reading() as (_, header):
+            return dict(header.get(_METADATA, {}))
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield where the numbers begin, and what the header says of them."""
         try:
             first = _LENGTH + int.from_bytes(self.data[:_LENGTH], "little")
-            header = json.loads(self.data[_LENGTH:first])
-            header.pop("__metadata__", None)
-            return {name: self._tensor(first, **entry) for name, entry in header.items()}
+            yield first, json.loads(self.data[_LENGTH:first])
         except (AttributeError, KeyError, OverflowError, RuntimeError, TypeError, ValueError):
             raise _not_safetensors(self.path) from None
 
@@ -75,12 +89,14 @@ class MappedTensors:
         if dtype not in _DTYPES:
             raise BundleError(
                 f"{self.path} holds numbers of type {dtype}.",
-                f"Save weights as one of {', '.join(_DTYPES)}.",
+                f"Save them as one of {', '.join(_DTYPES)}.",
             )
         begin, end = data_offsets
         kind, count = _DTYPES[dtype], math.prod(shape)
         if begin < 0 or end - begin != count * kind.itemsize:
             raise ValueError("the header contradicts itself")
+        if not count:
+            return torch.empty(shape, dtype=kind)
         return torch.frombuffer(self.data, dtype=kind, count=count, offset=first + begin).view(
             shape
         )

@@ -94,5 +94,5 @@ def test_another_kind_of_file_is_refused(data: bytes, tmp_path: Path) -> None:
 
 def test_numbers_of_a_type_that_weights_do_not_have_are_named(tmp_path: Path) -> None:
     (tmp_path / "w").write_bytes(header(dtype="U4", shape=[2], data_offsets=[0, 8]))
-    with pytest.raises(BundleError, match=r"w holds numbers of type U4\. Save weights as one"):
+    with pytest.raises(BundleError, match=r"w holds numbers of type U4\. Save them as one"):
         mapped(tmp_path / "w").tensors()

@@ -1,6 +1,7 @@
 """The table of commands, and what an error looks like to a person."""
 
 import errno
+import os
 import sys
 
 import typer
@@ -68,17 +69,38 @@ def main(arguments: list[str] | None = None) -> None:
     if "--quiet" not in arguments and sys.stderr.isatty():  # somebody is waiting
         tell_of_compiling(lambda message: print(f"Note: {message}", file=sys.stderr))
     try:
-        # Typer itself ends usage errors with 2, Ctrl-C and a closed pipe with 1.
-        app(arguments)
+        try:
+            # Typer itself ends usage errors with 2, Ctrl-C and a closed pipe with 1.
+            app(arguments)
+        finally:
+            _flush()
     except Exception as error:
         if "--debug" in arguments:
             raise
         sys.exit(_explain(error))
 
 
+def _flush() -> None:
+    """Write the last of the output while what goes wrong can still be said.
+
+    When Python ends it writes that, too, and can only complain.
+    """
+    if sys.stdout is None:  # closed from the beginning
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        raise
+
+
 def _explain(error: Exception) -> int:
     from headway.errors import HeadwayError
 
+    if isinstance(error, BrokenPipeError):
+        return 1  # a reader that has seen enough
     if isinstance(error, HeadwayError):
         return _fail(f"Error: {error}", error.exit_status)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from headway.errors import RunError
+from headway.errors import BundleError, RunError
+from headway.mapping import MappedTensors, map_file
 from headway.replacing import write_atomically
 
 
@@ -34,12 +34,17 @@ def write_tensors(
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return tensors and values; RunError when the file is missing, cut short or changed."""
+    # Not by safetensors itself: Ctrl-C while its `get_tensor` is at work is lost, and what it
+    # raises then says of a whole file that it is damaged.
     try:
-        with safe_open(path, framework="pt") as file:
-            header = json.loads((file.metadata() or {}).get("headway", "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read ({error}).", _DAMAGED) from None
+        file = MappedTensors(path, map_file(path))
+        header = _header(file)
+        tensors = {name: tensor.clone() for name, tensor in file.tensors().items()}
+    except OSError as error:
+        message = f"{path} cannot be read ({error.strerror or error})."
+        raise RunError(message, _DAMAGED) from None
+    except (BundleError, ValueError):
+        raise RunError(f"{path} cannot be read: it is no whole file.", _DAMAGED) from None
     text = header.get("values", "")
     if header.get("checksum") != _checksum(tensors, text):
         raise RunError(f"{path} has changed since it was written.", _DAMAGED)
@@ -49,14 +54,17 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def read_values(path: Path) -> dict[str, Any]:
     """Return the plain values alone; nothing of a file that is damaged or of another kind."""
     try:
-        with safe_open(path, framework="pt") as file:
-            header = json.loads((file.metadata() or {}).get("headway", "{}"))
-        return json.loads(header.get("values", "{}"))
-    except (SafetensorError, OSError, ValueError):
+        return json.loads(_header(MappedTensors(path, map_file(path))).get("values", "{}"))
+    except (BundleError, OSError, ValueError):
         return {}
 
 
 _DAMAGED = "Restore it from a copy, or start the run again in another folder."
+
+
+def _header(file: MappedTensors) -> dict[str, Any]:
+    found = json.loads(file.metadata().get("headway", "{}"))
+    return found if isinstance(found, dict) else {}
 
 
 def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:

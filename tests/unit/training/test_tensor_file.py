@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,22 @@ def test_a_full_disk_leaves_the_earlier_file_and_says_so(
 
     assert torch.equal(read_tensors(path)[0]["a"], torch.ones(3))
     assert [file.name for file in tmp_path.iterdir()] == ["x"]
+
+
+# Between the opening of a file and what closes it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_while_reading_is_not_taken_for_damage(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "x", {f"t{number}": torch.randn(4, 5) for number in range(60)})
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    interrupted = 0
+    try:
+        for number in range(200):
+            signal.setitimer(signal.ITIMER_REAL, 1e-4 + 5e-6 * number)
+            try:
+                while True:
+                    read_tensors(tmp_path / "x")
+            except KeyboardInterrupt:
+                interrupted += 1
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted == 200
