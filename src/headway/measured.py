@@ -5,9 +5,10 @@ are to be equal.
 """
 
 import contextlib
+import fcntl
 import json
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from headway.replacing import write_atomically
@@ -16,13 +17,28 @@ from headway.replacing import write_atomically
 def measured_once(key: str, known: Collection[str], measure: Callable[[], str]) -> str:
     """Return what was found for this key, one of those known; measured now if nothing was.
 
-    Where nothing can be kept, it is measured each time.
+    One process at a time measures, so that others neither disturb it nor find something else. Where
+    nothing can be kept, it is measured each time.
     """
-    found = _read()
-    if found.get(key) not in known:
-        found[key] = measure()
-        _write(found)
-    return found[key]
+    if (found := _read().get(key, "")) in known:
+        return found
+    with _alone():
+        if (found := _read().get(key, "")) in known:
+            return found
+        found = measure()
+        _write(_read() | {key: found})
+    return found
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Let one process at a time in, where a file can be locked."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError, RuntimeError):
+            _file().parent.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(open(_file().with_name("precision.lock"), "a"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _file() -> Path:

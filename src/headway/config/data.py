@@ -125,7 +125,7 @@ class TokenizerConfig(Section):
     """One vocabulary for both sides, or one for each."""
     byte_fallback: bool = False
     """Spell unknown characters as bytes instead of losing them."""
-    character_coverage: float = Field(default=1.0, ge=0.98, le=1)
+    character_coverage: float = Field(default=1.0, gt=0, le=1)
     """Share of the characters that get a piece; rarer ones are unknown. SentencePiece takes no
     less than 0.98."""
     normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = "nmt_nfkc"

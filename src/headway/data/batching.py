@@ -113,12 +113,11 @@ def collate_rows(store: PairStore, rows: Rows, indices: Rows | None = None) -> B
     source[every, lengths[:, 0]] = END_ID
     target = np.concatenate([np.full((len(rows), 1), START_ID), labels[:, :-1]], axis=1)
     labels[every, lengths[:, 1]] = END_ID
-    tokens = (lengths + 1).sum(axis=0)
     return Batch(
         source_ids=torch.from_numpy(source),
         target_ids=torch.from_numpy(target),
         label_ids=torch.from_numpy(labels),
-        num_target_tokens=int(tokens[1]),
+        num_target_tokens=int((lengths[:, 1] + 1).sum()),
         indices=tuple(int(row) for row in (rows if indices is None else indices)),
     )
 

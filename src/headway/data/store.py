@@ -1,8 +1,8 @@
 """Keeps encoded pairs in a few flat arrays, in memory or mapped from files.
 
 A list of lists of numbers takes thirty times the memory of the numbers, so pairs lie one after the
-other in one array a side, with the places where each begins. Mapped from files, they
-are checked once; then only what batches ask for is read, and several processes share it.
+other in one array a side, with the places where each begins. Mapped from files, they are checked
+once; then only what batches ask for is read, and several processes share it.
 """
 
 import fcntl

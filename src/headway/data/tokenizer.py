@@ -30,6 +30,9 @@ END_ID = 3
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 USER_DEFINED = 4  # SentencePiece's number for pieces that are never cut
 
+LEAST_COVERAGE = 0.98
+"""SentencePiece takes no smaller share of characters."""
+
 _KINDS: tuple[Kind, ...] = get_args(Kind)  # SentencePiece numbers them 1, 2, 3, 4
 _NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
 _SPACE = "▁"  # U+2581, which SentencePiece writes for a space
@@ -301,9 +304,10 @@ def _check_settings(
             f"The normalization {normalization!r} is unknown.",
             f"Choose {', '.join(_NORMALIZATIONS)}.",
         )
-    if not 0.98 <= character_coverage <= 1:
+    if not LEAST_COVERAGE <= character_coverage <= 1:
         raise ConfigError(
-            f"character_coverage is {character_coverage}; SentencePiece takes 0.98 to 1.",
+            f"character_coverage is {character_coverage}; SentencePiece takes "
+            f"{LEAST_COVERAGE} to 1.",
             "Use 1.0 for an alphabet and 0.9995 for thousands of rare characters.",
         )
     smallest = len(SPECIAL_PIECES) + 1 + (_NUM_BYTES if byte_fallback else 0)
@@ -328,7 +332,7 @@ def _explain(message: str, *, kind: str, vocabulary_size: int) -> Exception:
             f"vocabulary_size is {vocabulary_size}, but the characters of this text and the "
             f"special pieces alone need {too_low[1]}.",
             f"Set tokenizer.vocabulary_size to {too_low[1]} or more, or lower "
-            "character_coverage, to 0.98 at least.",
+            f"character_coverage, to {LEAST_COVERAGE} at least.",
         )
     if "sentences_.empty()" in message or "all_chars_count" in message:
         return DataError(

@@ -27,7 +27,8 @@ class Sampling:
 
     def __post_init__(self) -> None:
         """Check what nothing could be drawn with."""
-        _check_whole(self, "seed", "top_k")
+        for name in ("seed", "top_k"):
+            _check_whole(name, getattr(self, name))
         _check("min_p", self.min_p, 0 <= self.min_p <= 1, "from 0 to 1", "0 leaves all pieces.")
         _check("seed", self.seed, self.seed >= 0, "at least 0", "Take any whole number.")
         possible = 0 < self.temperature < math.inf
@@ -76,10 +77,11 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         """Check what no search could do."""
-        _check_whole(
-            self, "beam_size", "n_best", "groups", "attention_layer", "max_length", "min_length",
+        for name in (
+            "beam_size", "n_best", "groups", "attention_layer", "max_length", "min_length",
             "no_repeat_ngram",
-        )  # fmt: skip
+        ):  # fmt: skip
+            _check_whole(name, getattr(self, name))
         self._check_beam()
         for name, value, possible, allowed, remedy in (
             ("length_penalty", self.length_penalty, 0 <= self.length_penalty <= 10,
@@ -137,6 +139,8 @@ def changed_options(options: SearchOptions, values: Mapping[str, Any]) -> Search
     require_type("options", options, SearchOptions, remedy)
     names = ("beam_size", "n_best", "groups", "sampling")
     chosen = {**{name: getattr(options, name) for name in names}, **values}
+    for name in names[:-1]:
+        _check_whole(name, chosen[name])
     beam_size = chosen["beam_size"]
     if chosen["sampling"] is None:
         beam_size = _widened(beam_size, chosen["n_best"], chosen["groups"])
@@ -152,12 +156,9 @@ def _widened(beam_size: int, n_best: int, groups: int = 1) -> int:
     return beam_size if n_best <= beam_size else -(-n_best // max(groups, 1)) * max(groups, 1)
 
 
-def _check_whole(options: object, *names: str) -> None:
+def _check_whole(name: str, value: object) -> None:
     """Refuse what is no whole number; None is one that was not given."""
-    for name in names:
-        value = getattr(options, name)
-        possible = value is None or isinstance(value, Integral)
-        _check(name, value, possible, "a whole number", "Round it.")
+    _check(name, value, value is None or isinstance(value, Integral), "a whole number", "Round it.")
 
 
 def _check(name: str, value: object, possible: bool, allowed: str, remedy: str) -> None:

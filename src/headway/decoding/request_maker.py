@@ -204,10 +204,8 @@ class RequestMaker:
 def _prefixes(prefix: str | Sequence[str] | None, count: int) -> Sequence[str]:
     """Return the prefix of each sentence."""
     if prefix is not None:
-        require_type(
-            "prefix", prefix, Sequence, "Give a text for all, or a list with one for each."
-        )
-    each = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else prefix
+        require_type("prefix", prefix, Iterable, "Give a text, or a list with one for each.")
+    each = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else list(prefix)
     if len(each) != count:
         raise ConfigError(
             f"There are {len(each)} prefixes for {count} sentences.",
@@ -222,7 +220,8 @@ def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequen
     """Return the terms of each sentence."""
     if isinstance(terms, str):
         raise ConfigError("The terms are one string.", "Give a list of words.")
-    require_type("terms", terms, Sequence, "Give a list of words.")
+    require_type("terms", terms, Iterable, "Give a list of words.")
+    terms = list(terms)
     for_all = [term for term in terms if isinstance(term, str)]
     if for_all and len(for_all) < len(terms):
         raise ConfigError(

@@ -25,8 +25,12 @@ def check_sizes(sizes: Mapping[str, int | None]) -> None:
 
 def check_dropout(p: float) -> None:
     """Refuse a probability with which nothing would be left, or that is none."""
-    if not 0.0 <= p < 1.0:
-        raise ConfigError(f"Dropout is {p}, but must be from 0 to below 1.", "The paper has 0.1.")
+    try:
+        fits = 0.0 <= p < 1.0
+    except TypeError:
+        fits = False
+    if not fits:
+        raise ConfigError(f"Dropout is {p!r}, but must be from 0 to below 1.", "The paper has 0.1.")
 
 
 def check_tensor(name: str, given: object) -> None:

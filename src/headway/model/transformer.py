@@ -1,6 +1,7 @@
 """The Transformer (Figure 1): source and target ids in, logits over the vocabulary out."""
 
-import torch
+import copy
+
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -140,9 +141,7 @@ def _vocabulary_tables(
     if config.shared_embeddings == "all":
         # Two modules with one table: torch.func.functional_call would not give back a module that
         # stands at two places what it was.
-        with torch.device("meta"):
-            source = TokenEmbedding(config.target_vocab_size, config.d_model)
-        source.weight = target.weight
+        source = copy.deepcopy(target, {id(target.weight): target.weight})
         return source, target, target.weight
     source = TokenEmbedding(config.source_vocab_size, config.d_model)
     if config.shared_embeddings == "target":

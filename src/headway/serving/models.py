@@ -45,7 +45,7 @@ class Served:
     @property
     def examples(self) -> list[str]:
         """Return the sentences to try that the recipe of the model names."""
-        recipe = self.translator.bundle.record.get("config", {}).get("recipe", {})
+        recipe = (self.translator.bundle.record.get("config") or {}).get("recipe", {})
         return list(recipe.get("examples", []))
 
     @cached_property

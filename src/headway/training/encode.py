@@ -234,9 +234,13 @@ def _say_unused(config: RunConfig, sides: tuple[Tokenizer, Tokenizer], reporter:
     tokenizer = config.tokenizer
     paths = [path for path in (tokenizer.source_model, tokenizer.target_model) if path]
     sizes = {side.vocabulary_size for side in sides}
-    for name in tokenizer.set_for_training:
-        if name != "vocabulary_size" or tokenizer.vocabulary_size not in sizes:
-            reporter.say(f"tokenizer.{name} is not used, for {' and '.join(paths)} is given.")
+    unused = [
+        f"tokenizer.{name}"
+        for name in tokenizer.set_for_training
+        if name != "vocabulary_size" or tokenizer.vocabulary_size not in sizes
+    ]
+    if unused:
+        reporter.say(f"Not used, for {' and '.join(paths)} is given: {', '.join(unused)}.")
     if "kind" not in tokenizer.model_fields_set and tokenizer.sampling is None:
         return
     sampled = f", and so is its sampling at {tokenizer.sampling}" if tokenizer.sampling else ""

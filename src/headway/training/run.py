@@ -10,9 +10,10 @@ from typing import Any
 from headway.bundle import Bundle, Change, save_bundle, set_model_tensors
 from headway.config.run import RunConfig
 from headway.data.corpus import Pair
+from headway.data.shortlist import Shortlist
 from headway.decoding.translator import Translator
 from headway.devices import resolve_device
-from headway.errors import require_type
+from headway.errors import BundleError, require_type
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
 from headway.saved_bundle import saved_shortlist
@@ -123,7 +124,7 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
                 reporter.say(f"{name} {score['name']} {score['value']:.4f}  {score['signature']}")
     record = report | {"config": config.model_dump()}
     finished = dataclasses.replace(bundle, record=record, card=write_card(config, report))
-    if (found := saved_shortlist(folder.averaged)) is not None:  # of a run that goes on
+    if (found := _earlier_shortlist(folder, reporter)) is not None:  # of a run that goes on
         shortlist, learned = found
         record = record | {"shortlist": learned}
         finished = dataclasses.replace(finished, record=record, shortlist=shortlist)
@@ -131,6 +132,14 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
     folder.write_json(folder.report, report)
     draw_losses(folder.metrics, folder.picture, reporter.say)
     return report
+
+
+def _earlier_shortlist(folder: RunFolder, reporter: Reporter) -> tuple[Shortlist, Any] | None:
+    try:
+        return saved_shortlist(folder.averaged)
+    except BundleError as error:  # what the training came to is not to be lost over it
+        reporter.say(f"The shortlist of the earlier bundle is not kept: {error.message}")
+        return None
 
 
 def score_bundle(bundle: Bundle, pairs: list[Pair], config: RunConfig) -> list[Score]:

@@ -7,6 +7,7 @@ from headway.config.run import RunConfig, dump_run_config
 from headway.data.examining import CleaningRules
 from headway.data.hub import is_dataset
 from headway.data.sampling import check_samples
+from headway.data.tokenizer import LEAST_COVERAGE
 from headway.data.vocabulary import check_pieces
 from headway.errors import ConfigError
 from headway.evaluation.metrics import score_texts
@@ -63,6 +64,12 @@ def _check_tokenizer(config: RunConfig) -> None:
     check_pieces(config.new_pieces)
     if tokenizer.source_model or config.training.start_from:
         return
+    if tokenizer.character_coverage < LEAST_COVERAGE:
+        raise ConfigError(
+            f"tokenizer.character_coverage is {tokenizer.character_coverage}, but SentencePiece "
+            f"takes {LEAST_COVERAGE} to 1.",
+            "Use 1.0 for an alphabet and 0.9995 for thousands of rare characters.",
+        )
     if tokenizer.sampling is not None:
         check_samples(tokenizer.kind)
     if not tokenizer.joint:

@@ -21,7 +21,7 @@ def test_data_settings_that_cannot_work_are_refused(key: str, value: object) -> 
     [
         ("kind", "wordpiece"),
         ("vocabulary_size", 7),
-        ("character_coverage", 0.97),
+        ("character_coverage", 0.0),
         ("character_coverage", 1.01),
         ("normalization", "nfd"),
     ],

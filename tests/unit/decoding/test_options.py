@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.options import Sampling, SearchOptions, changed_options
 from headway.errors import ConfigError
 
 
@@ -71,3 +71,10 @@ def test_what_nothing_can_be_drawn_with_is_refused(numbers: dict[str, Any], mess
 
 def test_more_may_be_drawn_than_a_beam_holds() -> None:
     assert SearchOptions(beam_size=1, n_best=9, sampling=Sampling()).n_best == 9
+
+
+@pytest.mark.parametrize("values", [{"n_best": "3"}, {"n_best": 5.5}, {"groups": 1.5}])
+def test_what_cannot_widen_a_beam_is_named(values: dict[str, Any]) -> None:
+    (name, value), *_ = values.items()
+    with pytest.raises(ConfigError, match=f"{name} is {value}, but must be a whole number"):
+        changed_options(SearchOptions(), values)

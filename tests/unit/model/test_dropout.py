@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -323,3 +324,9 @@ def test_a_layer_refuses_it_before_it_is_called(layer: Callable[..., nn.Module])
     layer(dropout=0.0)
     with pytest.raises(ConfigError, match=r"Dropout is 1\.5, but must be from 0 to below 1"):
         layer(dropout=1.5)
+
+
+@pytest.mark.parametrize("p", ["0.1", None])
+def test_what_is_no_number_is_no_dropout(p: Any) -> None:
+    with pytest.raises(ConfigError, match=r"Dropout is .*, but must be from 0 to below 1"):
+        Residual(4, dropout=p)

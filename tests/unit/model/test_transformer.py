@@ -1,5 +1,7 @@
 """The whole model joins its parts as Figure 1 draws them."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -240,3 +242,12 @@ def test_each_sentence_may_have_its_own_gradient(build: Build, training: bool) -
         alone = torch.func.grad(loss)(weights, *ids)
         for name, gradient in alone.items():
             torch.testing.assert_close(each[name][row], gradient, atol=1e-5, rtol=1e-4)
+
+
+def test_making_a_model_does_not_import_a_compiler() -> None:
+    code = (
+        "import sys; from headway import Transformer, presets; "
+        "Transformer.from_config(presets.tiny(40)); print('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

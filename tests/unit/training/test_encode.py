@@ -164,10 +164,8 @@ def test_a_kind_that_a_given_model_of_pieces_has_not_is_said_to_be_unused(
     said.clear()
     config = make_config(tokenizer={**names, "vocabulary_size": 8000, "byte_fallback": True})
     find_tokenizers(config, read_texts(config.data), reporter)
-    assert said == [
-        f"tokenizer.{name} is not used, for {path} and {target_path} is given."
-        for name in ("vocabulary_size", "byte_fallback")
-    ]
+    unused = "tokenizer.vocabulary_size, tokenizer.byte_fallback"
+    assert said == [f"Not used, for {path} and {target_path} is given: {unused}."]
 
 
 def test_equal_pairs_of_other_tags_are_no_duplicates(make_config: MakeConfig) -> None:

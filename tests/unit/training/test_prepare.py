@@ -337,3 +337,17 @@ def test_what_can_be_read_once_only_is_refused(make_config: MakeConfig, data_fol
     os.mkfifo(data_folder / "valid.source")
     with pytest.raises(DataError, match=r"valid\.source is a pipe .*read more than once"):
         read_texts(make_config().data)
+
+
+def test_a_coverage_that_no_tokenizer_has_is_refused_where_one_is_trained(
+    make_config: MakeConfig,
+) -> None:
+    settings = {"character_coverage": 0.9}
+    with pytest.raises(ConfigError, match=r"is 0\.9, but SentencePiece takes 0\.98 to 1"):
+        check_settings(make_config(tokenizer=settings))
+    check_settings(make_config(tokenizer=settings | {"source_model": "pieces.model"}))
+
+
+def test_new_pieces_that_cannot_be_are_refused_before_text_is_read(make_config: MakeConfig) -> None:
+    with pytest.raises(ConfigError, match=r"tokenizer\.new_pieces has '▁hi'"):
+        check_settings(make_config(tokenizer={"new_pieces": ["▁hi"]}))

@@ -222,7 +222,7 @@ def test_what_is_said_again_and_another_dropout_are_allowed(
     start = started(fine_tune(make_start(), model=model, tokenizer=tokenizer))
 
     assert (start.config.model.dropout, start.config.model.attention_dropout) == (0.2, 0.3)
-    assert "tokenizer.vocabulary_size is not used" in start.messages[1]
+    assert "is that of the model: tokenizer.vocabulary_size." in start.messages[1]
 
 
 def test_a_table_with_rows_for_no_piece_is_refused(
@@ -392,4 +392,4 @@ def test_the_configuration_says_how_the_tokenizer_of_the_model_was_made(
     assert inherit(fine_tune(path), config).tokenizer == config.tokenizer
 
     usual = started(fine_tune(path, tokenizer={"normalization": "nmt_nfkc"}))
-    assert "tokenizer.normalization is not used" in usual.messages[1]
+    assert "is that of the model: tokenizer.normalization." in usual.messages[1]
