@@ -224,6 +224,32 @@ def test_torchrun_replaces_a_process_that_dies(
     assert_same_run(tmp_path / "run", tmp_path / "whole")
 
 
+SUMS_AND_LEAVES = """
+import torch, torch.distributed as dist
+from headway.training.distributed import joined
+
+class Node:
+    pass
+
+def meet():
+    with joined(torch.device("cpu")):
+        node = Node()  # refers to the group in a cycle, as DistributedDataParallel does
+        node.own, node.group = node, dist.group.WORLD
+        for _ in range(20):
+            values = torch.ones(2)
+            dist.all_reduce(values)
+            del values  # the last to hold it may be a thread of the group
+
+meet()
+"""
+
+
+def test_processes_end_without_an_abort(tmp_path: Path) -> None:
+    (tmp_path / "meet.py").write_text(SUMS_AND_LEAVES, encoding="utf-8")
+    ended = torchrun(tmp_path, 4, "meet.py")
+    assert ended.returncode == 0, ended.stderr
+
+
 @pytest.mark.parametrize("processes", [1, 2])
 def test_torchrun_does_not_take_a_run_that_was_there_for_its_own(
     trainings: "Trainings", make_config: MakeConfig, tmp_path: Path, processes: int

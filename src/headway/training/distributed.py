@@ -6,6 +6,8 @@ each updates its share. Process 0 leads: it prepares, records and saves. `torchr
 processes and tells each its place by environment variables; without them, one process is all.
 """
 
+import atexit
+import gc
 import os
 import time
 import uuid
@@ -13,7 +15,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -207,10 +209,22 @@ def joined(device: torch.device) -> Iterator[World]:
         world_size=size,
         timeout=_PATIENCE,
     )
+    groups = [dist.group.WORLD]
     try:
         yield World(rank, size, store)
+        atexit.register(_let_go, groups)
     finally:
         dist.destroy_process_group()
+
+
+def _let_go(groups: list[Any]) -> None:
+    """Drop the last reference to groups that are at rest, before Python ends.
+
+    Gloo's threads end with their group. One that still holds what it has summed would otherwise ask
+    for Python's lock while Python ends, which aborts the process (seen in PyTorch 2.13).
+    """
+    gc.collect()  # what refers to the group in a cycle, such as DistributedDataParallel
+    groups.clear()  # last, for this alone is done without Python's lock, which the threads may want
 
 
 def _device_type() -> str:
