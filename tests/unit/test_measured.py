@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,13 @@ def test_of_several_that_measure_at_once_all_have_what_the_first_found() -> None
     found: list[str] = []
     begun, counted = threading.Barrier(4), iter("abcd")
 
+    def measure() -> str:
+        time.sleep(0.05)  # long enough for all to measure, if nobody waited
+        return next(counted)
+
     def ask() -> None:
         begun.wait()
-        found.append(measured_once("key", tuple("abcd"), lambda: next(counted)))
+        found.append(measured_once("key", tuple("abcd"), measure))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:

@@ -12,7 +12,7 @@ left when the run is over.
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -179,6 +179,9 @@ def check_kinds(edits: Edits) -> None:
             )
 
 
-def _places(axis: Axis, wanted: Place, length: int) -> list[int]:
-    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
+def _places(axis: Axis, wanted: Any, length: int) -> list[int]:
+    try:
+        several = [wanted] if isinstance(wanted, str) else list(wanted)
+    except TypeError:  # one place; a tensor of one number does not say so before it is asked
+        several = [wanted]
     return [axis.find(place, length) for place in several]

@@ -214,7 +214,7 @@ def test_only_numbers_take_the_place_of_numbers(value: object) -> None:
         replace(value)  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize("place", [torch.tensor(1), np.int64(1), range(1, 2), (1,)])
+@pytest.mark.parametrize("place", [torch.tensor(1), np.int64(1), range(1, 2), (1,), np.array([1])])
 def test_a_place_is_any_whole_number_or_several(tiny: Transformer, place: Any) -> None:
     seen = run(tiny, {f"{CROSS}.heads": zero(head=place)})
     assert (seen[f"{CROSS}.heads"][:, 1] == 0).all()
