@@ -59,6 +59,7 @@ class Translator:
         check_vocabularies(bundle, ensemble)
         engines = [build_engine(model, engine, precision) for model in self.models]
         self.engine = EnsembleEngine(engines) if ensemble else engines[0]
+        self._made_of = (bundle, engine, precision, tuple(ensemble))
         self._prepared = Prepared(self.models)
         self._copies_weights = not all(map(_calls_modules, engines))
 
@@ -90,6 +91,10 @@ class Translator:
         for mapped in weights:  # the engine has what it needs
             mapped.let_go()
         return translator
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let copies, and other processes, prepare the weights for themselves."""
+        return _made_again, (type(self), *self._made_of)
 
     @property
     def options(self) -> SearchOptions:
@@ -361,6 +366,16 @@ class Translator:
         if workers < 2 or self.device.type != "cpu" or self._prepared.have_hooks():
             return 1  # what a hook writes down should be in this process
         return workers
+
+
+def _made_again(
+    cls: type[Translator],
+    bundle: Bundle,
+    engine: EngineName,
+    precision: PrecisionName,
+    ensemble: Sequence[Bundle],
+) -> Translator:
+    return cls(bundle, engine, precision, ensemble=ensemble)
 
 
 def _calls_modules(engine: Engine[Any]) -> bool:

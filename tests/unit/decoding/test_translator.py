@@ -1,6 +1,9 @@
 """The Translator: any text in, one line out, in order, with every trouble flagged."""
 
+import copy
+import pickle
 import unicodedata
+from typing import Literal
 
 import pytest
 import torch
@@ -60,6 +63,20 @@ def test_one_sentence_gives_one_translation_and_a_list_a_list(translator: Transl
     assert translator.translate(iter(["I am a student."])) == [one]
     assert one.text == one.hypotheses[0].text
     assert (one.score, one.pieces) == (one.hypotheses[0].score, one.hypotheses[0].pieces)
+
+
+@pytest.mark.parametrize("engine", ["reference", "packed"])
+def test_a_copy_and_what_another_process_unpickles_translate_the_same(
+    translator: Translator, engine: Literal["reference", "packed"]
+) -> None:
+    translator = Translator(translator.bundle, engine, ensemble=[translator.bundle])
+    expected = translator.translate(TEXT)
+
+    for other in (copy.deepcopy(translator), pickle.loads(pickle.dumps(translator))):
+        assert other.translate(TEXT) == expected
+        assert type(other.engine) is type(translator.engine)
+        assert len(other.models) == 2
+        assert other.models[0] is not translator.models[0]
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t \u3000", "\n"], ids=ascii)
