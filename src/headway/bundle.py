@@ -66,6 +66,8 @@ class Bundle:
     card: str = ""
     shortlist: Shortlist | None = None
     """Learned from parallel text (`headway shortlist`); used where a search asks for it."""
+    checksum: str = ""
+    """SHA-256 of the files that it was read from; empty for one that was not read."""
 
     @property
     def joint(self) -> bool:
@@ -110,7 +112,7 @@ def load_bundle(
     change: puts the parts of its own into the model that it was saved with. Raises BundleError that
     names the file which is missing, changed or not what it should be, or such a part.
     """
-    return _with_model(read_bundle(path), device, change)
+    return bundle_of(read_bundle(path), device, change)
 
 
 def load_mapped_bundle(
@@ -119,7 +121,7 @@ def load_mapped_bundle(
     """Read and check a bundle for the CPU whose weights stay in their file; return that, too."""
     saved = read_bundle(path, mapped=True)
     assert saved.mapped is not None
-    return _with_model(saved, "cpu", change, copy=False), saved.mapped
+    return bundle_of(saved, "cpu", change, copy=False), saved.mapped
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -208,14 +210,17 @@ def apply_change(change: Change, model: Transformer) -> None:
         )
 
 
-def _with_model(
+def bundle_of(
     saved: SavedBundle,
-    device: torch.device | str,
-    change: Change | None,
+    device: torch.device | str = "cpu",
+    change: Change | None = None,
     *,
     copy: bool = True,
 ) -> Bundle:
-    """Put the weights into a model of this configuration, changed as it was when it was saved."""
+    """Put the weights into a model of this configuration, changed as it was when it was saved.
+
+    copy: or else the model's parameters are the tensors that were read, where they can be.
+    """
     with as_bundle_error(saved.folder):
         model = empty_model(saved.config, device)
     if change:
@@ -235,6 +240,7 @@ def _with_model(
         record=saved.record,
         card=saved.card,
         shortlist=saved.shortlist,
+        checksum=saved.checksum,
     )
 
 

@@ -124,17 +124,6 @@ def saved_shortlist(folder: Path) -> tuple[Shortlist, Any] | None:
     return None if saved.shortlist is None else (saved.shortlist, saved.record.get("shortlist"))
 
 
-def saved_changes(path: str | Path) -> dict[str, str]:
-    """Return the classes of all parts that are not Headway's own, by their path in the model."""
-    file = find_bundle(path) / "config.json"
-    return _description(file, _read(file)).get("changed", {})
-
-
-def bundle_checksum(path: str | Path) -> str:
-    """Return one SHA-256 for the whole bundle: that of its manifest."""
-    return hashlib.sha256(_read(find_bundle(path) / MANIFEST)).hexdigest()
-
-
 def _read_whole(folder: Path, *, mapped: bool = False) -> dict[str, Any]:
     """Read the files of one bundle, again if a run put another in its place meanwhile."""
     while True:

@@ -36,7 +36,7 @@ from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.errors import BundleError
 from headway.model.transformer import Transformer
 from headway.replacing import partial_path, write_atomically
-from headway.saved_bundle import bundle_checksum, find_bundle
+from headway.saved_bundle import find_bundle, read_bundle
 
 FILES = {"config.json", "model.safetensors", "tokenizer.model", "card.md", "manifest.json"}
 
@@ -159,7 +159,7 @@ def test_saving_a_loaded_bundle_gives_the_same_bytes(saved: Path, tmp_path: Path
     assert {path.name for path in saved.iterdir()} == FILES
     for name in FILES:
         assert (tmp_path / "again" / name).read_bytes() == (saved / name).read_bytes()
-    assert bundle_checksum(saved) == bundle_checksum(tmp_path / "again")
+    assert read_bundle(saved).checksum == read_bundle(tmp_path / "again").checksum
 
 
 def test_a_shortlist_is_one_file_more_and_comes_back(joint: Bundle, tmp_path: Path) -> None:
@@ -463,11 +463,11 @@ def test_there_is_no_moment_without_a_bundle_while_one_is_replaced(
         return result
 
     monkeypatch.setattr(Path, "rename", watch)
-    before = bundle_checksum(saved)
+    before = read_bundle(saved).checksum
 
     save_bundle(saved, make_bundle(korean, korean, seed=1))
 
-    assert bundle_checksum(saved) != before
+    assert read_bundle(saved).checksum != before
     # Elsewhere two renames do it, and whoever looks between them finds nothing.
     assert all(present) == (sys.platform == "linux")
 
@@ -476,7 +476,7 @@ def test_there_is_no_moment_without_a_bundle_while_one_is_replaced(
 def test_a_full_disk_keeps_the_old_bundle(
     korean: Tokenizer, saved: Path, monkeypatch: pytest.MonkeyPatch, at_file: int
 ) -> None:
-    before = bundle_checksum(saved)
+    before = read_bundle(saved).checksum
     count = 0
 
     def full(_: int) -> None:
@@ -489,7 +489,7 @@ def test_a_full_disk_keeps_the_old_bundle(
     with pytest.raises(BundleError, match=r"cannot be written \(No space left.*unchanged"):
         save_bundle(saved, make_bundle(korean, korean, seed=1))
 
-    assert bundle_checksum(saved) == before
+    assert read_bundle(saved).checksum == before
     load_bundle(saved)
     assert [path.name for path in saved.parent.iterdir()] == ["b"]
 
@@ -497,7 +497,7 @@ def test_a_full_disk_keeps_the_old_bundle(
 def test_a_failed_second_rename_brings_the_old_bundle_back(
     korean: Tokenizer, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = bundle_checksum(saved)
+    before = read_bundle(saved).checksum
     real, count = Path.rename, 0
 
     def fail_second(self: Path, target: Path) -> Path:
@@ -512,7 +512,7 @@ def test_a_failed_second_rename_brings_the_old_bundle_back(
     with pytest.raises(BundleError, match="Input/output error"):
         save_bundle(saved, make_bundle(korean, korean, seed=1))
 
-    assert bundle_checksum(saved) == before
+    assert read_bundle(saved).checksum == before
     assert [path.name for path in saved.parent.iterdir()] == ["b"]
 
 

@@ -32,10 +32,14 @@ def train(
     ] = None,
     device: Device = "cpu",
     sentences: Annotated[
-        int | None, typer.Option("--sentences", min=1, help="Of a batch; 128, on a GPU 800.")
+        int | None,
+        typer.Option(
+            "--sentences", min=1, help="Sentences of a batch; default: 128, on a GPU 800."
+        ),
     ] = None,
     length: Annotated[
-        int | None, typer.Option("--length", min=2, help="Pieces of each; 16, on a GPU 32.")
+        int | None,
+        typer.Option("--length", min=2, help="Pieces of each sentence; default: 16, on a GPU 32."),
     ] = None,
     compiled: Annotated[
         bool, typer.Option("--compile", help="Ours with training.compile (torch.compile).")

@@ -100,9 +100,11 @@ def _check(out: Path | None, explain: str | None, at: list[str] | None, lang: st
             f"({', '.join(_FIGURES)}), or a page ({_PAGE}).",
         )
     if at and explain is None:
-        raise ConfigError("--at is a place, but of no tensor.", "Add --explain NAME.")
+        raise ConfigError("--at is for a tensor, but none was named.", "Add --explain NAME.")
     if lang is not None and explain is None:
-        raise ConfigError("--lang is for an explanation, but of no tensor.", "Add --explain NAME.")
+        raise ConfigError(
+            "--lang is for an explanation, but no tensor was named.", "Add --explain NAME."
+        )
     for pair in at or []:
         if "=" not in pair:
             raise ConfigError(f"--at {pair} is no place.", "Write it as --at head=0.")

@@ -10,11 +10,14 @@ if TYPE_CHECKING:
 
 Alignments = Annotated[
     Path | None,
-    typer.Option("--alignments", help="Where to write word alignments, as 0-0 1-2; docs say how."),
+    typer.Option("--alignments", help="File to write word alignments to, in the form 0-0 1-2."),
 ]
 AttentionLayer = Annotated[
     int | None,
-    typer.Option("--attention-layer", help="Decoder layer that aligns and covers; the last."),
+    typer.Option(
+        "--attention-layer",
+        help="Decoder layer, from 0, whose attention aligns and covers; default: the last.",
+    ),
 ]
 Ban = Annotated[
     list[str] | None,
@@ -25,48 +28,68 @@ BatchTokens = Annotated[
 ]
 CoveragePenalty = Annotated[
     float | None,
-    typer.Option("--coverage-penalty", help="beta; what leaves out some of its source loses."),
+    typer.Option(
+        "--coverage-penalty",
+        help="beta: lowers the score of a translation that leaves out some of its source.",
+    ),
 ]
 Diversity = Annotated[
     float | None,
-    typer.Option("--diversity", help="What a piece loses for each group that took it; 0.5."),
+    typer.Option(
+        "--diversity",
+        help="Penalty of a piece for each hypothesis of earlier groups with it; default: 0.5.",
+    ),
 ]
 Ensemble = Annotated[
     list[Path] | None,
     typer.Option("--ensemble", help="Another model of the same vocabulary; several are allowed."),
 ]
 Engine = Annotated[
-    str, typer.Option("--engine", metavar="auto|packed|reference", help="What computes.")
+    str,
+    typer.Option(
+        "--engine",
+        metavar="auto|packed|reference",
+        help="What computes; auto: packed, unless a changed model needs reference.",
+    ),
 ]
 Groups = Annotated[
-    int | None, typer.Option("--groups", help="Parts of the beam that keep away from each other.")
+    int | None,
+    typer.Option(
+        "--groups", help="Divide the beam into so many groups that avoid each other's choices."
+    ),
 ]
 LengthForm = Annotated[
     str | None,
     typer.Option("--length-form", metavar="gnmt|plain", help="((5 + |Y|) / 6)^alpha or |Y|^alpha."),
 ]
 MaxLength = Annotated[
-    int | None, typer.Option("--max-length", help="Pieces of a translation at most.")
+    int | None, typer.Option("--max-length", help="Most pieces of a translation.")
 ]
 MinLength = Annotated[
-    int | None, typer.Option("--min-length", help="Pieces of a translation at least.")
+    int | None, typer.Option("--min-length", help="Least pieces of a translation.")
 ]
 MinP = Annotated[
-    float | None, typer.Option("--min-p", help="Draw pieces with this share of the best only.")
+    float | None,
+    typer.Option(
+        "--min-p", help="Sample only pieces at least this fraction as probable as the best one."
+    ),
 ]
 Nbest = Annotated[
     int, typer.Option("--nbest", min=1, help="Print N lines a sentence: number, score, text.")
 ]
 NoRepeatNgram = Annotated[
-    int | None, typer.Option("--no-repeat-ngram", help="No sequence of N pieces twice.")
+    int | None, typer.Option("--no-repeat-ngram", help="Let no sequence of N pieces occur twice.")
 ]
 Patience = Annotated[
-    float | None, typer.Option("--patience", help="Search until patience * beam have ended.")
+    float | None,
+    typer.Option("--patience", help="Search until patience * beam hypotheses have ended."),
 ]
 Precision = Annotated[
     str,
     typer.Option(
-        "--precision", metavar="auto|float32|bfloat16|int8", help="Of products; auto measures once."
+        "--precision",
+        metavar="auto|float32|bfloat16|int8",
+        help="Precision of matrix products; auto measures once which is fastest.",
     ),
 ]
 Prefix = Annotated[
@@ -74,13 +97,18 @@ Prefix = Annotated[
     typer.Option("--prefix", help="How each translation must begin, one line a sentence."),
 ]
 PrefixBias = Annotated[
-    float | None, typer.Option("--prefix-bias", help="Below 1 the prefix is favoured, not forced.")
+    float | None, typer.Option("--prefix-bias", help="Below 1, the prefix is favoured, not forced.")
 ]
 RepetitionPenalty = Annotated[
-    float | None, typer.Option("--repetition-penalty", help="Above 1: chosen pieces lose.")
+    float | None,
+    typer.Option(
+        "--repetition-penalty", help="Above 1, pieces chosen before become less probable."
+    ),
 ]
-Sample = Annotated[bool, typer.Option("--sample", help="Draw pieces instead of searching.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Of what is drawn.")]
+Sample = Annotated[
+    bool, typer.Option("--sample", help="Sample pieces instead of searching for the best.")
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of what is sampled.")]
 Shortlist = Annotated[
     bool,
     typer.Option("--shortlist", help="Choose among the pieces of the model's shortlist only."),
@@ -89,15 +117,17 @@ Stream = Annotated[
     bool, typer.Option("--stream", help="Write each line bit by bit, as it becomes certain.")
 ]
 Temperature = Annotated[
-    float | None, typer.Option("--temperature", help="Draw; below 1 nearer to the best.")
+    float | None,
+    typer.Option("--temperature", help="Sample; below 1, probable pieces are favoured."),
 ]
 Terms = Annotated[
     Path | None,
     typer.Option("--terms", help="Words that must occur, one line a sentence, tabs between them."),
 ]
-TopK = Annotated[int | None, typer.Option("--top-k", help="Draw of the K best pieces only.")]
+TopK = Annotated[int | None, typer.Option("--top-k", help="Sample among the K best pieces only.")]
 TopP = Annotated[
-    float | None, typer.Option("--top-p", help="Draw of the best pieces with probability P only.")
+    float | None,
+    typer.Option("--top-p", help="Sample among the best pieces that have probability P together."),
 ]
 
 

@@ -28,7 +28,10 @@ def shortlist(
         int, typer.Option("--per-piece", min=0, help="Best pieces for each piece of the source.")
     ] = 100,
     min_probability: Annotated[
-        float, typer.Option("--min-probability", min=0, max=1, help="That each of those has.")
+        float,
+        typer.Option(
+            "--min-probability", min=0, max=1, help="Least probability that these must have."
+        ),
     ] = 0.0,
     valid_source: ValidSource = "",
     valid_target: ValidTarget = "",

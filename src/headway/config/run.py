@@ -77,9 +77,9 @@ def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> R
 def _check_preset(
     name: str, of_file: dict[str, dict[str, Any]], chosen: set[str], path: str | Path | None
 ) -> None:
-    """Refuse a chosen preset where a file has every size itself, as that of a run, and others.
+    """Refuse a chosen preset where the file sets every size itself, as that of a run does.
 
-    They would win, as what is named beside a preset does, and nothing of the preset be left.
+    Sizes that are set win over those of a preset, so nothing would be left of it.
     """
     if any(size not in of_file["model"] for size in _SIZES):
         return

@@ -49,9 +49,9 @@ class TrainingConfig(Section):
     """auto is what is faster on this processor: measured once, and remembered."""
     compile: bool = False
     """Compile the layers with torch.compile: for a GPU; on a CPU the loops of the extra `fast` are
-    faster. The first steps take minutes, and some that is once more for the first batch, or part of
-    one, with a single pair or none. Needs a C++ compiler, and Triton on a GPU. What is compiled may
-    depend on the first batches, so that a run that is continued may differ in rounding."""
+    faster. The first steps take minutes, and some of that comes again with the first batch, or part
+    of one, that has a single pair or none. Needs a C++ compiler, and Triton on a GPU. What is
+    compiled may depend on the first batches, so that a continued run may differ in rounding."""
     validate_every_steps: int | None = Field(default=None, ge=1)
     """Updates between validations; once an epoch if unset."""
     validation_sentences: int = Field(default=200, ge=0)

@@ -68,17 +68,6 @@ class CleaningReport:
         """Return the report as one line of text."""
         return "; ".join(self.lines())
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the report as plain values for JSON."""
-        return {
-            "total": self.total,
-            "kept": self.kept,
-            "dropped": dict(self.dropped),
-            "cut": dict(self.cut),
-            "notes": dict(self.notes),
-            "examples": {reason: list(lines) for reason, lines in self.examples.items()},
-        }
-
     def _listing(self, counts: dict[str, int]) -> str:
         return ", ".join(
             f"{reason} {count:,} ({self._lines_of(reason, count)})"

@@ -37,7 +37,7 @@ class CleaningRules:
     Attributes:
         drop_empty: Drop a pair of which one side has no pieces.
         max_pieces: Longest side allowed, in pieces without start and end; None for no limit.
-        over_long: `"drop"` leaves an over-long pair out, `"cut"` keeps its first pieces.
+        too_long: `"drop"` leaves an over-long pair out, `"cut"` keeps its first pieces.
         max_ratio: Largest ratio of pieces between the longer and the shorter side; None for any.
         drop_duplicates: Keep only the first of several equal pairs.
         drop_identical: Drop a pair whose two sides are the same text.
@@ -50,7 +50,7 @@ class CleaningRules:
 
     drop_empty: bool = True
     max_pieces: int | None = 256
-    over_long: Literal["drop", "cut"] = "drop"
+    too_long: Literal["drop", "cut"] = "drop"
     max_ratio: float | None = None
     drop_duplicates: bool = False
     drop_identical: bool = False
@@ -65,14 +65,13 @@ class CleaningRules:
                 f"max_pieces is {self.max_pieces}; it must be at least 1.",
                 "Give a length such as 256, or None for no limit.",
             )
-        if self.max_ratio is not None and not self.max_ratio >= 1:
+        if self.max_ratio is not None and not self.max_ratio > 1:
             raise ConfigError(
-                f"max_ratio is {self.max_ratio}; the longer side is never less than 1 times the "
-                "shorter.",
+                f"max_ratio is {self.max_ratio}; it must be above 1.",
                 "Give a ratio such as 3.0, or None for any.",
             )
-        if self.over_long not in ("drop", "cut"):
-            raise ConfigError(f"over_long is {self.over_long!r}.", "Choose 'drop' or 'cut'.")
+        if self.too_long not in ("drop", "cut"):
+            raise ConfigError(f"too_long is {self.too_long!r}.", "Choose 'drop' or 'cut'.")
         for script in filter(None, (self.source_script, self.target_script)):
             check_script(script)
 
@@ -179,7 +178,7 @@ def _reasons(
             yield f"{side} not in {script.capitalize()} letters", foreign
     limit = rules.max_pieces
     longer, shorter = lengths.max(axis=1), lengths.min(axis=1)
-    if rules.over_long == "drop" and limit is not None:
+    if rules.too_long == "drop" and limit is not None:
         yield f"longer than {limit} pieces", np.flatnonzero(longer > limit)
     if rules.max_ratio is not None:
         above = longer > rules.max_ratio * np.maximum(shorter, 1)

@@ -215,7 +215,7 @@ def write_store(store: PairStore, folder: Path, record: dict[str, Any]) -> None:
 def open_store(folder: Path) -> tuple[PairStore, dict[str, Any]]:
     """Map a store from its files; return it with what is remembered of how it was made.
 
-    Raises DataError if a file is missing, cut short or changed.
+    Raises DataError if a file is missing, cut short or changed, or cannot be read.
     """
     damaged = DataError(
         f"The encoded text in {folder} is damaged.", "Remove that folder; it is made again."
@@ -226,8 +226,13 @@ def open_store(folder: Path) -> tuple[PairStore, dict[str, Any]]:
             if _file_hash(_file_of(folder, name)) != manifest["sha256"][name]:
                 raise damaged
         return _mapped(folder, manifest), manifest["record"]
-    except (OSError, ValueError, KeyError) as error:
+    except (FileNotFoundError, ValueError, KeyError) as error:
         raise damaged from error
+    except OSError as error:
+        raise DataError(
+            f"The encoded text in {folder} cannot be read ({error.strerror or error}).",
+            "Mend its permissions or the disk; nothing of it was changed.",
+        ) from error
 
 
 def kept_store(folder: Path) -> bool:

@@ -39,8 +39,8 @@ def disagreement(model: Transformer) -> str:
     if not far.any():
         return ""
     return (
-        f"At target position {int(far.nonzero()[0])} this model decodes otherwise one position "
-        "at a time, as translation does, than all positions at once, as training does: "
+        f"At target position {int(far.nonzero()[0])} this model gives other results one position "
+        "at a time, as translation does, than for all positions at once, as training does: "
         f"{changes_in_words(model)}. A part of the decoder that looks at other positions must keep "
         "those before in the cache, and see none after its own."
     )

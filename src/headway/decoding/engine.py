@@ -20,6 +20,11 @@ Ints = NDArray[np.int64]
 class Engine(Protocol[State]):
     """Compute the logits of the next piece for rows of hypotheses."""
 
+    @property
+    def copies_weights(self) -> bool:
+        """Tell whether it computes with copies, which do not follow a change of the model."""
+        ...
+
     def start(self, slots: int, copies: int) -> State:
         """Return a state whose slots are all free."""
         ...

@@ -23,6 +23,7 @@ class EnsembleEngine:
     def __init__(self, engines: Sequence[Engine[Any]]) -> None:
         """Use these engines."""
         self.engines = list(engines)
+        self.copies_weights = all(engine.copies_weights for engine in engines)
 
     def start(self, slots: int, copies: int) -> list[Any]:
         """Return the states of all engines."""

@@ -62,10 +62,9 @@ class Joiner:
     def _drawn(self, found: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
         """Return each sample of the first part with one of each other part, the best first.
 
-        The best ways to join them would be no samples any more, nor would the best of one part
-        with the best of another: they come sorted, and are shuffled, in a way that hangs on what
-        was drawn. But for the very best, which is what a stream has told part by part: so of two
-        samples the other goes with the other.
+        The best sample of each part stays first, for a stream has told it already. The others come
+        sorted and are shuffled, seeded by what was drawn: best joined with best, and so on, would
+        not be samples any more.
         """
         drawn = [number for part in found for sample in part for number in sample.ids]
         rng = np.random.default_rng([len(found), *drawn])

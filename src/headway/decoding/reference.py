@@ -52,6 +52,8 @@ class ReferenceState:
 class ReferenceEngine:
     """Run the decoder on one position at a time, sentences that started together in one pass."""
 
+    copies_weights = False
+
     def __init__(self, model: Transformer) -> None:
         """Use this model, which must be in eval mode."""
         self.model = model

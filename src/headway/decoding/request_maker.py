@@ -278,9 +278,9 @@ def check_request(
             raise ConfigError(f"{name} is {number}, but must be at least 1.", f"Raise {name}.")
     if first < 0:
         raise ConfigError(f"first is {first}, but must be at least 0.", "Sentences count from 0.")
-    for index, sentence in enumerate(sentences):
+    for number, sentence in enumerate(sentences, 1):
         if not isinstance(sentence, str):
             raise ConfigError(
-                f"Sentence {index} (counted from 0) is a {type(sentence).__name__}, not text.",
+                f"Sentence {number} (counted from 1) is a {type(sentence).__name__}, not text.",
                 "Give one string, or an iterable of strings.",
             )

@@ -12,7 +12,6 @@ from headway.bundle import Bundle, Change, load_bundle, load_mapped_bundle
 from headway.decoding.alternatives import next_pieces
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
-from headway.decoding.engine import Engine
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
 from headway.decoding.ensemble import EnsembleEngine, check_vocabularies
 from headway.decoding.hypothesis import Hypothesis
@@ -22,7 +21,6 @@ from headway.decoding.prepared import Prepared
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorder import Recorder, Watcher
 from headway.decoding.recording import record_search
-from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request_maker import RequestMaker, as_sentences, check_request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
@@ -61,7 +59,7 @@ class Translator:
         self.engine = EnsembleEngine(engines) if ensemble else engines[0]
         self._made_of = (bundle, engine, precision, tuple(ensemble))
         self._prepared = Prepared(self.models)
-        self._copies_weights = not all(map(_calls_modules, engines))
+        self._copies_weights = any(engine.copies_weights for engine in engines)
 
     @classmethod
     def load(
@@ -378,10 +376,6 @@ def _made_again(
     return cls(bundle, engine, precision, ensemble=ensemble)
 
 
-def _calls_modules(engine: Engine[Any]) -> bool:
-    return isinstance(engine, ReferenceEngine)
-
-
 load = Translator.load
 
 
@@ -394,7 +388,7 @@ def only_bundle(model: Bundle | Translator, what: str) -> Bundle:
         return model
     if len(model.models) > 1:
         raise ConfigError(
-            f"{what} is of one model, but this translator averages {len(model.models)}.",
+            f"{what} needs a single model, but this translator averages {len(model.models)}.",
             "Load the one that is meant by itself.",
         )
     return model.bundle

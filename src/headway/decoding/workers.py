@@ -13,7 +13,6 @@ from headway.decoding.crew import CrewJob, claim_crew
 from headway.decoding.engine import Engine
 from headway.decoding.forking import run_in_processes
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.request import Request
 from headway.decoding.search import Search, run_search
 from headway.processes import may_fork
@@ -58,8 +57,7 @@ def search_with_workers(
     if not requests:
         return
     slots = min(slots, max(len(requests) // workers, 1))
-    # Another engine's weights may be those of a module that is changed.
-    lasting = lasting and isinstance(engine, PackedEngine) and len(requests) <= _SENT
+    lasting = lasting and engine.copies_weights and len(requests) <= _SENT
     if workers > 1 and lasting and (crew := claim_crew(engine, workers)):
         yield from crew.work(CrewJob(search, requests, slots, max_tokens), workers)
     else:

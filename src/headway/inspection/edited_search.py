@@ -36,7 +36,7 @@ def search_edited(
     """
     if len(translator.models) > 1:
         raise ConfigError(
-            f"An edit is of one model, but this translator averages {len(translator.models)}.",
+            f"An edit needs a single model, but this translator averages {len(translator.models)}.",
             "Load the one to edit by itself.",
         )
     bundle = translator.bundle

@@ -18,17 +18,23 @@ class KeyValueCache(Protocol):
         """Return all keys and values to attend to; `project` computes those of this call."""
         ...
 
-    def reorder(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows of the batch, in this order; a row may occur more than once."""
-        ...
 
-
-class GrowingCache:
-    """Self-attention in the decoder: each step appends its own position."""
+class _Kept:
+    """Keys and values of the rows of a batch, or none yet."""
 
     def __init__(self) -> None:
         """Start empty."""
         self.keys_values: KeysValues | None = None
+
+    def reorder(self, rows: Int[Tensor, "R"]) -> None:
+        """Keep these rows, in this order; a row may occur more than once."""
+        if self.keys_values is not None:
+            k, v = self.keys_values
+            self.keys_values = (k.index_select(0, rows), v.index_select(0, rows))
+
+
+class GrowingCache(_Kept):
+    """Self-attention in the decoder: each step appends its own position."""
 
     def update(self, project: Callable[[], KeysValues]) -> KeysValues:
         """Append the newest keys and values; return every one so far."""
@@ -39,32 +45,20 @@ class GrowingCache:
         self.keys_values = (k, v)
         return self.keys_values
 
-    def reorder(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows, in this order."""
-        self.keys_values = _select(self.keys_values, rows)
-
     @property
     def length(self) -> int:
         """Return the number of positions held."""
         return 0 if self.keys_values is None else self.keys_values[0].size(2)
 
 
-class FixedCache:
+class FixedCache(_Kept):
     """Cross-attention: the memory's keys and values, projected once for the sentence."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self.keys_values: KeysValues | None = None
 
     def update(self, project: Callable[[], KeysValues]) -> KeysValues:
         """Project at the first call; return the same keys and values ever after."""
         if self.keys_values is None:
             self.keys_values = project()
         return self.keys_values
-
-    def reorder(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows, in this order."""
-        self.keys_values = _select(self.keys_values, rows)
 
 
 class LayerCache:
@@ -98,10 +92,3 @@ class DecoderCache:
             layer.self_attention.reorder(rows)
             if not same_sentences:
                 layer.cross_attention.reorder(rows)
-
-
-def _select(keys_values: KeysValues | None, rows: Tensor) -> KeysValues | None:
-    if keys_values is None:
-        return None
-    k, v = keys_values
-    return k.index_select(0, rows), v.index_select(0, rows)

@@ -44,9 +44,9 @@ def changed_parts(model: nn.Module) -> dict[str, str]:
 
 
 def other_settings(model: nn.Module, plain: nn.Module) -> dict[str, str]:
-    """Return what the parts of a model have otherwise than those of a plain one, by path.
+    """Return the settings in which parts of a model differ from those of a plain one, by path.
 
-    What loading by the configuration alone would lose: an activation, a number of heads, an
+    Loading by the configuration alone would lose them: an activation, a number of heads, an
     epsilon. The rates of dropout are not counted, for they say nothing of a trained model.
     """
     parts, found = dict(model.named_modules()), {}

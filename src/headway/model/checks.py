@@ -24,7 +24,7 @@ def check_sizes(sizes: Mapping[str, int | None]) -> None:
 
 
 def check_dropout(p: float) -> None:
-    """Refuse a probability with which nothing would be left, or that is none."""
+    """Refuse what is no probability, and 1, which would leave nothing."""
     try:
         fits = 0.0 <= p < 1.0
     except TypeError:

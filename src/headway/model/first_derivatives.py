@@ -42,7 +42,7 @@ class _Once(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         raise ConfigError(
-            "A second derivative is asked for, of what has first derivatives only.",
+            "A second derivative was asked for, but the fast paths have first derivatives only.",
             "Call the model's eval(), leave out autocast, and take label_smoothed_cross_entropy of "
             "the logits.",
         )

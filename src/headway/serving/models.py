@@ -17,7 +17,7 @@ from headway.inspection.sizes import letter_sizes
 from headway.inspection.translator import Translator, load
 from headway.inspection.variant import variant_of
 from headway.model.accounting import count_parameters
-from headway.saved_bundle import bundle_checksum, find_bundle
+from headway.saved_bundle import find_bundle
 from headway.serving.failures import Json, RefusedError
 from headway.serving.limits import BEAM, CACHE_BYTES, CHARACTERS
 from headway.serving.traces import TraceStore
@@ -115,7 +115,7 @@ def load_models(
         name = _free_name(_name(folder), [served.name for served in models])
         say(f"Loading {name}")
         loaded = load(path, device)
-        models.append(Served(name, loaded, bundle_checksum(folder), path.as_posix()))
+        models.append(Served(name, loaded, loaded.bundle.checksum, path.as_posix()))
     return models
 
 

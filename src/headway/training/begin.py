@@ -4,9 +4,8 @@ Process 0 does it, writes it down and may refuse; the others, if there are any, 
 """
 
 import contextlib
-import dataclasses
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 import torch
 
@@ -50,8 +49,8 @@ from headway.training.validation import Validator
 def goes_on(folder: RunFolder, world: World) -> bool:
     """Tell whether `torchrun` has started this process in place of one that began this run.
 
-    Its restarts are not always counted, and where the leader is on another machine now, no word of
-    the run is left: so what was refused leaves one, too.
+    torchrun does not count all of its restarts, and where the leader is on another machine now, the
+    mark that a run began is gone. So a run that was refused leaves a mark as well.
     """
     if not folder.config.exists():
         return False
@@ -285,7 +284,7 @@ def _build_trainer(
             )
         if fault := disagreement(bundle.model):
             place.reporter.say(fault)
-    bundle = dataclasses.replace(bundle, record={"config": config.model_dump()})
+    bundle = replace(bundle, record={"config": config.model_dump()})
     return Trainer(
         bundle,
         stream,
@@ -324,8 +323,8 @@ def _record_start(
         {
             "checksum": texts.checksum,
             "files": texts.files,
-            "training": encoded.report.as_dict(),
-            "validation": encoded.valid_report.as_dict(),
+            "training": asdict(encoded.report),
+            "validation": asdict(encoded.valid_report),
             "parameters": parameters,
             **({"started_from": start.origin} if start else {}),
         },

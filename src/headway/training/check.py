@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from typing import Any
 
@@ -92,7 +92,7 @@ class RunCheck:
                 ]
                 for text, findings in self.findings.items()
             },
-            "cleaning": self.cleaning.as_dict(),
+            "cleaning": asdict(self.cleaning),
             "unknown": {
                 text: {"unknown": count.unknown, "pieces": count.pieces}
                 for text, count in self.unknown.items()

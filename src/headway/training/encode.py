@@ -77,7 +77,7 @@ def encode_texts(
         untag(data.tag, texts.valid),
         source.encode_batch,
         target.encode_batch,
-        rules=CleaningRules(max_pieces=data.max_pieces, over_long="cut"),
+        rules=CleaningRules(max_pieces=data.max_pieces, too_long="cut"),
         lines=texts.valid_lines,
         name="Validation text: ",
     )

@@ -180,13 +180,19 @@ class RunFolder:
         """Drop the records of steps that a resumed run is going to repeat."""
         if not self.metrics.exists():
             return
+        # What follows the last line end was cut off by the stop, perhaps within a character.
+        *lines, _ = self.metrics.read_bytes().split(b"\n")
         kept = []
-        for line in self.metrics.read_bytes().split(b"\n"):
+        for number, line in enumerate(lines, 1):
             try:
-                record = json.loads(line)
-            except ValueError:
-                continue  # the line that the stop cut off, perhaps within a character
-            if record["step"] <= step:
+                recorded = json.loads(line)["step"]
+            except (ValueError, TypeError, KeyError):
+                raise RunError(
+                    f"Line {number} of {self.metrics} is no record of a training: "
+                    f"{line[:60].decode(errors='replace')!r}.",
+                    "Mend or remove that line, then continue with --resume.",
+                ) from None
+            if recorded <= step:
                 kept.append(line + b"\n")
         self._write(self.metrics, b"".join(kept))
 

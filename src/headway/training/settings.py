@@ -48,7 +48,7 @@ def cleaning_rules(data: DataConfig) -> CleaningRules:
     """Return the rules for training text."""
     return CleaningRules(
         max_pieces=data.max_pieces,
-        over_long=data.too_long,
+        too_long=data.too_long,
         max_ratio=data.max_ratio,
         drop_duplicates=data.drop_duplicates,
         drop_identical=data.drop_identical,

@@ -18,7 +18,7 @@ from torch import Tensor
 from headway.bundle import (
     Bundle,
     Change,
-    load_bundle,
+    bundle_of,
     model_tensors,
 )
 from headway.config.data import OF_TRAINED_TOKENIZERS
@@ -29,7 +29,7 @@ from headway.data.tokenizer import PAD_ID, Tokenizer
 from headway.data.vocabulary import Enlarged, add_pieces
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
-from headway.saved_bundle import bundle_checksum, find_bundle, saved_changes
+from headway.saved_bundle import read_bundle
 
 _DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # not in any weight
 _LONGEST = "max_source_pieces"  # which a run takes from its own text
@@ -85,9 +85,9 @@ def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
     """
     if not config.training.start_from:
         return None
-    path = find_bundle(config.training.start_from)
-    bundle = load_bundle(path, change=change if saved_changes(path) else None)
-    origin = {"bundle": str(path), "checksum": bundle_checksum(path)}
+    saved = read_bundle(config.training.start_from)
+    bundle = bundle_of(saved, change=change if saved.changed else None)
+    origin = {"bundle": str(saved.folder), "checksum": saved.checksum}
     _check_vocabulary(bundle, origin["bundle"])
     resolved = _resolve(config, bundle, origin["bundle"])
     sides = [

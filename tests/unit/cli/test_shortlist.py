@@ -9,7 +9,7 @@ import pytest
 import headway
 from headway.bundle import load_bundle
 from headway.evaluation.shortlists import coverage
-from headway.saved_bundle import bundle_checksum
+from headway.saved_bundle import read_bundle
 
 SOURCES = ["저는 갑니다 .", "너는 온다 !", "우리는 자요 ?"]
 TARGETS = ["the cat sat", "a dog", "ran far"]
@@ -48,13 +48,13 @@ def test_it_learns_writes_and_reports(run, model: Path, text: tuple[Path, Path])
     assert values["coverage"] == coverage(bundle, SOURCES, TARGETS).as_dict()
     assert {score["name"] for score in values["effect"]["restricted"]} == {"bleu", "chrf"}
     assert 0 <= values["effect"]["changed"] <= 1
-    checksum = bundle_checksum(model)
+    checksum = read_bundle(model).checksum
 
     # Without text to learn from it reports what is there, and writes nothing.
     _, out, _ = run("shortlist", model, "--valid-source", source, "--valid-target", target)
     assert "Covered: " in out
     assert f"{values['coverage']['covered_pieces']:.2%}" in out
-    assert bundle_checksum(model) == checksum
+    assert read_bundle(model).checksum == checksum
     _, out, _ = run("info", model)
     assert "shortlist: per_piece" in out
 
@@ -101,10 +101,10 @@ def test_a_call_that_cannot_work_writes_nothing(
 ) -> None:
     files = {"--source": text[0], "--target": text[1], "--valid-target": text[1]}
     given = [part for name in arguments for part in (name, files.get(name)) if part]
-    before = bundle_checksum(model)
+    before = read_bundle(model).checksum
 
     status, _, err = run("shortlist", model, *given)
 
     assert (status, err.count("\n")) == (2, 1)
     assert message in err
-    assert bundle_checksum(model) == before
+    assert read_bundle(model).checksum == before

@@ -1,5 +1,6 @@
 """Workers that live on do what new ones would, and are gone when nobody has work for them."""
 
+import copy
 import gc
 import multiprocessing
 import os
@@ -20,6 +21,7 @@ from headway.decoding import crew
 from headway.decoding.attention import AttentionReader
 from headway.decoding.engine import Engine
 from headway.decoding.engines import build_engine
+from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
@@ -47,6 +49,15 @@ def _(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def engine(tiny: Transformer) -> Engine:
     return build_engine(tiny)
+
+
+@pytest.fixture
+def other(tiny: Transformer) -> Transformer:
+    model = copy.deepcopy(tiny)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1.2)
+    return model
 
 
 def found_by(engine: Engine, workers: int = 2, beam_size: int = 1) -> dict[int, list[Hypothesis]]:
@@ -95,6 +106,18 @@ def test_the_same_processes_do_one_job_after_the_other(engine: Engine) -> None:
         assert pids is None or at_work() == pids
         pids = at_work()
     assert len(pids or ()) == 2
+
+
+def test_an_ensemble_has_workers_that_stay_unless_one_of_its_engines_follows_its_model(
+    tiny: Transformer, other: Transformer
+) -> None:
+    packed = EnsembleEngine([build_engine(tiny, "packed"), build_engine(other, "packed")])
+    assert ids_of(found_by(packed, 2)) == ids_of(found_by(packed, 1))
+    assert len(at_work()) == 2
+
+    mixed = EnsembleEngine([build_engine(tiny, "packed"), build_engine(other, "reference")])
+    assert ids_of(found_by(mixed, 2)) == ids_of(found_by(packed, 1))
+    assert len(at_work()) == 2
 
 
 def test_workers_come_when_more_are_asked_for_and_may_be_idle(engine: Engine) -> None:

@@ -156,9 +156,11 @@ def test_what_cannot_be_traced_says_so(translator: Translator, make) -> None:
         ensemble.trace(SENTENCE)
     pairs = [SENTENCE], ["I see"]
     for ask in (score_pairs, align_pairs, head_importance):
-        with pytest.raises(ConfigError, match="is of one model, but this translator averages 2"):
+        with pytest.raises(
+            ConfigError, match="needs a single model, but this translator averages 2"
+        ):
             ask(ensemble, *pairs)
-    with pytest.raises(ConfigError, match="An attribution is of one model"):
+    with pytest.raises(ConfigError, match="An attribution needs a single model"):
         attribute(ensemble, SENTENCE, "I see", 0)
     other: Translator = make(seed=8)
     other.bundle.model.train()

@@ -251,7 +251,7 @@ def test_a_decoder_that_would_translate_otherwise_is_said_before_training(
     reporter = Listening()
     train(config, tmp_path / "run", change=forgetful, reporter=reporter)
     assert reporter.said[0].startswith(
-        "At target position 1 this model decodes otherwise one position at"
+        "At target position 1 this model gives other results one position at"
     )
 
 

@@ -19,7 +19,7 @@ from headway.data.tokenizer import Kind, train_tokenizer
 from headway.decoding.translator import Translator
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
-from headway.saved_bundle import bundle_checksum
+from headway.saved_bundle import read_bundle
 from headway.training.check import check_run
 from headway.training.prepare import build_bundle
 from headway.training.reporting import Reporter
@@ -178,7 +178,7 @@ def test_a_tag_is_one_piece_of_the_source(
     assert source == target
     assert source.pieces(source.encode("<2ko> one")) == ["▁<2ko>", "▁one"]
     assert start.messages[-1] == "New pieces of the vocabulary: 1; there already: one."
-    assert bundle_checksum(start.origin["bundle"])[:12] in start.messages[0]
+    assert read_bundle(start.origin["bundle"]).checksum[:12] in start.messages[0]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_a_run_begins_with_the_weights_and_says_where_it_came_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = make_start()
-    checksum = bundle_checksum(path)
+    checksum = read_bundle(path).checksum
     monkeypatch.setattr("headway.training.trainer.Trainer.run", lambda self: False)
     train(fine_tune(path), tmp_path / "begun", reporter=quiet)
     monkeypatch.undo()

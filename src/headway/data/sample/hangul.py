@@ -57,9 +57,3 @@ def with_final(text: str, final: str) -> str:
     """Return the text with the final consonant of its last syllable replaced."""
     last = decompose(text[-1])
     return text[:-1] + compose(last.initial, last.vowel, final)
-
-
-def with_vowel(text: str, vowel: str) -> str:
-    """Return the text with the vowel of its last syllable replaced and its final kept."""
-    last = decompose(text[-1])
-    return text[:-1] + compose(last.initial, vowel, last.final)

@@ -43,6 +43,8 @@ _READ_TOGETHER = 2**21
 class PackedEngine:
     """Compute what the model computes, with these kernels."""
 
+    copies_weights = True
+
     def __init__(self, model: Transformer, kernels: Kernels) -> None:
         """Prepare the weights, some of which stay the model's own: it must not change any more."""
         self.kernels = kernels

@@ -28,12 +28,6 @@ def test_replacing_the_final_changes_nothing_else(syllable: str, final: str) -> 
     assert after == (before.initial, before.vowel, final)
 
 
-@given(SYLLABLES, st.sampled_from(hangul.VOWELS))
-def test_replacing_the_vowel_changes_nothing_else(syllable: str, vowel: str) -> None:
-    before, after = hangul.decompose(syllable), hangul.decompose(hangul.with_vowel(syllable, vowel))
-    assert after == (before.initial, vowel, before.final)
-
-
 @pytest.mark.parametrize(
     ("syllable", "letters"),
     [("가", ("ㄱ", "ㅏ", "")), ("힣", ("ㅎ", "ㅣ", "ㅎ")), ("닭", ("ㄷ", "ㅏ", "ㄺ")),
