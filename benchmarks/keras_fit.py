@@ -24,7 +24,7 @@ from headway.training.encode import encode_texts
 from headway.training.optimizer import build_optimizer
 from headway.training.prepare import build_bundle, build_tokenizers, read_texts
 from headway.training.schedule import Schedule
-from headway.training.step import TrainingStep
+from headway.training.step import Objective, TrainingStep
 from headway.training.stream import BatchStream
 from headway.training.validation import Validator
 
@@ -77,12 +77,10 @@ def train_ours(config: RunConfig, bundle: Bundle, pairs: list, folder: Path) -> 
     )
     peak = training.learning_rate
     step = TrainingStep(
-        bundle.model.train(),
+        Objective(bundle.model.train(), training.label_smoothing, "float32"),
         build_optimizer(bundle.model, weight_decay=training.weight_decay),
         Schedule(training.schedule, peak, training.warmup_steps, training.max_steps),
-        label_smoothing=training.label_smoothing,
         clip_norm=training.clip_norm,
-        precision="float32",
     )
     for number, group in zip(range(1, training.max_steps + 1), stream.groups(0, 0), strict=False):
         step(number, group.batches)

@@ -38,16 +38,10 @@ def train(
     layers: CompiledLayers | None = None,
 ) -> list[float]:
     """Return the loss of each step."""
-    step = TrainingStep(
-        model,
-        build_optimizer(model),
-        Schedule("inverse_sqrt", 0.01, 10, steps),
-        label_smoothing=0.1,
-        clip_norm=1.0,
-        precision=precision,
-    )
-    assert isinstance(step.objective, Objective)
-    step.objective.layers = layers
+    objective = Objective(model, 0.1, precision)
+    objective.layers = layers
+    schedule = Schedule("inverse_sqrt", 0.01, 10, steps)
+    step = TrainingStep(objective, build_optimizer(model), schedule, clip_norm=1.0)
     stream = BatchStream(make_pairs(pairs), max_tokens=120, accumulate=2, seed=1)
     numbered = zip(range(1, steps + 1), stream.groups(), strict=False)
     return [step(number, group.batches).loss for number, group in numbered]

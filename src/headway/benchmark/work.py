@@ -18,7 +18,7 @@ from headway.model.transformer import Transformer
 from headway.training.memory import prepare_process
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.step import TrainingStep
+from headway.training.step import Objective, TrainingStep
 
 VOCABULARY = 8000
 RATE = 1e-4
@@ -70,15 +70,11 @@ def our_step(threads: int | None, task: Task, precision: str, compiled: bool = F
     set_threads(threads)
     prepare_process()  # as `headway train` does
     model = our_model(task.size).to(task.device)
-    step = TrainingStep(
-        model,
-        build_optimizer(model),
-        Schedule("constant", RATE, 1, 1),
-        label_smoothing=0.1,
-        clip_norm=None,
-        precision=precision,
-        compiled=compiled,
-    )
+    objective = Objective(model, 0.1, precision)
+    if compiled:
+        objective.compile_layers()
+    schedule = Schedule("constant", RATE, 1, 1)
+    step = TrainingStep(objective, build_optimizer(model), schedule, clip_norm=None)
     batch = our_batch(task)
     return finished(task.device, lambda: step(1, [batch]))
 

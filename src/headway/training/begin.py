@@ -115,7 +115,6 @@ def begin(
     # Each has measured which is faster where it is, but all must train in the same.
     trainer = ready.trainer
     trainer.progress.precision = place.world.agree(trainer.progress.precision)
-    trainer.validator.precision = trainer.progress.precision
     return ready
 
 
@@ -268,7 +267,6 @@ def _build_trainer(
         metrics=config.evaluation.metrics,
         bleu_tokenize=config.evaluation.bleu_tokenize,
         batch_tokens=training.batch_tokens,
-        precision=choose_precision(training.precision, place.device),
         world=place.world,
     )
     # A model that is to be divided may be too large for the device before that.
@@ -293,6 +291,7 @@ def _build_trainer(
         place.folder,
         place.reporter,
         place.world,
+        precision=choose_precision(training.precision, place.device),
         unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
         text_findings=[
             *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),

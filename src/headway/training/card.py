@@ -44,6 +44,21 @@ def write_card(config: RunConfig, report: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
+def write_interim_card(step: int, epoch: int, loss: float, scores: dict[str, float]) -> str:
+    """Return Markdown for the best weights so far of a run that is not over.
+
+    loss, scores: what validation found of them.
+    """
+    found = [f"- {name}: {value:.2f}" for name, value in scores.items()]
+    lines = [
+        "# Best weights of a run",
+        "",
+        f"After step {step:,}, epoch {epoch}; validation loss {loss:.4f}.",
+        *(["", "Greedy search on some validation text:", "", *found] if found else []),
+    ]
+    return "\n".join([*lines, ""])
+
+
 def _text(corpus: DataConfig | CorpusConfig) -> str:
     """Name files and tag of a corpus, and what else is done with it."""
     words = [corpus.source, corpus.target, corpus.tag, "reversed" * corpus.reverse]

@@ -40,6 +40,7 @@ from headway.training.reporting import Reporter, Show
 from headway.training.schedule import Schedule
 from headway.training.settings import check_settings
 from headway.training.start_from import open_start
+from headway.training.step import Objective
 from headway.training.stream import BatchStream
 
 _SAMPLE = 12  # batches that are timed
@@ -185,15 +186,15 @@ def estimate(
     TrainingError where memory does not suffice for one pair.
     """
     forget_peak(next(bundle.model.parameters()).device)
+    objective = Objective(bundle.model, training.label_smoothing, precision)
+    if training.compile:
+        objective.compile_layers()
     step = FittingStep(
-        bundle.model,
+        objective,
         build_optimizer(bundle.model),
         Schedule("constant", 1e-6, 1, 1),
-        label_smoothing=training.label_smoothing,
         clip_norm=training.clip_norm,
-        precision=precision,
         parts=training.parts or 1,
-        compiled=training.compile,
     )
     decay = training.ema_decay
     average = None if decay is None else WeightAverage(bundle.model, decay)

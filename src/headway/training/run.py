@@ -88,7 +88,7 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
         bundle = unfilled(bundle, place.device)  # the other processes have left with their shares
     set_model_tensors(bundle.model, average_snapshots(folder.checkpoints, progress.snapshots))
     bundle.model.eval()
-    validation = trainer.validator.alone()(bundle)
+    validation = trainer.validator.alone()(bundle, trainer.progress.precision)
     value = validation.value(config.training.best_metric)
     best_is_better = progress.best_score is not None and not value <= progress.best_score  # nor NaN
     if best_is_better:

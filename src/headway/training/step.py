@@ -47,39 +47,33 @@ class TrainingStep:
 
     def __init__(
         self,
-        model: Transformer,
+        objective: "Objective",
         optimizer: torch.optim.Optimizer,
         schedule: Schedule,
         *,
-        label_smoothing: float,
         clip_norm: float | None,
-        precision: str,
         seed: int = 0,
         parts: int = 1,
         world: World | None = None,
-        objective: "Objective | None" = None,
-        compiled: bool = False,
+        divided: bool = False,
     ) -> None:
         """Join what an update needs.
 
-        precision: float32 or bfloat16. seed: decides dropout, together with the step. parts: how
-        many parts each batch is cut into, which the processes of the world divide among them.
-        objective: given where the weights are divided among the processes (shards.py). compiled:
-        whether one that is not given is to compile the layers (compiling.py).
+        seed: decides dropout, together with the step. parts: how many parts each batch is cut into,
+        which the processes of the world divide among them. divided: each process holds but a share
+        of the weights (shards.py).
         """
-        self.model = model
+        self.model = objective.model
         self.optimizer = optimizer
         self.schedule = schedule
         self.clip_norm = clip_norm
         self.seed = seed
         self.parts = parts
         self.world = world or World()
-        self.weights_are_divided = objective is not None
-        self.objective = objective or self.world.wrap(
-            Objective(model, label_smoothing, precision, compiled)
-        )
-        self.device = next(model.parameters()).device
-        if self.world.size > 1 and not self.weights_are_divided:
+        self.divided = divided
+        self.objective = objective if divided else self.world.wrap(objective)
+        self.device = next(self.model.parameters()).device
+        if self.world.size > 1 and not divided:
             self._rehearse()
 
     def _rehearse(self) -> None:
@@ -127,7 +121,7 @@ class TrainingStep:
                 # Whatever wraps the objective takes the mean over processes of these sums.
                 (sums.loss * (self.world.size / tokens)).backward()
             found.append(sums.loss.detach())
-        if self.weights_are_divided:
+        if self.divided:
             self._keep_pace(len(own), math.ceil(len(batches) * self.parts / self.world.size))
         # All at the end: each waits until a GPU has come to it.
         return sum(map(float, found))
@@ -160,17 +154,13 @@ class TrainingStep:
 class Objective(nn.Module):
     """What training minimizes, as a module, so that it can be wrapped like one."""
 
-    def __init__(
-        self, model: Transformer, label_smoothing: float, precision: str, compiled: bool = False
-    ) -> None:
-        """Join the model and how its loss is computed."""
+    def __init__(self, model: Transformer, label_smoothing: float, precision: str) -> None:
+        """Join the model and how its loss is computed; precision: float32 or bfloat16."""
         super().__init__()
         self.model = model
         self.label_smoothing = label_smoothing
         self.precision = precision
         self.layers: CompiledLayers | None = None
-        if compiled:
-            self.compile_layers()
 
     def compile_layers(self) -> None:
         """Have torch.compile compile the layers, where the model is now (compiling.py)."""

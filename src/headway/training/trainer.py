@@ -19,6 +19,7 @@ from headway.errors import RunError
 from headway.model.changes import changed_parts
 from headway.training.ahead import ahead
 from headway.training.averaging import prune_snapshots, save_snapshot
+from headway.training.card import write_interim_card
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.diagnosis import Finding, Validated
 from headway.training.distributed import World
@@ -53,11 +54,13 @@ class Trainer:
         reporter: Reporter,
         world: World | None = None,
         *,
+        precision: str = "float32",
         unigram_loss: float | None = None,
         text_findings: Sequence[Finding] = (),
     ) -> None:
         """Prepare optimizer and schedule; `run` does the work.
 
+        precision: float32 or bfloat16, of a run that begins; another goes on in its own.
         unigram_loss: validation loss of the target pieces' frequencies alone. text_findings: what
         is wrong with the text, to be said when the run begins.
         """
@@ -75,9 +78,10 @@ class Trainer:
         parts = max(config.parts or 1, self.world.size)
         # Of the whole model: what is divided among processes is of other classes.
         changed = changed_parts(bundle.model)
-        self.progress = Progress(precision=validator.precision, parts=parts, changed=changed)
+        self.progress = Progress(precision=precision, parts=parts, changed=changed)
         self.optimizer = self._fresh_optimizer()
-        self.divided_objective: Objective | None = None
+        self.objective = Objective(bundle.model, config.label_smoothing, precision)
+        self.divided = False
         self.latest: StepResult | None = None
         self.step: WatchedStep  # made by `run`, when the weights are where they stay
         self.average: WeightAverage | None = None
@@ -104,15 +108,12 @@ class Trainer:
 
     def _divide(self) -> None:
         """Leave this process its share of all that is trained, if so configured, and once."""
-        if not self.config.shard or self.divided_objective is not None:
+        if not self.config.shard or self.divided:
             return
         hand_back_freed_memory()
         model = self.bundle.model
-        config = self.config
-        self.divided_objective = Objective(model, config.label_smoothing, self.progress.precision)
-        divide(self.world, model, self.divided_objective)
-        if config.compile:
-            self.divided_objective.compile_layers()  # only now is the model on the device
+        divide(self.world, model, self.objective)
+        self.divided = True
         if self.average is not None:
             divide(self.world, self.average.model, self.average.model)
         self.optimizer = self._fresh_optimizer()  # the parameters are others now
@@ -130,9 +131,6 @@ class Trainer:
             self.world,
         )
         _check_same_parts(self.progress.changed, changed)
-        if self.divided_objective is not None:
-            self.divided_objective.precision = self.progress.precision
-        self.validator.precision = self.progress.precision
         self.progress.parts = max(self.progress.parts, self.world.size)
         if not self.world.leads:
             return
@@ -143,18 +141,18 @@ class Trainer:
     def run(self) -> bool:
         """Train to the end; return False when a signal stopped it at a checkpoint."""
         self._divide()
+        self.objective.precision = self.progress.precision
+        if self.config.compile:
+            self.objective.compile_layers()  # only now is the model where it stays
         fitting = FittingStep(
-            self.bundle.model,
+            self.objective,
             self.optimizer,
             self.schedule,
-            label_smoothing=self.config.label_smoothing,
             clip_norm=self.config.clip_norm,
-            precision=self.progress.precision,
             seed=self.config.seed,
             parts=self.progress.parts,
             world=self.world,
-            objective=self.divided_objective,
-            compiled=self.config.compile,
+            divided=self.divided,
         )
         self.step = WatchedStep(
             fitting, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
@@ -244,7 +242,7 @@ class Trainer:
     def _validate(self) -> None:
         judged, progress = self._judged(), self.progress
         began = time.perf_counter()
-        result = self.validator(judged)
+        result = self.validator(judged, self.progress.precision)
         progress.seconds += time.perf_counter() - began
         score = result.value(self.config.best_metric)
         # A loss that is no number is less than none, and none is less than it.
@@ -287,7 +285,7 @@ class Trainer:
         judged = self.bundle
         if self.average is not None:
             judged = dataclasses.replace(judged, model=self.average.model)
-        if self.divided_objective is not None:
+        if self.divided:
             judged = gathered(judged, self.world, self.device)
         return judged
 
@@ -300,15 +298,8 @@ class Trainer:
             "validation_loss": result.loss,
             "seed": self.config.seed,
         }
-        scores = [f"- {name}: {value:.2f}" for name, value in result.scores.items()]
-        lines = [
-            "# Best weights of a run",
-            "",
-            f"After step {step:,}, epoch {epoch}; validation loss {result.loss:.4f}.",
-            *(["", "Greedy search on some validation text:", "", *scores] if scores else []),
-            "",
-        ]
-        return dataclasses.replace(judged, record=record, card="\n".join(lines))
+        card = write_interim_card(step, epoch, result.loss, result.scores)
+        return dataclasses.replace(judged, record=record, card=card)
 
     def save(self) -> None:
         """Write the checkpoint; process 0 does it for all."""

@@ -53,7 +53,6 @@ class Validator:
         metrics: Sequence[str],
         bleu_tokenize: str,
         batch_tokens: int,
-        precision: str,
         world: World | None = None,
     ) -> None:
         """Keep the loss's pairs and the texts to translate, which may be fewer.
@@ -65,7 +64,6 @@ class Validator:
         self.metrics = metrics
         self.bleu_tokenize = bleu_tokenize
         self.batch_tokens = batch_tokens
-        self.precision = precision
         self.world = world or World()
 
     def alone(self) -> "Validator":
@@ -74,8 +72,11 @@ class Validator:
         validator.world = World()
         return validator
 
-    def __call__(self, bundle: Bundle) -> ValidationResult:
-        """Compute the loss on all pairs and, greedily, the scores on the texts."""
+    def __call__(self, bundle: Bundle, precision: str) -> ValidationResult:
+        """Compute the loss on all pairs and, greedily, the scores on the texts.
+
+        precision: of the loss, float32 or bfloat16; scores are those of float32.
+        """
         bundle.model.eval()
         scores: dict[str, float] = {}
         same_output = None
@@ -94,10 +95,13 @@ class Validator:
                 )
             }
         return ValidationResult(
-            self._loss(bundle, self.encoded), scores, self._exchanged(bundle), same_output
+            self._loss(bundle, self.encoded, precision),
+            scores,
+            self._exchanged(bundle, precision),
+            same_output,
         )
 
-    def _exchanged(self, bundle: Bundle) -> tuple[float, float] | None:
+    def _exchanged(self, bundle: Bundle, precision: str) -> tuple[float, float] | None:
         """Compare the loss of some pairs with that under sources that are not theirs.
 
         A model that translates is lost without its source; to one that ignores it, all sources
@@ -107,10 +111,10 @@ class Validator:
         others = exchange_sources(own)
         if not others:
             return None
-        return self._loss(bundle, own), self._loss(bundle, others)
+        return self._loss(bundle, own, precision), self._loss(bundle, others, precision)
 
     @torch.no_grad()
-    def _loss(self, bundle: Bundle, pairs: Sequence[EncodedPair]) -> float:
+    def _loss(self, bundle: Bundle, pairs: Sequence[EncodedPair], precision: str) -> float:
         lengths = [(len(pair.source_ids), len(pair.target_ids)) for pair in pairs]
         device = next(bundle.model.parameters()).device
         nll, tokens = 0.0, 0
@@ -119,7 +123,7 @@ class Validator:
         )
         for rows in batches[self.world.rank :: self.world.size]:
             batch = collate([pairs[row] for row in rows], rows).to(device)
-            nll += float(batch_loss(bundle.model, batch, 0.0, self.precision).nll)
+            nll += float(batch_loss(bundle.model, batch, 0.0, precision).nll)
             tokens += batch.num_target_tokens
         nll, tokens = self.world.sum(nll, tokens)
         return nll / tokens

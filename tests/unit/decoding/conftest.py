@@ -30,6 +30,8 @@ class State:
 class ScriptedEngine:
     """Give the probabilities that a table has for what a row has chosen so far."""
 
+    copies_weights = False
+
     def __init__(self, table: Table, vocabulary: int = 6) -> None:
         self.table = table
         self.vocabulary = vocabulary

@@ -15,7 +15,7 @@ from headway.training.averaging import save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.step import TrainingStep
+from headway.training.step import Objective, TrainingStep
 from headway.training.tensor_file import read_tensors, write_tensors
 
 PROGRESS = Progress(7, 2, 3, 411, 1.25, -0.1, 4, 1, [4, 6], "bfloat16")
@@ -23,10 +23,8 @@ PROGRESS = Progress(7, 2, 3, 411, 1.25, -0.1, 4, 1, [4, 6], "bfloat16")
 
 def make_step(model: Transformer) -> TrainingStep:
     schedule = Schedule("constant", 0.01, 1, 9)
-    optimizer = build_optimizer(model)
-    return TrainingStep(
-        model, optimizer, schedule, label_smoothing=0.1, clip_norm=None, precision="float32"
-    )
+    objective = Objective(model, 0.1, "float32")
+    return TrainingStep(objective, build_optimizer(model), schedule, clip_norm=None)
 
 
 @pytest.fixture

@@ -17,19 +17,17 @@ from headway.training.loss import LossSums
 from headway.training.micro_batches import FittingStep, is_out_of_memory
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.step import StepResult, TrainingStep, batch_loss
+from headway.training.step import Objective, StepResult, TrainingStep, batch_loss
 
 MESSAGE = "[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: 8 bytes"
 
 
 def make_step(model: Transformer, kind: type[TrainingStep] = FittingStep) -> Any:
     return kind(
-        model,
+        Objective(model, 0.1, "float32"),
         build_optimizer(model),
         Schedule("constant", 0.01, 1, 9),
-        label_smoothing=0.1,
         clip_norm=None,
-        precision="float32",
     )
 
 

@@ -14,17 +14,15 @@ from headway.model.transformer import Transformer
 from headway.training.loss import label_smoothed_cross_entropy
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.step import TrainingStep, autocast, batch_loss, seed_random
+from headway.training.step import Objective, TrainingStep, autocast, batch_loss, seed_random
 
 
 def make_step(model: Transformer, clip_norm: float | None = None) -> TrainingStep:
     return TrainingStep(
-        model,
+        Objective(model, 0.1, "float32"),
         build_optimizer(model),
         Schedule("constant", 0.01, 1, 9),
-        label_smoothing=0.1,
         clip_norm=clip_norm,
-        precision="float32",
     )
 
 

@@ -40,12 +40,10 @@ MakeConfig = Callable[..., RunConfig]
 class ScriptedValidator:
     """Give these losses one after another."""
 
-    precision = "float32"
-
     def __init__(self, losses: list[float]) -> None:
         self.losses = list(losses)
 
-    def __call__(self, bundle: Bundle) -> ValidationResult:
+    def __call__(self, bundle: Bundle, precision: str) -> ValidationResult:
         return ValidationResult(self.losses.pop(0), {"bleu": -self.losses[0] if self.losses else 0})
 
 
@@ -83,7 +81,6 @@ def make(tmp_path: Path, bundle: Bundle, pairs: list[EncodedPair]) -> Callable[.
             metrics=["bleu"],
             bleu_tokenize="13a",
             batch_tokens=40,
-            precision="float32",
         )
         if losses is not None:
             validator = ScriptedValidator(losses)

@@ -28,7 +28,6 @@ def make_validator(
         metrics=["chrf", "wer"],
         bleu_tokenize="13a",
         batch_tokens=batch_tokens,
-        precision="float32",
     )
 
 
@@ -47,7 +46,7 @@ def loss_by_hand(bundle: Bundle, pairs: list[EncodedPair]) -> float:
 def test_the_loss_is_the_mean_over_pieces_whatever_the_batches(
     bundle: Bundle, pairs: list[EncodedPair], batch_tokens: int
 ) -> None:
-    result = make_validator(pairs, [], batch_tokens)(bundle)
+    result = make_validator(pairs, [], batch_tokens)(bundle, "float32")
 
     assert result.loss == pytest.approx(loss_by_hand(bundle, pairs), rel=1e-5)
     assert result.perplexity == pytest.approx(math.exp(result.loss))
@@ -55,7 +54,7 @@ def test_the_loss_is_the_mean_over_pieces_whatever_the_batches(
 
 
 def test_scores_are_those_of_greedy_translations(bundle: Bundle, pairs: list[EncodedPair]) -> None:
-    result = make_validator(pairs, TEXTS)(bundle)
+    result = make_validator(pairs, TEXTS)(bundle, "float32")
 
     found = Translator(bundle).translate([pair.source for pair in TEXTS], beam_size=1)
     texts = [translation.text for translation in found]
@@ -69,9 +68,9 @@ def test_dropout_is_off_and_nothing_random_is_drawn(
     validator = make_validator(pairs, TEXTS)
     before = torch.get_rng_state()
 
-    first = validator(bundle)
+    first = validator(bundle, "float32")
     bundle.model.train()
-    second = validator(bundle)
+    second = validator(bundle, "float32")
 
     assert first == second
     assert torch.equal(torch.get_rng_state(), before)
@@ -125,7 +124,7 @@ def test_other_sources_are_worse_for_a_model_that_uses_them_and_the_same_for_one
         for layer in bundle.model.decoder.layers:
             layer.cross_attention.w_o.weight.mul_(30)
 
-    own, others = validator(bundle).exchanged or (0.0, 0.0)
+    own, others = validator(bundle, "float32").exchanged or (0.0, 0.0)
 
     assert own == pytest.approx(loss_by_hand(bundle, pairs), rel=1e-5)
     assert others == pytest.approx(loss_by_hand(bundle, exchange_sources(pairs)), rel=1e-5)
@@ -133,14 +132,14 @@ def test_other_sources_are_worse_for_a_model_that_uses_them_and_the_same_for_one
     with torch.no_grad():
         for layer in bundle.model.decoder.layers:
             layer.cross_attention.w_o.weight.zero_()
-    deaf = validator(bundle).exchanged or (0.0, 1.0)
+    deaf = validator(bundle, "float32").exchanged or (0.0, 1.0)
     assert deaf[0] == pytest.approx(deaf[1], rel=1e-6)
 
 
 def test_at_most_200_pairs_are_exchanged(bundle: Bundle, pairs: list[EncodedPair]) -> None:
     many = [pairs[index % 23] for index in range(207)]
 
-    exchanged = make_validator(many, [])(bundle).exchanged
+    exchanged = make_validator(many, [])(bundle, "float32").exchanged
 
     assert exchanged is not None
     assert exchanged[0] == pytest.approx(loss_by_hand(bundle, many[:200]), rel=1e-5)
@@ -152,8 +151,8 @@ def test_one_output_for_five_sentences_is_noticed(bundle: Bundle, pairs: list[En
     with torch.no_grad():  # nothing but the end symbol is likely
         bundle.model.output_projection.weight.zero_()
 
-    same = make_validator(pairs, texts[:5])(bundle)
+    same = make_validator(pairs, texts[:5])(bundle, "float32")
 
     assert same.same_output is not None
-    assert make_validator(pairs, texts[:4])(bundle).same_output is None
-    assert make_validator(pairs, [texts[0]] * 6)(bundle).same_output is None
+    assert make_validator(pairs, texts[:4])(bundle, "float32").same_output is None
+    assert make_validator(pairs, [texts[0]] * 6)(bundle, "float32").same_output is None

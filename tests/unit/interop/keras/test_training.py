@@ -22,7 +22,7 @@ from headway.interop.keras.backend import keras
 from headway.training.loss import label_smoothed_cross_entropy
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule, paper_rate
-from headway.training.step import TrainingStep
+from headway.training.step import Objective, TrainingStep
 from headway.training.stream import BatchStream
 
 MakeBundle = Callable[..., Bundle]
@@ -116,12 +116,10 @@ def test_fit_takes_the_steps_that_our_trainer_takes(make_bundle: MakeBundle) -> 
 
     stream = BatchStream(pairs, max_tokens=60, accumulate=1, seed=training.seed)
     step = TrainingStep(
-        bundle.model,
+        Objective(bundle.model, 0.1, "float32"),
         build_optimizer(bundle.model, weight_decay=0.1),
         Schedule("cosine", 0.01, 3, 12),
-        label_smoothing=0.1,
         clip_norm=0.5,
-        precision="float32",
     )
     ours = []
     for number, group in zip(range(1, 11), stream.groups(0, 0), strict=False):
