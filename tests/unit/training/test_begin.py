@@ -119,7 +119,6 @@ def test_all_train_in_the_precision_of_process_0(make_config: MakeConfig, tmp_pa
     ready = begin_as(Alone(rank=0, agreed="bfloat16"), config, tmp_path / "run")
 
     assert ready.trainer.progress.precision == "bfloat16"
-    assert ready.trainer.validator.precision == "bfloat16"
 
 
 def test_a_folder_that_is_not_shared_is_named(make_config: MakeConfig, tmp_path: Path) -> None:

@@ -587,7 +587,7 @@ def test_averaged_weights_whose_loss_is_no_number_are_not_recommended(
     make_config: MakeConfig, tmp_path: Path, quiet: Reporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = ValidationResult(math.nan, {})
-    monkeypatch.setattr(Validator, "alone", lambda _: lambda bundle: nothing)
+    monkeypatch.setattr(Validator, "alone", lambda _: lambda bundle, precision: nothing)
     config = make_config(training={"max_steps": 2, "validation_sentences": 0})
 
     assert train(config, tmp_path / "run", reporter=quiet).report["best_is_better"]

@@ -111,8 +111,8 @@ def test_ctrl_c_while_reading_is_not_taken_for_damage(tmp_path: Path) -> None:
     interrupted = 0
     try:
         for number in range(200):
-            signal.setitimer(signal.ITIMER_REAL, 1e-4 + 5e-6 * number)
             try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 + 5e-6 * number)
                 while True:
                     read_tensors(tmp_path / "x")
             except KeyboardInterrupt:

@@ -20,14 +20,18 @@ from headway.config.training import TrainingConfig
 from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.errors import TrainingError
+from headway.model.transformer import Transformer
+from headway.training import step as step_module
 from headway.training import trainer as trainer_module
+from headway.training import validation as validation_module
 from headway.training.averaging import snapshot_path
 from headway.training.compiling import CompiledLayers
 from headway.training.distributed import World
+from headway.training.loss import LossSums
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.schedule import paper_peak
-from headway.training.step import StepResult
+from headway.training.step import StepResult, batch_loss
 from headway.training.stream import BatchStream
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
@@ -437,3 +441,26 @@ def test_a_run_that_is_told_to_end_where_it_stands_still_has_its_last_weights(
     assert again.run()
     assert again.progress.snapshots == [3]
     assert validations(again) == [3]
+
+
+def test_updates_and_validations_take_the_precision_that_the_processes_agreed_on(
+    make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, set[str]] = {"step": set(), "validation": set()}
+    for module in (step_module, validation_module):
+        monkeypatch.setattr(module, "batch_loss", _noting(asked[module.__name__.split(".")[-1]]))
+    trainer = make(max_steps=2)
+    assert trainer.progress.precision == "float32"
+
+    trainer.progress.precision = "bfloat16"
+    trainer.run()
+
+    assert asked == {"step": {"bfloat16"}, "validation": {"bfloat16"}}
+
+
+def _noting(asked: set[str]) -> Callable[..., LossSums]:
+    def noted(model: Transformer, batch: Batch, smoothing: float, precision: str) -> LossSums:
+        asked.add(precision)
+        return batch_loss(model, batch, smoothing, precision)
+
+    return noted
