@@ -195,8 +195,8 @@ def _letters_and_digits(text: str) -> str:
 
 
 def _is_foreign(text: str, wanted: str) -> bool:
-    found = main_script(text)
-    return bool(found) and found != check_script(wanted)
+    script = check_script(wanted)
+    return main_script(text, preferred=script) not in ("", script)
 
 
 def _with_control_characters(texts: list[str]) -> Iterator[int]:

@@ -12,13 +12,19 @@ from headway.errors import ConfigError
 _ONE_SCRIPT = {"IDEOGRAPHIC": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
 
 
-def main_script(text: str) -> str:
-    """Return the script of most letters, such as `LATIN` or `HANGUL`, or nothing without any."""
+def main_script(text: str, preferred: str = "") -> str:
+    """Return the script with the most letters, such as `LATIN`, or nothing without any letter.
+
+    preferred: which of several that have as many; otherwise the first.
+    """
     counts: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if script := _script(character):
             counts[script] += count
-    return counts.most_common(1)[0][0] if counts else ""
+    if not counts:
+        return ""
+    first, most = counts.most_common(1)[0]
+    return preferred if counts[preferred] == most else first
 
 
 @cache

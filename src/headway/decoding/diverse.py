@@ -109,7 +109,7 @@ class DiverseBeamSearch:
 
     def possible(self, slot: int) -> list[Sequence[int]]:
         """Return what the best hypothesis may still begin with."""
-        done = [h.ids for found in self.found[slot] for h in found]
+        done = [found[0].ids for found in self.found[slot]]  # a group's best comes first
         return [*done, *(ids for group in self.groups for ids in group.possible(slot))]
 
 

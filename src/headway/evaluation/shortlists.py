@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headway.bundle import Bundle
+from headway.data.tokenizer import UNK_ID
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError
 from headway.evaluation.metrics import Score, check_metrics, score_texts
@@ -96,7 +97,8 @@ def coverage(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) 
     sizes, covered = [], []
     for pieces, target in zip(lists, targets, strict=True):
         sizes.append(len(pieces))
-        covered.append(int(np.isin(target, pieces).sum()))
+        written = np.isin(target, pieces) & (np.asarray(target) != UNK_ID)  # which is never put out
+        covered.append(int(written.sum()))
     lengths = [len(target) for target in targets]
     if not sum(lengths):
         raise DataError("The references have no piece.", "Give sentences with translations.")

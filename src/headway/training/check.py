@@ -215,7 +215,9 @@ def estimate(
             break
     mean = float(np.mean(seconds[2:]))  # the first two prepare memory, and compile
     memory = peak_memory(next(bundle.model.parameters()).device)
-    return Estimate(mean * training.accumulate * steps, memory, step.parts)
+    # A block ends with the batches that it has, be they fewer than an update takes.
+    updates = math.ceil(len(batches) / training.accumulate)
+    return Estimate(mean * len(batches) / updates * steps, memory, step.parts)
 
 
 def _area(stream: BatchStream, rows: list[int]) -> int:

@@ -308,12 +308,13 @@ def test_a_side_in_another_script_is_dropped_and_one_without_letters_is_not() ->
         Pair("그는 Python을 씁니다.", "그는 파이썬을 씁니다."),
         Pair("1 + 1", "2"),
         Pair("東京に行く", "I go to Tokyo."),
+        Pair("abc 학생들", "as many letters of each"),
     ]
     rules = CleaningRules(source_script="Hangul", target_script="latin")
 
     found, report = clean(pairs, characters, characters, rules=rules)
 
-    assert [pair.line for pair in found] == [1, 4]
+    assert [pair.line for pair in found] == [1, 4, 6]
     assert report.dropped == {
         "source not in Hangul letters": 2,
         "target not in Latin letters": 1,

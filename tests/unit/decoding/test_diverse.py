@@ -2,16 +2,20 @@
 
 import math
 import random
+from itertools import pairwise
 from typing import Any
 
 import pytest
+import torch
 
+from headway.config.model import ModelConfig
 from headway.decoding.diverse import DiverseBeamSearch
 from headway.decoding.engines import build_engine
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.search import run_search
-from headway.decoding.searches import search_all
+from headway.decoding.searches import build_search, search_all
+from headway.decoding.streaming import stream_search
 from headway.model.transformer import Transformer
 
 TABLE = {
@@ -106,3 +110,23 @@ def test_groups_bring_more_different_words_and_do_not_depend_on_the_batch(
         return sum(len({h.ids[:1] for h in hypotheses}) for hypotheses in all_found)
 
     assert first_words(found) > 1.5 * first_words(plain)
+
+
+@pytest.mark.parametrize("seed", [32, 61])
+def test_what_a_stream_has_told_is_told_for_good_also_when_a_group_is_done(seed: int) -> None:
+    torch.manual_seed(seed)
+    sizes = {"d_model": 8, "d_ff": 8, "num_heads": 1, "num_encoder_layers": 1}
+    config = ModelConfig.parse(
+        {**sizes, "num_decoder_layers": 1, "source_vocab_size": 9, "target_vocab_size": 9}
+    )
+    model = Transformer.from_config(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.4)
+    options = SearchOptions(6, 1.0, n_best=6, groups=2, diversity=3.0)
+    engine, request = build_engine(model, "reference"), Request([5, 6, 7, 3], 8)
+
+    told = [tuple(ids) for ids in stream_search(engine, build_search(options), request)]
+
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(told))
+    assert told[-1] == search_all(engine, options, [request])[0][0].ids

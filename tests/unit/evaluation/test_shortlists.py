@@ -59,6 +59,13 @@ def test_coverage_by_hand(bundle: Bundle) -> None:
     assert "85.71% of 7 pieces" in found.lines()[0]
 
 
+def test_an_unknown_piece_of_a_reference_cannot_be_written(bundle: Bundle) -> None:
+    found = coverage(bundle, ["b", "b"], ["a zebra", "a"])
+
+    assert found.covered_pieces == pytest.approx(2 / 3)
+    assert found.covered_sentences == 1 / 2
+
+
 def test_the_effect_is_what_the_translator_does(bundle: Bundle) -> None:
     translator = Translator(bundle)
     sources, references = ["b", "b c", "d e f", ""], ["c d", "e d", "a a a", "a"]
