@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
-from headway.errors import BundleError, ConfigError, DataError, TokenizerError
+from headway.errors import BundleError, ConfigError, DataError, TokenizerError, require_type
 from headway.mapping import MappedTensors, map_file, read_tensors
 
 FORMAT = 1
@@ -84,7 +85,7 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
         source_language=description["source_language"],
         target_language=description["target_language"],
         record=description["record"],
-        card=files.get("card.md", b"").decode(),
+        card=files.get("card.md", b"").decode(errors="replace"),
         shortlist=_shortlist(folder, files, source, target),
         changed=description.get("changed", {}),
         tensors=tensors,
@@ -94,6 +95,7 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
 
 def find_bundle(path: str | Path) -> Path:
     """Return the folder of a bundle; of a run, that of its averaged or else its best bundle."""
+    require_type("A bundle", path, (str, PathLike), "Give the name of its folder.")
     folder = Path(path)
     for candidate in (folder, folder / "averaged", folder / "best"):
         if (candidate / MANIFEST).is_file():
@@ -152,7 +154,7 @@ def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
         if required not in checksums:
             raise BundleError(f"{folder / MANIFEST} does not list {required}.", DAMAGED)
     for name, checksum in checksums.items():
-        if Path(name).name != name or name == "..":
+        if Path(name).name != name or name == ".." or "\0" in name:
             raise BundleError(f"{folder / MANIFEST} lists {name!r}, outside the bundle.", DAMAGED)
         files[name] = _read(folder / name, mapped=mapped and name == WEIGHTS)
         if hashlib.sha256(files[name]).hexdigest() != checksum:
@@ -164,7 +166,7 @@ def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
 def _json_object(path: Path, data: bytes) -> dict[str, Any]:
     try:
         values = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         raise BundleError(f"{path} is not a JSON object.", DAMAGED)
@@ -190,6 +192,11 @@ def _description(path: Path, data: bytes) -> dict[str, Any]:
     for key in ("model", "decoding", "source_language", "target_language", "record"):
         if key not in description:
             raise BundleError(f"{path} lacks '{key}'.", DAMAGED)
+        kind = str if key.endswith("language") else dict
+        if not isinstance(description[key], kind):
+            raise BundleError(f"'{key}' in {path} is {description[key]!r:.60}.", DAMAGED)
+    if not isinstance(description["record"].get("config", {}), dict):
+        raise BundleError(f"'record.config' in {path} is no object.", DAMAGED)
     return description
 
 
@@ -220,6 +227,8 @@ def _shortlist(
 
 
 def _read(path: Path, *, mapped: bool = False) -> Any:
+    if path.exists() and not path.is_file():  # such as a pipe, which would be waited for
+        raise BundleError(f"{path} is no file.", DAMAGED)
     try:
         return map_file(path) if mapped else path.read_bytes()
     except FileNotFoundError:

@@ -1,6 +1,7 @@
 """The table of commands, and what an error looks like to a person."""
 
 import errno
+import io
 import os
 import sys
 
@@ -66,6 +67,10 @@ def main(arguments: list[str] | None = None) -> None:
     An error is one line on standard error; `--debug` shows where it came from.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
+    if sys.stderr is None:  # closed; print would write to standard output instead
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):  # as files of text are, whatever is usual here
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     if "--quiet" not in arguments and sys.stderr.isatty():  # somebody is waiting
         tell_of_compiling(lambda message: print(f"Note: {message}", file=sys.stderr))
     try:
@@ -103,6 +108,12 @@ def _explain(error: Exception) -> int:
         return 1  # a reader that has seen enough
     if isinstance(error, HeadwayError):
         return _fail(f"Error: {error}", error.exit_status)
+    if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+        name = str(error.filename)
+        shown = name if len(name) < 60 else f"{name[:50]}…"
+        return _fail(f"Error: '{shown}' is no name of a file ({error.strerror}). Check it.", 2)
+    if isinstance(error, ValueError) and "embedded null" in str(error):
+        return _fail("Error: The name of a file has a character NUL in it. Take it out.", 2)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         where = error.filename or "The output"
         message = f"{where} cannot be written ({error.strerror}). Free some space and run it again."

@@ -11,9 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from headway.data.compression import plain_name
-from headway.data.corpus import check_plain_text
-from headway.data.lines import decode_line, read_lines
+from headway.data.corpus import read_sentences
+from headway.data.lines import decode_line
 from headway.decoding.alignment import pharaoh
 from headway.decoding.translation import ScoredText, StreamEnd, Translation
 from headway.errors import DataError, HeadwayError
@@ -28,26 +27,12 @@ def incoming_lines(file: Path | None) -> Iterator[list[str]]:
 
     So a program that writes one line and waits for its translation gets it.
     """
-    if file is None:
+    if file is not None:
+        yield from _groups(read_sentences(file))
+    elif sys.stdin is None:
+        raise DataError("Standard input is closed.", "Name a file, or give text to read.")
+    else:
         yield from _arriving_lines(sys.stdin.buffer.fileno())
-        return
-    check_plain_text(file)
-    lines = read_lines(file)
-    yield from _groups(
-        _without_columns(file, lines) if plain_name(file).endswith(".tsv") else lines
-    )
-
-
-def _without_columns(file: Path, lines: Iterator[str]) -> Iterator[str]:
-    """Refuse a line with columns: both sides would be taken for one sentence."""
-    for number, line in enumerate(lines, 1):
-        if "\t" in line:
-            raise DataError(
-                f"{file}, line {number} has columns, but a file with one sentence a line is "
-                "wanted.",
-                "Cut one of them out into a text file.",
-            )
-        yield line
 
 
 def _groups(lines: Iterator[str]) -> Iterator[list[str]]:
@@ -111,7 +96,7 @@ class LineWriter:
     def __enter__(self) -> Self:
         """Open what will become the files."""
         if self.file is None:
-            print_utf8()
+            check_output()
         with ExitStack() as opened:
             for file in self._files():
                 opened.enter_context(file)
@@ -165,9 +150,10 @@ class LineWriter:
         ]
 
 
-def print_utf8() -> None:
-    """Let standard output be what files of text are, whatever the system's usual encoding is."""
-    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+def check_output() -> None:
+    """Refuse to translate for a standard output that is closed."""
+    if sys.stdout is None:
+        raise DataError("Standard output is closed.", "Name a file with --out.")
 
 
 def remark(number: int, found: Translation | StreamEnd) -> None:

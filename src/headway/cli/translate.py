@@ -186,9 +186,9 @@ def _write(
 def _stream(
     translator: "Translator", file: Path | None, wishes: _Wishes, tags: TagWatch, quiet: bool
 ) -> None:
-    from headway.cli.lines import incoming_lines, print_utf8, remark
+    from headway.cli.lines import check_output, incoming_lines, remark
 
-    print_utf8()
+    check_output()
     for number, line in enumerate(tags.of(chain.from_iterable(incoming_lines(file))), start=1):
         end = _print_bits(translator.stream(line, **wishes.of(1)))
         if not quiet:

@@ -9,23 +9,28 @@ from headway.errors import ConfigError
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "glu", "reglu", "geglu", "swiglu"]
 
+# Far beyond every model that there is, and not yet beyond what PyTorch counts with.
+_WIDEST = 2**20
+_MOST_LAYERS = 2**10
+_LONGEST = 2**24
+
 
 class Architecture(Section):
     """Everything about the model but its vocabulary; the defaults are the paper's `base`."""
 
-    d_model: int = Field(default=512, ge=1)
+    d_model: int = Field(default=512, ge=1, le=_WIDEST)
     """Width of the residual stream."""
-    d_ff: int = Field(default=2048, ge=1)
+    d_ff: int = Field(default=2048, ge=1, le=_WIDEST)
     """Inner width of the feed-forward network."""
-    num_heads: int = Field(default=8, ge=1)
+    num_heads: int = Field(default=8, ge=1, le=_WIDEST)
     """Heads of every attention (h in the paper)."""
-    d_k: int | None = Field(default=None, ge=1)
+    d_k: int | None = Field(default=None, ge=1, le=_WIDEST)
     """Width of a key, per head; d_model / num_heads unless given."""
-    d_v: int | None = Field(default=None, ge=1)
+    d_v: int | None = Field(default=None, ge=1, le=_WIDEST)
     """Width of a value, per head; d_model / num_heads unless given."""
-    num_encoder_layers: int = Field(default=6, ge=1)
+    num_encoder_layers: int = Field(default=6, ge=1, le=_MOST_LAYERS)
     """Layers of the encoder (N in the paper)."""
-    num_decoder_layers: int = Field(default=6, ge=1)
+    num_decoder_layers: int = Field(default=6, ge=1, le=_MOST_LAYERS)
     """Layers of the decoder (N in the paper)."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Residual dropout (P_drop): on each sub-layer's output and on embedding + position."""
@@ -49,7 +54,7 @@ class Architecture(Section):
     """Fixed sinusoids, or a trained table (Table 3, row E)."""
     sinusoid_layout: Literal["interleaved", "halved"] = "interleaved"
     """Sine and cosine in turn, as in the paper, or all sines first (tensor2tensor, Marian)."""
-    max_positions: int = Field(default=1024, ge=1)
+    max_positions: int = Field(default=1024, ge=1, le=_LONGEST)
     """Length of the learned table; sinusoids have no limit."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(d_model)."""

@@ -3,6 +3,7 @@
 import json
 import tomllib
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,7 +16,7 @@ from headway.config.model import Architecture
 from headway.config.presets import architecture, paper_training
 from headway.config.section import Section, unknown_key
 from headway.config.training import TrainingConfig
-from headway.errors import ConfigError
+from headway.errors import ConfigError, require_type
 
 _SIZES = ("num_encoder_layers", "num_decoder_layers", "d_model", "d_ff", "num_heads")
 
@@ -60,12 +61,14 @@ def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> R
     `[model] preset = "tiny"` starts from a preset; other keys of the section change it. A row of
     Table 3 also brings its label smoothing and number of steps.
     """
+    require_type("A configuration", path, (str, PathLike, type(None)), "Give the name of a file.")
     values = {} if path is None else _read_toml(Path(path))
     of_file, of_training = (
         dict(table) if isinstance(table := values.get(section), dict) else {}
         for section in ("model", "training")
     )
     for override in overrides:
+        require_type("An override", override, str, "Give texts, section.key=value.")
         _apply(values, override)
     chosen = {override.partition("=")[0].strip() for override in overrides}
     if "model.preset" in chosen and "preset" not in of_file:
@@ -128,7 +131,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         ) from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise ConfigError(
             f"{path} is not valid TOML: {error}.", "Mend the line that is named."
         ) from None
@@ -157,8 +160,11 @@ def _parse_value(text: str, kind: Any) -> Any:
     if text == "none" and type(None) in get_args(kind):
         return None
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        table = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    value = table.pop("value")
+    if table:  # the text went on behind a value, on another line
         return text
     # No setting is a date, but a folder may be named like one, or like a number.
     kinds = (str,) if kind is str else (str, int, float, list)

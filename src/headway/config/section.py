@@ -2,7 +2,7 @@
 
 from typing import Any, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from headway.errors import ConfigError, suggest
 
@@ -17,6 +17,19 @@ class Section(BaseModel):
         allow_inf_nan=False,
         use_attribute_docstrings=True,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_numbers(cls, values: Any) -> Any:
+        """Refuse numbers that nothing counts with, whichever setting it is."""
+        for name, value in values.items() if isinstance(values, dict) else ():
+            if isinstance(value, int) and abs(value) >= 2**63:
+                raise ConfigError(
+                    f"'{name}' is a number of {len(hex(value)) - 2} hexadecimal digits, which is "
+                    "too large.",
+                    "Give one that fits into 64 bits.",
+                )
+        return values
 
     @classmethod
     def parse(cls, values: dict[str, Any], where: str = "") -> Self:

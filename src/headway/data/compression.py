@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -88,7 +89,12 @@ def _open_bzip2(path: StrPath) -> IO[bytes]:
 
 
 def _open_gzip(path: StrPath) -> IO[bytes]:
-    return _buffered(gzip.open(path))
+    file = gzip.open(path)  # noqa: SIM115 - closed by whoever reads
+    found = os.fstat(file.fileno())
+    if stat.S_ISREG(found.st_mode) and not found.st_size:  # which gzip takes for an empty text
+        file.close()
+        raise EOFError("it ends before its stream does")
+    return _buffered(file)
 
 
 def _open_xz(path: StrPath) -> IO[bytes]:

@@ -34,13 +34,29 @@ def read_parallel(source_path: StrPath, target_path: StrPath) -> list[Pair]:
     return list(iterate_parallel(source_path, target_path))
 
 
-def check_plain_text(path: StrPath) -> None:
-    """Refuse a file whose lines are records and no sentences."""
-    if plain_name(path).endswith((".jsonl", ".ndjson", ".parquet")):
+def read_sentences(path: StrPath) -> Iterator[str]:
+    """Return the lines of a file with one sentence each.
+
+    Raises DataError where lines are records or have columns: both sides would be one sentence.
+    """
+    name = plain_name(path)
+    if name.endswith((".jsonl", ".ndjson", ".parquet")):
         raise DataError(
             f"{path} holds records, but a file with one sentence a line is wanted.",
             "Write each field that is meant into a text file of its own.",
         )
+    return _without_columns(path) if name.endswith(".tsv") else read_lines(path)
+
+
+def _without_columns(path: StrPath) -> Iterator[str]:
+    for number, line in enumerate(read_lines(path), 1):
+        if "\t" in line:
+            raise DataError(
+                f"{path}, line {number} has columns, but a file with one sentence a line is "
+                "wanted.",
+                "Cut one of them out into a text file.",
+            )
+        yield line
 
 
 def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pair]:
@@ -48,9 +64,7 @@ def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pai
 
     Raises DataError at the end if one has more lines than the other, or if both are empty.
     """
-    for path in (source_path, target_path):
-        check_plain_text(path)
-    sources, targets = read_lines(source_path), read_lines(target_path)
+    sources, targets = read_sentences(source_path), read_sentences(target_path)
     count = 0
     for source, target in zip_longest(sources, targets):
         if source is None or target is None:

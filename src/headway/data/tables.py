@@ -17,7 +17,8 @@ def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> 
     """Yield two columns of a file in which tabs separate the columns.
 
     There is no quoting: a quotation mark is text. Columns are counted from 0. No line may have more
-    than the first one: a tab within a sentence would move what stands after it into other columns.
+    than the first one, or less: a tab within a sentence would move what stands after it into other
+    columns. Empty ones at the end do not count.
     """
     if source_column < 0 or target_column < 0 or source_column == target_column:
         raise ConfigError(
@@ -26,7 +27,7 @@ def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> 
             "Give two different columns that there are.",
         )
     needed = max(source_column, target_column) + 1
-    usual = None
+    least = most = 0
     for number, line in enumerate(read_lines(path), start=1):
         columns = line.split("\t")
         if len(columns) < needed:
@@ -35,11 +36,13 @@ def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> 
                 f"columns {source_column + 1} and {target_column + 1} (counted from 1) are wanted.",
                 "Separate the columns with a tab, or name others: source_column, target_column.",
             )
-        usual = usual or len(columns)
-        if any(columns[usual:]):
+        if number == 1:
+            least, most = len(line.rstrip("\t").split("\t")), len(columns)
+        if len(columns) < least or any(columns[most:]):
+            first = most if any(columns[most:]) else least
             raise DataError(
                 f"{path}, line {number}, has {_count(len(columns), 'column')}, but the first line "
-                f"{usual}, so there may be a tab within one of them.",
+                f"{first}, so there may be a tab within one of them.",
                 "Put a space in its place, or give the text as .jsonl.",
             )
         yield columns[source_column], columns[target_column]
@@ -47,16 +50,29 @@ def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> 
 
 def jsonl_pairs(path: StrPath, source_field: str, target_field: str) -> Iterator[Sides]:
     """Yield two fields of each line, a JSON object; `translation.en` is a field in a field."""
+    names = {part for name in (source_field, target_field) for part in (name, *name.split("."))}
     for number, line in enumerate(read_lines(path), start=1):
         try:
             row = json.loads(line)
+            if any(line.count(f'"{name}"') > 1 for name in names):
+                json.loads(line, object_pairs_hook=_each_once)
         except (ValueError, RecursionError) as error:
             raise DataError(
                 f"{path}, line {number}, is not JSON: {error}.",
                 "Write one JSON object a line, and nothing else.",
             ) from None
         where = f"{path}, line {number},"
+        if not isinstance(row, dict):
+            raise DataError(f"{where} is no JSON object.", "Write one a line, and nothing else.")
         yield _field(row, source_field, where), _field(row, target_field, where)
+
+
+def _each_once(items: list[tuple[str, Any]]) -> None:
+    """Refuse an object with two fields of one name, of which Python takes the last."""
+    names = [name for name, _ in items]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"it has two fields '{twice}' in one object")
 
 
 def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterator[Sides]:
@@ -85,14 +101,20 @@ def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterat
             missing = [name for name in columns if name not in known]
             if missing:
                 raise _no_field(f"{path}", missing[0], known)
+            if twice := [name for name in columns if known.count(name) > 1]:
+                raise DataError(
+                    f"{path} has {known.count(twice[0])} columns '{twice[0]}'.",
+                    "Give each its own name, or name others by data.source_field and target_field.",
+                )
             for block in table.iter_batches(columns=columns):
                 for row in block.to_pylist():
                     number += 1
                     where = f"{path}, row {number},"
                     yield _field(row, source_field, where), _field(row, target_field, where)
-        except (pyarrow.ArrowException, OSError) as error:
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise DataError(
-                f"{path} cannot be read as Parquet: {error}.", "Copy or download it again."
+                f"{path} cannot be read as Parquet after row {number}: {error}.",
+                "Copy or download it again, or write it anew.",
             ) from error
 
 
@@ -142,7 +164,7 @@ def _field(row: Any, name: str, where: str) -> str:
 
 
 def _no_field(where: str, name: str, known: Any) -> DataError:
-    names = list(known) if isinstance(known, dict | list) else []
+    names = list(known) if isinstance(known, dict | list) else []  # a row, or names of columns
     hint = suggest(name.rpartition(".")[2], names) if names else ""
     setting = "Name it with data.source_field or data.target_field."
     return DataError(f"{where} has no field '{name}'.", f"{hint} {setting}".strip())

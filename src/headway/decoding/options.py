@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, get_args
 
 from headway.decoding.length import LengthForm, length_penalty
@@ -77,11 +77,17 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         """Check what no search could do."""
-        for name in (
-            "beam_size", "n_best", "groups", "attention_layer", "max_length", "min_length",
-            "no_repeat_ngram",
-        ):  # fmt: skip
+        for name in ("beam_size", "n_best", "groups", "min_length", "no_repeat_ngram"):
             _check_whole(name, getattr(self, name))
+        for name in ("attention_layer", "max_length"):
+            if getattr(self, name) is not None:
+                _check_whole(name, getattr(self, name))
+        for name in (
+            "length_penalty", "coverage_penalty", "diversity", "patience", "prefix_bias",
+            "repetition_penalty",
+        ):  # fmt: skip
+            value = getattr(self, name)
+            _check(name, value, isinstance(value, Real), "a number", "Give one.")
         self._check_beam()
         for name, value, possible, allowed, remedy in (
             ("length_penalty", self.length_penalty, 0 <= self.length_penalty <= 10,
@@ -104,7 +110,8 @@ class SearchOptions:
             ("prefix_bias", self.prefix_bias, 0 < self.prefix_bias <= 1, "above 0, up to 1",
              "1 forces the prefix."),
             ("repetition_penalty", self.repetition_penalty,
-             0 < self.repetition_penalty < math.inf, "above 0", "1 is no penalty, 1.2 is common."),
+             0.01 <= self.repetition_penalty <= 100, "from 0.01 to 100",
+             "1 is no penalty, 1.2 is common."),
         ):  # fmt: skip
             _check(name, value, value is None or possible, allowed, remedy)
 
@@ -157,8 +164,7 @@ def _widened(beam_size: int, n_best: int, groups: int = 1) -> int:
 
 
 def _check_whole(name: str, value: object) -> None:
-    """Refuse what is no whole number; None is one that was not given."""
-    _check(name, value, value is None or isinstance(value, Integral), "a whole number", "Round it.")
+    _check(name, value, isinstance(value, Integral), "a whole number", "Round it.")
 
 
 def _check(name: str, value: object, possible: bool, allowed: str, remedy: str) -> None:

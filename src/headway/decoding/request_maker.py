@@ -37,6 +37,19 @@ class RequestMaker:
         ids = self.bundle.source_tokenizer.encode(sentence)
         return [[ids[place] for place in part] for part in self._places(ids)]
 
+    def whole(self, sentence: str, what: str) -> list[list[int]]:
+        """Return the one part that a sentence is; ConfigError where it has several, or none.
+
+        what: is for one part only, for the message.
+        """
+        parts = self.parts(sentence)
+        if len(parts) != 1:
+            raise ConfigError(
+                f"The sentence has {len(parts)} parts, but {what} for one.",
+                "Give one sentence that the model can take whole.",
+            )
+        return parts
+
     def source_words(self, sentence: str) -> list[list[int | None]]:
         """Return for each piece of each part the number of its word in the whole sentence."""
         ids = self.bundle.source_tokenizer.encode(sentence)
@@ -115,6 +128,7 @@ class RequestMaker:
         """Return the ids of target pieces; ConfigError where there is no such piece."""
         tokenizer = self.bundle.target_tokenizer
         for piece in pieces:
+            require_type("A piece", piece, str, "Give pieces as `translation.pieces` has them.")
             if tokenizer.piece(tokenizer.id(piece)) != piece:
                 raise ConfigError(
                     f"The vocabulary has no piece '{piece}'.",
@@ -234,6 +248,10 @@ def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequen
             f"There are {len(each)} lists of terms for {count} sentences.",
             "Give one list of words for all, or one list for each.",
         )
+    for own in each:
+        require_type("A list of terms", own, Iterable, "Give one list of words for each sentence.")
+        for term in own:
+            require_type("A term", term, str, "Give words.")
     return each
 
 
@@ -261,21 +279,16 @@ def as_sentences(text: object) -> list[Any]:
     return list(text)
 
 
-def check_request(
-    sentences: Sequence[object],
-    beam_size: int | None = None,
-    n_best: int | None = None,
-    batch_tokens: int | None = None,
-    first: int = 0,
-) -> None:
-    """Refuse numbers that nothing can be searched with, and sentences that are no text."""
-    numbers = {"beam_size": beam_size, "n_best": n_best, "batch_tokens": batch_tokens}
-    for name, number in numbers.items():
-        if number is None:
-            continue
-        require_type(name, number, Integral, f"Give {name} as a whole number.")
-        if number < 1:
-            raise ConfigError(f"{name} is {number}, but must be at least 1.", f"Raise {name}.")
+def check_count(name: str, number: int) -> None:
+    """Refuse a number of which there must be one at least."""
+    require_type(name, number, Integral, f"Give {name} as a whole number.")
+    if number < 1:
+        raise ConfigError(f"{name} is {number}, but must be at least 1.", f"Raise {name}.")
+
+
+def check_request(sentences: Sequence[object], first: int = 0) -> None:
+    """Refuse sentences that are no text, and a place in the input that there is not."""
+    require_type("first", first, Integral, "Give the number of the first sentence, from 0.")
     if first < 0:
         raise ConfigError(f"first is {first}, but must be at least 0.", "Sentences count from 0.")
     for number, sentence in enumerate(sentences, 1):

@@ -21,7 +21,7 @@ from headway.decoding.prepared import Prepared
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorder import Recorder, Watcher
 from headway.decoding.recording import record_search
-from headway.decoding.request_maker import RequestMaker, as_sentences, check_request
+from headway.decoding.request_maker import RequestMaker, as_sentences, check_count, check_request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.decoding.translation import Alternative, StreamEnd, Translation
@@ -160,7 +160,11 @@ class Translator:
         one for each. terms: words that must occur, for all or for each.
         """
         sentences = as_sentences(text)
-        check_request(sentences, beam_size, n_best, batch_tokens, first)
+        check_request(sentences, first)
+        check_count("batch_tokens", batch_tokens)
+        for name, number in (("beam_size", beam_size), ("n_best", n_best)):
+            if number is not None:
+                check_count(name, number)
         self._check_prepared()
         options = self._options(options, beam_size, length_penalty, n_best)
         parts = [self.requests.parts(sentence) for sentence in sentences]
@@ -205,9 +209,9 @@ class Translator:
         bit is certain when all hypotheses have it that can still be the best. What the generator
         returns, the value of its StopIteration, says whether the translation is complete.
         """
-        check_request([text], first=first)
+        check_request([text], first)
         self._check_prepared()
-        options, rule = options or self.options, self._banned(banned)
+        options, rule = self._options(options), self._banned(banned)
         parts = [self.requests.parts(text)]
         between = ""
         best: list[Hypothesis] = []
@@ -255,15 +259,9 @@ class Translator:
         that has it there.
         """
         check_request([text])
+        check_count("count", count)
         self._check_prepared()
-        parts, options = self.requests.parts(text), options or self.options
-        if len(parts) != 1:
-            raise ConfigError(
-                f"The sentence has {len(parts)} parts, but alternatives are for one.",
-                "Give one sentence that the model can take whole.",
-            )
-        if count < 1:
-            raise ConfigError(f"count is {count}, but must be at least 1.", "Raise count.")
+        parts, options = self.requests.whole(text, "alternatives are"), self._options(options)
         before = self.requests.unfinished_ids(pieces)
         choices = next_pieces(self.engine, self.requests.one(parts[0], before, options), count)
         # Each choice, and be it the end, is a prefix that the rest follows.
@@ -303,16 +301,10 @@ class Translator:
         samples are drawn or the beam has groups.
         """
         check_request([text])
+        check_count("candidates", candidates)
         self._check_prepared()
-        if candidates < 1:
-            raise ConfigError(f"candidates is {candidates}, but must be at least 1.", "Raise it.")
-        parts, options = self.requests.parts(text), options or self.options
-        if len(parts) != 1:
-            raise ConfigError(
-                f"The sentence has {len(parts)} parts, but a record is of the search for one.",
-                "Give one sentence that the model can take whole.",
-            )
-        rule = self._banned(banned)
+        options, rule = self._options(options), self._banned(banned)
+        parts = self.requests.whole(text, "a record of a search is")
         (request,) = self.requests.make([parts], options, prefix=prefix, terms=terms, banned=rule)
         recorder = Recorder(request, self.bundle.target_tokenizer, candidates, watcher)
         found = record_search(
@@ -338,14 +330,14 @@ class Translator:
     def _options(
         self,
         options: SearchOptions | None,
-        beam_size: int | None,
-        length_penalty: float | None,
-        n_best: int | None,
+        beam_size: int | None = None,
+        length_penalty: float | None = None,
+        n_best: int | None = None,
     ) -> SearchOptions:
         """Return the options with what was given beside them; more hypotheses widen the beam."""
         given = {"beam_size": beam_size, "length_penalty": length_penalty, "n_best": n_best}
         values = {name: value for name, value in given.items() if value is not None}
-        return changed_options(options or self.options, values)
+        return changed_options(self.options if options is None else options, values)
 
     def _attend(self, options: SearchOptions) -> AttentionReader:
         return AttentionReader(self.models, options.attention_layer)

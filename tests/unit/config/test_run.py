@@ -224,3 +224,33 @@ def test_none_is_a_word_where_a_setting_cannot_be_empty() -> None:
     config = load_run_config(None, ["evaluation.bleu_tokenize=none", "training.clip_norm=none"])
     assert config.evaluation.bleu_tokenize == "none"
     assert config.training.clip_norm is None
+
+
+@pytest.mark.parametrize("text", [f"[training]\nseed = {'9' * 5000}", "a = " + "[" * 5000])
+def test_toml_beyond_what_python_reads_is_no_valid_toml(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"a\.toml is not valid TOML"):
+        load_run_config(path)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.seed=5\nx=6", r"'training.seed' is '5\\nx=6' \(str\)"),
+        ("data.max_pieces=99999999999999999999999", "'max_pieces' is a number of 20 hexadecimal"),
+        ("model.num_encoder_layers=1000000", "less than or equal to 1024"),
+        ("model.d_v=9223372036854775807", "less than or equal to 1048576"),
+        ("training.compile=" + "[" * 5000, "'training.compile' is"),
+    ],
+)
+def test_an_override_that_nothing_can_be_made_of_is_refused(override: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load_run_config(None, [override])
+
+
+def test_what_is_no_name_and_no_text_is_refused() -> None:
+    with pytest.raises(ConfigError, match="A configuration is of type list"):
+        load_run_config([])  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="An override is of type NoneType"):
+        load_run_config(None, [None])  # type: ignore[list-item]

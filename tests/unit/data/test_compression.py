@@ -107,3 +107,12 @@ def test_bytes_can_be_read_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["A.TSV", "a.tsv", "a.tsv.gz", "a.Tsv.ZST", "a.tsv.bz2"])
 def test_a_plain_name_has_no_compression(name: str) -> None:
     assert plain_name(Path("x.gz") / name) == "a.tsv"
+
+
+@pytest.mark.parametrize("ending", ENDINGS[1:])
+def test_a_compressed_file_of_no_byte_is_no_whole_one(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"a{ending}"
+    path.write_bytes(b"")
+
+    with pytest.raises(DataError, match=f"is not a whole {ending} file"):
+        list(read_lines(path))

@@ -41,9 +41,13 @@ def test_one_table_holds_both_sides(tmp_path: Path, name: str) -> None:
     assert read_pairs(path) == [Pair("one", "eins")]
 
 
-def test_two_files_are_parallel_whatever_their_names(tmp_path: Path) -> None:
-    source, target = write(tmp_path / "a.tsv", "one\tx\n"), write(tmp_path / "b.tsv", "eins\ty\n")
-    assert read_pairs(source, target) == [Pair("one\tx", "eins\ty")]
+def test_two_files_are_parallel_whatever_their_names_but_have_no_columns(tmp_path: Path) -> None:
+    source, target = write(tmp_path / "a.tsv", "one\ntwo\n"), write(tmp_path / "b", "eins\tx\nzwei")
+    assert read_pairs(source, target) == [Pair("one", "eins\tx"), Pair("two", "zwei")]
+
+    both = write(tmp_path / "c.tsv", "one\ntwo\tzwei\n")  # else the reference were in the source
+    with pytest.raises(DataError, match=r"c\.tsv, line 2 has columns, but a file with one"):
+        read_pairs(both, target)
 
 
 def test_one_file_that_is_no_table_is_refused(tmp_path: Path) -> None:

@@ -68,7 +68,9 @@ def test_json_lines_have_fields_and_fields_in_fields(
     [
         ("", "line 2, is not JSON"),
         ("{", "line 2, is not JSON"),
-        ("3", "line 2, has no field 'source'"),
+        ("3", "line 2, is no JSON object"),
+        ('["source", "target"]', "line 2, is no JSON object"),
+        ('{"source": "a", "target": "b", "source": "c"}', "two fields 'source' in one object"),
         ('{"sorce": "a", "target": "b"}', "line 2, has no field 'source'. Did you mean 'sorce'"),
         ('{"source": "a\\ud83d", "target": "b"}', "line 2, has half a character"),
         ("[" * 100_000, "line 2, is not JSON"),
@@ -143,3 +145,42 @@ def test_what_is_written_is_read(
     columns = {"source": [s for s, _ in sides], "target": [t for _, t in sides]}
     path = write_parquet(tmp_path_factory.mktemp("p") / "a.parquet", columns)
     assert read_pairs(path) == [Pair(*pair) for pair in sides]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("the\tdog\tder hund\na cat\teine katze\n", "line 2, has 2 columns, but the first line 3"),
+        ("a\tb\nthe\tdog\tder hund\n", "line 2, has 3 columns, but the first line 2"),
+    ],
+)
+def test_a_tab_within_a_sentence_is_no_column(tmp_path: Path, lines: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_pairs(write(tmp_path / "a.tsv", lines))
+
+
+def test_empty_columns_at_the_end_do_not_count(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", "a\tb\t\t\nc\td\ne\tf\tnote\n")
+    assert read_pairs(path) == [Pair("a", "b"), Pair("c", "d"), Pair("e", "f")]
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = [pyarrow.array([text]) for text in ("the dog", "der hund", "another")]
+    table = pyarrow.Table.from_arrays(columns, names=["source", "target", "source"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+
+    with pytest.raises(DataError, match="has 2 columns 'source'"):
+        read_pairs(tmp_path / "a.parquet")
+
+
+def test_parquet_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    odd = pyarrow.array([b"ok", b"\xff"], pyarrow.binary()).view(pyarrow.string())
+    table = pyarrow.Table.from_arrays([odd, odd], names=["source", "target"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+
+    with pytest.raises(DataError, match=r"cannot be read as Parquet after row 0: .*utf-8"):
+        read_pairs(tmp_path / "a.parquet")

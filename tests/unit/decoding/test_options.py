@@ -30,7 +30,7 @@ from headway.errors import ConfigError
         ({"min_length": -1}, "min_length is -1, but must be at least 0"),
         ({"min_length": 5, "max_length": 4}, "max_length is 4, but must be at least min_length 5"),
         ({"length_form": "marian"}, "length_form is marian, but must be gnmt or plain"),
-        ({"repetition_penalty": 0.0}, "repetition_penalty is 0.0, but must be above 0"),
+        ({"repetition_penalty": 0.0}, "repetition_penalty is 0.0, but must be from 0.01 to 100"),
         ({"no_repeat_ngram": -1}, "no_repeat_ngram is -1, but must be at least 0"),
         ({"prefix_bias": 1.5}, "prefix_bias is 1.5, but must be above 0, up to 1"),
         ({"groups": 3}, "groups is 3, but must be a divisor of beam_size 4"),
@@ -78,3 +78,13 @@ def test_what_cannot_widen_a_beam_is_named(values: dict[str, Any]) -> None:
     (name, value), *_ = values.items()
     with pytest.raises(ConfigError, match=f"{name} is {value}, but must be a whole number"):
         changed_options(SearchOptions(), values)
+
+
+@pytest.mark.parametrize(
+    "name", ["beam_size", "n_best", "groups", "min_length", "no_repeat_ngram", "length_penalty",
+             "coverage_penalty", "diversity", "patience", "prefix_bias", "repetition_penalty"],
+)  # fmt: skip
+@pytest.mark.parametrize("given", [None, "0.6"])
+def test_what_is_no_number_is_refused_by_name(name: str, given: object) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is {given}, but must be a"):
+        SearchOptions(**{name: given})  # type: ignore[arg-type]

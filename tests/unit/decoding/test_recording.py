@@ -160,8 +160,8 @@ def test_a_search_that_nobody_records_is_the_plain_one() -> None:
         ),
         (SOURCE, {"options": SearchOptions(4, groups=2)}, "Leave out groups and terms"),
         (SOURCE, {"candidates": 0}, "candidates is 0, but must be at least 1"),
-        ("", {}, "has 0 parts, but a record is of the search for one"),
-        ("나는 집에 갑니다. " * 9, {}, r"has \d parts, but a record is of the search for one"),
+        ("", {}, "has 0 parts, but a record of a search is for one"),
+        ("나는 집에 갑니다. " * 9, {}, r"has \d parts, but a record of a search is for one"),
     ],
 )
 def test_what_cannot_be_recorded_is_said(

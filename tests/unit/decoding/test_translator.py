@@ -259,7 +259,7 @@ def test_a_number_below_one_is_refused_by_name(translator: Translator, name: str
 
 
 def test_what_is_no_text_is_refused_with_its_place(translator: Translator) -> None:
-    with pytest.raises(ConfigError, match=r"Sentence 1 \(counted from 0\) is a bytes, not text"):
+    with pytest.raises(ConfigError, match=r"Sentence 2 \(counted from 1\) is a bytes, not text"):
         translator.translate(["I am", b"bytes"])  # type: ignore[list-item]
     for odd in (None, b"bytes", 3):
         with pytest.raises(ConfigError, match=f"^A {type(odd).__name__} was given, not text"):

@@ -480,3 +480,24 @@ def test_an_argument_of_another_type_is_named(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         translator.translate([TEXT[2]], **wishes)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: t.translate("a", first="2"), "first is of type str"),
+        (lambda t: t.translate("a", batch_tokens=None), "batch_tokens is of type NoneType"),
+        (lambda t: t.translate("a", terms=[None]), "A list of terms is of type NoneType"),
+        (lambda t: t.alternatives("a", count=[]), "count is of type list"),
+        (lambda t: t.alternatives("a", [None]), "A piece is of type NoneType"),
+        (lambda t: t.search("a", candidates=[]), "candidates is of type list"),
+        (lambda t: t.search("a", options={"a": 1}), "options is of type dict"),
+        (lambda t: next(t.stream("a", options={"a": 1})), "options is of type dict"),
+        (lambda t: t.load([]), "A bundle is of type list"),
+    ],
+)
+def test_arguments_of_another_type_are_refused_by_name(
+    translator: Translator, call: Callable[[Any], object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        call(translator)
