@@ -78,13 +78,10 @@ class Bundle:
 def save_bundle(path: str | Path, bundle: Bundle) -> None:
     """Write a bundle; a reader sees the whole old one or the whole new one.
 
-    Raises BundleError when the folder exists and is not a bundle, or cannot be written.
+    Raises BundleError when the folder is neither empty nor a bundle, or cannot be written.
     """
+    check_place(path)
     target = Path(path).resolve()
-    if target.exists() and not (target / MANIFEST).is_file() and _has_content(target):
-        raise BundleError(
-            f"{path} exists and is not a bundle.", "Choose another folder or remove it."
-        )
     if lost := lost_buffers(bundle.model):
         raise BundleError(
             f"{lost[0]} is a buffer, which a bundle does not hold.",
@@ -102,6 +99,15 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
         ) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)  # a failed attempt, or the replaced bundle
+
+
+def check_place(path: str | Path) -> None:
+    """Refuse a folder that a bundle would replace and that is none; BundleError."""
+    target = Path(path)
+    if target.exists() and not (target / MANIFEST).is_file() and _has_content(target):
+        raise BundleError(
+            f"{path} exists and is not a bundle.", "Choose another folder or remove it."
+        )
 
 
 def load_bundle(

@@ -4,7 +4,6 @@ Process 0 does it, writes it down and may refuse; the others, if there are any, 
 """
 
 import contextlib
-import json
 from dataclasses import asdict, dataclass, replace
 
 import torch
@@ -33,7 +32,7 @@ from headway.training.prepare import (
     read_texts,
 )
 from headway.training.reporting import Reporter
-from headway.training.run_folder import RunFolder
+from headway.training.run_folder import RunFolder, writing
 from headway.training.settings import check_settings
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
@@ -127,6 +126,7 @@ def _lead(
         config = folder.resume(config)
         _check_steps(config, folder)
         stack.enter_context(folder.locked())
+        folder.check_whole()
     else:
         config = _new(config, place)
     if place.change and config.training.shard:
@@ -156,13 +156,16 @@ def _lead(
     if folder.checkpoint.exists():
         _continue(trainer, place)
     else:
+        if resume:
+            place.reporter.say(f"{folder.path} has no checkpoint yet: it begins at step 0.")
         if config.data.hold_out and config.data.valid_source:
             place.reporter.say("data.hold_out is not used, for data.valid_source names a text.")
         _record_start(trainer, place, texts, encoded, start)
     if place.world.size > 1 and not config.data.shards:
         keep_encoded(encoded, folder.encoded)  # once the folder says of which text it is
     if resume:  # nothing can be refused any more, and the run is not over any more
-        folder.report.unlink(missing_ok=True)
+        with writing(folder.report):
+            folder.report.unlink(missing_ok=True)
         folder.write_config(config)
     trainer.progress.hardware = place.hardware(config.training.shard)
     if start:
@@ -335,9 +338,9 @@ def _record_start(
 def _check_same_text(folder: RunFolder, texts: Texts) -> None:
     if not folder.data.exists():
         return  # the run was stopped before it had written down its text
-    recorded = json.loads(folder.data.read_text(encoding="utf-8"))
-    if recorded["checksum"] != texts.checksum:
-        before = list(recorded.get("files", {}).values())  # names do not count
+    recorded = folder.read_json(folder.data)
+    if recorded.get("checksum") != texts.checksum:
+        before = list(dict(recorded.get("files") or {}).values())  # names do not count
         now = texts.files.items()
         changed = [name for (name, digest), old in zip(now, before, strict=False) if digest != old]
         which = f": {changed[0]} is another" if changed else ""

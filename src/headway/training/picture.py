@@ -1,7 +1,6 @@
 """Loss, scores and rate over the steps, as one picture."""
 
 import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,16 +28,18 @@ class Panel(NamedTuple):
     curves: list[Curve]
 
 
-def draw_losses(metrics: Path, picture: Path, say: Callable[[str], None]) -> None:
-    """Draw what metrics.jsonl records of a run; without matplotlib say so."""
+def draw_losses(records: Records, picture: Path, say: Callable[[str], None]) -> None:
+    """Draw what a run has recorded; without matplotlib, or anything to draw, say so."""
+    if not records:
+        say("No loss picture: metrics.jsonl has no record.")
+        return
     try:
         from matplotlib.figure import Figure
         from matplotlib.ticker import MaxNLocator
     except ImportError:
         say("No loss picture: matplotlib is not installed. Install headway[plot] to have one.")
         return
-    lines = metrics.read_text(encoding="utf-8").split("\n")
-    shown = panels([json.loads(line) for line in lines if line])
+    shown = panels(records)
     heights = [panel.height for panel in shown]
     figure = Figure(figsize=(7, sum(heights)), layout="constrained")
     grid = figure.subplots(len(shown), sharex=True, squeeze=False, height_ratios=heights)[:, 0]

@@ -26,7 +26,6 @@ from headway.training.picture import draw_losses
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.shards import unfilled
-from headway.training.start_from import recorded_origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
         "best_is_better": best_is_better,
         "parameters": count_parameters(bundle.model),
         "trained_on": datetime.now(UTC).date().isoformat(),
-        **recorded_origin(folder.data),
+        **_origin(folder),
         **compare(progress),
     }
     if "estimate" in report:
@@ -130,8 +129,14 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
         finished = dataclasses.replace(finished, record=record, shortlist=shortlist)
     save_bundle(folder.averaged, finished)
     folder.write_json(folder.report, report)
-    draw_losses(folder.metrics, folder.picture, reporter.say)
+    draw_losses(folder.records(), folder.picture, reporter.say)
     return report
+
+
+def _origin(folder: RunFolder) -> dict[str, Any]:
+    """Return what the run was continued from, as data.json has it, or nothing."""
+    record = folder.read_json(folder.data)
+    return {"started_from": record["started_from"]} if "started_from" in record else {}
 
 
 def _earlier_shortlist(folder: RunFolder, reporter: Reporter) -> tuple[Shortlist, Any] | None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from headway.bundle import check_place
 from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
@@ -29,6 +30,9 @@ CHANGEABLE = {
     ("training", "shard"),
     ("training", "tensorboard"),
 }
+
+
+_COPY = "Copy the whole folder of the run again, or start another run with --out."
 
 
 class RunFolder:
@@ -144,12 +148,28 @@ class RunFolder:
         source, target = self.path / "source.model", self.path / "target.model"
         if not source.exists():  # it is written last
             if self.checkpoint.exists():
-                raise RunError(
-                    f"{source} is missing, though the run has a checkpoint.",
-                    "Copy the whole folder of the run again.",
-                )
+                raise RunError(f"{source} is missing, though the run has a checkpoint.", _COPY)
             return None
         return Tokenizer.from_file(source), Tokenizer.from_file(target)
+
+    def check_whole(self) -> None:
+        """Raise an error where a part is missing that the run must have had, or is in the way.
+
+        A run that was stopped before its first checkpoint has made one validation at most.
+        """
+        if self.checkpoint.exists():
+            if not self.data.exists():
+                raise RunError(f"{self.data} is missing, though the run has a checkpoint.", _COPY)
+        else:
+            validations = [record for record in self.records() if record["kind"] == "validation"]
+            if self.report.exists() or self.averaged.exists() or len(validations) > 1:
+                raise RunError(
+                    f"{self.checkpoint} is missing, though the run was further: it would begin at "
+                    "step 0 and overwrite what there is.",
+                    _COPY,
+                )
+        for bundle in (self.best, self.averaged):
+            check_place(bundle)
 
     def remove_leftovers(self) -> None:
         """Remove files and folders that a killed process was in the middle of writing."""
@@ -172,29 +192,53 @@ class RunFolder:
         text = to_json(values, indent=2)
         self._write(path, f"{text}\n".encode())
 
+    def read_json(self, path: Path) -> dict[str, Any]:
+        """Return a record that was saved; RunError where it is not there or damaged."""
+        try:
+            values = json.loads(path.read_bytes())
+        except OSError as error:
+            raise RunError(f"{path} cannot be read ({error.strerror or error}).", _COPY) from None
+        except (ValueError, RecursionError):
+            values = None
+        if not isinstance(values, dict):
+            raise RunError(f"{path} is damaged: it holds no JSON object.", _COPY)
+        return values
+
     def _write(self, path: Path, data: bytes) -> None:
         with writing(path):
             write_atomically(path, data)
 
     def forget_metrics_after(self, step: int) -> None:
         """Drop the records of steps that a resumed run is going to repeat."""
-        if not self.metrics.exists():
-            return
-        # What follows the last line end was cut off by the stop, perhaps within a character.
-        *lines, _ = self.metrics.read_bytes().split(b"\n")
-        kept = []
+        if self.metrics.exists():
+            kept = [line for line, record in self._recorded() if record["step"] <= step]
+            self._write(self.metrics, b"".join(line + b"\n" for line in kept))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return what metrics.jsonl has; RunError names a line that is damaged."""
+        return [record for _, record in self._recorded()] if self.metrics.exists() else []
+
+    def _recorded(self) -> Iterator[tuple[bytes, dict[str, Any]]]:
+        try:
+            # What follows the last line end was cut off by a stop, perhaps within a character.
+            *lines, _ = self.metrics.read_bytes().split(b"\n")
+        except OSError as error:
+            raise RunError(
+                f"{self.metrics} cannot be read ({error.strerror or error}).", _COPY
+            ) from None
         for number, line in enumerate(lines, 1):
             try:
-                recorded = json.loads(line)["step"]
-            except (ValueError, TypeError, KeyError):
+                record = json.loads(line)
+                whole = isinstance(record["step"], int) and isinstance(record["kind"], str)
+            except (ValueError, TypeError, KeyError, RecursionError):
+                record, whole = {}, False
+            if not whole:
                 raise RunError(
                     f"Line {number} of {self.metrics} is no record of a training: "
                     f"{line[:60].decode(errors='replace')!r}.",
                     "Mend or remove that line, then continue with --resume.",
-                ) from None
-            if recorded <= step:
-                kept.append(line + b"\n")
-        self._write(self.metrics, b"".join(kept))
+                )
+            yield line, record
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -4,7 +4,6 @@ OUT/seed-1, OUT/seed-2, … are runs like any other, one after the other; OUT/se
 came to together. Three seeds give a rough spread only.
 """
 
-import json
 import math
 import statistics
 from collections.abc import Callable, Sequence
@@ -14,12 +13,10 @@ from typing import Any
 from headway.bundle import Change
 from headway.config.run import RunConfig, load_run_config
 from headway.errors import ConfigError, RunError
-from headway.json_text import to_json
-from headway.replacing import write_atomically
 from headway.training.distributed import is_alone
 from headway.training.reporting import Reporter
 from headway.training.run import train
-from headway.training.run_folder import RunFolder, writing
+from headway.training.run_folder import RunFolder
 
 
 def train_seeds(
@@ -52,7 +49,7 @@ def train_seeds(
     folders = [Path(out) / f"seed-{seed}" for seed in seeds]
     for seed, folder in zip(seeds, folders, strict=True):
         one = _with_seed(config, seed)
-        begun = (folder / "config.toml").exists()
+        begun = RunFolder(folder).config.exists()
         if begun and _finished(one, folder):
             continue
         reporter = make_reporter()
@@ -61,9 +58,7 @@ def train_seeds(
         if not result.finished:
             return None
     summary = summarize(folders)
-    text = to_json(summary, indent=2)
-    with writing(path := Path(out) / "seeds.json"):
-        write_atomically(path, f"{text}\n".encode())
+    RunFolder(out).write_json(Path(out) / "seeds.json", summary)
     return summary
 
 
@@ -96,16 +91,17 @@ def _with_seed(config: RunConfig, seed: int) -> RunConfig:
 
 def _finished(config: RunConfig, folder: Path) -> bool:
     """Tell whether a run is over; one that is now to last longer is not."""
-    own = load_run_config(folder / "config.toml")
-    config = RunFolder(folder).resume(config)  # refuses another configuration
+    run = RunFolder(folder)
+    own = load_run_config(run.config)
+    config = run.resume(config)  # refuses another configuration
     ends = ("max_steps", "max_epochs", "patience")
     same = all(getattr(own.training, key) == getattr(config.training, key) for key in ends)
-    return same and (folder / "report.json").exists()
+    return same and run.report.exists()
 
 
 def summarize(folders: Sequence[Path]) -> dict[str, Any]:
     """Return the scores of finished runs, and mean and spread of each."""
-    reports = [json.loads((folder / "report.json").read_text("utf-8")) for folder in folders]
+    reports = [(run := RunFolder(folder)).read_json(run.report) for folder in folders]
     runs = [
         {
             "seed": report["seed"],

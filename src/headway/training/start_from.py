@@ -6,10 +6,8 @@ pieces into which the old tokenizer cuts its text. So its logit is the mean of t
 search does not prefer it to all of them before it is trained. All other rows stay as they are.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -117,12 +115,6 @@ def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
         languages=begun.data.languages,
         decoding=begun.decoding.model_dump(),
     )
-
-
-def recorded_origin(data: Path) -> dict[str, Any]:
-    """Return what a run was continued from, out of its data.json, or nothing."""
-    record = json.loads(data.read_text(encoding="utf-8"))
-    return {"started_from": record["started_from"]} if "started_from" in record else {}
 
 
 def _check_vocabulary(bundle: Bundle, path: str) -> None:

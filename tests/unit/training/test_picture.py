@@ -1,8 +1,8 @@
 """The losses are drawn from the record; without matplotlib the run goes on and says so."""
 
-import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,25 +10,31 @@ from headway.training.picture import draw_losses, panels
 
 
 @pytest.fixture
-def metrics(tmp_path: Path) -> Path:
-    path = tmp_path / "metrics.jsonl"
-    records = [
+def records() -> list[dict[str, Any]]:
+    return [
         {"kind": "step", "step": 50, "loss": 3.0, "rate": 0.1},
         {"kind": "validation", "step": 60, "loss": 2.5, "scores": {}},
         {"kind": "step", "step": 100, "loss": 2.0, "rate": 0.2},
     ]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
 
 
-def test_a_picture_is_drawn(metrics: Path, tmp_path: Path) -> None:
+def test_a_picture_is_drawn(records: list[dict[str, Any]], tmp_path: Path) -> None:
     said: list[str] = []
 
-    draw_losses(metrics, tmp_path / "loss.png", said.append)
+    draw_losses(records, tmp_path / "loss.png", said.append)
 
     assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
     assert not said
-    assert {path.name for path in tmp_path.iterdir()} == {"metrics.jsonl", "loss.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {"loss.png"}
+
+
+def test_of_nothing_there_is_no_picture(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    draw_losses([], tmp_path / "loss.png", said.append)
+
+    assert said == ["No loss picture: metrics.jsonl has no record."]
+    assert not (tmp_path / "loss.png").exists()
 
 
 def validation(step: int, **scores: float) -> dict[str, object]:
@@ -87,21 +93,20 @@ def test_a_validation_has_its_color_also_when_nothing_else_is_there() -> None:
 @pytest.mark.parametrize("count", [0, 1, 60])
 def test_any_number_of_validations_can_be_drawn(tmp_path: Path, count: int) -> None:
     records = [update(2), *(validation(step, bleu=step) for step in range(1, count + 1))]
-    (tmp_path / "m").write_text("".join(json.dumps(record) + "\n" for record in records))
 
-    draw_losses(tmp_path / "m", tmp_path / "loss.png", print)
+    draw_losses(records, tmp_path / "loss.png", print)
 
     assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_matplotlib_it_says_what_to_install(
-    metrics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    records: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     said: list[str] = []
 
-    draw_losses(metrics, tmp_path / "loss.png", said.append)
+    draw_losses(records, tmp_path / "loss.png", said.append)
 
     assert said == [
         "No loss picture: matplotlib is not installed. Install headway[plot] to have one."

@@ -241,6 +241,34 @@ class TestFinishedRun:
         with pytest.raises(RunError, match=r"last\.safetensors cannot be read"):
             train(None, run, resume=True, reporter=quiet)
 
+    @pytest.mark.parametrize(
+        ("damage", "message"),
+        [
+            (lambda run: (run / "checkpoints/last.safetensors").unlink(),
+             r"last\.safetensors is missing, though the run was further"),
+            (lambda run: shutil.rmtree(run / "checkpoints"), r"last\.safetensors is missing"),
+            (lambda run: (run / "data.json").unlink(),
+             r"data\.json is missing, though the run has a checkpoint"),
+            (lambda run: (run / "data.json").write_text("{"), r"data\.json is damaged"),
+            (lambda run: (run / "data.json").write_text("[]"), r"data\.json is damaged"),
+            (lambda run: (run / "best/manifest.json").unlink(), "best exists and is not a bundle"),
+            (lambda run: (run / "metrics.jsonl").write_text('{"step": 1, "kind": "step"}\n7\n'),
+             r"Line 2 of .*metrics\.jsonl is no record of a training: '7'"),
+        ],
+    )  # fmt: skip
+    def test_what_is_missing_is_said_before_anything_is_trained_or_lost(
+        self, run: Path, quiet: Reporter, damage: Callable[[Path], object], message: str
+    ) -> None:
+        damage(run)
+        before = contents(run)
+
+        with pytest.raises(HeadwayError, match=message):
+            train(None, run, resume=True, reporter=quiet)
+
+        changed = [name for name, data in contents(run).items() if before.get(name) != data]
+        assert set(changed) <= {"config.toml"}
+        assert contents(run).keys() == before.keys()
+
     def test_a_second_process_is_refused(self, run: Path, quiet: Reporter) -> None:
         with (
             RunFolder(run).locked(),

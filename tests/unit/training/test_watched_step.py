@@ -32,12 +32,10 @@ BAD_LINE = 11
 class Scripted:
     """Show the same at every validation."""
 
-    precision = "float32"
-
     def __init__(self, result: ValidationResult) -> None:
         self.result = result
 
-    def __call__(self, bundle: Bundle) -> ValidationResult:
+    def __call__(self, bundle: Bundle, precision: str) -> ValidationResult:
         return self.result
 
 
