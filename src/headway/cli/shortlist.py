@@ -28,10 +28,7 @@ def shortlist(
         int, typer.Option("--per-piece", min=0, help="Best pieces for each piece of the source.")
     ] = 100,
     min_probability: Annotated[
-        float,
-        typer.Option(
-            "--min-probability", min=0, max=1, help="Least probability that these must have."
-        ),
+        float, typer.Option("--min-probability", min=0, max=1, help="Least probability of these.")
     ] = 0.0,
     valid_source: ValidSource = "",
     valid_target: ValidTarget = "",
