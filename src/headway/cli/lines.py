@@ -254,7 +254,7 @@ def _as_dict(translation: Translation, nbest: int, *, aligned: bool) -> dict[str
     values = {
         **_scored(translation.hypotheses[0], aligned=aligned),
         "pieces": list(translation.pieces),
-        "parts": translation.num_parts,
+        "num_parts": translation.num_parts,
         "complete": translation.complete,
         "unknown_pieces": translation.unknown_pieces,
     }

@@ -24,7 +24,7 @@ Ban = Annotated[
     typer.Option("--ban", help="Text that must not occur; may be given several times."),
 ]
 BatchTokens = Annotated[
-    int, typer.Option(min=1, help="Pieces computed together; changes speed and memory only.")
+    int, typer.Option(min=1, help="Pieces computed together; for speed and memory.")
 ]
 CoveragePenalty = Annotated[
     float | None,

@@ -72,7 +72,10 @@ def architecture(name: str) -> Architecture:
         return ARCHITECTURES[name]
     if name in TABLE_3:
         return TABLE_3[name].architecture
-    raise ConfigError(f"There is no preset '{name}'.", suggest(name, [*ARCHITECTURES, *TABLE_3]))
+    raise ConfigError(
+        f"There is no preset '{name}'.",
+        suggest(name, list(dict.fromkeys([*ARCHITECTURES, *TABLE_3]))),
+    )
 
 
 def paper_training(name: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ class Sampling:
     min_p: float = 0.0
     """Only pieces with at least this share of the best one's probability."""
     seed: int = 0
-    """A draw is a function of seed, place of the sentence in the input, and step."""
+    """A draw is a function of seed, place of the sentence in the input, sample, and step."""
     temperature: float = 1.0
     """Logits are divided by it: below 1 the probable becomes more probable."""
     top_k: int = 0

@@ -153,9 +153,9 @@ class Translator:
         A blank sentence gives a blank translation. attention: also give the attention of each
         hypothesis to the source, and a word alignment. banned: texts that must not occur; one that
         begins with a space, not at the beginning of a word. batch_tokens: source pieces at work
-        together, each once for each hypothesis; it changes speed and memory, not the result.
-        first: number of the first sentence in the input, on which depends what is drawn. options:
-        how to search, the bundle's own way (`translator.options`) if not given; beam_size,
+        together, each once for each hypothesis; it changes speed and memory, and no text in
+        float32. first: number of the first sentence in the input, on which depends what is drawn.
+        options: how to search, the bundle's own way (`translator.options`) if not given; beam_size,
         length_penalty and n_best change it. prefix: how the translation must begin, one for all or
         one for each. terms: words that must occur, for all or for each.
         """

@@ -83,7 +83,7 @@ def export(here: Here, trace: str, form: str, name: str | None = None) -> Respon
     if form in _FIGURES:
         with exporting:
             return _file(_written(seen, form, name), f"{name or 'attention'}.{form}")
-    known = ", ".join((*_TRACES, *_FIGURES))
+    known = ", ".join((*_TRACES, *_FIGURES, "html"))
     raise RefusedError(404, f"There is no export '{form[:20]}'.", f"Choose one of {known}.")
 
 

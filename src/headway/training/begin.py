@@ -160,6 +160,12 @@ def _lead(
             place.reporter.say(f"{folder.path} has no checkpoint yet: it begins at step 0.")
         if config.data.hold_out and config.data.valid_source:
             place.reporter.say("data.hold_out is not used, for data.valid_source names a text.")
+        asked, longest = config.decoding, trainer.bundle.decoding.max_source_pieces
+        if "max_source_pieces" in asked.model_fields_set and longest < asked.max_source_pieces:
+            place.reporter.say(
+                f"decoding.max_source_pieces is {longest:,}, not {asked.max_source_pieces:,}: by "
+                "data.max_pieces no sentence of the training is longer."
+            )
         _record_start(trainer, place, texts, encoded, start)
     if place.world.size > 1 and not config.data.shards:
         keep_encoded(encoded, folder.encoded)  # once the folder says of which text it is

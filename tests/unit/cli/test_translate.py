@@ -167,8 +167,8 @@ def test_json_says_what_happened_to_each_line(run, bundle_path: Path, tmp_path: 
     _, out, _ = run("translate", bundle_path, source, "--json", "--nbest", 2)
 
     short, long, unknown = (json.loads(line) for line in out.splitlines())
-    assert short["parts"] == 1
-    assert long["parts"] > 1
+    assert short["num_parts"] == 1
+    assert long["num_parts"] > 1
     assert unknown["unknown_pieces"] > 0
     assert len(short["hypotheses"]) == 2
     assert short["text"] == short["hypotheses"][0]["text"]
