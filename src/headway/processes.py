@@ -19,6 +19,11 @@ from headway.errors import HeadwayError
 T = TypeVar("T")
 R = TypeVar("R")
 
+if hasattr(os, "register_at_fork"):
+    # A child of whoever forks this process, such as a server's worker, has none of the threads that
+    # PyTorch computes with, and would wait for them for ever.
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+
 
 def may_fork() -> bool:
     """Tell whether processes can be forked here and now.

@@ -167,3 +167,27 @@ def test_the_heap_is_trimmed_where_the_system_can_and_never_fails(
     assert asked == [0]
     monkeypatch.setattr("headway.processes.ctypes.CDLL", lambda _: SimpleNamespace())
     trim_heap()
+
+
+FORK = """
+import os
+import torch
+import headway.processes
+
+torch.set_num_threads(2)
+x = torch.randn(600, 600)
+x @ x  # begins the threads
+child = os.fork()
+if child == 0:
+    os._exit(int((x @ x).shape != (600, 600)))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@linux_only
+def test_a_child_that_somebody_forks_can_compute() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=100, check=False
+    )
+
+    assert (done.stdout, done.returncode) == ("0\n", 0), done.stderr

@@ -129,7 +129,8 @@ class LineWriter:
                     self.alignments.write(pharaoh(hypothesis.alignment))
             if not self.quiet:
                 remark(self.number, translation)
-        sys.stdout.flush()
+        if self.file is None:
+            sys.stdout.flush()
         for file in self._files():
             file.flush()
 

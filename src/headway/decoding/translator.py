@@ -321,6 +321,11 @@ class Translator:
         )
 
     def _check_prepared(self) -> None:
+        if any(model.training for model in self.models):
+            raise ConfigError(
+                "The model is in training mode, where dropout makes every translation another.",
+                "Call its eval() first.",
+            )
         if self._copies_weights and self._prepared.is_past():
             raise ConfigError(
                 "The model has changed since this Translator was made, which prepared its weights.",

@@ -4,12 +4,13 @@ import contextlib
 import ctypes
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import config, event
+from numba.core.caching import FunctionCache
 from numba.core.codegen import get_host_cpu_features
 
 from headway.loops.notice import Patience
@@ -65,13 +66,29 @@ _SOURCES = (
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at the first call; keep the machine code where a folder can be written for it."""
-    options = {"nogil": True, "fastmath": FAST, "pipeline_class": OwnCopies}
-    try:
-        dispatcher: Any = numba.njit(function, cache=True, **options)
-    except RuntimeError:  # neither the package's folder nor the user's: compiled in each process
-        return numba.njit(function, **options)
-    # Numba would look for changes in the function's own file alone, but what it calls is in it. One
-    # that keeps its stamp elsewhere does just that; a test would tell.
-    with contextlib.suppress(AttributeError):
-        dispatcher._cache._cache_file._source_stamp = _SOURCES
+    dispatcher: Any = numba.njit(function, nogil=True, fastmath=FAST, pipeline_class=OwnCopies)
+    # Neither the package's folder nor the user's: compiled in each process.
+    with contextlib.suppress(RuntimeError):
+        dispatcher._cache = _Kept(function)
     return dispatcher
+
+
+class _Kept(FunctionCache):
+    """Machine code on disk; what cannot be read or written there is compiled in this process."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        # Numba would look for changes in the function's own file alone, but what it calls is in it.
+        # One that keeps its stamp elsewhere does just that; a test would tell.
+        with contextlib.suppress(AttributeError):
+            self._cache_file._source_stamp = _SOURCES
+
+    @contextlib.contextmanager
+    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:  # such as a full disk
+            return
+        except Exception:  # of a damaged file, from which pickle may raise anything
+            with contextlib.suppress(OSError):
+                self._cache_file.flush()  # forget what there is, so that it is written anew

@@ -79,6 +79,19 @@ def test_a_copy_and_what_another_process_unpickles_translate_the_same(
         assert other.models[0] is not translator.models[0]
 
 
+@pytest.mark.parametrize("engine", ["reference", "packed"])
+def test_a_model_in_training_mode_does_not_translate(
+    translator: Translator, engine: Literal["reference", "packed"]
+) -> None:
+    translator = Translator(copy.deepcopy(translator.bundle), engine)
+    translator.bundle.model.train()
+    with pytest.raises(ConfigError, match=r"in training mode.*Call its eval\(\)"):
+        translator.translate("I am a student.")
+
+    translator.bundle.model.eval()
+    assert translator.translate("I am a student.").pieces
+
+
 @pytest.mark.parametrize("blank", ["", " ", "\t \u3000", "\n"], ids=ascii)
 def test_blank_stays_blank(translator: Translator, blank: str) -> None:
     (result, other) = translator.translate([blank, "I am"], n_best=2)

@@ -111,3 +111,30 @@ def test_tiles_are_used_where_the_system_lets_us(
     monkeypatch.setattr(compiling.sys, "platform", "darwin")
     assert not compiling.has_tiles.__wrapped__()
     assert len(asked) == 1
+
+
+def test_a_damaged_file_or_a_full_disk_is_no_machine_code_and_is_mended(tmp_path: Path) -> None:
+    from headway.loops import compiling
+
+    package = tmp_path / "callee_and_caller"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    shutil.copy(compiling.__file__, package / "compiling.py")
+    (package / "caller.py").write_text(CALLER)
+    (package / "callee.py").write_text(CALLEE.format(2))
+
+    def run(before: str = "") -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", before + PROGRAM, str(tmp_path)],
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        return done.stdout.split()
+
+    full = "import numba.core.caching as c\ndef no(*_): raise OSError(28, 'full')\n"
+    assert run(full + "c.IndexDataCacheFile.save = no\n") == ["6", "0"]
+    assert run() == ["6", "0"]
+    for kind, size in (("nbi", 0), ("nbc", 0), ("nbc", 300), ("nbi", 20)):
+        for path in (package / "__pycache__").glob(f"*.{kind}"):
+            path.write_bytes(path.read_bytes()[:size])
+        assert run() == ["6", "0"], (kind, size)
+        assert run() == ["6", "1"], (kind, size)
