@@ -24,11 +24,7 @@ class Section(BaseModel):
         """Refuse numbers that nothing counts with, whichever setting it is."""
         for name, value in values.items() if isinstance(values, dict) else ():
             if isinstance(value, int) and abs(value) >= 2**63:
-                raise ConfigError(
-                    f"'{name}' is a number of {len(hex(value)) - 2} hexadecimal digits, which is "
-                    "too large.",
-                    "Give one that fits into 64 bits.",
-                )
+                raise ConfigError(f"'{name}' does not fit into 64 bits.", "Give a smaller number.")
         return values
 
     @classmethod

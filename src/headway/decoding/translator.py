@@ -165,7 +165,7 @@ class Translator:
         for name, number in (("beam_size", beam_size), ("n_best", n_best)):
             if number is not None:
                 check_count(name, number)
-        self._check_prepared()
+        self._check_ready()
         options = self._options(options, beam_size, length_penalty, n_best)
         parts = [self.requests.parts(sentence) for sentence in sentences]
         rule = self._banned(banned)
@@ -210,7 +210,7 @@ class Translator:
         returns, the value of its StopIteration, says whether the translation is complete.
         """
         check_request([text], first)
-        self._check_prepared()
+        self._check_ready()
         options, rule = self._options(options), self._banned(banned)
         parts = [self.requests.parts(text)]
         between = ""
@@ -260,7 +260,7 @@ class Translator:
         """
         check_request([text])
         check_count("count", count)
-        self._check_prepared()
+        self._check_ready()
         parts, options = self.requests.whole(text, "alternatives are"), self._options(options)
         before = self.requests.unfinished_ids(pieces)
         choices = next_pieces(self.engine, self.requests.one(parts[0], before, options), count)
@@ -302,7 +302,7 @@ class Translator:
         """
         check_request([text])
         check_count("candidates", candidates)
-        self._check_prepared()
+        self._check_ready()
         options, rule = self._options(options), self._banned(banned)
         parts = self.requests.whole(text, "a record of a search is")
         (request,) = self.requests.make([parts], options, prefix=prefix, terms=terms, banned=rule)
@@ -320,7 +320,7 @@ class Translator:
             Joiner(self.bundle, options).join(parts, [found]),
         )
 
-    def _check_prepared(self) -> None:
+    def _check_ready(self) -> None:
         if any(model.training for model in self.models):
             raise ConfigError(
                 "The model is in training mode, where dropout makes every translation another.",

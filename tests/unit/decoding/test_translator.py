@@ -3,7 +3,7 @@
 import copy
 import pickle
 import unicodedata
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -69,12 +69,23 @@ def test_one_sentence_gives_one_translation_and_a_list_a_list(translator: Transl
 def test_a_copy_and_what_another_process_unpickles_translate_the_same(
     translator: Translator, engine: Literal["reference", "packed"]
 ) -> None:
-    translator = Translator(translator.bundle, engine, ensemble=[translator.bundle])
+    precision = "int8" if engine == "packed" else "float32"
+    translator = Translator(translator.bundle, engine, precision, ensemble=[translator.bundle])
     expected = translator.translate(TEXT)
+
+    def kinds(translator: Translator) -> list[tuple[type, object]]:
+        engines: Any = getattr(translator.engine, "engines", None)
+        all_kernels = [getattr(each, "kernels", None) for each in engines]
+        return [
+            (type(each), getattr(kernels, "precision", None))
+            for each, kernels in zip(engines, all_kernels, strict=True)
+        ]
+
+    assert all(own == (precision if engine == "packed" else None) for _, own in kinds(translator))
 
     for other in (copy.deepcopy(translator), pickle.loads(pickle.dumps(translator))):
         assert other.translate(TEXT) == expected
-        assert type(other.engine) is type(translator.engine)
+        assert kinds(other) == kinds(translator)
         assert len(other.models) == 2
         assert other.models[0] is not translator.models[0]
 

@@ -36,23 +36,32 @@ def factor():
 """
 
 
-def test_a_change_in_a_file_is_seen_by_what_calls_it_from_another(tmp_path: Path) -> None:
+def make_package(folder: Path) -> Path:
     from headway.loops import compiling
 
-    package = tmp_path / "callee_and_caller"
+    package = folder / "callee_and_caller"
     package.mkdir()
     (package / "__init__.py").touch()
     shutil.copy(compiling.__file__, package / "compiling.py")
     (package / "caller.py").write_text(CALLER)
+    return package
+
+
+def run_program(folder: Path, before: str = "") -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", before + PROGRAM, str(folder)],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return done.stdout.split()
+
+
+def test_a_change_in_a_file_is_seen_by_what_calls_it_from_another(tmp_path: Path) -> None:
+    package = make_package(tmp_path)
     found = []
     for factor in (2, 2, 70):
         (package / "callee.py").write_text(CALLEE.format(factor))
         os.utime(package / "callee.py", ns=(factor, factor))  # written again, it is no other
-        run = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(tmp_path)],
-            check=True, capture_output=True, text=True,
-        )  # fmt: skip
-        found.append(run.stdout.split())
+        found.append(run_program(tmp_path))
 
     assert found == [["6", "0"], ["6", "1"], ["210", "0"]]
 
@@ -114,27 +123,14 @@ def test_tiles_are_used_where_the_system_lets_us(
 
 
 def test_a_damaged_file_or_a_full_disk_is_no_machine_code_and_is_mended(tmp_path: Path) -> None:
-    from headway.loops import compiling
-
-    package = tmp_path / "callee_and_caller"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    shutil.copy(compiling.__file__, package / "compiling.py")
-    (package / "caller.py").write_text(CALLER)
+    package = make_package(tmp_path)
     (package / "callee.py").write_text(CALLEE.format(2))
 
-    def run(before: str = "") -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", before + PROGRAM, str(tmp_path)],
-            check=True, capture_output=True, text=True,
-        )  # fmt: skip
-        return done.stdout.split()
-
     full = "import numba.core.caching as c\ndef no(*_): raise OSError(28, 'full')\n"
-    assert run(full + "c.IndexDataCacheFile.save = no\n") == ["6", "0"]
-    assert run() == ["6", "0"]
+    assert run_program(tmp_path, full + "c.IndexDataCacheFile.save = no\n") == ["6", "0"]
+    assert run_program(tmp_path) == ["6", "0"]
     for kind, size in (("nbi", 0), ("nbc", 0), ("nbc", 300), ("nbi", 20)):
         for path in (package / "__pycache__").glob(f"*.{kind}"):
             path.write_bytes(path.read_bytes()[:size])
-        assert run() == ["6", "0"], (kind, size)
-        assert run() == ["6", "1"], (kind, size)
+        assert run_program(tmp_path) == ["6", "0"], (kind, size)
+        assert run_program(tmp_path) == ["6", "1"], (kind, size)
