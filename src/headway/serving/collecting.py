@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import torch
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import ValidationError
 
 from headway.data.tokenizer import END_ID, SPECIAL_PIECES
@@ -26,9 +26,10 @@ from headway.serving.export import MAX_BYTES
 from headway.serving.failures import Json, json_bytes
 from headway.serving.models import Explorer, Here, Served
 from headway.serving.page_file import page_html
-from headway.serving.schemas import AttributeBody, SearchBody
+from headway.serving.schemas import SearchBody
 from headway.serving.sentences import manifest, tensor_bytes
 from headway.serving.traces import Kept
+from headway.serving.turns import in_turn
 
 POSITIONS = 128
 _END = SPECIAL_PIECES[END_ID]
@@ -50,12 +51,16 @@ router = APIRouter()
 
 
 @router.get("/api/traces/{trace}/export.html")
-def export_page(here: Here, trace: str, state: str = "") -> Response:
+async def export_page(here: Here, request: Request, trace: str, state: str = "") -> Response:
     """Return the page with what it says of one trace, as a file that opens by itself."""
     kept = here.traces.get(trace)
     questions.refuse_edits(kept.trace.edits)
-    with files.exporting:
-        html = page_html(collect(here, kept, read_address(state)))
+    async with here.export_turn:
+        html = await in_turn(
+            kept.owner.turn,
+            request,
+            lambda: page_html(collect(here, kept, read_address(state))),
+        )
     headers = {"Content-Disposition": 'attachment; filename="headway.html"'}
     return Response(html, media_type="text/html; charset=utf-8", headers=headers)
 
@@ -88,7 +93,7 @@ def collect(
         "searches": searched,
         "tensors": tensors,
         "others": dict(_others(here, kept)),
-        "position": _position(here, kept),
+        "position": _position(kept),
         "left_out": left_out,
         "limit": max_bytes,
     }
@@ -118,7 +123,7 @@ def _searches(
 ) -> Iterator[dict[str, Any]]:
     asked = {**body, "model": kept.owner.name}
     try:
-        answer = _json(searches.search(here, SearchBody(**asked)))
+        answer = _json(searches.answer(searches.search_wish(here, SearchBody(**asked))))
     except (HeadwayError, ValidationError):
         return
     yield {"body": dict(body), "answer": answer}
@@ -134,13 +139,12 @@ def _others(here: Explorer, kept: Kept[Served]) -> Iterator[tuple[str, Any]]:
         for options in _alignments(kept)
     ]
     if _is_quick(kept):
-        bodies = [AttributeBody(method=method) for method in get_args(Method)]
         asked += [
             (
-                ("attribute", kept.id, body.method),
-                lambda own=body: questions.attribute(here, kept.id, own),
+                ("attribute", kept.id, method),
+                lambda own=method: Json(questions.attributed(kept, own)),
             )
-            for body in bodies
+            for method in get_args(Method)
         ]
     for question, answer in asked:
         try:
@@ -202,9 +206,9 @@ def _packed(tensor: torch.Tensor, axes: list[str]) -> dict[str, Any]:
     }
 
 
-def _position(here: Explorer, kept: Kept[Served]) -> dict[str, Any] | None:
+def _position(kept: Kept[Served]) -> dict[str, Any] | None:
     try:
-        answer = files.position(here, POSITIONS, kept.owner.name)
+        answer = files.encodings(kept.owner, POSITIONS)
     except HeadwayError:  # a learned table may be shorter
         return None
     shape = [int(length) for length in answer.headers["X-Shape"].split(",")]

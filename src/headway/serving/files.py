@@ -3,7 +3,6 @@
 import csv
 import io
 import tempfile
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,8 +17,9 @@ from headway.inspection.saving import json_tensor
 from headway.inspection.trace import Trace
 from headway.serving.failures import RefusedError, json_bytes
 from headway.serving.limits import POSITIONS
-from headway.serving.models import Here
+from headway.serving.models import Here, Served
 from headway.serving.sentences import octets, slice_of, tensor_bytes
+from headway.serving.turns import in_turn
 
 router = APIRouter()
 
@@ -37,26 +37,29 @@ TEXT_BYTES = 20 * 2**20
 """Numbers beyond it are not written as text, which takes many times as much memory."""
 _LINES = 2**14  # of a CSV that are made at once
 
-exporting = threading.Lock()
-"""One export at a time: they take memory, and matplotlib's settings are of the whole process."""
-
 
 @router.get("/api/position")
-def position(
+async def position(
     here: Here,
+    request: Request,
     length: Annotated[int, Query(ge=1, le=POSITIONS)] = 64,
     model: str | None = None,
 ) -> Response:
     """Return the encodings of the first positions, as the encoder adds them to the source."""
     served = here.model(model)
-    with served.lock, torch.no_grad():
+    return await in_turn(served.turn, request, lambda: encodings(served, length))
+
+
+def encodings(served: Served, length: int) -> Response:
+    """Return the bytes of the first positional encodings."""
+    with torch.no_grad():
         table = served.translator.bundle.model.source_embedding.positions(length)
     kind, data = tensor_bytes(table)
     return octets(data, shape=f"{length},{table.size(1)}", axes="pos,d_model", kind=kind)
 
 
 @router.get("/api/traces/{trace}/download/{file}")
-def download(here: Here, request: Request, trace: str, file: str) -> Response:
+async def download(here: Here, request: Request, trace: str, file: str) -> Response:
     """Return one tensor, or its part at the places in the query, as a file."""
     name, _, form = file.rpartition(".")
     writers = {"npy": _npy, "csv": _csv, "json": _json}
@@ -64,27 +67,32 @@ def download(here: Here, request: Request, trace: str, file: str) -> Response:
         raise RefusedError(
             404, f"There is no download '{file[:200]}'.", "End the name with .npy, .csv or .json."
         )
-    part = slice_of(here.traces.get(trace).trace, name, request.query_params)
-    if form != "npy":
-        _check_text(part.nbytes, "Take .npy, or fewer places.")
-    with exporting:
+    seen = here.traces.get(trace).trace
+
+    def written() -> Response:
+        part = slice_of(seen, name, request.query_params)
+        if form != "npy":
+            _check_text(part.nbytes, "Take .npy, or fewer places.")
         return _file(writers[form](part), f"{name.replace('*', 'all')}.{form}")
+
+    return await in_turn(here.export_turn, request, written)
 
 
 @router.get("/api/traces/{trace}/export.{form}")
-def export(here: Here, trace: str, form: str, name: str | None = None) -> Response:
+async def export(
+    here: Here, request: Request, trace: str, form: str, name: str | None = None
+) -> Response:
     """Return the whole trace as one file, or a figure of one attention."""
     seen = here.traces.get(trace).trace
     if form == "json":
         _check_text(seen.nbytes, "Take safetensors or npz.")
-    if form in _TRACES:
-        with exporting:
-            return _file(_written(seen, form), f"trace.{form}")
-    if form in _FIGURES:
-        with exporting:
-            return _file(_written(seen, form, name), f"{name or 'attention'}.{form}")
-    known = ", ".join((*_TRACES, *_FIGURES, "html"))
-    raise RefusedError(404, f"There is no export '{form[:20]}'.", f"Choose one of {known}.")
+    if form not in (*_TRACES, *_FIGURES):
+        known = ", ".join((*_TRACES, *_FIGURES, "html"))
+        raise RefusedError(404, f"There is no export '{form[:20]}'.", f"Choose one of {known}.")
+    title = "trace" if form in _TRACES else name or "attention"
+    return await in_turn(
+        here.export_turn, request, lambda: _file(_written(seen, form, name), f"{title}.{form}")
+    )
 
 
 def _check_text(nbytes: int, remedy: str) -> None:

@@ -1,6 +1,6 @@
 """The models that are served, and what is told about each."""
 
-import threading
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,7 +34,7 @@ class Served:
     checksum: str
     given: str | None = None
     """The path as it was typed, for the Python that the page shows; else the name is."""
-    lock: threading.RLock = field(default_factory=threading.RLock)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def longest(self) -> int:
@@ -85,6 +85,8 @@ class Explorer:
         """Serve these; the first is meant where a request names none."""
         self.models = {served.name: served for served in models}
         self.traces: TraceStore[Served] = TraceStore(cache_bytes)
+        # They take memory, and matplotlib's settings are of the whole process.
+        self.export_turn = asyncio.Lock()
 
     def model(self, name: str | None) -> Served:
         """Return the model of this name; RefusedError where there is none."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from headway.data.encoded import EncodedPair
 from headway.data.words import number_words, words_of
@@ -14,6 +14,7 @@ from headway.decoding.attention import chosen_layer
 from headway.errors import TraceError
 from headway.evaluation.alignment_error import alignment_error, check_gold, parse_gold
 from headway.inspection.ablation import KINDS, pairs_importance
+from headway.inspection.attribution import Method
 from headway.inspection.attribution import attribute as attribute_piece
 from headway.inspection.comparing import compare as compare_traces
 from headway.inspection.lens import logit_lens
@@ -24,6 +25,7 @@ from headway.serving.failures import Json, RefusedError, told_as
 from headway.serving.models import Here, Served
 from headway.serving.schemas import AblateBody, AttributeBody, CompareBody, GoldBody
 from headway.serving.traces import Kept
+from headway.serving.turns import in_turn
 
 router = APIRouter(prefix="/api/traces/{trace}")
 
@@ -67,16 +69,20 @@ def compare(here: Here, trace: str, body: CompareBody) -> Json:
 
 
 @router.post("/ablate")
-def ablate(here: Here, trace: str, body: AblateBody) -> Json:
+async def ablate(here: Here, request: Request, trace: str, body: AblateBody) -> Json:
     """Return what becomes of one row's log-probability without each head in turn."""
     kept = here.traces.get(trace)
     refuse_edits(kept.trace.edits)
     sentence = _sentence(kept.trace)
     _row_axis(sentence).find(body.row, len(sentence.writes))
-    return Json(_once(kept, f"ablate {body.row}", lambda: _ablated(kept, body.row)))
+    return await in_turn(kept.owner.turn, request, lambda: Json(_ablated(kept, body.row)))
 
 
 def _ablated(kept: Kept[Served], row: int) -> dict[str, Any]:
+    return _once(kept, f"ablate {row}", lambda: _falls(kept, row))
+
+
+def _falls(kept: Kept[Served], row: int) -> dict[str, Any]:
     sentence = _sentence(kept.trace)
     # Of both sides the end and start symbols are added when a batch is made.
     pair = EncodedPair(list(sentence.source_ids[:-1]), list(sentence.target_ids[1:]), 1)
@@ -88,27 +94,30 @@ def _ablated(kept: Kept[Served], row: int) -> dict[str, Any]:
 
 
 @router.post("/attribute")
-def attribute(here: Here, trace: str, body: AttributeBody) -> Json:
+async def attribute(here: Here, request: Request, trace: str, body: AttributeBody) -> Json:
     """Return how much each piece that was read has to do with each that was written."""
     kept = here.traces.get(trace)
     refuse_edits(kept.trace.edits)
-    return Json(_once(kept, body.method, lambda: _attributed(kept, body)))
+    return await in_turn(kept.owner.turn, request, lambda: Json(attributed(kept, body.method)))
 
 
-def _attributed(kept: Kept[Served], body: AttributeBody) -> dict[str, Any]:
+def attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
+    """Return what each written piece is due to."""
+    return _once(kept, method, lambda: _attributed(kept, method))
+
+
+def _attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
     sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
     values: list[list[float | None]] = []
     baselines, gaps = [], []
     for row in range(len(sentence.writes)):
-        found = attribute_piece(
-            bundle, sentence.source, sentence.writes[:-1], row, method=body.method
-        )
+        found = attribute_piece(bundle, sentence.source, sentence.writes[:-1], row, method=method)
         unread = [None] * (len(sentence.reads) - len(found.prefix_scores))
         values.append([*found.source_scores, *found.prefix_scores, *unread])
         baselines.append(found.baseline)
         gaps.append(found.gap)
     return {
-        "method": body.method,
+        "method": method,
         "rows": _row_axis(sentence).labels(),
         "columns": [*sentence.source_pieces, *sentence.reads],
         "values": values,
@@ -235,7 +244,6 @@ def _once(
     kept: Kept[Served], question: str, answer: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
     """Compute an answer, or return it where it was computed before."""
-    with kept.owner.lock:
-        if question not in kept.answers:
-            kept.answers[question] = answer()
-        return kept.answers[question]
+    if question not in kept.answers:
+        kept.answers[question] = answer()
+    return kept.answers[question]

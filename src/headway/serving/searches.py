@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextvars import copy_context
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
+from fastapi import Request as HttpRequest
 from fastapi.responses import StreamingResponse
 
 from headway.decoding.options import Sampling, SearchOptions
@@ -23,6 +24,7 @@ from headway.serving.failures import Json, RefusedError, error_body, json_bytes,
 from headway.serving.limits import BEAM, check_characters
 from headway.serving.models import Explorer, Here, Served
 from headway.serving.schemas import EditBody, SamplingBody, SearchBody, SentenceBody
+from headway.serving.turns import in_turn
 
 router = APIRouter()
 
@@ -38,18 +40,17 @@ class Wish:
     edits: Edits
 
     def search(self, watcher: "Events | None" = None) -> SearchRecord:
-        """Search, under edits where there are some; one at a time for each model."""
+        """Search, under edits where there are some."""
         translator = self.served.translator
-        with self.served.lock:
-            if self.edits:
-                with told_as("edit", TraceError):
-                    return search_edited(
-                        translator, self.source, self.edits, options=self.options,
-                        prefix=self.prefix, watcher=watcher,
-                    )  # fmt: skip
-            return translator.search(
-                self.source, options=self.options, prefix=self.prefix, watcher=watcher
-            )
+        if self.edits:
+            with told_as("edit", TraceError):
+                return search_edited(
+                    translator, self.source, self.edits, options=self.options,
+                    prefix=self.prefix, watcher=watcher,
+                )  # fmt: skip
+        return translator.search(
+            self.source, options=self.options, prefix=self.prefix, watcher=watcher
+        )
 
 
 def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = None) -> Wish:
@@ -136,25 +137,32 @@ def _options(
     )
 
 
-@router.post("/api/search")
-def search(here: Here, body: SearchBody) -> Json:
-    """Return the record of a search."""
-    wish = _checked(here, body)
-    return Json({"record": wish.search().as_dict()})
-
-
-@router.post("/api/translate")
-def translate(here: Here, body: SearchBody) -> StreamingResponse:
-    """Return the events of a search while it runs."""
-    wish = _checked(here, body)
-    return StreamingResponse(_events(wish), media_type="text/event-stream")
-
-
-def _checked(here: Explorer, body: SearchBody) -> Wish:
+def search_wish(here: Here, body: SearchBody) -> Wish:
+    """Check a search, so that it has not begun when it is refused."""
     wish = wish_of(here, body, body.sampling)
     with told_as("edit"):
         check_search_edits(wish.served.translator.bundle.model, wish.edits)
     return wish
+
+
+Checked = Annotated[Wish, Depends(search_wish)]
+
+
+@router.post("/api/search")
+async def search(request: HttpRequest, wish: Checked) -> Json:
+    """Return the record of a search."""
+    return await in_turn(wish.served.turn, request, lambda: answer(wish))
+
+
+def answer(wish: Wish) -> Json:
+    """Search, and return the record."""
+    return Json({"record": wish.search().as_dict()})
+
+
+@router.post("/api/translate")
+async def translate(wish: Checked) -> StreamingResponse:
+    """Return the events of a search while it runs."""
+    return StreamingResponse(_events(wish), media_type="text/event-stream")
 
 
 class _GoneError(Exception):
@@ -169,17 +177,29 @@ class Events:
         self.wish = wish
         self.loop = asyncio.get_running_loop()
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.ended = asyncio.Event()
         self.gone = threading.Event()
         self.started = 0.0
         self.steps = 0
         self.prefix: list[str] = []
 
-    def run(self) -> None:
-        """Search to the end, or until nobody listens."""
+    async def run(self) -> None:
+        """Search in a thread when it is this search's turn, unless nobody listens by then."""
         try:
-            with self.wish.served.lock:
-                self.started = time.perf_counter()
-                record = self.wish.search(self)
+            async with self.wish.served.turn:
+                if not self.gone.is_set():
+                    # A daemon: Ctrl-C does not wait for a search.
+                    run = copy_context().run
+                    threading.Thread(target=run, args=(self._search,), daemon=True).start()
+                    await self.ended.wait()
+        finally:
+            self.queue.put_nowait(None)
+
+    def _search(self) -> None:
+        """Search to the end, or until nobody listens."""
+        self.started = time.perf_counter()
+        try:
+            record = self.wish.search(self)
             self.put("done", {"record": record.as_dict(), "prefix_pieces": self.prefix})
         except _GoneError:
             pass
@@ -190,7 +210,7 @@ class Events:
             self._put_error(RefusedError(500, message, "Try again."))
             raise
         finally:
-            self._hand_over(None)
+            self._in_loop(self.ended.set)
 
     def _put_error(self, error: HeadwayError) -> None:
         with contextlib.suppress(_GoneError):
@@ -220,21 +240,22 @@ class Events:
         """Send one event; ends the search where nobody listens."""
         if self.gone.is_set():
             raise _GoneError
-        self._hand_over(b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n")
+        event = b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n"
+        self._in_loop(self.queue.put_nowait, event)
 
-    def _hand_over(self, event: bytes | None) -> None:
+    def _in_loop(self, function: Callable[..., None], *arguments: object) -> None:
         try:
-            self.loop.call_soon_threadsafe(self.queue.put_nowait, event)
+            self.loop.call_soon_threadsafe(function, *arguments)
         except RuntimeError:  # the loop has ended, and the server with it
             self.gone.set()
 
 
 async def _events(wish: Wish) -> AsyncIterator[bytes]:
     events = Events(wish)
-    # A daemon: Ctrl-C does not wait for a search.
-    threading.Thread(target=copy_context().run, args=(events.run,), daemon=True).start()
+    searching = asyncio.create_task(events.run())
     try:
         while (event := await events.queue.get()) is not None:
             yield event
+        await searching
     finally:
         events.gone.set()

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
 
 import torch
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from torch import Tensor
 
 from headway.errors import TraceError
@@ -24,6 +25,7 @@ from headway.serving.models import Explorer, Here, Served
 from headway.serving.schemas import TraceBody
 from headway.serving.searches import Wish, wish_of
 from headway.serving.traces import Kept, trace_id
+from headway.serving.turns import in_turn
 
 router = APIRouter()
 
@@ -32,14 +34,17 @@ _BEST = 10
 _OTHER_QUERIES = ("model", "language", "name")  # never the name of an axis
 
 
-@router.post("/api/trace")
-def trace(here: Here, body: TraceBody) -> Json:
-    """Trace a sentence, or find the trace that is there already; return its manifest."""
-    return Json(manifest(traced(here, body)))
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A trace that is asked for, checked; target: None for that of a search."""
+
+    wish: Wish
+    target: str | list[str] | None
+    id: str
 
 
-def traced(here: Explorer, body: TraceBody) -> Kept[Served]:
-    """Return the trace of this request; nothing is computed twice."""
+def asked_of(here: Here, body: TraceBody) -> Asked:
+    """Check what is to be traced; the same request has the same id."""
     target = body.target
     check_characters([target] if isinstance(target, str) else ["".join(target or ())])
     wish = wish_of(here, body)
@@ -55,21 +60,30 @@ def traced(here: Explorer, body: TraceBody) -> Kept[Served]:
         }
     else:
         asked["target"] = target
-    identity = trace_id(wish.served.checksum, asked)
-    with wish.served.lock:
-        kept = here.traces.find(identity)
-        if kept is None:
-            kept = Kept(identity, wish.served, _compute(here, wish, target))
-            here.traces.put(kept)
+    return Asked(wish, target, trace_id(wish.served.checksum, asked))
+
+
+@router.post("/api/trace")
+async def trace(here: Here, request: Request, asked: Annotated[Asked, Depends(asked_of)]) -> Json:
+    """Trace a sentence, or find the trace that is there already; return its manifest."""
+    turn = asked.wish.served.turn
+    return await in_turn(turn, request, lambda: Json(manifest(_traced(here, asked))))
+
+
+def _traced(here: Explorer, asked: Asked) -> Kept[Served]:
+    kept = here.traces.find(asked.id)
+    if kept is None:
+        kept = Kept(asked.id, asked.wish.served, _compute(here, asked))
+        here.traces.put(kept)
     return kept
 
 
-def _compute(here: Explorer, wish: Wish, target: str | list[str] | None) -> Trace:
-    searched = target is None
+def _compute(here: Explorer, asked: Asked) -> Trace:
+    wish, searched = asked.wish, asked.target is None
     with told_as("edit", TraceError):
         return wish.served.translator.trace(
             wish.source,
-            target,
+            asked.target,
             edit=wish.edits,
             max_bytes=here.traces.max_bytes,
             options=wish.options if searched else None,

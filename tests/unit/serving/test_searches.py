@@ -181,7 +181,7 @@ def test_a_search_ends_when_nobody_listens(served: Served) -> None:
 
     async def hear_one() -> None:
         stream = cast(AsyncGenerator[bytes, None], searches._events(wish))
-        with served.lock:  # so that the search cannot have begun
+        async with served.turn:  # so that the search cannot have begun
             waiting = asyncio.ensure_future(anext(stream))
             await asyncio.sleep(0.01)
             waiting.cancel()
