@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 KERAS_VENV := .venv-keras
 
-.PHONY: help install demo test test-keras test-browser screenshots lint types check format clean
+.PHONY: help install demo test test-keras test-browser screenshots lint types check format settings clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -76,6 +76,9 @@ check: lint types test  ## Style, imports, types and tests; CI also runs test-ke
 format: install  ## Format the code.
 	$(BIN)/ruff format src tests
 	$(BIN)/ruff check --fix src tests
+
+settings: install  ## Write the tables of docs/settings.md anew after a setting changed.
+	$(BIN)/python -m tests.meta.settings_page
 
 clean:  ## Remove what can be made again; runs/ stays.
 	rm -rf $(VENV) $(KERAS_VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -12,7 +12,9 @@ Config = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="a.b=c", help="Change one setting; may be repeated."),
+    typer.Option(
+        "--set", metavar="a.b=c", help="Change one setting of docs/settings.md; may be repeated."
+    ),
 ]
 Source = Annotated[str, typer.Option("--source", help="Training text, source side.")]
 Target = Annotated[str, typer.Option("--target", help="Training text, target side.")]

@@ -8,7 +8,7 @@ from headway.config.section import Section
 
 
 class CorpusConfig(Section):
-    """One of several corpora, `[[data.corpora]]`; names are as in [data]."""
+    """One of several corpora; what it names is below the `directory` of [data]."""
 
     source: str
     """Training text, source side; or a file that holds both. A pattern such as `part-*.tsv.zst`
@@ -89,7 +89,7 @@ class DataConfig(Section):
     """Script of what is named source, with `reverse` too, such as `hangul` or `latin`; pairs in
     another are dropped."""
     target_script: str = ""
-    """Script of what is named target."""
+    """Script of what is named target; pairs in another are dropped."""
 
     @property
     def tags(self) -> list[str]:

@@ -39,7 +39,7 @@ class Architecture(Section):
     activation_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the activated hidden layer of the feed-forward network; the paper has none."""
     activation: Activation = "relu"
-    """relu, gelu, gelu_tanh, silu, or gated: glu, reglu, geglu, swiglu."""
+    """Of the hidden layer of the feed-forward network; those whose names end in glu are gated."""
     attention_bias: bool = True
     """Biases in the four projections of attention."""
     feed_forward_bias: bool = True

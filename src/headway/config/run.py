@@ -25,7 +25,9 @@ class Recipe(Section):
     """What a documented run says about itself; nothing here changes the run."""
 
     name: str = ""
+    """What it is called."""
     description: str = ""
+    """What it is about."""
     data_source: str = ""
     """Where the data can be had."""
     licence: str = ""

@@ -35,8 +35,11 @@ class TrainingConfig(Section):
     warmup_steps: int = Field(default=4000, ge=1)
     """Updates during which the rate rises."""
     adam_beta_1: float = Field(default=0.9, ge=0, lt=1)
+    """How slowly Adam's mean of the gradients forgets."""
     adam_beta_2: float = Field(default=0.98, ge=0, lt=1)
+    """How slowly Adam's mean of their squares forgets."""
     adam_epsilon: float = Field(default=1e-9, gt=0)
+    """Added to the root of that mean, by which Adam divides."""
     weight_decay: float = Field(default=0.0, ge=0)
     """Decoupled weight decay (AdamW); the paper has none."""
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
