@@ -121,7 +121,7 @@ def test_weights_made_in_inference_mode_have_no_count_of_changes(
     assert prepared.is_past()
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.jit
+@pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated")
 @pytest.mark.parametrize("compiled", ["script", "trace"])
 def test_a_part_that_pytorch_has_compiled_is_a_part_like_others(
     tiny: Transformer, compiled: str

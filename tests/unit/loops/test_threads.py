@@ -20,7 +20,6 @@ _SLEEP.restype, _SLEEP.argtypes = ctypes.c_int, [ctypes.c_uint32]
 
 @numba.njit(nogil=True)
 def _mark_part(sizes, calls, owners, first, last):
-    _SLEEP(20_000)  # so that no thread takes all of them
     calls[first] += last - first
     owners[first] = _OWN()
     for i in range(first, last):
@@ -30,6 +29,20 @@ def _mark_part(sizes, calls, owners, first, last):
 @numba.njit(nogil=True)
 def _mark(sizes, calls, owners, count, parts, region):
     return in_parts(_mark_part, (sizes, calls, owners), count, parts, region)
+
+
+@numba.njit(nogil=True)
+def _meet_part(owners, number, first, last):
+    owners[first] = _OWN()
+    for _ in range(10_000):  # milliseconds; until each part has begun, which takes a thread each
+        if np.count_nonzero(owners) == number:
+            break
+        _SLEEP(1_000)
+
+
+@numba.njit(nogil=True)
+def _meet(owners, number, count, parts, region):
+    return in_parts(_meet_part, (owners, number), count, parts, region)
 
 
 @numba.njit(nogil=True)
@@ -78,12 +91,12 @@ def test_parts_make_up_the_whole(count: int, number: int) -> None:
 
 @pytest.mark.skipif(not threads._region(), reason="PyTorch's threads are not GCC's")
 def test_each_thread_takes_parts(number: int) -> None:
-    seen, calls, owners = np.zeros(12), np.zeros(12, int), np.zeros(12, np.uint64)
+    owners = np.zeros(12, np.uint64)
 
-    divide(_mark, (seen, 1.0), calls, owners, count=12)
+    divide(_meet, owners, number, count=12)
 
     assert can_divide()
-    assert len(set(owners[calls > 0])) == number
+    assert len(set(owners[owners > 0])) == number
 
 
 @pytest.mark.skipif(not threads._region(), reason="PyTorch's threads are not GCC's")
