@@ -21,11 +21,13 @@ from headway.demo import demo_config, write_corpus
 from headway.interop.keras import BatchDataset, compile_model, from_bundle, to_bundle
 from headway.interop.keras.backend import keras
 from headway.training.encode import encode_texts
+from headway.training.new_model import build_bundle
 from headway.training.optimizer import build_optimizer
-from headway.training.prepare import build_bundle, build_tokenizers, read_texts
 from headway.training.schedule import Schedule
 from headway.training.step import Objective, TrainingStep
 from headway.training.stream import BatchStream
+from headway.training.texts import read_texts
+from headway.training.tokenizers import build_tokenizers
 from headway.training.validation import Validator
 
 

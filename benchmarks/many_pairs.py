@@ -83,8 +83,9 @@ def measured(work: Callable[[Path], dict[str, float]], folder: Path) -> dict[str
 
 def encode(folder: Path) -> dict[str, float]:
     """Train a tokenizer and encode all text."""
-    from headway.training.encode import encode_texts, find_tokenizers
-    from headway.training.prepare import read_texts
+    from headway.training.encode import encode_texts
+    from headway.training.texts import read_texts
+    from headway.training.tokenizers import find_tokenizers
 
     config = config_of(folder)
     texts = read_texts(config.data)
@@ -122,8 +123,10 @@ def train(folder: Path) -> dict[str, float]:
 
 def load(folder: Path) -> dict[str, float]:
     """Ask for as many batches as a block and some have, and do nothing with them."""
-    from headway.training.encode import build_stream, encode_texts, find_tokenizers
-    from headway.training.prepare import read_texts
+    from headway.training.encode import encode_texts
+    from headway.training.stream import build_stream
+    from headway.training.texts import read_texts
+    from headway.training.tokenizers import find_tokenizers
 
     config = config_of(folder)
     texts = read_texts(config.data)

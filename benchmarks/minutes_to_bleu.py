@@ -32,10 +32,11 @@ from headway.data.tokenizer import END_ID, PAD_ID, START_ID, Tokenizer
 from headway.evaluation.metrics import score_texts
 from headway.training.encode import encode_texts
 from headway.training.optimizer import build_optimizer
-from headway.training.prepare import Texts, build_tokenizers, read_texts
 from headway.training.schedule import Schedule, paper_peak
 from headway.training.step import autocast
 from headway.training.stream import BatchGroup, BatchStream
+from headway.training.texts import Texts, read_texts
+from headway.training.tokenizers import build_tokenizers
 
 TURN = 20.0  # seconds; long beside what caches take to fill again, short beside a machine's moods
 

@@ -33,7 +33,7 @@ from headway.mapping import MappedTensors
 from headway.model.changes import changed_parts, lost_buffers, other_settings
 from headway.model.empty import empty_model
 from headway.model.transformer import Transformer
-from headway.replacing import partial_path, replace_folder, write_atomically
+from headway.replacing import partial_path, replace_folder, write_atomically, writing
 from headway.saved_bundle import (
     FORMAT,
     MANIFEST,
@@ -88,15 +88,12 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
             "Make it a parameter, or persistent=False if it can be computed anew.",
         )
     fresh = partial_path(target)
+    remedy = "Free some space or choose another folder; an older bundle there is unchanged."
     try:
-        fresh.mkdir(parents=True)
-        _write_files(fresh, bundle)
-        replace_folder(fresh, target)
-    except OSError as error:
-        raise BundleError(
-            f"The bundle {path} cannot be written ({error.strerror or error}).",
-            "Free some space or choose another folder; an older bundle there is unchanged.",
-        ) from error
+        with writing(f"The bundle {path}", BundleError, remedy):
+            fresh.mkdir(parents=True)
+            _write_files(fresh, bundle)
+            replace_folder(fresh, target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)  # a failed attempt, or the replaced bundle
 

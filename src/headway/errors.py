@@ -19,6 +19,7 @@ the configuration was wrong.
 
 import difflib
 from collections.abc import Iterable
+from typing import Self
 
 
 class HeadwayError(Exception):
@@ -77,6 +78,11 @@ class TraceError(HeadwayError, KeyError):
 
 class MissingExtraError(HeadwayError, ImportError):
     """An optional dependency is not installed."""
+
+    @classmethod
+    def of(cls, extra: str, problem: str) -> Self:
+        """Return the error for what an extra of this package brings."""
+        return cls(problem, f"Install it with: pip install 'headway[{extra}]'.")
 
 
 def suggest(given: str, known: Iterable[str]) -> str:

@@ -4,10 +4,22 @@ import contextlib
 import ctypes
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
+
+from headway.errors import HeadwayError
 
 PARTIAL = ".partial"
 """Ends the name of what is being written."""
+
+
+@contextlib.contextmanager
+def writing(what: object, kind: type[HeadwayError], remedy: str) -> Iterator[None]:
+    """Tell of a full disk, or a place that may not be written to, by an error of this kind."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{what} cannot be written ({error.strerror or error}).", remedy) from error
 
 
 def write_atomically(path: Path, data: bytes) -> None:

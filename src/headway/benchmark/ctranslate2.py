@@ -101,9 +101,7 @@ def _library() -> Any:
     try:
         import ctranslate2
     except ImportError as error:
-        raise MissingExtraError(
-            "CTranslate2 is not installed.", "Install it with: pip install 'headway[ctranslate2]'."
-        ) from error
+        raise MissingExtraError.of("ctranslate2", "CTranslate2 is not installed.") from error
     finally:
         if hidden:
             del sys.modules["torch"]

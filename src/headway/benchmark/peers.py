@@ -59,9 +59,8 @@ def build_marian(
     try:
         from transformers import MarianConfig, MarianMTModel
     except ImportError as error:
-        raise MissingExtraError(
-            "The peer 'marian' needs transformers, which is not installed.",
-            "Install it with: pip install 'headway[marian]'.",
+        raise MissingExtraError.of(
+            "marian", "The peer 'marian' needs transformers, which is not installed."
         ) from error
     return MarianMTModel(
         MarianConfig(

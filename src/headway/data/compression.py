@@ -35,9 +35,8 @@ def _open_zstandard(path: StrPath) -> IO[bytes]:
         else:
             from backports import zstd
     except ImportError as error:
-        raise MissingExtraError(
-            f"Reading {path} needs Zstandard, which this Python does not have.",
-            "Install it with: pip install 'headway[data]'.",
+        raise MissingExtraError.of(
+            "data", f"Reading {path} needs Zstandard, which this Python does not have."
         ) from error
     return _buffered(zstd.open(path, "rb"))
 

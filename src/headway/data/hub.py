@@ -82,8 +82,7 @@ def _library(source: str) -> Any:
     try:
         import datasets
     except ImportError as error:
-        raise MissingExtraError(
-            f"Reading {source} needs the library datasets, which is not installed.",
-            "Install it with: pip install 'headway[datasets]'.",
+        raise MissingExtraError.of(
+            "datasets", f"Reading {source} needs the library datasets, which is not installed."
         ) from error
     return datasets

@@ -86,9 +86,8 @@ def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterat
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise MissingExtraError(
-            f"Reading {path} needs pyarrow, which is not installed.",
-            "Install it with: pip install 'headway[data]'.",
+        raise MissingExtraError.of(
+            "data", f"Reading {path} needs pyarrow, which is not installed."
         ) from error
     number = 0
     with readable(path) as file:

@@ -36,9 +36,7 @@ def drawing(path: str | Path, width: float, height: float) -> Iterator["Figure"]
         from matplotlib.figure import Figure
         from matplotlib.text import Text
     except ImportError as error:
-        raise MissingExtraError(
-            "Figures need matplotlib.", "Install it with: pip install 'headway[plot]'."
-        ) from error
+        raise MissingExtraError.of("plot", "Figures need matplotlib.") from error
     from headway.inspection.fonts import check_hangul, font_families
 
     # Outlines and embedded fonts: a figure looks the same where the font is missing.

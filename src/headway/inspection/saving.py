@@ -28,7 +28,7 @@ from headway.errors import ConfigError, TraceError, suggest
 from headway.inspection.named_tensor import Axis, TracedTensor
 from headway.inspection.sentence import Sentence
 from headway.inspection.variant import Variant
-from headway.replacing import write_atomically
+from headway.replacing import write_atomically, writing
 
 FORMAT = 1
 _DESCRIPTION = "headway_trace"  # never the name of a tensor: those have the names of attributes
@@ -51,13 +51,9 @@ def write_file(path: str | Path, tensors: Mapping[str, Tensor], description: Des
     write = _form(path, "written")[0]
     own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     data = write(own, description)
-    try:
+    remedy = "Choose another place, or free some space."
+    with writing(f"The trace {path}", TraceError, remedy):
         write_atomically(path, data)
-    except OSError as error:
-        raise TraceError(
-            f"The trace {path} cannot be written ({error.strerror or error}).",
-            "Choose another place, or free some space.",
-        ) from error
 
 
 def read_file(path: str | Path) -> tuple[Tensors, Description]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headway.errors import BundleError
-from headway.replacing import partial_path
+from headway.replacing import partial_path, writing
 
 
 @contextlib.contextmanager
@@ -21,15 +21,11 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
         raise BundleError(f"{folder} exists and is not empty.", "Choose another folder.")
     fresh = partial_path(target)
     try:
-        fresh.mkdir(parents=True)
-        yield fresh
-        if target.exists():
-            target.rmdir()
-        fresh.rename(target)
-    except OSError as error:
-        raise BundleError(
-            f"{folder} cannot be written ({error.strerror or error}).",
-            "Free some space or choose another folder.",
-        ) from error
+        with writing(folder, BundleError, "Free some space or choose another folder."):
+            fresh.mkdir(parents=True)
+            yield fresh
+            if target.exists():
+                target.rmdir()
+            fresh.rename(target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)

@@ -9,7 +9,7 @@ from typing import Any
 from headway.errors import ConfigError, MissingExtraError, ServingError
 from headway.inspection.trace import Trace
 from headway.inspection.translator import Translator
-from headway.replacing import write_atomically
+from headway.replacing import write_atomically, writing
 
 MAX_BYTES = 20_000_000
 """What the numbers of one file may take; in base64 they take a third more."""
@@ -38,13 +38,9 @@ def write_page(
     if Path(path).suffix not in (".html", ".htm"):
         raise ConfigError(f"{path} is no name for a page.", "Let it end in .html.")
     html = _html(translator, trace, state, model, max_bytes, in_frame=False)
-    try:
+    remedy = "Choose another place, or free some space."
+    with writing(f"The page {path}", ServingError, remedy):
         write_atomically(Path(path), html.encode())
-    except OSError as error:
-        raise ServingError(
-            f"The page {path} cannot be written ({error.strerror or error}).",
-            "Choose another place, or free some space.",
-        ) from error
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,9 +106,7 @@ def _html(
         import fastapi  # noqa: F401
         import latex2mathml  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError(
-            f"The page needs {error.name}.", "Install it with: pip install 'headway[serve]'."
-        ) from error
+        raise MissingExtraError.of("serve", f"The page needs {error.name}.") from error
     from headway.serving.addresses import read_address
     from headway.serving.collecting import collect
     from headway.serving.models import Explorer, Served

@@ -27,9 +27,7 @@ def serve(
         import latex2mathml  # noqa: F401
         import uvicorn
     except ImportError as error:
-        raise MissingExtraError(
-            f"The explorer needs {error.name}.", "Install it with: pip install 'headway[serve]'."
-        ) from error
+        raise MissingExtraError.of("serve", f"The explorer needs {error.name}.") from error
     from headway.serving.app import create_app
     from headway.serving.models import load_models
 

@@ -17,30 +17,22 @@ from headway.model.accounting import count_parameters
 from headway.model.changes import lost_buffers
 from headway.training.checkpoint import saved_step
 from headway.training.distributed import World, restarted
-from headway.training.encode import (
-    build_stream,
-    encode_texts,
-    find_tokenizers,
-    keep_encoded,
-)
+from headway.training.encode import EncodedTexts, encode_texts, keep_encoded
+from headway.training.new_model import build_bundle, check_positions
 from headway.training.precision import choose_precision
-from headway.training.prepare import (
-    EncodedTexts,
-    Texts,
-    build_bundle,
-    check_positions,
-    read_texts,
-)
 from headway.training.reporting import Reporter
-from headway.training.run_folder import RunFolder, writing
+from headway.training.run_folder import RunFolder, writing_run
 from headway.training.settings import check_settings
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
+from headway.training.stream import build_stream
 from headway.training.text_statistics import (
     frequency_loss,
     tokenized_finding,
     unknown_findings,
 )
+from headway.training.texts import Texts, read_texts
+from headway.training.tokenizers import find_tokenizers
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
 
@@ -170,7 +162,7 @@ def _lead(
     if place.world.size > 1 and not config.data.shards:
         keep_encoded(encoded, folder.encoded)  # once the folder says of which text it is
     if resume:  # nothing can be refused any more, and the run is not over any more
-        with writing(folder.report):
+        with writing_run(folder.report):
             folder.report.unlink(missing_ok=True)
         folder.write_config(config)
     trainer.progress.hardware = place.hardware(config.training.shard)

@@ -23,25 +23,20 @@ from headway.devices import resolve_device
 from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
 from headway.training.ema import WeightAverage
-from headway.training.encode import build_stream, encode_texts, find_tokenizers
+from headway.training.encode import encode_texts
 from headway.training.estimate import forget_peak, peak_memory
 from headway.training.micro_batches import FittingStep
+from headway.training.new_model import build_bundle, check_positions
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
-from headway.training.prepare import (
-    Texts,
-    build_bundle,
-    check_positions,
-    read_texts,
-    training_corpora,
-    untag,
-)
-from headway.training.reporting import Reporter, Show
+from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.schedule import Schedule
 from headway.training.settings import check_settings
 from headway.training.start_from import open_start
 from headway.training.step import Objective
-from headway.training.stream import BatchStream
+from headway.training.stream import BatchStream, build_stream
+from headway.training.texts import Texts, read_texts, training_corpora, untag
+from headway.training.tokenizers import find_tokenizers
 
 _SAMPLE = 12  # batches that are timed
 _ENOUGH = 20.0  # seconds of them, after which no more are
@@ -109,9 +104,7 @@ class RunCheck:
         }
 
 
-def check_run(
-    config: RunConfig, device: str = "auto", reporter: Reporter | None = None
-) -> RunCheck:
+def check_run(config: RunConfig, device: str = "auto", reporter: Reporter = SILENT) -> RunCheck:
     """Read the text as training would, look at it, and try the model on a few batches.
 
     reporter: shows how far it has come; nobody hears of it if unset.
@@ -124,7 +117,6 @@ def check_run(
     config = start.config if start else config
     check_settings(config)
     texts = read_texts(config.data)
-    reporter = reporter or Reporter(quiet=True)
     try:
         source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
     except HeadwayError:

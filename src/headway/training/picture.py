@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headway.replacing import write_atomically
-from headway.training.run_folder import writing
+from headway.training.run_folder import writing_run
 
 Records = list[dict[str, Any]]
 
@@ -51,7 +51,7 @@ def draw_losses(records: Records, picture: Path, say: Callable[[str], None]) -> 
     figure.align_ylabels()
     image = io.BytesIO()
     figure.savefig(image, format=picture.suffix.removeprefix("."), dpi=144)
-    with writing(picture):
+    with writing_run(picture):
         write_atomically(picture, image.getvalue())
 
 

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from headway.json_text import to_json
 from headway.training.not_finite import TextPlace
-from headway.training.run_folder import writing
+from headway.training.run_folder import writing_run
 from headway.training.step import StepResult
 from headway.training.tensorboard import EventFiles
 
@@ -175,8 +175,12 @@ class Reporter:
 
     def _record(self, values: dict[str, Any]) -> None:
         if self.metrics is not None:
-            with writing(self.metrics), open(self.metrics, "a", encoding="utf-8") as file:
+            with writing_run(self.metrics), open(self.metrics, "a", encoding="utf-8") as file:
                 file.write(to_json(values) + "\n")
+
+
+SILENT = Reporter(quiet=True)
+"""For text that is prepared without a word; a run has a reporter of its own."""
 
 
 class _TimeLeft(ProgressColumn):

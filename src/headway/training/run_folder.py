@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
 from headway.json_text import to_json
-from headway.replacing import PARTIAL, write_atomically
+from headway.replacing import PARTIAL, write_atomically, writing
 from headway.training.start_from import inherit
 
 # Settings that a continued run may change: they say how long, from where, what is recorded, what
@@ -205,7 +205,7 @@ class RunFolder:
         return values
 
     def _write(self, path: Path, data: bytes) -> None:
-        with writing(path):
+        with writing_run(path):
             write_atomically(path, data)
 
     def forget_metrics_after(self, step: int) -> None:
@@ -243,7 +243,7 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Make the folder and hold it, so that no second process trains in it."""
-        with writing(self.path):
+        with writing_run(self.path):
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             file = self.lock.open("a")
         with file:
@@ -263,16 +263,10 @@ class RunFolder:
             yield
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn a full disk or a folder that may not be written to into a RunError."""
-    try:
-        yield
-    except OSError as error:
-        raise RunError(
-            f"{path} cannot be written ({error.strerror or error}).",
-            "Free some space or mend the permissions, then continue with --resume.",
-        ) from error
+def writing_run(path: Path) -> AbstractContextManager[None]:
+    """Tell of a full disk, or a folder that may not be written to, by a RunError."""
+    remedy = "Free some space or mend the permissions, then continue with --resume."
+    return writing(path, RunError, remedy)
 
 
 def _first_difference(old: RunConfig, new: RunConfig) -> str | None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headway.errors import BundleError, RunError
 from headway.mapping import MappedTensors, map_file
-from headway.replacing import write_atomically
+from headway.replacing import write_atomically, writing
 
 
 def write_tensors(
@@ -23,13 +23,9 @@ def write_tensors(
     text = json.dumps(dict(values or {}))
     # One entry: safetensors writes several in an order that changes from process to process.
     header = {"headway": json.dumps({"values": text, "checksum": _checksum(tensors, text)})}
-    try:
+    remedy = "What was saved before is unchanged: free some space and continue with --resume."
+    with writing(path, RunError, remedy):
         write_atomically(path, save(tensors, metadata=header))
-    except OSError as error:
-        raise RunError(
-            f"{path} cannot be written ({error.strerror or error}).",
-            "What was saved before is unchanged: free some space and continue with --resume.",
-        ) from error
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

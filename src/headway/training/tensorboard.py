@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import MissingExtraError
-from headway.training.run_folder import writing
+from headway.training.run_folder import writing_run
 
 
 def require_tensorboard() -> None:
@@ -27,7 +27,7 @@ class EventFiles:
         from torch.utils.tensorboard import SummaryWriter
 
         self.folder = folder
-        with writing(folder):
+        with writing_run(folder):
             self._writer = SummaryWriter(str(folder), purge_step=step + 1)
 
     def steps(self, record: dict[str, Any]) -> None:
@@ -50,11 +50,11 @@ class EventFiles:
 
     def close(self) -> None:
         """Write what is left and end the file."""
-        with writing(self.folder):
+        with writing_run(self.folder):
             self._writer.close()
 
     def _add(self, step: int, values: dict[str, float]) -> None:
-        with writing(self.folder):
+        with writing_run(self.folder):
             for name, value in values.items():
                 self._writer.add_scalar(name, value, step)
             self._writer.flush()  # so that a full disk is noticed here, and a reader is up to date

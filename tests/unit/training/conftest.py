@@ -15,11 +15,36 @@ from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.model.transformer import Transformer
 from headway.training.compiling import CompiledLayers
+from headway.training.encode import EncodedTexts, encode_texts
 from headway.training.reporting import Reporter
+from headway.training.texts import Texts, read_texts
+from headway.training.tokenizers import find_tokenizers
 
 WORDS = ["one", "two", "three", "four", "five", "six"]
 
 MakeConfig = Callable[..., RunConfig]
+Encoded = tuple[Texts, tuple[Tokenizer, Tokenizer], EncodedTexts]
+
+TWO = {
+    "source": "",
+    "target": "",
+    "tag": "<back>",
+    "corpora": [
+        {"source": "train.source", "target": "train.target", "tag": "<back>"},
+        {"source": "valid.source", "target": "valid.target", "tag": "<same>", "weight": 2.0,
+         "reverse": True},
+    ],
+}  # fmt: skip
+CHARACTERS = {"kind": "unigram", "vocabulary_size": 22, "sampling": 0.3}
+
+
+def encode(config: RunConfig) -> Encoded:
+    """Return the text of a run, its tokenizers, and the text as ids."""
+    texts = read_texts(config.data)
+    tokenizers = find_tokenizers(config, texts)
+    sampled = config.tokenizer.sampling is not None
+    encoded = encode_texts(texts, *tokenizers, config.data, keep_texts=sampled)
+    return texts, tokenizers, encoded
 
 
 @pytest.fixture(autouse=True)

@@ -77,7 +77,7 @@ def test_the_whole_run_is_of_the_changed_model(config: RunConfig, tmp_path: Path
     sentences = ["one two", "three one six"]
     texts = [found.text for found in reference.translate(sentences)]
     assert [found.text for found in translator.translate(sentences)] == texts
-    pairs = headway.training.prepare.read_texts(config.data).valid
+    pairs = headway.training.texts.read_texts(config.data).valid
     scores = [score.as_dict() for score in score_bundle(reference.bundle, pairs, config)]
     assert json.loads((tmp_path / "run" / "report.json").read_text())["valid"] == scores
 

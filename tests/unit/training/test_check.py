@@ -22,9 +22,9 @@ from headway.training import step as step_module
 from headway.training.check import Unknown, check_run
 from headway.training.estimate import peak_memory
 from headway.training.micro_batches import FittingStep
-from headway.training.prepare import read_texts
 from headway.training.reporting import Reporter, Show
 from headway.training.run import train
+from headway.training.texts import read_texts
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -53,7 +53,7 @@ def test_epochs_may_end_it_earlier(make_config: MakeConfig, tmp_path: Path) -> N
 def test_no_update_takes_batches_of_two_blocks(
     make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headway.training.encode.Deck", functools.partial(Deck, block=7))
+    monkeypatch.setattr("headway.training.stream.Deck", functools.partial(Deck, block=7))
     config = make_config(training={"max_epochs": 1, "max_steps": 1000, "accumulate": 8})
     found = check_run(config, "cpu")
     result = train(config, tmp_path / "run", device="cpu", reporter=Reporter(quiet=True))

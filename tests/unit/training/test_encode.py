@@ -1,56 +1,73 @@
 """Training text is encoded once, kept under a name made of its content, and dealt by weight."""
 
 import errno
-import gzip
 import io
 import os
 import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 import torch
 
-from headway.config.run import RunConfig
 from headway.data.cleaning import Cleaning
-from headway.data.deck import Deck
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore, StoreWriter, made_once
 from headway.data.tokenizer import Tokenizer
-from headway.errors import ConfigError, DataError, HeadwayError
+from headway.errors import DataError, HeadwayError
 from headway.processes import mapped
-from headway.training.encode import build_stream, encode_texts, find_tokenizers
-from headway.training.prepare import EncodedTexts, Texts, build_bundle, read_texts
+from headway.training.encode import EncodedTexts, encode_texts
+from headway.training.new_model import build_bundle
 from headway.training.reporting import Reporter, Show
-from headway.training.stream import BatchStream
+from headway.training.stream import build_stream
+from headway.training.texts import read_texts
+from headway.training.tokenizers import build_tokenizers, find_tokenizers
 
-MakeConfig = Callable[..., RunConfig]
-Encoded = tuple[Texts, tuple[Tokenizer, Tokenizer], EncodedTexts]
-
-TWO = {
-    "source": "",
-    "target": "",
-    "tag": "<back>",
-    "corpora": [
-        {"source": "train.source", "target": "train.target", "tag": "<back>"},
-        {"source": "valid.source", "target": "valid.target", "tag": "<same>", "weight": 2.0,
-         "reverse": True},
-    ],
-}  # fmt: skip
-CHARACTERS = {"kind": "unigram", "vocabulary_size": 22, "sampling": 0.3}
+from .conftest import CHARACTERS, TWO, MakeConfig, encode
 
 
-def encode(config: RunConfig) -> Encoded:
+def test_only_the_training_text_is_cleaned_by_the_rules(make_config: MakeConfig) -> None:
+    config = make_config(data={"max_pieces": 3, "drop_identical": True})
     texts = read_texts(config.data)
-    tokenizers = find_tokenizers(config, texts)
-    keep_texts = config.tokenizer.sampling is not None
-    return texts, tokenizers, encode_texts(texts, *tokenizers, config.data, keep_texts=keep_texts)
+    tokenizers = build_tokenizers(config.tokenizer, texts.train, 1)
+
+    encoded = encode_texts(texts, *tokenizers, config.data)
+
+    assert all(len(pair.source_ids) <= 3 for pair in encoded.train)
+    assert all(pair.source_ids != pair.target_ids for pair in encoded.train)
+    assert encoded.report.total == 32
+    assert encoded.report.kept == len(encoded.train) < 32
+    assert len(encoded.valid) == 7
+    assert max(len(pair.source_ids) for pair in encoded.valid) == 3  # cut, not dropped
+
+
+def test_what_the_tokenizer_makes_of_a_target_is_noted(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    config = make_config()
+    lines = (data_folder / "train.target").read_text("utf-8").splitlines()
+    lines[4] = "eins … zwei"  # nmt_nfkc learns three dots
+    (data_folder / "train.target").write_text("\n".join([*lines, ""]), "utf-8")
+    texts = read_texts(config.data)
+    tokenizers = build_tokenizers(config.tokenizer, texts.train, 1)
+
+    encoded = encode_texts(texts, *tokenizers, config.data)
+
+    assert encoded.report.notes == {"target rewritten by tokenizer.normalization, pair kept": 1}
+
+
+def test_nothing_left_to_train_on_is_an_error(make_config: MakeConfig, data_folder: Path) -> None:
+    config = make_config(data={"max_pieces": 1, "drop_identical": True})
+    texts = read_texts(config.data)
+    tokenizers = build_tokenizers(config.tokenizer, texts.train, 1)
+
+    with pytest.raises(DataError, match="No pair is left to use"):
+        encode_texts(texts, *tokenizers, config.data)
 
 
 def forbid_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +77,7 @@ def forbid_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cleaning, "cleaned", cleaned)
     # Validation text is small and encoded each time.
     monkeypatch.setattr("headway.training.encode.clean", lambda *_, **__: ([], None))
-    monkeypatch.setattr("headway.training.encode.build_tokenizers", cleaned)
+    monkeypatch.setattr("headway.training.tokenizers.build_tokenizers", cleaned)
 
 
 def test_kept_text_is_that_in_memory_and_is_not_made_again(
@@ -117,7 +134,7 @@ def test_how_far_it_has_come_is_shown(
 
     config = make_config(data=TWO)
     monkeypatch.setattr("headway.data.cleaning._CHUNK", 7)
-    monkeypatch.setattr("headway.training.encode._CHUNK", 7)
+    monkeypatch.setattr("headway.training.tokenizers._SHOWN", 7)
     texts = read_texts(config.data)
 
     tokenizers = find_tokenizers(config, texts, Shown())
@@ -130,42 +147,6 @@ def test_how_far_it_has_come_is_shown(
         *range(7, first, 7), first, *range(first + 7, total, 7), total
     ]  # fmt: skip
     assert second == total - first > 0
-
-
-def test_a_kind_that_a_given_model_of_pieces_has_not_is_said_to_be_unused(
-    make_config: MakeConfig, tmp_path: Path, tokenizer: Tokenizer
-) -> None:
-    path = tmp_path / "words.model"
-    path.write_bytes(tokenizer.to_bytes())
-    said: list[str] = []
-    reporter = Reporter(quiet=True)
-    reporter.say = said.append  # type: ignore[method-assign]
-
-    for kind in ("word", "bpe"):
-        given = {"source_model": str(path), "vocabulary_size": len(tokenizer)}
-        config = make_config(tokenizer={**given, "kind": kind, "sampling": 0.1})
-        found = find_tokenizers(config, read_texts(config.data), reporter)
-        assert found == (tokenizer, tokenizer)
-
-    assert said == [
-        f"tokenizer.kind 'bpe' is not used: {path} is of kind 'word', "
-        "and so is its sampling at 0.1."
-    ]
-    said.clear()
-    target_path = tmp_path / "target.model"
-    target_path.write_bytes(tokenizer.to_bytes())
-    names = given | {"target_model": str(target_path), "joint": False}
-    config = make_config(tokenizer={**names, "kind": "bpe"})
-    find_tokenizers(config, read_texts(config.data), reporter)
-    assert said == [
-        f"tokenizer.kind 'bpe' is not used: {each} is of kind 'word'."
-        for each in (path, target_path)
-    ]
-    said.clear()
-    config = make_config(tokenizer={**names, "vocabulary_size": 8000, "byte_fallback": True})
-    find_tokenizers(config, read_texts(config.data), reporter)
-    unused = "tokenizer.vocabulary_size, tokenizer.byte_fallback"
-    assert said == [f"Not used, for {path} and {target_path} is given: {unused}."]
 
 
 def test_equal_pairs_of_other_tags_are_no_duplicates(make_config: MakeConfig) -> None:
@@ -255,22 +236,6 @@ def test_damaged_text_is_refused(make_config: MakeConfig, tmp_path: Path) -> Non
         encode(config)
 
 
-def test_several_files_are_one_corpus_in_the_order_of_their_names(
-    make_config: MakeConfig, data_folder: Path
-) -> None:
-    expected = encode(make_config())[2].train
-    for side in ("source", "target"):
-        lines = (data_folder / f"train.{side}").read_text().splitlines(keepends=True)
-        (data_folder / f"part-1.{side}").write_text("".join(lines[:10]))
-        with gzip.open(data_folder / f"part-2.{side}.gz", "wt") as file:
-            file.writelines(lines[10:])
-    names = {"source": "part-*.source*", "target": "part-*.target*"}
-
-    train = encode(make_config(data=names))[2].train
-
-    assert list(train) == list(expected)
-
-
 def test_corpora_come_with_their_tags_and_as_often_as_their_weights_say(
     make_config: MakeConfig,
 ) -> None:
@@ -325,136 +290,6 @@ def test_a_tag_takes_nothing_of_the_longest_length_wherever_it_is(
     assert encoded.valid[0].source_ids == whole
     assert encoded.train[0].source_ids == whole
     assert len(whole) == bundle.decoding.max_source_pieces
-
-
-@pytest.mark.parametrize(
-    ("names", "problem"),
-    [
-        (TWO | {"source": "train.source"}, "Both 'data.source' and 'data.corpora' name"),
-        (TWO | {"valid_source": "", "hold_out": 3}, "data.hold_out is 3, but there are 2 corpora"),
-        ({"source": "*.source", "target": "train.target"}, "names 2 files and train.target 1"),
-        (TWO | {"tag": "<bakc>"}, "data.tag is '<bakc>', but the tags of the corpora are '<back>'"),
-        ({"tag": "<2 ko>"}, "which holds a space"),
-        ({"corpora": [{"source": "a", "weigth": 2.0}], "source": ""}, "no setting .*weigth"),
-        ({"corpora": [{"source": "a", "weight": 0.0}], "source": ""}, "weight' is 0.0"),
-    ],
-    ids=["both", "hold-out", "unequal", "foreign-tag", "spaced-tag", "misspelt", "no-weight"],
-)
-def test_what_does_not_fit_is_refused(
-    make_config: MakeConfig, names: dict[str, Any], problem: str
-) -> None:
-    with pytest.raises(ConfigError, match=problem):
-        read_texts(make_config(data=names).data)
-
-
-def test_a_pattern_that_nothing_matches_is_refused(make_config: MakeConfig) -> None:
-    with pytest.raises(DataError, match=r"No file matches .*nothing-\*\.gz"):
-        read_texts(make_config(data={"source": "nothing-*.gz"}).data)
-
-
-def test_sampling_cuts_the_same_text_in_other_ways_each_epoch(make_config: MakeConfig) -> None:
-    config = make_config(data=TWO, tokenizer=CHARACTERS)
-    texts, (source, target), encoded = encode(config)
-
-    def epoch(stream: BatchStream, number: int) -> dict[int, list[list[int]]]:
-        cut: dict[int, list[list[int]]] = {}
-        for group in stream.groups(number):
-            for batch in group.batches:
-                for row, ids in zip(batch.indices, batch.source_ids.tolist(), strict=True):
-                    cut.setdefault(row, []).append(ids)
-            if group.ends_epoch:
-                return cut
-        raise AssertionError
-
-    stream = build_stream(config, texts, encoded, (source, target))
-    first, second = epoch(stream, 0), epoch(stream, 1)
-
-    assert first == epoch(build_stream(config, texts, encoded, (source, target)), 0)
-    assert first != second
-    assert any(one != other for one, other in [cut for cut in first.values() if len(cut) == 2])
-    for row, pair in enumerate(texts.train):
-        tag = "<back>" if row < 32 else "<same>"
-        for ids in first[row] + second[row]:
-            assert source.decode([i for i in ids if i]) == f"{tag} {pair.source}"
-
-
-def test_a_pair_that_sampling_makes_too_long_keeps_its_pieces(make_config: MakeConfig) -> None:
-    config = make_config(tokenizer=CHARACTERS, data={"max_pieces": 12})
-    texts, tokenizers, encoded = encode(config)
-    stream = build_stream(config, texts, encoded, tokenizers)
-
-    widths = [
-        max(batch.source_ids.size(1), batch.target_ids.size(1))
-        for group in islice(stream.groups(), 60)
-        for batch in group.batches
-    ]
-
-    assert max(widths) <= 13
-
-
-def test_a_tokenizer_with_one_way_to_cut_cannot_sample(make_config: MakeConfig) -> None:
-    config = make_config(tokenizer={"sampling": 0.1})
-    with pytest.raises(ConfigError, match="A word tokenizer has one way only"):
-        build_stream(config, *_reordered(encode(config)))
-
-
-def _reordered(encoded: Encoded) -> tuple[Texts, EncodedTexts, tuple[Tokenizer, Tokenizer]]:
-    texts, tokenizers, stores = encoded
-    return texts, stores, tokenizers
-
-
-def test_any_position_continues_as_if_never_left_in_blocks_too(make_config: MakeConfig) -> None:
-    config = make_config(data=TWO, tokenizer=CHARACTERS)
-    texts, tokenizers, encoded = encode(config)
-
-    def make() -> BatchStream:
-        stream = build_stream(config, texts, encoded, tokenizers)
-        stream.deck = Deck(encoded.train.sizes, [1.0, 2.0], 1, block=9, stretch=3)
-        return stream
-
-    whole = list(islice(make().groups(), 40))
-    assert max(group.next_block for group in whole) >= 3
-    assert max(group.next_epoch for group in whole) >= 1
-
-    for index in range(0, 39, 5):
-        after = whole[index]
-        (group,) = islice(make().groups(after.next_epoch, after.next_block, after.next_batch), 1)
-        following = whole[index + 1]
-        assert [b.source_ids.tolist() for b in group.batches] == [
-            b.source_ids.tolist() for b in following.batches
-        ]
-        assert [b.indices for b in group.batches] == [b.indices for b in following.batches]
-
-
-def test_files_of_two_patterns_belong_together_by_what_the_patterns_stand_for(
-    make_config: MakeConfig, data_folder: Path
-) -> None:
-    for number in (1, 2, 10):
-        (data_folder / f"part-{number}.ko").write_text(f"{number}\n")
-        (data_folder / f"part-{number}_en.txt").write_text(f"number {number}\n")
-    names = {"source": "part-*.ko", "target": "part-*_en.txt"}
-
-    pairs = read_texts(make_config(data=names).data).train
-    assert sorted(pairs) == [(str(n), f"number {n}") for n in (1, 10, 2)]
-
-    (data_folder / "part-10_en.txt").rename(data_folder / "part-11_en.txt")
-    with pytest.raises(ConfigError, match=r"part-10\.ko has no partner"):
-        read_texts(make_config(data=names).data)
-
-
-def test_one_file_a_side_is_a_pair_only_if_the_patterns_say_so(
-    make_config: MakeConfig, data_folder: Path
-) -> None:
-    (data_folder / "part-1.ko").write_text("하나\n")
-    (data_folder / "part-2.en").write_text("two\n")
-    names = {"source": "part-*.ko", "target": "part-*.en"}
-    with pytest.raises(ConfigError, match=r"part-1\.ko has no partner"):
-        read_texts(make_config(data=names).data)
-    (corpus,) = read_texts(make_config(data=names | {"target": "part-2.en"}).data).corpora
-    assert [pair.target for pair in corpus] == ["two"]
-    (data_folder / "part-2.en").rename(data_folder / "part-1.en")
-    (corpus,) = read_texts(make_config(data=names).data).corpora
-    assert [pair.target for pair in corpus] == ["two"]
 
 
 def test_a_script_is_that_of_the_side_as_the_file_has_it(
@@ -553,33 +388,6 @@ def test_a_full_disk_is_a_clear_error_and_leaves_nothing(
     assert not list(tmp_path.glob("kept/*.partial"))
 
 
-def test_drawn_pieces_stay_within_what_was_checked(make_config: MakeConfig) -> None:
-    training = {"batch_tokens": 26}
-    config = make_config(tokenizer=CHARACTERS | {"sampling": 0.01}, training=training)
-    texts, tokenizers, encoded = encode(config)
-    stream = build_stream(config, texts, encoded, tokenizers)
-
-    for group in islice(stream.groups(), 90):
-        for batch in group.batches:
-            assert max(batch.source_ids.numel(), batch.target_ids.numel()) <= 26
-
-
-def test_drawn_pieces_stay_within_a_learned_table_of_positions(make_config: MakeConfig) -> None:
-    config = make_config(tokenizer=CHARACTERS | {"sampling": 0.01})
-    longest = 1 + encode(config)[2].train.longest()[1]
-    learned = {"positions": "learned", "max_positions": longest}
-    config = make_config(tokenizer=CHARACTERS | {"sampling": 0.01}, model=learned)
-    texts, tokenizers, encoded = encode(config)
-
-    widths = [
-        max(batch.source_ids.size(1), batch.target_ids.size(1))
-        for group in islice(build_stream(config, texts, encoded, tokenizers).groups(), 90)
-        for batch in group.batches
-    ]
-
-    assert max(widths) <= longest
-
-
 def test_what_is_kept_is_read_by_many_at_a_time_without_writing_anything(
     make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -613,19 +421,6 @@ def test_one_at_a_time_makes_what_is_kept(tmp_path: Path) -> None:
     thread.join()
 
     assert order == ["first", "second"]
-
-
-def test_a_held_out_pair_stays_out_with_spaces_around_it_too(
-    make_config: MakeConfig, data_folder: Path
-) -> None:
-    for side in ("source", "target"):
-        (data_folder / f"train.{side}").write_text("one\ntwo\n one\nthree\none \n")
-    names = {"valid_source": "", "valid_target": "", "hold_out": 1}
-
-    texts = read_texts(make_config(data=names).data)
-
-    assert texts.valid[0].source.strip() == "one"
-    assert [pair.source for pair in texts.train] == ["two", "three"]
 
 
 def test_ids_beyond_a_column_are_refused_and_never_wrapped() -> None:

@@ -12,7 +12,7 @@ from headway.config.run import RunConfig, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
 from headway.replacing import PARTIAL
-from headway.training.run_folder import RunFolder, writing
+from headway.training.run_folder import RunFolder, writing_run
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -274,7 +274,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 def test_other_errors_pass_through() -> None:
-    with pytest.raises(KeyError), writing(Path("x")):
+    with pytest.raises(KeyError), writing_run(Path("x")):
         raise KeyError("mine")
 
 

@@ -7,9 +7,7 @@ try:
     from ctranslate2.specs import common_spec, transformer_spec
 except ImportError as error:
     if isinstance(error, ModuleNotFoundError) and error.name == "ctranslate2":
-        raise MissingExtraError(
-            "CTranslate2 is not installed.", "Install it with: pip install 'headway[ctranslate2]'."
-        ) from error
+        raise MissingExtraError.of("ctranslate2", "CTranslate2 is not installed.") from error
     raise MissingExtraError(
         f"CTranslate2 is installed, but cannot be imported: {error}.",
         "Install it again with: pip install --force-reinstall 'headway[ctranslate2]'.",

@@ -10,9 +10,7 @@ try:
     import keras
 except ImportError as error:
     if error.name == "keras":
-        raise MissingExtraError(
-            "Keras is not installed.", "Install it with: pip install 'headway[keras]'."
-        ) from error
+        raise MissingExtraError.of("keras", "Keras is not installed.") from error
     raise MissingExtraError(
         f"Keras has no back end: {error.name} is not installed.",
         "Install it, or set KERAS_BACKEND to tensorflow, jax or torch, whichever is installed; "

@@ -1,20 +1,17 @@
-"""From files and a configuration to what a trainer needs: text, tokenizers, model."""
+"""The text of a run: found, counted as files, held out where no validation text is named."""
 
 import dataclasses
-import random
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
 
-from headway.bundle import Bundle
-from headway.config.data import CorpusConfig, DataConfig, TokenizerConfig
-from headway.config.model import Architecture
-from headway.config.run import RunConfig
-from headway.data.cleaning import CleaningReport
+from headway.config.data import CorpusConfig, DataConfig
 from headway.data.compression import StrPath
 from headway.data.corpus import (
     Corpus,
@@ -26,15 +23,10 @@ from headway.data.corpus import (
     partners,
     read_pairs,
 )
-from headway.data.encoded import EncodedPair
 from headway.data.hub import is_dataset
-from headway.data.store import PairStore
-from headway.data.tokenizer import Tokenizer, train_tokenizer
-from headway.data.vocabulary import add_pieces, check_pieces, check_room
 from headway.errors import ConfigError
-from headway.model.transformer import Transformer
-from headway.training.settings import check_sharing
-from headway.training.step import seed_random
+
+_FORM = 2  # of what is kept of a text; another number makes all of it anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +50,14 @@ class Texts:
         """Return all training pairs, read at once."""
         return list(chain.from_iterable(self.corpora))
 
-
-@dataclass(frozen=True, slots=True)
-class EncodedTexts:
-    """Pairs as ids, with what cleaning did to the training text."""
-
-    train: PairStore
-    valid: list[EncodedPair]
-    report: CleaningReport
-    valid_report: CleaningReport
+    def name_of_what_is_made(self, *values: Any) -> str:
+        """Return a name that changes with the training text, how it is read, and these values."""
+        corpora = [
+            [len(c.sources), len(c.targets), c.columns, c.fields, c.reverse, c.tag]
+            for c in self.corpora
+        ]
+        parts = [_FORM, self.training_checksum, corpora, self.valid_lines, *values]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def read_texts(data: DataConfig) -> Texts:
@@ -213,107 +204,3 @@ def _hold_out(corpora: list[Corpus], count: int) -> tuple[Corpus, list[int], lis
             "Hold out fewer, so that some are left to train on.",
         )
     return rest, list(held_out), list(held_out.values())
-
-
-def build_tokenizers(
-    config: TokenizerConfig, train: Iterable[Pair], seed: int, tags: Sequence[str] = ()
-) -> tuple[Tokenizer, Tokenizer]:
-    """Load the tokenizers that the configuration names, or train them on the training text."""
-    if config.target_model and (config.joint or not config.source_model):
-        raise ConfigError(
-            "tokenizer.target_model is given, but would not be used.",
-            "Give tokenizer.source_model too, and set tokenizer.joint to false.",
-        )
-    if config.source_model and not (config.joint or config.target_model):
-        raise ConfigError(
-            "tokenizer.target_model is missing beside tokenizer.source_model.",
-            "Give it, or set tokenizer.joint to true.",
-        )
-    never_cut = list(dict.fromkeys([*config.new_pieces, *tags]))
-    if config.source_model:
-        source = Tokenizer.from_file(config.source_model)
-        target = source if config.joint else Tokenizer.from_file(config.target_model)
-        source, target = (add_pieces(side, never_cut).tokenizer for side in (source, target))
-        return source, target
-    pairs = evenly(train, config.sample_pairs, seed)
-    sources = [pair.source for pair in pairs]
-    targets = [pair.target for pair in pairs]
-    if config.joint:
-        joint = _train(config, sources + targets, seed, never_cut)
-        return joint, joint
-    return (
-        _train(config, sources, seed, never_cut),
-        _train(config, targets, seed, config.new_pieces),
-    )
-
-
-def evenly(pairs: Iterable[Pair], most: int, seed: int) -> list[Pair]:
-    """Return all pairs if they are no more than that, else so many, each with the same chance.
-
-    They are read once and stay in order (reservoir sampling).
-    """
-    rng = random.Random(seed)
-    kept: list[tuple[int, Pair]] = []
-    for number, pair in enumerate(pairs):
-        if number < most:
-            kept.append((number, pair))
-        elif (place := rng.randrange(number + 1)) < most:
-            kept[place] = (number, pair)
-    return [pair for _, pair in sorted(kept)]
-
-
-def _train(
-    config: TokenizerConfig, texts: list[str], seed: int, never_cut: Sequence[str]
-) -> Tokenizer:
-    check_pieces(never_cut)
-    check_room(never_cut, config.vocabulary_size)
-    words = config.kind == "word"  # SentencePiece's symbols do not hold for them
-    tokenizer = train_tokenizer(
-        texts,
-        kind=config.kind,
-        vocabulary_size=config.vocabulary_size - len(never_cut) * words,
-        byte_fallback=config.byte_fallback,
-        character_coverage=config.character_coverage,
-        normalization=config.normalization,
-        seed=seed,
-        symbols=() if words else never_cut,
-    )
-    return add_pieces(tokenizer, never_cut).tokenizer
-
-
-def build_bundle(
-    config: RunConfig, source: Tokenizer, target: Tokenizer, device: torch.device
-) -> Bundle:
-    """Build a freshly initialized model for these tokenizers, with the run's defaults."""
-    if source != target:
-        check_sharing(config)
-    seed_random(device, config.training.seed)
-    model_config = config.model.with_vocabulary(source.vocabulary_size, target.vocabulary_size)
-    # A sentence longer than any in training is split: the model has never seen its positions.
-    tag = max((len(source.encode(tag)) for tag in config.data.tags), default=0)
-    limit = min(config.decoding.max_source_pieces, config.data.max_pieces + tag)
-    return Bundle(
-        config=model_config,
-        model=Transformer.from_config(model_config).to(device),
-        source_tokenizer=source,
-        target_tokenizer=target,
-        decoding=config.decoding.replace({"max_source_pieces": limit}),
-        source_language=config.data.languages[0],
-        target_language=config.data.languages[1],
-    )
-
-
-def check_positions(architecture: Architecture, encoded: EncodedTexts) -> None:
-    """Refuse text that is longer than a learned table of positions."""
-    if architecture.positions != "learned":
-        return
-    longest = 1 + max(
-        encoded.train.longest()[1],
-        *(len(ids) for pair in encoded.valid for ids in pair[:2]),
-    )  # the start or end symbol has a position too
-    if longest > architecture.max_positions:
-        raise ConfigError(
-            f"model.max_positions is {architecture.max_positions}, but the longest sentence takes "
-            f"{longest} positions.",
-            f"Raise it to {longest}, or lower data.max_pieces to {architecture.max_positions - 1}.",
-        )

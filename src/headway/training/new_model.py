@@ -1,0 +1,51 @@
+"""The model that a run begins with, and what the text must be for it."""
+
+import torch
+
+from headway.bundle import Bundle
+from headway.config.model import Architecture
+from headway.config.run import RunConfig
+from headway.data.tokenizer import Tokenizer
+from headway.errors import ConfigError
+from headway.model.transformer import Transformer
+from headway.training.encode import EncodedTexts
+from headway.training.settings import check_sharing
+from headway.training.step import seed_random
+
+
+def build_bundle(
+    config: RunConfig, source: Tokenizer, target: Tokenizer, device: torch.device
+) -> Bundle:
+    """Build a freshly initialized model for these tokenizers, with the run's defaults."""
+    if source != target:
+        check_sharing(config)
+    seed_random(device, config.training.seed)
+    model_config = config.model.with_vocabulary(source.vocabulary_size, target.vocabulary_size)
+    # A sentence longer than any in training is split: the model has never seen its positions.
+    tag = max((len(source.encode(tag)) for tag in config.data.tags), default=0)
+    limit = min(config.decoding.max_source_pieces, config.data.max_pieces + tag)
+    return Bundle(
+        config=model_config,
+        model=Transformer.from_config(model_config).to(device),
+        source_tokenizer=source,
+        target_tokenizer=target,
+        decoding=config.decoding.replace({"max_source_pieces": limit}),
+        source_language=config.data.languages[0],
+        target_language=config.data.languages[1],
+    )
+
+
+def check_positions(architecture: Architecture, encoded: EncodedTexts) -> None:
+    """Refuse text that is longer than a learned table of positions."""
+    if architecture.positions != "learned":
+        return
+    longest = 1 + max(
+        encoded.train.longest()[1],
+        *(len(ids) for pair in encoded.valid for ids in pair[:2]),
+    )  # the start or end symbol has a position too
+    if longest > architecture.max_positions:
+        raise ConfigError(
+            f"model.max_positions is {architecture.max_positions}, but the longest sentence takes "
+            f"{longest} positions.",
+            f"Raise it to {longest}, or lower data.max_pieces to {architecture.max_positions - 1}.",
+        )

@@ -1,0 +1,62 @@
+"""A new model fits its tokenizers and its text, and depends on the seed alone."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from headway.data.tokenizer import Tokenizer
+from headway.errors import ConfigError
+from headway.training.encode import encode_texts
+from headway.training.new_model import build_bundle, check_positions
+from headway.training.texts import read_texts
+from headway.training.tokenizers import build_tokenizers
+
+from .conftest import MakeConfig
+
+CPU = torch.device("cpu")
+
+
+def test_the_seed_decides_the_first_weights(make_config: MakeConfig, tokenizer: Tokenizer) -> None:
+    def weights(seed: int) -> list[torch.Tensor]:
+        config = make_config(training={"seed": seed})
+        torch.rand(seed)  # whatever was drawn before
+        return list(build_bundle(config, tokenizer, tokenizer, CPU).model.parameters())
+
+    for one, two in zip(weights(5), weights(5), strict=True):
+        assert torch.equal(one, two)
+    assert not torch.equal(weights(5)[0], weights(6)[0])
+
+
+def test_the_seed_reaches_every_random_generator(
+    make_config: MakeConfig, tokenizer: Tokenizer
+) -> None:
+    def draw() -> tuple[float, float, float]:
+        build_bundle(make_config(), tokenizer, tokenizer, CPU)
+        return random.random(), float(np.random.normal()), float(torch.rand(()))
+
+    assert draw() == draw()
+
+
+def test_a_bundle_splits_sentences_longer_than_any_in_training(
+    make_config: MakeConfig, tokenizer: Tokenizer
+) -> None:
+    config = make_config(data={"max_pieces": 17})
+
+    bundle = build_bundle(config, tokenizer, tokenizer, CPU)
+
+    assert bundle.decoding.max_source_pieces == 17
+    assert bundle.config.source_vocab_size == tokenizer.vocabulary_size
+
+
+def test_text_longer_than_a_learned_table_is_refused(make_config: MakeConfig) -> None:
+    config = make_config(model={"positions": "learned", "max_positions": 6})
+    texts = read_texts(config.data)
+    encoded = encode_texts(texts, *build_tokenizers(config.tokenizer, texts.train, 1), config.data)
+
+    with pytest.raises(ConfigError, match=r"max_positions is 6.*takes 7.*max_pieces to 5"):
+        check_positions(config.model, encoded)
+
+    check_positions(config.model.replace({"max_positions": 7}), encoded)
+    check_positions(config.model.replace({"positions": "sinusoidal"}), encoded)
