@@ -12,6 +12,7 @@ from headway.model.cache import DecoderCache
 from headway.model.changes import changed_parts, changes_in_words
 from headway.model.embedding import InputEmbedding
 from headway.model.masks import padding_mask
+from headway.model.modes import evaluating
 from headway.model.transformer import Transformer
 
 _SOURCE, _TARGET = 5, 6
@@ -26,15 +27,10 @@ def disagreement(model: Transformer) -> str:
     """
     if not changed_parts(model):
         return ""
-    training = {part: part.training for part in model.modules()}
     device = model.output_projection.weight.device
-    model.eval()
-    try:
-        with torch.no_grad(), torch.random.fork_rng([device] if device.type == "cuda" else []):
-            whole, stepwise = _both_ways(model, device)
-    finally:
-        for part, was in training.items():
-            part.training = was
+    devices = [device] if device.type == "cuda" else []
+    with evaluating(model), torch.no_grad(), torch.random.fork_rng(devices):
+        whole, stepwise = _both_ways(model, device)
     far = (whole - stepwise).abs().amax(dim=-1) > _TOLERANCE * whole.abs().max()
     if not far.any():
         return ""

@@ -4,12 +4,13 @@ No engine keeps attention weights. Whoever needs some asks the module itself aft
 hypotheses that are there; so they do not depend on the engine, nor on what else is in a batch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from headway.data.tokenizer import START_ID
 from headway.errors import ConfigError
@@ -83,29 +84,39 @@ def _weights(
     longest = max(map(len, targets))
     padded = [[START_ID, *ids, *[model.pad_id] * (longest - len(ids))] for ids in targets]
     mask = padding_mask(source, model.pad_id)
-    attention = model.decoder.layers[layer].cross_attention
-    heard: list[Tensor] = []  # (B, H, T, S)
+    with cross_attention(model, [layer]) as heard:
+        memory = model.encode(source, mask).expand(len(targets), -1, -1)
+        model.decode(torch.tensor(padded, device=device), memory, mask)
+    return heard[layer]
 
-    def receive(module: torch.nn.Module, name: str, tensor: Tensor) -> Tensor:
-        if module is attention and name == "weights":
-            heard.append(tensor)
+
+@contextmanager
+def cross_attention(
+    model: Transformer, layers: Sequence[int]
+) -> Iterator[dict[int, Float[Tensor, "B T S"]]]:
+    """Hear the cross-attention of these decoder layers, averaged over the heads, on the CPU.
+
+    They are there once the one pass of the block is done. Raises ConfigError for an attention of
+    somebody's own that does not say its weights.
+    """
+    parts = {n: model.decoder.get_submodule(f"layers.{n}.cross_attention") for n in layers}
+    heard: dict[int, Tensor] = {}
+
+    def receive(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+        own = [layer for layer, part in parts.items() if part is module and name == "weights"]
+        if own:
+            heard.update(dict.fromkeys(own, tensor.float().mean(dim=1).cpu()))
         return tensor
 
     token = listen(receive)
     try:
-        memory = model.encode(source, mask).expand(len(targets), -1, -1)
-        model.decode(torch.tensor(padded, device=device), memory, mask)
+        yield heard
     finally:
         stop_listening(token)
-    if not heard:
-        raise silent_attention(layer, attention)
-    return heard[0].float().mean(dim=1).cpu()
-
-
-def silent_attention(layer: int, attention: object) -> ConfigError:
-    """Return what is to be said of a cross-attention that does not tell its weights."""
-    return ConfigError(
-        f"decoder.layers.{layer}.cross_attention, of class {type(attention).__qualname__}, "
-        "does not say its weights.",
-        'Let its forward go on with what probe(self, "weights", …) returns, (B, H, T, S).',
-    )
+    for layer, part in parts.items():
+        if layer not in heard:
+            raise ConfigError(
+                f"decoder.layers.{layer}.cross_attention, of class {type(part).__qualname__}, "
+                "does not say its weights.",
+                'Let its forward go on with what probe(self, "weights", …) returns, (B, H, T, S).',
+            )

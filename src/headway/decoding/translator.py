@@ -45,8 +45,9 @@ class Translator:
         """Use a loaded bundle; `headway.load` reads one from disk.
 
         engine and precision: see `headway.decoding.engines`. The packed engine prepares the weights
-        here; once they change, or parts get hooks, this Translator refuses to go on. ensemble: more
-        bundles; the probabilities of all are averaged at each step.
+        here; once they change, or parts get hooks, this Translator refuses to go on. The models are
+        put into eval mode. ensemble: more bundles; the probabilities of all are averaged at each
+        step.
         """
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device

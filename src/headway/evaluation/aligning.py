@@ -11,18 +11,18 @@ from typing import Literal, NamedTuple, get_args
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from headway.bundle import Bundle
 from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
-from headway.decoding.attention import chosen_layer, silent_attention
+from headway.decoding.attention import chosen_layer, cross_attention
 from headway.decoding.translator import Translator, only_bundle
 from headway.errors import ConfigError, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches
-from headway.model.probe import listen, stop_listening
+from headway.model.modes import evaluating
 from headway.model.transformer import Transformer
 
 Moment = Literal["written", "read"]
@@ -82,7 +82,7 @@ def align_by(
             )
     pairs = encode_pairs(bundle, sources, targets)
     found: dict[Reading, list[Alignment]] = {reading: [()] * len(pairs) for reading in readings}
-    for row, weights in _attention(bundle.model.eval(), bundle, pairs, batch_tokens):
+    for row, weights in _attention(bundle.model, bundle, pairs, batch_tokens):
         source_words = number_words(bundle.source_tokenizer, sources[row])
         target_words = number_words(bundle.target_tokenizer, targets[row])
         for reading in readings:
@@ -108,20 +108,6 @@ def _attention(
 def _weights(model: Transformer, batch: Batch) -> Float[Tensor, "N B T S"]:
     """Return the cross-attention of every layer, averaged over the heads, on the CPU."""
     layers = range(len(model.decoder.layers))
-    attentions = [model.decoder.get_submodule(f"layers.{n}.cross_attention") for n in layers]
-    heard: dict[nn.Module, Tensor] = {}
-
-    def receive(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
-        if name == "weights" and module in attentions:
-            heard[module] = tensor.float().mean(dim=1).cpu()
-        return tensor
-
-    token = listen(receive)
-    try:
+    with evaluating(model), cross_attention(model, layers) as heard:
         model.hidden(batch.source_ids, batch.target_ids)
-    finally:
-        stop_listening(token)
-    for layer, attention in enumerate(attentions):
-        if attention not in heard:
-            raise silent_attention(layer, attention)
-    return torch.stack([heard[attention] for attention in attentions])
+    return torch.stack([heard[layer] for layer in layers])

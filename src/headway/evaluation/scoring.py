@@ -14,6 +14,7 @@ from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import PAD_ID
 from headway.decoding.translator import Translator, only_bundle
 from headway.errors import ConfigError, DataError
+from headway.model.modes import evaluating
 
 _ROWS = 256  # positions whose logits exist at the same time
 
@@ -37,8 +38,8 @@ def score_pairs(
     """Return log P(target | source) of each pair, in order, by teacher forcing.
 
     A blank side is no special case: it is its end symbol alone. batch_tokens: padded pieces of
-    each side computed together; it changes speed and memory, not the result. The model is left in
-    eval mode. Raises ConfigError for an ensemble.
+    each side computed together; it changes speed and memory, not the result. A model in training
+    mode is in eval mode for that long. Raises ConfigError for an ensemble.
     """
     bundle = only_bundle(model, "A score")
     pairs = encode_pairs(bundle, sources, targets)
@@ -115,9 +116,9 @@ def _check_positions(bundle: Bundle, pairs: Sequence[EncodedPair]) -> None:
 
 @torch.inference_mode()
 def _log_probs(bundle: Bundle, batch: Batch) -> Float[Tensor, " B"]:
-    model = bundle.model.eval()
-    hidden = model.hidden(batch.source_ids, batch.target_ids)
-    return summed_log_probs(bundle, hidden, batch.label_ids)
+    with evaluating(bundle.model):
+        hidden = bundle.model.hidden(batch.source_ids, batch.target_ids)
+        return summed_log_probs(bundle, hidden, batch.label_ids)
 
 
 def summed_log_probs(

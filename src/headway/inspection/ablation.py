@@ -24,6 +24,7 @@ from headway.evaluation.scoring import encode_pairs, forced_batches, summed_log_
 from headway.model.attention import MultiHeadAttention
 from headway.model.changes import changed_parts
 from headway.model.masks import padding_mask
+from headway.model.modes import evaluating
 from headway.model.probe import listen, stop_listening
 from headway.model.transformer import Transformer
 
@@ -123,7 +124,7 @@ def head_importance(
 
     place: count only this piece of each target, from 0, where the last is the end symbol; None
     counts all. The rest as in `headway.evaluation.scoring.score_pairs`. It takes a pass for each
-    head; the model is left in eval mode.
+    head.
     """
     bundle = only_bundle(model, "A head's importance")
     return pairs_importance(bundle, encode_pairs(bundle, sources, targets), place, batch_tokens)
@@ -143,8 +144,9 @@ def pairs_importance(
         )
     heads = heads_of(bundle.model)
     losses = torch.zeros(1 + len(heads), dtype=torch.float64)  # the first with all heads
-    for batch in forced_batches(bundle, pairs, batch_tokens):
-        losses += _losses(bundle, _only(batch, place), heads)
+    with evaluating(bundle.model):
+        for batch in forced_batches(bundle, pairs, batch_tokens):
+            losses += _losses(bundle, _only(batch, place), heads)
     num_pieces = sum(1 if place is not None else len(pair.target_ids) + 1 for pair in pairs)
     losses /= num_pieces
     rises, tables = iter((losses[1:] - losses[0]).tolist()), {}
@@ -159,7 +161,7 @@ def pairs_importance(
 @torch.inference_mode()
 def _losses(bundle: Bundle, batch: Batch, heads: Sequence[Head]) -> Float[Tensor, " N"]:
     """Return the summed loss with all heads, then without each."""
-    model = bundle.model.eval()
+    model = bundle.model
     mask = padding_mask(batch.source_ids, model.pad_id)
     losses = []
     # No head at all also takes the plain form of equation 1, so that nothing else differs.

@@ -30,6 +30,7 @@ from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translator import Translator, only_bundle
 from headway.errors import ConfigError, suggest
+from headway.model.modes import evaluating
 from headway.model.probe import listen, stop_listening
 from headway.model.transformer import Transformer
 
@@ -85,7 +86,7 @@ def attribute(
 
     target: a text, or its pieces, such as `translation.pieces`; the place behind the last is the
     end symbol. instead_of: a piece that could stand there. steps: of integrated gradients; more
-    make the gap smaller. The model is left in eval mode.
+    make the gap smaller.
     """
     bundle = only_bundle(model, "An attribution")
     if method not in get_args(Method):
@@ -109,8 +110,8 @@ def attribute(
     other = None if instead_of is None else maker.target_ids([instead_of])[0]
     label = [*ids, END_ID][place]
     # Gradients are wanted, whatever mode the caller is in.
-    with torch.inference_mode(False), torch.enable_grad():
-        question = _Question(bundle.model.eval(), source_ids, [START_ID, *prefix_ids], label, other)
+    with evaluating(bundle.model), torch.inference_mode(False), torch.enable_grad():
+        question = _Question(bundle.model, source_ids, [START_ID, *prefix_ids], label, other)
         source_scores, prefix_scores = _METHODS[method](question, steps)
         value, baseline = question.values_along([1.0, 0.0])
     return Attribution(
