@@ -1,5 +1,6 @@
 """`headway shortlist`: learn which pieces a translation may need, and what that costs."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,7 +50,9 @@ def shortlist(
     `headway translate --shortlist` then chooses among its pieces only.
     """
     from headway.bundle import load_bundle, save_bundle
+    from headway.data.corpus import iterate_parallel
     from headway.errors import ConfigError
+    from headway.evaluation.shortlists import with_shortlist
     from headway.saved_bundle import find_bundle
 
     wanted = _both(source, target, "--source", "--target")
@@ -67,9 +70,13 @@ def shortlist(
         numbers = {
             "frequent": frequent, "per_piece": per_piece, "min_probability": min_probability
         }  # fmt: skip
-        bundle, learned = _learned(bundle, source, target, numbers)
+        started = time.perf_counter()
+        pairs = list(iterate_parallel(source, target))
+        both = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        bundle = with_shortlist(bundle, *both, **numbers)
         save_bundle(folder, bundle)
-        values["learned"] = learned
+        seconds = round(time.perf_counter() - started, 1)
+        learned = values["learned"] = bundle.record["shortlist"] | {"seconds": seconds}
         if not (quiet or as_json):
             print(
                 f"Learned from {learned['pairs']:,} of {learned['pairs_given']:,} pairs in "
@@ -92,33 +99,6 @@ def _both(one: Path | str | None, other: Path | str | None, *names: str) -> bool
         given, lacking = names if one else reversed(names)
         raise ConfigError(f"There is {given}, but no {lacking}.", f"Give {lacking}, too.")
     return bool(one)
-
-
-def _learned(
-    bundle: "Bundle", source: Path, target: Path, numbers: dict[str, Any]
-) -> tuple["Bundle", dict[str, Any]]:
-    """Return the bundle with a shortlist, and how that was learned."""
-    import time
-    from dataclasses import replace
-
-    from headway.data.corpus import iterate_parallel
-    from headway.data.shortlist import choose_pairs, learn_shortlist
-
-    started = time.perf_counter()
-    pairs = list(iterate_parallel(source, target))
-    ids = list(
-        zip(
-            bundle.source_tokenizer.encode_batch(pair.source for pair in pairs),
-            bundle.target_tokenizer.encode_batch(pair.target for pair in pairs),
-            strict=True,
-        )
-    )
-    found = learn_shortlist(ids, bundle.source_tokenizer, bundle.target_tokenizer, **numbers)
-    counts = {"pairs": len(choose_pairs(ids)), "pairs_given": len(ids)}
-    learned = counts | numbers
-    record = bundle.record | {"shortlist": learned}
-    seconds = round(time.perf_counter() - started, 1)
-    return replace(bundle, shortlist=found, record=record), learned | {"seconds": seconds}
 
 
 def _report(

@@ -1,4 +1,4 @@
-"""What a shortlist costs in quality: what it leaves out, and what becomes of translations."""
+"""A shortlist for a model: learned from text, and what it leaves out and does to translations."""
 
 import time
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headway.bundle import Bundle
+from headway.data.shortlist import choose_pairs, learn_shortlist
 from headway.data.tokenizer import UNK_ID
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError
@@ -80,6 +81,31 @@ class Effect:
         ]
 
 
+def with_shortlist(
+    bundle: Bundle,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    frequent: int = 100,
+    per_piece: int = 100,
+    min_probability: float = 0.0,
+) -> Bundle:
+    """Return the bundle with a shortlist that is learned from parallel text.
+
+    The numbers are those of `headway.data.shortlist.learn_shortlist`; the bundle's record has them,
+    and from how many pairs of how many that was.
+    """
+    _check_sides(sources, targets, "target")
+    source, target = bundle.source_tokenizer, bundle.target_tokenizer
+    ids = list(zip(source.encode_batch(sources), target.encode_batch(targets), strict=True))
+    numbers: dict[str, Any] = {
+        "frequent": frequent, "per_piece": per_piece, "min_probability": min_probability
+    }  # fmt: skip
+    shortlist = learn_shortlist(ids, source, target, **numbers)
+    learned = {"pairs": len(choose_pairs(ids)), "pairs_given": len(ids), **numbers}
+    return replace(bundle, shortlist=shortlist, record=bundle.record | {"shortlist": learned})
+
+
 def coverage(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> Coverage:
     """Count which pieces of the references are in the lists of their sources.
 
@@ -87,11 +113,7 @@ def coverage(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) 
     """
     if bundle.shortlist is None:
         raise ConfigError("The model has no shortlist.", "Learn one with `headway shortlist`.")
-    if len(sources) != len(references):
-        raise DataError(
-            f"There are {len(sources)} sources and {len(references)} references.",
-            "Give one reference for each source, in the same order.",
-        )
+    _check_sides(sources, references, "reference")
     lists = map(bundle.shortlist.pieces_for, bundle.source_tokenizer.encode_batch(sources))
     targets = bundle.target_tokenizer.encode_batch(references)
     sizes, covered = [], []
@@ -111,6 +133,14 @@ def coverage(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) 
         largest_size=max(sizes),
         vocabulary=len(bundle.target_tokenizer),
     )
+
+
+def _check_sides(sources: Sequence[str], others: Sequence[str], name: str) -> None:
+    if len(sources) != len(others):
+        raise DataError(
+            f"There are {len(sources)} sources and {len(others)} {name}s.",
+            f"Give one {name} for each source, in the same order.",
+        )
 
 
 def effect(

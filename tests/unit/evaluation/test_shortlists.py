@@ -10,12 +10,12 @@ import headway
 from headway.bundle import Bundle
 from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
-from headway.data.shortlist import Shortlist
+from headway.data.shortlist import Shortlist, learn_shortlist
 from headway.data.tokenizer import train_tokenizer
 from headway.decoding.options import SearchOptions
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError
-from headway.evaluation.shortlists import coverage, effect
+from headway.evaluation.shortlists import coverage, effect, with_shortlist
 from headway.model.transformer import Transformer
 
 WORDS = "a b c d e f g h"
@@ -57,6 +57,26 @@ def test_coverage_by_hand(bundle: Bundle) -> None:
     assert found.mean_size == pytest.approx((7 + 8 + 5) / 3)
     assert (found.largest_size, found.vocabulary, found.sentences) == (8, 12, 3)
     assert "85.71% of 7 pieces" in found.lines()[0]
+
+
+def test_what_is_learned_is_that_of_the_pieces_and_stands_in_the_record(bundle: Bundle) -> None:
+    sources, targets = ["a b", "b c"], ["c b", "a c"]
+    encoded = [side.encode_batch for side in (bundle.source_tokenizer, bundle.target_tokenizer)]
+    ids = list(zip(encoded[0](sources), encoded[1](targets), strict=True))
+    numbers = {"frequent": 1, "per_piece": 2, "min_probability": 0.1}
+    expected = learn_shortlist(
+        ids, bundle.source_tokenizer, bundle.target_tokenizer,
+        frequent=1, per_piece=2, min_probability=0.1,
+    )  # fmt: skip
+
+    found = with_shortlist(bundle, sources, targets, frequent=1, per_piece=2, min_probability=0.1)
+
+    assert found.shortlist is not None
+    assert found.shortlist.to_bytes() == expected.to_bytes()
+    assert found.record["shortlist"] == {"pairs": 2, "pairs_given": 2, **numbers}
+    assert "shortlist" not in bundle.record
+    with pytest.raises(DataError, match="1 sources and 2 targets"):
+        with_shortlist(bundle, ["a"], targets)
 
 
 def test_an_unknown_piece_of_a_reference_cannot_be_written(bundle: Bundle) -> None:

@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -113,10 +114,12 @@ def test_ctrl_c_while_reading_is_not_taken_for_damage(tmp_path: Path) -> None:
         for number in range(200):
             try:
                 signal.setitimer(signal.ITIMER_REAL, 1e-4 + 5e-6 * number)
-                while True:
+                end = time.monotonic() + 1  # Python drops what is raised while it frees an object
+                while time.monotonic() < end:
                     read_tensors(tmp_path / "x")
             except KeyboardInterrupt:
                 interrupted += 1
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert interrupted == 200
+    assert interrupted >= 180
