@@ -68,7 +68,7 @@ def _section(section: Any) -> str:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "must be set"
-    value = field.get_default(call_default_factory=True)
+    value = field.get_default(call_default_factory=True, validated_data={})
     return "" if value is None or value in ("", []) else _toml(value)
 
 

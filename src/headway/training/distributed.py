@@ -9,6 +9,7 @@ processes and tells each its place by environment variables; without them, one p
 import atexit
 import gc
 import os
+import sys
 import time
 import uuid
 import warnings
@@ -202,19 +203,36 @@ def joined(device: torch.device) -> Iterator[World]:
     if size == 1:
         yield World(store=store)
         return
-    dist.init_process_group(
-        "nccl" if device.type == "cuda" else "gloo",
-        store=PrefixStore(_meeting(store, rank, size), store),
-        rank=rank,
-        world_size=size,
-        timeout=_PATIENCE,
-    )
+    with _output_for_results():
+        dist.init_process_group(
+            "nccl" if device.type == "cuda" else "gloo",
+            store=PrefixStore(_meeting(store, rank, size), store),
+            rank=rank,
+            world_size=size,
+            timeout=_PATIENCE,
+        )
     groups = [dist.group.WORLD]
     try:
         yield World(rank, size, store)
         atexit.register(_let_go, groups)
     finally:
         dist.destroy_process_group()
+
+
+@contextmanager
+def _output_for_results() -> Iterator[None]:
+    """Send to standard error what the block prints on standard output, whatever language prints it.
+
+    Gloo tells of its connections there (seen in PyTorch 2.8 to 2.10), amid a command's results.
+    """
+    sys.stdout.flush()
+    results = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(results, 1)
+        os.close(results)
 
 
 def _let_go(groups: list[Any]) -> None:

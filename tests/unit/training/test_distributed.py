@@ -1,5 +1,6 @@
 """One process is a world of its own; several meet by name, whoever was there before."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -7,7 +8,14 @@ import torch
 
 from headway.errors import ConfigError
 from headway.training.begin import _refused
-from headway.training.distributed import World, _meeting, is_leader, own_device, restarted
+from headway.training.distributed import (
+    World,
+    _meeting,
+    _output_for_results,
+    is_leader,
+    own_device,
+    restarted,
+)
 from headway.training.run_folder import RunFolder
 
 
@@ -93,3 +101,14 @@ def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -
         own_device("cuda")
 
     assert own_device("cpu") == torch.device("cpu")
+
+
+def test_what_a_library_prints_as_processes_meet_is_no_result(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    print("before")
+    with pytest.raises(ZeroDivisionError), _output_for_results():
+        print(1 / (os.write(1, b"connected\n") - 10))
+    print("after", flush=True)
+
+    assert capfd.readouterr() == ("before\nafter\n", "connected\n")
