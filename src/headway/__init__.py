@@ -8,6 +8,7 @@ Names load on first use, so that importing the package does not import torch.
 """
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -71,15 +72,19 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'headway' has no attribute '{name}'")
-    home = importlib.import_module(_HOMES[name])
-    # `presets` is a module, everything else a member of one.
-    value = home if name == "presets" else getattr(home, name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to a type checker each name would be one of this module
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first asked for."""
+        if name not in _HOMES:
+            here = sys.modules[__name__]
+            message = f"module 'headway' has no attribute '{name}'"
+            raise AttributeError(message, name=name, obj=here)  # Python names the nearest one
+        home = importlib.import_module(_HOMES[name])
+        # `presets` is a module, everything else a member of one.
+        value = home if name == "presets" else getattr(home, name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -21,8 +21,11 @@ def test_every_public_name_exists_and_is_documented(name: str) -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'translte'"):
-        headway.translte  # noqa: B018
+    program = [sys.executable, "-c", "import headway; headway.Transfomer"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert done.stderr.endswith(
+        "module 'headway' has no attribute 'Transfomer'. Did you mean: 'Transformer'?\n"
+    )
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
