@@ -15,7 +15,7 @@ from safetensors.numpy import load as load_safetensors
 from safetensors.numpy import save as save_safetensors
 
 from headway.data.lexicon import IdPair, learn_lexicon
-from headway.data.tokenizer import SPECIAL_PIECES, Tokenizer
+from headway.data.tokenizer import BYTE, SPECIAL_PIECES, Tokenizer
 from headway.errors import ConfigError, DataError
 
 Ints = NDArray[np.int64]
@@ -25,7 +25,6 @@ _MOST_LINKS = 2**27
 _MOST_LINKS_OF_A_PAIR = 2**20  # of two sides of a thousand pieces; what has more is no sentence
 # More single characters than that are no alphabet: Hangul and Han are learned like other pieces.
 _LARGEST_ALPHABET = 256
-_BYTE = 6  # SentencePiece's type of a piece that is one byte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +139,7 @@ def _spelling(tokenizer: Tokenizer) -> Ints:
     """Return the special pieces, bytes, and single characters where they are an alphabet."""
     byte, characters = [], []
     for index, (text, _, kind) in enumerate(tokenizer.table()):
-        if kind == _BYTE:
+        if kind == BYTE:
             byte.append(index)
         elif len(text.removeprefix("▁")) <= 1:
             characters.append(index)

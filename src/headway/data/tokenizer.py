@@ -28,7 +28,8 @@ UNK_ID = 1
 START_ID = 2
 END_ID = 3
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
-USER_DEFINED = 4  # SentencePiece's number for pieces that are never cut
+# SentencePiece's numbers for pieces that are never cut, and for those that are one byte.
+USER_DEFINED, BYTE = 4, 6
 
 LEAST_COVERAGE = 0.98
 """SentencePiece takes no smaller share of characters."""
