@@ -4,9 +4,11 @@ import codecs
 import errno
 import os
 import secrets
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -98,6 +100,7 @@ class LineWriter:
         if self.file is None:
             check_output()
         with ExitStack() as opened:
+            opened.enter_context(_asked_to_end_as_by_ctrl_c())
             for file in self._files():
                 opened.enter_context(file)
             self.opened = opened.pop_all()
@@ -243,6 +246,26 @@ class _NewFile:
             print(f"Note: {lines:,} lines so far are in {partial}.", file=sys.stderr)
         else:
             partial.unlink()
+
+
+@contextmanager
+def _asked_to_end_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, by which systems end a job, end the block as Ctrl-C does: what is done is told.
+
+    By itself it would end the process where it is. Only the main thread hears of signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _open_beside(path: Path) -> tuple[Path, IO[str]]:

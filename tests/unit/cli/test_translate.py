@@ -5,8 +5,10 @@ import errno
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -267,6 +269,34 @@ def test_an_error_leaves_the_old_output_and_says_where_the_new_lines_are(
     (saved,) = tmp_path.glob("out-*.partial")
     assert f"1 lines so far are in {saved}" in err
     assert saved.read_bytes().count(b"\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_is_asked_to_end_says_where_the_lines_so_far_are(
+    bundle_path: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    out = _write(tmp_path / "out", ["old"])
+    command = [sys.executable, "-m", "headway", "translate", str(bundle_path), "--out", str(out)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("the cat\n")
+        process.stdin.flush()
+        end = time.monotonic() + 60
+        while not any(path.stat().st_size for path in tmp_path.glob("out-*.partial")):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, err = process.communicate()
+
+    assert process.returncode not in (0, -number)
+    assert out.read_text() == "old\n"
+    (saved,) = tmp_path.glob("out-*.partial")
+    assert f"1 lines so far are in {saved}" in err
+    assert "Traceback" not in err
 
 
 def test_pieces_that_the_vocabulary_does_not_know_are_noted(
