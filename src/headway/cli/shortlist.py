@@ -50,9 +50,7 @@ def shortlist(
     `headway translate --shortlist` then chooses among its pieces only.
     """
     from headway.bundle import load_bundle, save_bundle
-    from headway.data.corpus import iterate_parallel
     from headway.errors import ConfigError
-    from headway.evaluation.shortlists import with_shortlist
     from headway.saved_bundle import find_bundle
 
     wanted = _both(source, target, "--source", "--target")
@@ -70,13 +68,9 @@ def shortlist(
         numbers = {
             "frequent": frequent, "per_piece": per_piece, "min_probability": min_probability
         }  # fmt: skip
-        started = time.perf_counter()
-        pairs = list(iterate_parallel(source, target))
-        both = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        bundle = with_shortlist(bundle, *both, **numbers)
+        bundle, learned = _learned(bundle, source, target, numbers)
         save_bundle(folder, bundle)
-        seconds = round(time.perf_counter() - started, 1)
-        learned = values["learned"] = bundle.record["shortlist"] | {"seconds": seconds}
+        values["learned"] = learned
         if not (quiet or as_json):
             print(
                 f"Learned from {learned['pairs']:,} of {learned['pairs_given']:,} pairs in "
@@ -99,6 +93,21 @@ def _both(one: Path | str | None, other: Path | str | None, *names: str) -> bool
         given, lacking = names if one else reversed(names)
         raise ConfigError(f"There is {given}, but no {lacking}.", f"Give {lacking}, too.")
     return bool(one)
+
+
+def _learned(
+    bundle: "Bundle", source: Path, target: Path, numbers: dict[str, Any]
+) -> tuple["Bundle", dict[str, Any]]:
+    """Return the bundle with a shortlist, and how that was learned."""
+    from headway.data.corpus import iterate_parallel
+    from headway.evaluation.shortlists import with_shortlist
+
+    started = time.perf_counter()
+    pairs = list(iterate_parallel(source, target))
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    found = with_shortlist(bundle, sources, targets, **numbers)
+    seconds = round(time.perf_counter() - started, 1)
+    return found, found.record["shortlist"] | {"seconds": seconds}
 
 
 def _report(

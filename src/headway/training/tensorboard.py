@@ -1,10 +1,11 @@
 """Event files, from which TensorBoard draws curves; metrics.jsonl stays the record."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headway.errors import MissingExtraError
-from headway.training.run_folder import writing_run
+from headway.errors import MissingExtraError, RunError
 
 
 def require_tensorboard() -> None:
@@ -27,7 +28,7 @@ class EventFiles:
         from torch.utils.tensorboard import SummaryWriter
 
         self.folder = folder
-        with writing_run(folder):
+        with _writing(folder):
             self._writer = SummaryWriter(str(folder), purge_step=step + 1)
 
     def steps(self, record: dict[str, Any]) -> None:
@@ -50,11 +51,28 @@ class EventFiles:
 
     def close(self) -> None:
         """Write what is left and end the file."""
-        with writing_run(self.folder):
+        with _writing(self.folder):
             self._writer.close()
 
     def _add(self, step: int, values: dict[str, float]) -> None:
-        with writing_run(self.folder):
+        with _writing(self.folder):
             for name, value in values.items():
                 self._writer.add_scalar(name, value, step)
             self._writer.flush()  # so that a full disk is noticed here, and a reader is up to date
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Tell of whatever keeps a file from being written by a RunError.
+
+    Where TensorFlow is installed TensorBoard writes with it, and its errors are no OSError.
+    """
+    try:
+        yield
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RunError(
+            f"{folder} cannot be written ({reason}).",
+            "Free some space, mend the permissions, or set training.tensorboard to false; then "
+            "continue with --resume.",
+        ) from error

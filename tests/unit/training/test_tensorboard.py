@@ -91,6 +91,23 @@ def test_a_folder_that_cannot_be_written_is_a_run_error(tmp_path: Path) -> None:
         EventFiles(tmp_path / "tensorboard", 0)
 
 
+def test_what_another_library_finds_wrong_with_the_folder_is_a_run_error_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class OwnError(Exception):
+        pass
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OwnError("it is not a directory")
+
+    events = EventFiles(tmp_path / "tensorboard", 0)
+    monkeypatch.setattr(events._writer, "add_scalar", refuse)
+
+    with pytest.raises(RunError, match=r"tensorboard cannot be written \(it is not a directory\)"):
+        events.validation({"step": 1, "loss": 1.5, "perplexity": 3.0, "scores": {}})
+    events.close()
+
+
 def test_without_tensorboard_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
 
