@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -32,6 +33,7 @@ _SIZES = ("d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_lay
 _PAPER_VOCABULARY = 37_000
 
 
+@cache
 def tables() -> dict[str, str]:
     """Return all tables by name."""
     sections = {name: _section(field.annotation) for name, field in RunConfig.model_fields.items()}
@@ -100,10 +102,15 @@ def _kinds(annotation: Any) -> list[str]:
 
 def _presets() -> str:
     rows = [
-        (f"`{name}`", *(str(getattr(sizes, size)) for size in _SIZES), *_millions(name))
+        (
+            f"`{name}`",
+            *(str(getattr(sizes, size)) for size in _SIZES),
+            *_millions(name),
+            ", ".join(_training(name)),
+        )
         for name, sizes in ARCHITECTURES.items()
     ]
-    return _table(("preset", *_SIZES, "millions", "in the paper"), rows)
+    return _table(("preset", *_SIZES, "millions", "in the paper", "and"), rows)
 
 
 def _rows_of_table_3() -> str:
@@ -124,9 +131,14 @@ def _millions(name: str) -> tuple[str, str]:
 def _differences(name: str) -> Iterator[str]:
     base, own = ARCHITECTURES["base"].model_dump(), architecture(name).model_dump()
     changes = {key: value for key, value in own.items() if value != base[key]}
-    training = {f"training.{key}": value for key, value in paper_training(name).items()}
-    for key, value in {**changes, **training}.items():
+    for key, value in changes.items():
         yield f"`{key} = {json.dumps(value)}`"
+    yield from _training(name)
+
+
+def _training(name: str) -> Iterator[str]:
+    for key, value in paper_training(name).items():
+        yield f"`training.{key} = {json.dumps(value)}`"
 
 
 def _starters() -> str:

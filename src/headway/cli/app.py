@@ -62,7 +62,7 @@ def root(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 failed, 2 wrong call or configuration.
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong call or configuration, 130 Ctrl-C.
 
     An error is one line on standard error; `--debug` shows where it came from.
     """
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> None:
         tell_of_compiling(lambda message: print(f"Note: {message}", file=sys.stderr))
     try:
         try:
-            # Typer itself ends usage errors with 2, Ctrl-C and a closed pipe with 1.
+            # Typer itself ends usage errors with 2, Ctrl-C with 130 and a closed pipe with 1.
             app(arguments)
         finally:
             _flush()

@@ -100,7 +100,8 @@ class LineWriter:
         if self.file is None:
             check_output()
         with ExitStack() as opened:
-            opened.enter_context(_asked_to_end_as_by_ctrl_c())
+            if self._files():
+                opened.enter_context(_telling_before_it_ends())
             for file in self._files():
                 opened.enter_context(file)
             self.opened = opened.pop_all()
@@ -249,23 +250,31 @@ class _NewFile:
 
 
 @contextmanager
-def _asked_to_end_as_by_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM, by which systems end a job, end the block as Ctrl-C does: what is done is told.
+def _telling_before_it_ends() -> Iterator[None]:
+    """Let SIGTERM, by which systems end a job, leave the block as Ctrl-C does, and then end it.
 
-    By itself it would end the process where it is. Only the main thread hears of signals.
+    By itself it would end the process where it is, before files can be told of. Where it is
+    ignored, or somebody listens already, it stays so. Only the main thread hears of signals.
     """
-    if threading.current_thread() is not threading.main_thread():
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
         return
+    came = False
 
-    def interrupt(number: int, frame: object) -> None:
+    def leave(number: int, frame: object) -> None:
+        nonlocal came
+        came = True
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGTERM, leave)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if came:
+            sys.stderr.flush()
+            signal.raise_signal(signal.SIGTERM)
 
 
 def _open_beside(path: Path) -> tuple[Path, IO[str]]:

@@ -1,5 +1,7 @@
 """`headway serve`: models in a browser."""
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +38,13 @@ def serve(
         device=device,
         ready=_keep_quiet if quiet else _say,
     )
+    from headway.serving.turns import is_computing
+
+    if is_computing():
+        # Python would take away what the thread computes with, and PyTorch then aborts.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _demo() -> Path:

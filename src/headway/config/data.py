@@ -60,7 +60,8 @@ class DataConfig(Section):
     target_column: int = Field(default=2, ge=1)
     """Column of a .tsv file that holds the target."""
     source_field: str = "source"
-    """Field of a .jsonl or .parquet file that holds the source; `translation.en` is one in one."""
+    """Field of a .jsonl or .parquet file that holds the source; a dot leads into a field, as in
+    `translation.en`."""
     target_field: str = "target"
     """Field of a .jsonl or .parquet file that holds the target."""
     test_source: str = ""

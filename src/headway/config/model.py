@@ -39,7 +39,7 @@ class Architecture(Section):
     activation_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the activated hidden layer of the feed-forward network; the paper has none."""
     activation: Activation = "relu"
-    """Of the hidden layer of the feed-forward network; those whose names end in glu are gated."""
+    """Function of the feed-forward network's hidden layer; those that end in glu are gated."""
     attention_bias: bool = True
     """Biases in the four projections of attention."""
     feed_forward_bias: bool = True

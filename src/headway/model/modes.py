@@ -10,7 +10,8 @@ from torch import nn
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Have a model in eval mode within the block; then each of its parts is in its own mode again.
 
-    A question that is asked of a model between two updates must not end its dropout.
+    A question that is asked of a model between two updates must not end its dropout. Modes are of
+    the model and not of a thread: a model in training is for one thread at a time.
     """
     modes = {part: part.training for part in model.modules()}
     model.eval()

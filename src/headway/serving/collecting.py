@@ -55,12 +55,11 @@ async def export_page(here: Here, request: Request, trace: str, state: str = "")
     """Return the page with what it says of one trace, as a file that opens by itself."""
     kept = here.traces.get(trace)
     questions.refuse_edits(kept.trace.edits)
-    async with here.export_turn:
-        html = await in_turn(
-            kept.owner.turn,
-            request,
-            lambda: page_html(collect(here, kept, read_address(state))),
-        )
+    # One turn after the other: who waits for a model must not hold up what needs none.
+    answers = await in_turn(
+        kept.owner.turn, request, lambda: collect(here, kept, read_address(state))
+    )
+    html = await in_turn(here.export_turn, request, lambda: page_html(answers))
     headers = {"Content-Disposition": 'attachment; filename="headway.html"'}
     return Response(html, media_type="text/html; charset=utf-8", headers=headers)
 
@@ -92,7 +91,7 @@ def collect(
         },
         "searches": searched,
         "tensors": tensors,
-        "others": dict(_others(here, kept)),
+        "others": dict(_others(kept)),
         "position": _position(kept),
         "left_out": left_out,
         "limit": max_bytes,
@@ -129,13 +128,16 @@ def _searches(
     yield {"body": dict(body), "answer": answer}
 
 
-def _others(here: Explorer, kept: Kept[Served]) -> Iterator[tuple[str, Any]]:
+def _others(kept: Kept[Served]) -> Iterator[tuple[str, Any]]:
     """Return what else is asked about a trace, by question."""
     asked: list[tuple[tuple[Any, ...], Callable[[], Json]]] = [
-        (("lens", kept.id), lambda: questions.lens(here, kept.id))
+        (("lens", kept.id), lambda: Json(questions.lens_of(kept.trace)))
     ]
     asked += [
-        (("align", kept.id, options), lambda own=options: questions.align(here, kept.id, **own))
+        (
+            ("align", kept.id, options),
+            lambda own=options: Json(questions.alignment_of(kept, **own)),
+        )
         for options in _alignments(kept)
     ]
     if _is_quick(kept):

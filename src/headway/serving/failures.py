@@ -106,12 +106,15 @@ def answer_failures(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _of_anything)
 
 
-def _of_headway(request: Request, error: Exception) -> Json:
+# Not in a thread: when the server ends there is no time to wait for one.
+
+
+async def _of_headway(request: Request, error: Exception) -> Json:
     assert isinstance(error, HeadwayError)
     return Json(error_body(error), error.status if isinstance(error, RefusedError) else 400)
 
 
-def _of_validation(request: Request, error: Exception) -> Json:
+async def _of_validation(request: Request, error: Exception) -> Json:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     # The first part says where the value stood: body, query or path. Of a value that may be of
@@ -148,7 +151,7 @@ def _shown(given: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _of_http(request: Request, error: Exception) -> Json:
+async def _of_http(request: Request, error: Exception) -> Json:
     assert isinstance(error, HTTPException)
     path = request.url.path[:200]
     if error.status_code == 400:  # FastAPI could not even begin to read the body
@@ -163,7 +166,7 @@ def _of_http(request: Request, error: Exception) -> Json:
     return failure(error.status_code, f"{error.detail}.", "Send one JSON object, in UTF-8.")
 
 
-def _of_anything(request: Request, error: Exception) -> Json:
+async def _of_anything(request: Request, error: Exception) -> Json:
     answer = failure(500, f"{type(error).__name__}: {error}. This is a fault of Headway.", _FAULT)
     answer.headers.update(HEADERS)  # it is made outside of all that stands around the routes
     return answer

@@ -39,15 +39,13 @@ _LINES = 2**14  # of a CSV that are made at once
 
 
 @router.get("/api/position")
-async def position(
+def position(
     here: Here,
-    request: Request,
     length: Annotated[int, Query(ge=1, le=POSITIONS)] = 64,
     model: str | None = None,
 ) -> Response:
     """Return the encodings of the first positions, as the encoder adds them to the source."""
-    served = here.model(model)
-    return await in_turn(served.turn, request, lambda: encodings(served, length))
+    return encodings(here.model(model), length)
 
 
 def encodings(served: Served, length: int) -> Response:

@@ -35,6 +35,7 @@ class Served:
     given: str | None = None
     """The path as it was typed, for the Python that the page shows; else the name is."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the model computes; of the loop in which it was first waited for."""
 
     @property
     def longest(self) -> int:

@@ -35,7 +35,11 @@ _SHORT: dict[str, str] = dict(zip(KINDS, ("encoder", "decoder", "cross"), strict
 @router.get("/lens")
 def lens(here: Here, trace: str) -> Json:
     """Return what each decoder layer would write, and how long its residual streams are."""
-    seen = here.traces.get(trace).trace
+    return Json(lens_of(here.traces.get(trace).trace))
+
+
+def lens_of(seen: Trace) -> dict[str, Any]:
+    """Return what each decoder layer of a trace would write."""
     # The lens reads what the layers gave, edited or not, and goes on from there without edits.
     refuse_edits(seen.edits.keys() & {"decoder.output", "logits"})
     layers = [
@@ -47,7 +51,7 @@ def lens(here: Here, trace: str) -> Json:
         }
         for layer in logit_lens(seen)
     ]
-    return Json({"layers": layers})
+    return {"layers": layers}
 
 
 @router.post("/compare")
@@ -75,14 +79,10 @@ async def ablate(here: Here, request: Request, trace: str, body: AblateBody) -> 
     refuse_edits(kept.trace.edits)
     sentence = _sentence(kept.trace)
     _row_axis(sentence).find(body.row, len(sentence.writes))
-    return await in_turn(kept.owner.turn, request, lambda: Json(_ablated(kept, body.row)))
+    return await _once(kept, request, f"ablate {body.row}", lambda: _ablated(kept, body.row))
 
 
 def _ablated(kept: Kept[Served], row: int) -> dict[str, Any]:
-    return _once(kept, f"ablate {row}", lambda: _falls(kept, row))
-
-
-def _falls(kept: Kept[Served], row: int) -> dict[str, Any]:
     sentence = _sentence(kept.trace)
     # Of both sides the end and start symbols are added when a batch is made.
     pair = EncodedPair(list(sentence.source_ids[:-1]), list(sentence.target_ids[1:]), 1)
@@ -98,15 +98,13 @@ async def attribute(here: Here, request: Request, trace: str, body: AttributeBod
     """Return how much each piece that was read has to do with each that was written."""
     kept = here.traces.get(trace)
     refuse_edits(kept.trace.edits)
-    return await in_turn(kept.owner.turn, request, lambda: Json(attributed(kept, body.method)))
+    return await _once(kept, request, body.method, lambda: attributed(kept, body.method))
 
 
 def attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
     """Return what each written piece is due to."""
-    return _once(kept, method, lambda: _attributed(kept, method))
-
-
-def _attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
+    if method in kept.answers:
+        return kept.answers[method]
     sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
     values: list[list[float | None]] = []
     baselines, gaps = [], []
@@ -146,22 +144,26 @@ def align(
     reads: bool = False,
 ) -> Json:
     """Return which source word each target word is about, read off cross-attention."""
-    kept = here.traces.get(trace)
+    return Json(alignment_of(here.traces.get(trace), layer, head, reads))
+
+
+def alignment_of(
+    kept: Kept[Served], layer: int | None = None, head: int | None = None, reads: bool = False
+) -> dict[str, Any]:
+    """Return the words of both sides and which belong together, by this layer and head."""
     sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
     name, weights = _weights(kept, chosen_layer(bundle.model, layer), head, reads)
     source_words, target_words = _words(kept)
     sources, targets, sums = word_sums(weights, source_words, target_words)
     pieces = [target_words.count(word) for word in targets]
-    return Json(
-        {
-            # A word's row is the mean of those of its pieces, so that it has the sum 1 at most.
-            "matrix": (sums / torch.tensor(pieces, dtype=sums.dtype)[:, None]).tolist(),
-            "source_words": _named(words_of(bundle.source_tokenizer, sentence.source), sources),
-            "target_words": _named(_target_words(kept), targets),
-            "pharaoh": pharaoh(word_alignment(weights, source_words, target_words)),
-            "name": name,
-        }
-    )
+    return {
+        # A word's row is the mean of those of its pieces, so that it has the sum 1 at most.
+        "matrix": (sums / torch.tensor(pieces, dtype=sums.dtype)[:, None]).tolist(),
+        "source_words": _named(words_of(bundle.source_tokenizer, sentence.source), sources),
+        "target_words": _named(_target_words(kept), targets),
+        "pharaoh": pharaoh(word_alignment(weights, source_words, target_words)),
+        "name": name,
+    }
 
 
 @router.post("/align_error")
@@ -240,10 +242,15 @@ def _sentence(trace: Trace) -> Sentence:
     return trace.sentence
 
 
-def _once(
-    kept: Kept[Served], question: str, answer: Callable[[], dict[str, Any]]
-) -> dict[str, Any]:
-    """Compute an answer, or return it where it was computed before."""
+async def _once(
+    kept: Kept[Served], request: Request, question: str, compute: Callable[[], dict[str, Any]]
+) -> Json:
+    """Compute an answer in turn, or return at once what was computed before."""
+
+    def answer() -> None:
+        if question not in kept.answers:
+            kept.answers[question] = compute()
+
     if question not in kept.answers:
-        kept.answers[question] = answer()
-    return kept.answers[question]
+        await in_turn(kept.owner.turn, request, answer)
+    return Json(kept.answers[question])

@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextvars import copy_context
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -24,7 +23,7 @@ from headway.serving.failures import Json, RefusedError, error_body, json_bytes,
 from headway.serving.limits import BEAM, check_characters
 from headway.serving.models import Explorer, Here, Served
 from headway.serving.schemas import EditBody, SamplingBody, SearchBody, SentenceBody
-from headway.serving.turns import in_turn
+from headway.serving.turns import in_own_thread, in_turn
 
 router = APIRouter()
 
@@ -177,7 +176,6 @@ class Events:
         self.wish = wish
         self.loop = asyncio.get_running_loop()
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self.ended = asyncio.Event()
         self.gone = threading.Event()
         self.started = 0.0
         self.steps = 0
@@ -188,10 +186,7 @@ class Events:
         try:
             async with self.wish.served.turn:
                 if not self.gone.is_set():
-                    # A daemon: Ctrl-C does not wait for a search.
-                    run = copy_context().run
-                    threading.Thread(target=run, args=(self._search,), daemon=True).start()
-                    await self.ended.wait()
+                    await in_own_thread(self._search)
         finally:
             self.queue.put_nowait(None)
 
@@ -209,8 +204,6 @@ class Events:
             message = f"{type(error).__name__}: {error}. This is a fault of Headway."
             self._put_error(RefusedError(500, message, "Try again."))
             raise
-        finally:
-            self._in_loop(self.ended.set)
 
     def _put_error(self, error: HeadwayError) -> None:
         with contextlib.suppress(_GoneError):
@@ -241,11 +234,8 @@ class Events:
         if self.gone.is_set():
             raise _GoneError
         event = b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n"
-        self._in_loop(self.queue.put_nowait, event)
-
-    def _in_loop(self, function: Callable[..., None], *arguments: object) -> None:
         try:
-            self.loop.call_soon_threadsafe(function, *arguments)
+            self.loop.call_soon_threadsafe(self.queue.put_nowait, event)
         except RuntimeError:  # the loop has ended, and the server with it
             self.gone.set()
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, cast
 
 import torch
 from fastapi import APIRouter, Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from torch import Tensor
 
 from headway.errors import TraceError
@@ -66,8 +67,10 @@ def asked_of(here: Here, body: TraceBody) -> Asked:
 @router.post("/api/trace")
 async def trace(here: Here, request: Request, asked: Annotated[Asked, Depends(asked_of)]) -> Json:
     """Trace a sentence, or find the trace that is there already; return its manifest."""
-    turn = asked.wish.served.turn
-    return await in_turn(turn, request, lambda: Json(manifest(_traced(here, asked))))
+    kept = here.traces.find(asked.id)
+    if kept is None:
+        kept = await in_turn(asked.wish.served.turn, request, lambda: _traced(here, asked))
+    return await run_in_threadpool(lambda: Json(manifest(kept)))
 
 
 def _traced(here: Explorer, asked: Asked) -> Kept[Served]:

@@ -225,6 +225,9 @@ def _output_for_results() -> Iterator[None]:
 
     Gloo tells of its connections there (seen in PyTorch 2.8 to 2.10), amid a command's results.
     """
+    if sys.stdout is None:  # closed from the beginning: there are none, and 1 may be any file
+        yield
+        return
     sys.stdout.flush()
     results = os.dup(1)
     os.dup2(2, 1)

@@ -1,13 +1,16 @@
 """`headway serve`: an address that answers, and an end that is quiet."""
 
+import http.client
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +35,58 @@ def test_it_prints_its_address_and_answers_there(bundle_path: Path) -> None:
         finally:
             server.kill()
     assert (server.returncode, *rest) == (0, "", "")
+
+
+SLOW = """
+import threading
+import time
+
+from headway.cli.app import main
+from headway.serving import questions
+
+def compute(*_):
+    print("computing", flush=True)
+    time.sleep(600)
+
+questions.attributed = compute
+main()
+"""
+
+
+def test_ctrl_c_does_not_wait_for_what_is_being_computed(bundle_path: Path) -> None:
+    command = [sys.executable, "-c", SLOW, "serve", str(bundle_path), "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--device", "cpu"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's & ignores it
+    ) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            trace = _post(f"{address}api/trace", {"source": "the cat"})
+            question = f"{address}api/traces/{trace['id']}/attribute"
+            asked = threading.Thread(target=_post, args=(question, {"method": "occlusion"}))
+            asked.start()
+            assert server.stdout.readline() == "computing\n"
+            server.send_signal(signal.SIGINT)
+            out, err = server.communicate(timeout=60)
+            asked.join()
+        finally:
+            server.kill()
+    assert (server.returncode, out) == (0, "")
+    assert "Traceback" not in err
+
+
+def _post(url: str, body: dict[str, str]) -> Any:
+    headers = {"Content-Type": "application/json"}
+    asked = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            return json.load(answer)
+    except (OSError, http.client.HTTPException):  # by a server that ends
+        return None
 
 
 def test_a_port_that_is_taken_is_said(run, bundle_path: Path) -> None:

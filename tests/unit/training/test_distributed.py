@@ -112,3 +112,13 @@ def test_what_a_library_prints_as_processes_meet_is_no_result(
     print("after", flush=True)
 
     assert capfd.readouterr() == ("before\nafter\n", "connected\n")
+
+
+def test_without_a_standard_output_nothing_is_sent_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout", None)  # as where it was closed from the beginning
+    with _output_for_results():
+        os.write(1, b"what another file has as its number 1\n")
+
+    assert capfd.readouterr() == ("what another file has as its number 1\n", "")
