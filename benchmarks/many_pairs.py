@@ -124,7 +124,7 @@ def train(folder: Path) -> dict[str, float]:
 def load(folder: Path) -> dict[str, float]:
     """Ask for as many batches as a block and some have, and do nothing with them."""
     from headway.training.encode import encode_texts
-    from headway.training.stream import build_stream
+    from headway.training.run_stream import build_stream
     from headway.training.texts import read_texts
     from headway.training.tokenizers import find_tokenizers
 

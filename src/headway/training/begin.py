@@ -22,10 +22,10 @@ from headway.training.new_model import build_bundle, check_positions
 from headway.training.precision import choose_precision
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder, writing_run
+from headway.training.run_stream import build_stream
 from headway.training.settings import check_settings
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
-from headway.training.stream import build_stream
 from headway.training.text_statistics import (
     frequency_loss,
     tokenized_finding,

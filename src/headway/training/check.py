@@ -30,11 +30,12 @@ from headway.training.new_model import build_bundle, check_positions
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
 from headway.training.reporting import SILENT, Reporter, Show
+from headway.training.run_stream import build_stream
 from headway.training.schedule import Schedule
 from headway.training.settings import check_settings
 from headway.training.start_from import open_start
 from headway.training.step import Objective
-from headway.training.stream import BatchStream, build_stream
+from headway.training.stream import BatchStream
 from headway.training.texts import Texts, read_texts, training_corpora, untag
 from headway.training.tokenizers import find_tokenizers
 

@@ -1,7 +1,5 @@
 """Text that is cut into other pieces each time: unigram sampling and BPE dropout."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from headway.data.deck import IntArray
@@ -9,10 +7,8 @@ from headway.data.ragged import Ragged
 from headway.data.sampling import build_sampler
 from headway.data.store import PairStore
 from headway.data.tokenizer import Tokenizer
+from headway.training.stream import Resample
 from headway.training.texts import Texts
-
-# From the rows of one block and numbers that seed it to the same pairs, cut anew.
-Resample = Callable[[PairStore, IntArray, tuple[int, ...]], PairStore]
 
 _CHUNK = 10_000  # texts that are cut at once
 

@@ -1,21 +1,19 @@
 """The order of the data: each corpus by its weight, and a position that resuming returns to."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from headway.config.run import RunConfig
 from headway.data.batching import Batch, collate_rows, token_batches
 from headway.data.deck import Deck, IntArray
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
-from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError
 from headway.training.ahead import ahead
-from headway.training.encode import EncodedTexts
-from headway.training.resampling import Resample, resampling
-from headway.training.texts import Texts
+
+# From the rows of one block and numbers that seed it to the same pairs, cut anew.
+Resample = Callable[[PairStore, IntArray, tuple[int, ...]], PairStore]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,32 +136,3 @@ class _Block:
     """Where in pairs each row is."""
     batches: list[list[int]]
     """Indices into rows and places."""
-
-
-def build_stream(
-    config: RunConfig, texts: Texts, encoded: EncodedTexts, tokenizers: tuple[Tokenizer, Tokenizer]
-) -> BatchStream:
-    """Return the order of the training pairs: corpora by their weights, batches by length."""
-    training, alpha = config.training, config.tokenizer.sampling
-    weights = [corpus.weight for corpus in texts.corpora]
-    return BatchStream(
-        encoded.train,
-        max_tokens=training.batch_tokens,
-        accumulate=training.accumulate,
-        seed=training.seed,
-        deck=Deck(encoded.train.sizes, weights, training.seed),
-        resample=None
-        if alpha is None
-        else resampling(texts, *tokenizers, alpha, config.data.max_pieces, _longest_side(config)),
-    )
-
-
-def _longest_side(config: RunConfig) -> int:
-    """Return how many pieces a side may have, with its tag, after it is cut by chance.
-
-    What was checked before the first step are the pieces as they were cut first.
-    """
-    longest = config.training.batch_tokens - 1
-    if config.model.positions == "learned":
-        longest = min(longest, config.model.max_positions - 1)
-    return longest

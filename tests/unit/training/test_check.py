@@ -53,7 +53,7 @@ def test_epochs_may_end_it_earlier(make_config: MakeConfig, tmp_path: Path) -> N
 def test_no_update_takes_batches_of_two_blocks(
     make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headway.training.stream.Deck", functools.partial(Deck, block=7))
+    monkeypatch.setattr("headway.training.run_stream.Deck", functools.partial(Deck, block=7))
     config = make_config(training={"max_epochs": 1, "max_steps": 1000, "accumulate": 8})
     found = check_run(config, "cpu")
     result = train(config, tmp_path / "run", device="cpu", reporter=Reporter(quiet=True))

@@ -24,7 +24,7 @@ from headway.processes import mapped
 from headway.training.encode import EncodedTexts, encode_texts
 from headway.training.new_model import build_bundle
 from headway.training.reporting import Reporter, Show
-from headway.training.stream import build_stream
+from headway.training.run_stream import build_stream
 from headway.training.texts import read_texts
 from headway.training.tokenizers import build_tokenizers, find_tokenizers
 

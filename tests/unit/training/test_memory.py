@@ -85,7 +85,9 @@ def test_few_kernels_are_remembered_unless_the_environment_says_how_many(
         [sys.executable, "-c", KERNELS, *arguments],
         check=True, capture_output=True, text=True, env=environment,
     )  # fmt: skip
-    products = [line for line in run.stdout.split("again")[1].splitlines() if "inner_product" in line]
+    products = [
+        line for line in run.stdout.split("again")[1].splitlines() if "inner_product" in line
+    ]
 
     assert products
     assert all(("cache_hit" in line) == kept for line in products)

@@ -8,7 +8,8 @@ from headway.data.deck import Deck
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError
 from headway.training.encode import EncodedTexts
-from headway.training.stream import BatchStream, build_stream
+from headway.training.run_stream import build_stream
+from headway.training.stream import BatchStream
 from headway.training.texts import Texts
 
 from .conftest import CHARACTERS, TWO, Encoded, MakeConfig, encode
