@@ -114,7 +114,7 @@ def attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
         values.append([*found.source_scores, *found.prefix_scores, *unread])
         baselines.append(found.baseline)
         gaps.append(found.gap)
-    return {
+    kept.answers[method] = {
         "method": method,
         "rows": _row_axis(sentence).labels(),
         "columns": [*sentence.source_pieces, *sentence.reads],
@@ -122,6 +122,7 @@ def attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
         "baselines": baselines,
         "gaps": gaps,
     }
+    return kept.answers[method]
 
 
 def refuse_edits(edits: Collection[str]) -> None:

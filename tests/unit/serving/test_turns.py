@@ -4,13 +4,14 @@ import asyncio
 import json
 import threading
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
 from fastapi import Request
 from tests.unit.serving.conftest import OWN
 
+from headway.inspection.attribution import Method
 from headway.inspection.translator import Translator
 from headway.serving import searches
 from headway.serving.app import create_app
@@ -218,6 +219,20 @@ def test_what_is_there_already_waits_for_nobody(fresh: Served) -> None:
                     answer = await browser.post(below + question, json=body)
                     assert answer.content == answers[question]
                 assert (await browser.get("/api/position?length=700")).status_code == 200
+
+    asyncio.run(asyncio.wait_for(ask(), 60))
+
+
+def test_what_a_page_was_made_of_is_there_when_it_is_asked_for(fresh: Served) -> None:
+    async def ask() -> None:
+        async with _browser(create_app([fresh])) as browser:
+            made = (await browser.post("/api/trace", json={"source": SOURCE})).json()
+            below = f"/api/traces/{made['id']}/"
+            assert (await browser.get(f"{below}export.html")).status_code == 200
+            async with fresh.turn:
+                for method in get_args(Method):
+                    answer = await browser.post(f"{below}attribute", json={"method": method})
+                    assert answer.json()["method"] == method
 
     asyncio.run(asyncio.wait_for(ask(), 60))
 
