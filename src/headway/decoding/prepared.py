@@ -1,8 +1,14 @@
 """What models were like when their weights were prepared, to tell when that is no longer so."""
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import chain
 from operator import attrgetter
+from typing import Any
+
+from torch.autograd.graph import increment_version
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from headway.model.changes import have_hooks
 from headway.model.transformer import Transformer
@@ -16,6 +22,7 @@ class Prepared:
 
     def __init__(self, models: Sequence[Transformer]) -> None:
         """Look at these models as they are now."""
+        _count_fused_steps()
         # Kept, so that no other object ever has the identity of one of these.
         self.parts = [part for model in models for part in model.modules()]
         self.weights = [weight for model in models for weight in model.parameters()]
@@ -48,3 +55,15 @@ class Prepared:
             # Nobody counts the changes of a tensor that was made in inference mode.
             [0 if w is None or w.is_inference() else w._version for w in weights],
         )
+
+
+@cache
+def _count_fused_steps() -> None:
+    """Have the steps of fused optimizers count as changes of weights, as those of others do."""
+    register_optimizer_step_post_hook(_count_if_fused)
+
+
+def _count_if_fused(optimizer: Optimizer, *_: Any) -> None:
+    for group in optimizer.param_groups:
+        if group.get("fused"):
+            increment_version(group["params"])

@@ -79,6 +79,21 @@ def test_a_change_of_one_of_several_models_is_seen(
     assert prepared.have_hooks() == (change in (_hook, _hook_before))
 
 
+@pytest.mark.parametrize("how", [{}, {"fused": True}, {"foreach": True}], ids=str)
+@pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD])
+def test_a_step_of_any_optimizer_is_seen(
+    tiny: Transformer, kind: Callable[..., torch.optim.Optimizer], how: dict[str, bool]
+) -> None:
+    optimizer = kind(tiny.parameters(), lr=0.1, **how)
+    prepared = Prepared([tiny])
+    tiny(torch.tensor([[5, 6, 3]]), torch.tensor([[2, 7]])).square().sum().backward()
+    assert not prepared.is_past()
+
+    optimizer.step()
+
+    assert prepared.is_past()
+
+
 def test_a_hook_on_another_part_is_seen_beside_one_that_was_there(tiny: Transformer) -> None:
     _hook(tiny)
     prepared = Prepared([tiny])
