@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
-from headway.cli.tags import TagWatch
+from headway.cli.tags import remark_on_tags
 
 
 def score(
@@ -28,9 +28,8 @@ def score(
 
     pairs = read_parallel(source, target)
     bundle = load_bundle(model, resolve_device(device))
-    tags = TagWatch(bundle.record, quiet)
-    sources = list(tags.of(pair.source for pair in pairs))
-    tags.finish()
+    sources = [pair.source for pair in pairs]
+    remark_on_tags(bundle.record, sources, quiet)
     scores = score_pairs(bundle, sources, [pair.target for pair in pairs])
     total = perplexity(scores)
     if as_json:

@@ -8,6 +8,7 @@ import typer
 
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
 from headway.cli.run_options import ValidSource, ValidTarget
+from headway.cli.tags import remark_on_tags
 
 if TYPE_CHECKING:
     from headway.bundle import Bundle
@@ -68,7 +69,7 @@ def shortlist(
         numbers = {
             "frequent": frequent, "per_piece": per_piece, "min_probability": min_probability
         }  # fmt: skip
-        bundle, learned = _learned(bundle, source, target, numbers)
+        bundle, learned = _learned(bundle, source, target, numbers, quiet)
         save_bundle(folder, bundle)
         values["learned"] = learned
         if not (quiet or as_json):
@@ -96,7 +97,7 @@ def _both(one: Path | str | None, other: Path | str | None, *names: str) -> bool
 
 
 def _learned(
-    bundle: "Bundle", source: Path, target: Path, numbers: dict[str, Any]
+    bundle: "Bundle", source: Path, target: Path, numbers: dict[str, Any], quiet: bool
 ) -> tuple["Bundle", dict[str, Any]]:
     """Return the bundle with a shortlist, and how that was learned."""
     from headway.data.corpus import iterate_parallel
@@ -105,6 +106,7 @@ def _learned(
     started = time.perf_counter()
     pairs = list(iterate_parallel(source, target))
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    remark_on_tags(bundle.record, sources, quiet)
     found = with_shortlist(bundle, sources, targets, **numbers)
     seconds = round(time.perf_counter() - started, 1)
     return found, found.record["shortlist"] | {"seconds": seconds}

@@ -5,6 +5,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 
+def remark_on_tags(record: dict[str, Any], lines: Iterable[str], quiet: bool) -> None:
+    """Remark on lines without a tag, all at once."""
+    tags = TagWatch(record, quiet)
+    for _ in tags.of(lines):
+        pass
+    tags.finish()
+
+
 class TagWatch:
     """Remark on lines without a tag, if the model was trained on tagged text alone.
 

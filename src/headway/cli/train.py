@@ -112,5 +112,8 @@ def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_jso
 
 
 def _how_to_go_on(step: int, folder: Path) -> str:
-    again = f"headway train --out {quote(str(folder))} --resume"
+    from headway.training.distributed import is_one_of_several
+
+    program = "torchrun … -m headway" if is_one_of_several() else "headway"
+    again = f"{program} train --out {quote(str(folder))} --resume"
     return f"Stopped after step {step:,} and saved. Go on with: {again}"

@@ -75,7 +75,8 @@ class DataConfig(Section):
     reverse: bool = False
     """Train the other direction: what is named source here becomes the target."""
     max_pieces: int = Field(default=256, ge=1)
-    """Longest side of a training pair, in pieces, without its tag."""
+    """Longest side of a training pair, in pieces, without its tag. A sentence that is longer is
+    split by the trained model, too, whatever `decoding.max_source_pieces` is."""
     too_long: Literal["drop", "cut"] = "drop"
     """What happens to a longer pair; either is counted and reported."""
     max_ratio: float | None = Field(default=None, gt=1)

@@ -15,4 +15,5 @@ class DecodingConfig(Section):
     max_extra_pieces: int = Field(default=50, ge=1)
     """Output limit: the pieces of the source plus this many."""
     max_source_pieces: int = Field(default=512, ge=1)
-    """A longer sentence is split, translated part by part, and flagged."""
+    """A longer sentence is split, translated part by part, and flagged; of a trained model at most
+    what `data.max_pieces` let into its training."""

@@ -57,6 +57,8 @@ def encode_pairs(
     bundle: Bundle, sources: Sequence[str], targets: Sequence[str]
 ) -> list[EncodedPair]:
     """Return the pieces of given pairs; refuse what the model has no positions for."""
+    if isinstance(sources, str) or isinstance(targets, str):
+        raise DataError("One side is a single text.", "Give lists of texts, one for each sentence.")
     if len(sources) != len(targets):
         raise DataError(
             f"There are {len(sources)} sources and {len(targets)} targets.",

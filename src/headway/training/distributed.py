@@ -178,6 +178,11 @@ def restarted() -> bool:
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 
 
+def is_one_of_several() -> bool:
+    """Tell whether this process has others beside it."""
+    return _place(os.environ)[1] > 1
+
+
 def own_device(device: str) -> torch.device:
     """Return the device of this process; each on a machine has a GPU of its own."""
     if device == "cuda" and _place(os.environ)[1] > 1:

@@ -35,8 +35,10 @@ def text(tmp_path: Path) -> Path:
         ("translate", "MODEL", "TEXT", "--stream"),
         ("evaluate", "MODEL", "--source", "TEXT", "--reference", "TEXT"),
         ("score", "MODEL", "--source", "TEXT", "--target", "TEXT"),
+        ("align", "MODEL", "--source", "TEXT", "--target", "TEXT"),
+        ("shortlist", "MODEL", "--source", "TEXT", "--target", "TEXT"),
     ],
-    ids=["translate", "stream", "evaluate", "score"],
+    ids=["translate", "stream", "evaluate", "score", "align", "shortlist"],
 )
 def test_lines_without_a_tag_are_noted(
     run, bundle_path: Path, text: Path, tmp_path: Path, command: tuple[str, ...]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from headway.cli.train import _how_to_go_on
+
 SMALL = [
     "--set", "model.d_model=8", "--set", "model.num_heads=2", "--set", "model.d_ff=12",
     "--set", "model.num_encoder_layers=1", "--set", "model.num_decoder_layers=1",
@@ -211,3 +213,16 @@ def test_several_seeds_are_runs_of_their_own_and_a_table(
     status, printed, err = run("train", "--seeds", 2, "--out", out, "--resume", "--json")
     assert (status, err) == (0, "")
     assert json.loads(printed) == json.loads((out / "seeds.json").read_text())
+
+
+@pytest.mark.parametrize(("size", "program"), [("1", "headway"), ("2", "torchrun … -m headway")])
+def test_who_stopped_is_told_how_to_go_on_with_as_many_processes(
+    monkeypatch: pytest.MonkeyPatch, size: str, program: str
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", size)
+
+    told = _how_to_go_on(1234, Path("a run"))
+
+    assert told == (
+        f"Stopped after step 1,234 and saved. Go on with: {program} train --out 'a run' --resume"
+    )

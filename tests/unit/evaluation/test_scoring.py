@@ -177,6 +177,12 @@ def test_different_numbers_are_refused(bundle: Bundle) -> None:
         score_pairs(bundle, ["one", "two"], ["one"])
 
 
+def test_a_text_alone_is_refused_and_not_taken_letter_by_letter(bundle: Bundle) -> None:
+    for sides in (("one", ["one"]), (["one"], "one"), ("one", "two")):
+        with pytest.raises(DataError, match="One side is a single text"):
+            score_pairs(bundle, *sides)
+
+
 def test_a_pair_beyond_a_learned_table_is_named(bundle: Bundle) -> None:
     learned = make_bundle(
         bundle.source_tokenizer, bundle.target_tokenizer, positions="learned", max_positions=4
