@@ -40,5 +40,15 @@ def test_the_page_runs(
         torch.testing.assert_close(feed_forward(x), expected)
     seen = names["translator"].trace("one two", "two one")
     assert "encoder.layers.0.feed_forward.activated" in seen.names()
+    before, after = (
+        names["perplexity"](names["score_pairs"](own, *names["texts"]))
+        for own in (load_bundle("runs/squared", change=names["squared"]), names["bundle"])
+    )
+    assert after < before
+    mine = load_bundle("runs/mine", change=names["squared"])
+    assert names["score_pairs"](mine, *names["texts"]) == names["score_pairs"](
+        names["bundle"], *names["texts"]
+    )
+    assert not mine.card
     with pytest.raises(BundleError, match=r"decoder\.layers\.0\.feed_forward is SquaredFeed"):
         load_bundle("runs/squared")

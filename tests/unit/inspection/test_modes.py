@@ -1,6 +1,7 @@
 """A question asked of a model in training gets the answer of eval mode, and training goes on."""
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -8,13 +9,15 @@ import torch
 
 from headway.bundle import Bundle
 from headway.config.model import Architecture
+from headway.data.batching import collate
 from headway.data.tokenizer import train_tokenizer
 from headway.evaluation.aligning import align_pairs
-from headway.evaluation.scoring import score_pairs
+from headway.evaluation.scoring import encode_pairs, score_pairs
 from headway.inspection.ablation import head_importance
 from headway.inspection.attribution import attribute
 from headway.model.modes import evaluating
 from headway.model.transformer import Transformer
+from headway.training.loss import label_smoothed_cross_entropy
 
 SOURCE, TARGET = "one two three", "two one"
 QUESTIONS: dict[str, Callable[[Bundle], Any]] = {
@@ -50,6 +53,29 @@ def test_the_answer_is_that_of_eval_mode_and_each_part_keeps_its_own(
 
     assert QUESTIONS[name](bundle) == expected
     assert _modes(bundle.model) == before
+
+
+def test_questions_between_updates_change_no_bit_of_a_training(bundle: Bundle) -> None:
+    batch = collate(encode_pairs(bundle, [SOURCE], [TARGET]))
+
+    def weights(questions: Iterable[Callable[[Bundle], Any]]) -> list[torch.Tensor]:
+        own = copy.deepcopy(bundle)
+        optimizer = torch.optim.Adam(own.model.parameters(), lr=0.01)
+        own.model.train()
+        torch.manual_seed(4)
+        for _ in range(4):
+            logits = own.model(batch.source_ids, batch.target_ids)
+            labels = batch.label_ids.flatten()
+            loss = label_smoothed_cross_entropy(logits.flatten(0, 1), labels).loss
+            optimizer.zero_grad()
+            loss.backward()
+            for question in questions:
+                question(own)
+            optimizer.step()
+        return list(own.model.parameters())
+
+    for one, other in zip(weights(()), weights(QUESTIONS.values()), strict=True):
+        assert torch.equal(one, other)
 
 
 def test_modes_come_back_after_an_error(bundle: Bundle) -> None:
