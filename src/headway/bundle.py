@@ -70,6 +70,13 @@ class Bundle:
     """SHA-256 of the files that it was read from; empty for one that was not read."""
 
     @property
+    def tags(self) -> list[str]:
+        """Return what its training put before each source: a tag of each corpus, "" for none."""
+        data = (self.record.get("config") or {}).get("data", {})
+        corpora = data.get("corpora") or [data]
+        return list(dict.fromkeys(corpus.get("tag", "") for corpus in corpora))
+
+    @property
     def joint(self) -> bool:
         """Tell whether both sides share one tokenizer."""
         return self.source_tokenizer == self.target_tokenizer

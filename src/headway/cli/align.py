@@ -54,7 +54,7 @@ def align(
 
     pairs = read_parallel(source, target)
     bundle = load_bundle(model, resolve_device(device))
-    remark_on_tags(bundle.record, (pair.source for pair in pairs), quiet)
+    remark_on_tags(bundle, (pair.source for pair in pairs), quiet)
     readings = _readings(bundle, layer, moment, choose=gold is not None)
     by_hand = None if gold is None else _gold(gold, gold_from_one, pairs, bundle)
     found = align_by(bundle, [p.source for p in pairs], [p.target for p in pairs], readings)

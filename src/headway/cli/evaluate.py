@@ -64,7 +64,7 @@ def evaluate(
         precision=cast("PrecisionName", precision),
     )
     started = time.perf_counter()
-    tags = TagWatch(translator.bundle.record, quiet)
+    tags = TagWatch(translator.bundle, quiet)
     translations = translator.translate(
         list(tags.of(pair.source for pair in pairs)),
         beam_size=beam,

@@ -29,7 +29,7 @@ def score(
     pairs = read_parallel(source, target)
     bundle = load_bundle(model, resolve_device(device))
     sources = [pair.source for pair in pairs]
-    remark_on_tags(bundle.record, sources, quiet)
+    remark_on_tags(bundle, sources, quiet)
     scores = score_pairs(bundle, sources, [pair.target for pair in pairs])
     total = perplexity(scores)
     if as_json:

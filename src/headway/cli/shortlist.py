@@ -106,7 +106,7 @@ def _learned(
     started = time.perf_counter()
     pairs = list(iterate_parallel(source, target))
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    remark_on_tags(bundle.record, sources, quiet)
+    remark_on_tags(bundle, sources, quiet)
     found = with_shortlist(bundle, sources, targets, **numbers)
     seconds = round(time.perf_counter() - started, 1)
     return found, found.record["shortlist"] | {"seconds": seconds}

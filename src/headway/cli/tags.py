@@ -2,12 +2,15 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headway.bundle import Bundle
 
 
-def remark_on_tags(record: dict[str, Any], lines: Iterable[str], quiet: bool) -> None:
+def remark_on_tags(bundle: "Bundle", lines: Iterable[str], quiet: bool) -> None:
     """Remark on lines without a tag, all at once."""
-    tags = TagWatch(record, quiet)
+    tags = TagWatch(bundle, quiet)
     for _ in tags.of(lines):
         pass
     tags.finish()
@@ -20,11 +23,9 @@ class TagWatch:
     language, the translation is to be like.
     """
 
-    def __init__(self, record: dict[str, Any], quiet: bool) -> None:
-        """Take the tags from the record of the training."""
-        data = record.get("config", {}).get("data", {})
-        tags = [corpus.get("tag", "") for corpus in data.get("corpora") or [data]]
-        self.tags = list(dict.fromkeys(tags)) if all(tags) else []
+    def __init__(self, bundle: "Bundle", quiet: bool) -> None:
+        """Take the tags from the record of its training."""
+        self.tags = bundle.tags if all(bundle.tags) else []
         self.quiet = quiet
         self.number = 0
         self.untagged = 0

@@ -82,7 +82,7 @@ def translate(
     translator = _load(model, device, engine, precision, ensemble or [])
     options = search.change(translator.options, given, drawing, sample=sample)
     wishes = _Wishes(options, ban or [], prefix, terms)
-    tags = TagWatch(translator.bundle.record, quiet)
+    tags = TagWatch(translator.bundle, quiet)
     if stream:
         _stream(translator, file, wishes, tags, quiet)
     else:

@@ -58,7 +58,8 @@ class TrainingConfig(Section):
     validate_every_steps: int | None = Field(default=None, ge=1)
     """Updates between validations; once an epoch if unset."""
     validation_sentences: int = Field(default=200, ge=0)
-    """Validation sentences translated for BLEU and chrF each time; 0 for the loss alone."""
+    """Validation sentences translated greedily for BLEU and chrF each time; 0 for the loss alone.
+    The scores at the end are of all of them, by the search of [decoding]."""
     patience: int | None = Field(default=None, ge=1)
     """Stop after so many validations without a new best."""
     best_metric: Literal["loss", "bleu", "chrf"] = "loss"

@@ -24,6 +24,8 @@ class Enlarged:
     tokenizer: Tokenizer
     known: list[str]
     """Texts that were pieces before; nothing happened to them."""
+    new: list[str]
+    """Texts that are pieces now."""
     cuts: list[list[int]]
     """For each piece added, in the order of the new ids: the old pieces of its text."""
 
@@ -70,17 +72,18 @@ def add_pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> Enlarged:
     words, so there a new piece is one only where spaces stand around it.
     """
     check_pieces(texts)
-    known, cuts, pieces = [], [], []
+    known, new, cuts, pieces = [], [], [], []
     for text in texts:
         piece = "▁" + tokenizer.normalize(text) if tokenizer.kind == "word" else text
         if tokenizer.id(piece) != UNK_ID or piece in pieces:
             known.append(text)
         else:
+            new.append(text)
             pieces.append(piece)
             cuts.append(_cut(tokenizer, text))
     if not pieces:
-        return Enlarged(tokenizer, known, cuts)
-    return Enlarged(Tokenizer.from_bytes(_appended(tokenizer, pieces)), known, cuts)
+        return Enlarged(tokenizer, known, new, cuts)
+    return Enlarged(Tokenizer.from_bytes(_appended(tokenizer, pieces)), known, new, cuts)
 
 
 def _cut(tokenizer: Tokenizer, text: str) -> list[int]:

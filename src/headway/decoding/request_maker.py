@@ -31,9 +31,15 @@ class RequestMaker:
         pieces = len(self.bundle.target_tokenizer)
         padded = any(bundle.config.target_vocab_size > pieces for bundle in bundles)
         self._writable_ids = np.arange(pieces) if padded else None
+        self._tags = set(self.bundle.tags)
 
     def parts(self, sentence: str) -> list[list[int]]:
-        """Return the pieces of a sentence, in parts when it is too long; none of a blank one."""
+        """Return the pieces of a sentence, in parts when it is too long; none of a blank one.
+
+        One of nothing but a tag that the model was trained with is blank, too.
+        """
+        if sentence.strip() in self._tags:
+            return []
         ids = self.bundle.source_tokenizer.encode(sentence)
         return [[ids[place] for place in part] for part in self._places(ids)]
 

@@ -30,6 +30,7 @@ from headway.model.transformer import Transformer
 from headway.saved_bundle import read_bundle
 
 _DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # not in any weight
+_NAMED = 10  # new pieces
 _LONGEST = "max_source_pieces"  # which a run takes from its own text
 _SOURCE_ROWS = ("source_embedding.tokens.weight",)
 _TARGET_ROWS = (
@@ -202,8 +203,14 @@ def _messages(config: RunConfig, origin: dict[str, str], sides: Sequence[Enlarge
     for name, side in zip(names, sides, strict=False):
         if config.new_pieces:
             known = f"; there already: {', '.join(side.known)}" if side.known else ""
-            messages.append(f"New pieces of {name}: {len(side.cuts)}{known}.")
+            messages.append(f"New pieces of {name}: {_counted(side.new)}{known}.")
     return messages
+
+
+def _counted(texts: Sequence[str]) -> str:
+    """Return how many there are, and the first of them: a slip in one is seen here or nowhere."""
+    more = ", …" if len(texts) > _NAMED else ""
+    return f"{len(texts)} ({', '.join(texts[:_NAMED])}{more})" if texts else "0"
 
 
 def _grown(

@@ -308,6 +308,19 @@ def test_a_bundle_that_is_not_there_is_refused() -> None:
         load("no/such/folder", device="cpu")
 
 
+def test_a_line_of_nothing_but_a_tag_of_the_model_is_blank() -> None:
+    tokenizer = train_tokenizer(TEXT, kind="bpe", vocabulary_size=70, symbols=["<2ko>", "<br>"])
+    translator = translator_of(tokenizer)
+    corpora = [{"tag": "<2ko>"}, {"tag": ""}]
+    translator.bundle.record["config"] = {"data": {"corpora": corpora}}
+    tagged = Translator(translator.bundle)
+
+    assert [t.text for t in tagged.translate(["<2ko>", " <2ko>  ", ""])] == ["", "", ""]
+    assert tagged.requests.parts("<2ko> I go")
+    assert tagged.requests.parts("<br>")  # a piece in angle brackets, but no tag
+    assert translator.requests.parts("<2ko>")
+
+
 def test_each_part_of_a_long_sentence_keeps_its_tag() -> None:
     tokenizer = train_tokenizer(TEXT, kind="bpe", vocabulary_size=70, symbols=["<2ko>", "home"])
     translator = translator_of(tokenizer, max_source_pieces=9)

@@ -177,7 +177,7 @@ def test_a_tag_is_one_piece_of_the_source(
     (source, target) = start.tokenizers
     assert source == target
     assert source.pieces(source.encode("<2ko> one")) == ["▁<2ko>", "▁one"]
-    assert start.messages[-1] == "New pieces of the vocabulary: 1; there already: one."
+    assert start.messages[-1] == "New pieces of the vocabulary: 1 (<2ko>); there already: one."
     assert read_bundle(start.origin["bundle"]).checksum[:12] in start.messages[0]
 
 
