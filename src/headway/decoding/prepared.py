@@ -65,5 +65,6 @@ def _count_fused_steps() -> None:
 
 def _count_if_fused(optimizer: Optimizer, *_: Any) -> None:
     for group in optimizer.param_groups:
-        if group.get("fused"):
-            increment_version(group["params"])
+        for weight in group["params"] if group.get("fused") else ():
+            if weight.grad is not None:
+                increment_version(weight)

@@ -15,6 +15,15 @@ from headway.model.transformer import Transformer
 
 Run = Callable[..., tuple[int, str, str]]
 
+# A training of moments, beside text that is named; what is set later wins.
+SMALL = [
+    "--set", "model.d_model=8", "--set", "model.num_heads=2", "--set", "model.d_ff=12",
+    "--set", "model.num_encoder_layers=1", "--set", "model.num_decoder_layers=1",
+    "--set", "tokenizer.kind=char", "--set", "tokenizer.vocabulary_size=60",
+    "--set", "training.max_steps=3", "--set", "training.warmup_steps=2",
+    "--set", "training.batch_tokens=64", "--set", "training.average_checkpoints=1",
+]  # fmt: skip
+
 LINES = ["저는 갑니다 .", "너는 온다 !", "우리는 자요 ?", "the cat sat", "a dog ran far"]
 
 

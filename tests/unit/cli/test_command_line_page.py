@@ -10,17 +10,14 @@ import pytest
 
 from headway.cli.app import app
 
+from .conftest import SMALL
+
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 SOURCES = ["저는 갑니다 .", "너는 온다 !", "우리는 자요 ?"]
 TARGETS = ["the cat sat", "a dog", "ran far"]
-SMALL = [
-    "--set", "model.d_model=8", "--set", "model.num_heads=2", "--set", "model.d_ff=12",
-    "--set", "model.num_encoder_layers=1", "--set", "model.num_decoder_layers=1",
-    "--set", "tokenizer.kind=char", "--set", "tokenizer.vocabulary_size=60",
-    "--set", "training.max_steps=30", "--set", "training.warmup_steps=2",
-    "--set", "training.batch_tokens=64", "--set", "training.average_checkpoints=1",
-]  # fmt: skip
+# After 25 steps a run says what it will take.
+ENOUGH = [*SMALL, "--set", "training.max_steps=30"]
 
 
 def _named() -> dict[str, set[str]]:
@@ -55,7 +52,7 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     valid = ["--valid-source", source, "--valid-target", target]
     text = [*both, *valid]
     tested = ["--set", f"data.test_source={source}", "--set", f"data.test_target={target}"]
-    training = [*text, *SMALL, *tested]
+    training = [*text, *ENOUGH, *tested]
     inspect = ["inspect", model, SOURCES[0]]
     weights = "decoder.layers.0.cross_attention.weights"
     at = [pair for axis in ("head", "query", "key") for pair in ("--at", f"{axis}=0")]
@@ -67,7 +64,7 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "score", ["score", model, *both]
     yield "check", ["check", *training]
     yield "train", ["train", *training, "--out", place / "run"]
-    yield "train", ["train", *text, *SMALL, "--out", place / "untested"]
+    yield "train", ["train", *text, *ENOUGH, "--out", place / "untested"]
     fine = ["--set", "training.max_steps=30", "--set", "training.batch_tokens=64"]
     tuned = ["--from", place / "run", "--out", place / "tuned", *fine, *tested]
     yield "train --from", ["train", *text, *tuned]

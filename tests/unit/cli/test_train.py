@@ -8,13 +8,7 @@ import pytest
 
 from headway.cli.train import _how_to_go_on
 
-SMALL = [
-    "--set", "model.d_model=8", "--set", "model.num_heads=2", "--set", "model.d_ff=12",
-    "--set", "model.num_encoder_layers=1", "--set", "model.num_decoder_layers=1",
-    "--set", "tokenizer.kind=char", "--set", "tokenizer.vocabulary_size=60",
-    "--set", "training.max_steps=3", "--set", "training.warmup_steps=2",
-    "--set", "training.batch_tokens=64", "--set", "training.average_checkpoints=1",
-]  # fmt: skip
+from .conftest import SMALL
 
 
 @pytest.fixture

@@ -104,16 +104,16 @@ def test_for_a_sender_that_went_away_nothing_is_computed(fresh: Served) -> None:
 
 
 class Listener:
-    """A client of one streamed search that goes away when it is told to."""
+    """A client that asks for one search, and goes away when it is told to."""
 
-    def __init__(self, app: Any, body: dict[str, Any]) -> None:
+    def __init__(self, app: Any, body: dict[str, Any], path: str = "/api/translate") -> None:
         self.left = asyncio.Event()
         self.body = [json.dumps(body).encode()]
         self.heard: list[bytes] = []
         self.hears = asyncio.Event()
         scope = {
             "type": "http", "asgi": {"spec_version": "2.3"}, "http_version": "1.1",
-            "method": "POST", "path": "/api/translate", "query_string": b"", "root_path": "",
+            "method": "POST", "path": path, "query_string": b"", "root_path": "",
             "headers": [(b"host", b"127.0.0.1:8080"), (b"content-type", b"application/json")],
         }  # fmt: skip
         self.served = asyncio.ensure_future(app(scope, self.receive, self.send))
@@ -130,19 +130,22 @@ class Listener:
             self.hears.set()
 
 
-def test_of_a_stream_that_is_left_while_it_waits_nothing_is_computed(
-    fresh: Served, translator: Translator, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("path", ["/api/translate", "/api/search"])
+def test_of_a_search_that_is_left_while_it_waits_nothing_is_computed(
+    fresh: Served, translator: Translator, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     searched: list[str] = []
     monkeypatch.setattr(translator, "search", lambda source, **_: searched.append(source))
 
     async def ask() -> None:
         async with fresh.turn:
-            listener = Listener(create_app([fresh]), {"source": SOURCE})
+            listener = Listener(create_app([fresh]), {"source": SOURCE}, path)
             await _wait_for_turn(fresh.turn, 1)
             listener.left.set()
-            await listener.served
+            if path == "/api/translate":  # of a stream the server hears at once that it was left
+                await listener.served
             assert fresh.turn.locked()
+        await listener.served
         while fresh.turn.locked() or fresh.turn._waiters:
             await asyncio.sleep(0.001)
 
