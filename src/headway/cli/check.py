@@ -1,5 +1,7 @@
 """`headway check`: what a run would train on and cost, before its first step."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
@@ -17,7 +19,11 @@ from headway.cli.run_options import (
 from headway.cli.waiting import let_waiting_threads_sleep
 
 if TYPE_CHECKING:
+    from headway.data.survey import Finding
     from headway.training.check import RunCheck
+    from headway.training.text_check import CorpusShare
+
+_FILES = 2  # of a corpus that are named
 
 
 def check(
@@ -40,7 +46,7 @@ def check(
     """
     let_waiting_threads_sleep()
     from headway.config.run import load_run_config
-    from headway.training.check import check_run
+    from headway.training.check import check_run, plain
     from headway.training.memory import prepare_process
     from headway.training.reporting import Reporter
 
@@ -51,7 +57,15 @@ def check(
         files, preset, settings or [], starter=config is None, start_from=start_from
     )
     reporter = Reporter(quiet or as_json)
-    found = check_run(load_run_config(config, chosen), device, reporter)
+
+    def tell(findings: "dict[str, list[Finding]]") -> None:
+        if as_json:
+            print_json({"findings": plain(findings)})
+            return
+        for text, some in findings.items():
+            print("\n".join([f"{text.capitalize()} text:", *lines_of(some)]), flush=True)
+
+    found = check_run(load_run_config(config, chosen), device, reporter, tell)
     if as_json:
         print_json(found.as_dict())
         return
@@ -61,15 +75,15 @@ def check(
 
 def report_lines(found: "RunCheck") -> list[str]:
     """Return the report for people, one line each."""
-    from headway.training.check import lines_of
-
     lines = []
     for text, findings in found.findings.items():
         count = found.unknown[text]
         share = f"{count.unknown:,} of {count.pieces:,} pieces unknown"
-        lines.append(f"{text.capitalize()} text: {share}")
-        lines += lines_of(findings)
+        lines += [f"{text.capitalize()} text: {share}", *lines_of(findings)]
     lines.append(f"In training: {found.cleaning.summary()}")
+    if len(found.corpora) > 1:
+        numbered = enumerate(found.corpora, start=1)
+        lines += [f"  corpus {number}: {_described(corpus)}" for number, corpus in numbered]
     minutes, gigabytes = found.estimate.seconds / 60, found.estimate.memory / 1e9
     lines += [
         f"Model: {found.parameters:,} parameters, {found.vocabulary:,} pieces",
@@ -80,3 +94,23 @@ def report_lines(found: "RunCheck") -> list[str]:
     if found.estimate.parts > 1:
         lines.append(f"Batches are computed in {found.estimate.parts} parts each")
     return lines
+
+
+def lines_of(findings: Sequence["Finding"]) -> list[str]:
+    """Return what is suspicious about a text, one line each."""
+    return [f"  {finding}" for finding in findings] or ["  nothing suspicious"]
+
+
+def _described(corpus: "CorpusShare") -> str:
+    """Return what a corpus is and how much of the training it makes up."""
+    names = [Path(file).name for file in corpus.files]
+    more = f" and {len(names) - _FILES} more" if len(names) > _FILES else ""
+    parts = [
+        ", ".join(names[:_FILES]) + more,
+        "reversed" if corpus.reverse else "",
+        f"tag {corpus.tag}" if corpus.tag else "",
+        f"weight {corpus.weight:g}",
+        f"{corpus.pairs:,} pairs",
+        f"{corpus.share:.1%} of an epoch",
+    ]
+    return "; ".join(filter(None, parts))

@@ -170,7 +170,7 @@ def _reasons(
         same = (row for row, (a, b) in enumerate(pairs) if a.strip() == b.strip())
         yield "source identical to target", same
     if rules.drop_copies:
-        yield "target copies source", (row for row, pair in enumerate(pairs) if _is_copy(*pair))
+        yield "target copies source", (row for row, pair in enumerate(pairs) if is_copy(*pair))
     for side, script in (("source", rules.source_script), ("target", rules.target_script)):
         if script:
             texts = (getattr(pair, side) for pair in pairs)
@@ -185,7 +185,8 @@ def _reasons(
         yield f"length ratio above {rules.max_ratio:g}", np.flatnonzero(above)
 
 
-def _is_copy(*pair: str) -> bool:
+def is_copy(*pair: str) -> bool:
+    """Tell whether two sides are the same but for case, spaces and punctuation, with a letter."""
     source, target = map(_letters_and_digits, pair)
     return source == target and any(map(str.isalpha, source))
 

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from headway.data.corpus import Pair
+from headway.data.examining import is_copy
+from headway.data.misaligned import Stretch, misaligned
 from headway.data.scripts import main_script
 
 _EXAMPLES = 5
 _OWN_SHARE = 0.1  # a script of so many of a side's lines belongs to it
-_WINDOW = 100  # pairs whose lengths are compared
-# With fewer than seven questions among a hundred lines, or lengths almost alike, chance decides.
-_SPREAD = 0.25
-_SHIFTS = (-3, -2, -1, 1, 2, 3)
+# A target is far from the usual length for its source if the ratio is that many times the median,
+# and so many times the middle half of all ratios away from it (Tukey's "far out").
+_FAR, _FAR_OUT = 2.5, 3.0
+_SHORT = 10  # characters that are added to both sides, so that a word may be translated by three
+_FEW = 50  # pairs, below which nothing is usual
 # What the further bytes of a character in UTF-8 are in Latin-1 and in Windows-1252.
 _BYTES = (
     "[\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc"
@@ -59,13 +62,20 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
     """Return what is suspicious about these pairs by themselves, the gravest first."""
     pairs = [pair.stripped() for pair in pairs]
     numbered = list(enumerate(pairs, start=1))
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    stretches = misaligned(sources, targets)
     found = [
-        *misalignments(pairs),
+        *_moved(stretches),
         _finding("empty source", (n for n, pair in numbered if not pair.source)),
         _finding("empty target", (n for n, pair in numbered if not pair.target)),
-        _finding("both sides the same", (n for n, pair in numbered if _copied(pair))),
-        *_foreign("source", [pair.source for pair in pairs]),
-        *_foreign("target", [pair.target for pair in pairs]),
+        _finding("both sides the same", (n for n, pair in numbered if _is_same(pair))),
+        _finding(
+            "both sides the same but for case, spaces and punctuation",
+            (n for n, pair in numbered if is_copy(*pair) and not _is_same(pair)),
+        ),
+        *_far_lengths(sources, targets, stretches),
+        *_foreign("source", sources),
+        *_foreign("target", targets),
         *_without_letters(pairs),
         *_damaged(pairs),
         _finding("pair seen before", _repeated(pairs)),
@@ -104,73 +114,43 @@ def overlap(
     return [finding for finding in found if finding.count]
 
 
-def misalignments(pairs: Sequence[Pair]) -> Iterator[Finding]:
-    """Yield the stretches in which each target seems to belong to a neighbour's source.
+def _moved(stretches: Iterable[Stretch]) -> Iterator[Finding]:
+    """Yield the stretches in which the targets do not seem to be those of their sources.
 
-    Long sentences have long translations, questions are translated by questions, and digits stay.
-    Where one of that does not hold for a hundred pairs, but does when one side is moved by up to
-    three lines, a line is missing or too many on one side, and all that follow are trained on
-    wrong.
+    A line is missing or too many on one side, say, and all that follow are trained on wrong.
     """
-    if len(pairs) < _WINDOW:
-        return
-    signs = [
-        (sign([pair.source for pair in pairs]), sign([pair.target for pair in pairs]))
-        for sign in (_lengths, _questions, _numbers)
-    ]
-    stretches: list[tuple[int, int, int]] = []  # first line, one past the last, shift
-    before = 0
-    for start in (*range(0, len(pairs) - _WINDOW, _WINDOW), len(pairs) - _WINDOW):
-        found = [_shift(*both, start) for both in signs]
-        shift = next(filter(None, found), 0 if 0 in found else None)
-        if shift is None:
-            continue  # windows in between that say nothing do not end a stretch
-        if shift and shift == before:
-            stretches[-1] = (stretches[-1][0], start + _WINDOW, shift)
-        elif shift:
-            stretches.append((start, start + _WINDOW, shift))
-        before = shift
-    for start, end, shift in stretches:
-        late = "late" if shift > 0 else "early"
-        count = f"{abs(shift)} {'line' if abs(shift) == 1 else 'lines'} too {late}"
-        problem = f"targets seem to stand {count} from line {start + 1:,} to {end:,}"
+    for start, end, late in stretches:
+        where = f"from line {start + 1:,} to {end:,}"
+        if late is None:
+            problem = f"targets seem to be of other sources {where}"
+        else:
+            count = "1 line" if abs(late) == 1 else f"{abs(late)} lines"
+            direction = "late" if late > 0 else "early"
+            problem = f"targets seem to stand {count} too {direction} {where}"
         yield Finding(problem, end - start, (start + 1,))
 
 
-def _lengths(texts: list[str]) -> np.ndarray:
-    return np.log1p([len(text) for text in texts])
+def _far_lengths(
+    sources: Sequence[str], targets: Sequence[str], stretches: Iterable[Stretch]
+) -> Iterator[Finding]:
+    """Yield the lines whose target is far shorter or longer than others are for such a source.
 
-
-def _questions(texts: list[str]) -> np.ndarray:
-    return np.array([float("?" in text or "\uff1f" in text) for text in texts])
-
-
-def _numbers(texts: list[str]) -> np.ndarray:
-    return np.array([float(any(map(str.isdigit, text))) for text in texts])
-
-
-def _shift(source: np.ndarray, target: np.ndarray, start: int) -> int | None:
-    """Return by how many lines the targets of a window are late, or None if nothing tells."""
-    here = _correlation(source, target, start, 0)
-    best, shift = max((_correlation(source, target, start, shift), shift) for shift in _SHIFTS)
-    # By chance a hundred pairs correlate by 0.1 or so.
-    if here >= 0.3:
-        return 0
-    return shift if best > 0.5 and best > here + 0.4 else None
-
-
-def _correlation(source: np.ndarray, target: np.ndarray, start: int, shift: int) -> float:
-    """Return how a sign of a window's sources goes with that of targets `shift` lines further."""
-    first = max(start, -shift)
-    last = min(start + _WINDOW, len(source), len(source) - shift)
-    x, y = source[first:last], target[first + shift : last + shift]
-    if last - first < _WINDOW // 2:
-        return 0.0
-    # A few lines of a length of their own must not decide for a hundred.
-    x, y = (np.clip(values, *np.quantile(values, (0.05, 0.95))) for values in (x, y))
-    if min(x.std(), y.std()) < _SPREAD:
-        return 0.0
-    return float(np.corrcoef(x, y)[0, 1])
+    Lines of a stretch that is misaligned are not asked about.
+    """
+    source, target = (np.array([len(text) for text in texts]) for texts in (sources, targets))
+    whole = (source > 0) & (target > 0)
+    for start, end, _ in stretches:
+        whole[start:end] = False
+    if whole.sum() < _FEW:
+        return
+    ratios = np.log(target + _SHORT) - np.log(source + _SHORT)
+    low, median, high = np.quantile(ratios[whole], (0.25, 0.5, 0.75))
+    reach = _FAR_OUT * (high - low)
+    short = ratios < min(low - reach, median - np.log(_FAR))
+    long = ratios > max(high + reach, median + np.log(_FAR))
+    for word, far in (("short", short), ("long", long)):
+        lines = (np.flatnonzero(whole & far) + 1).tolist()
+        yield _finding(f"target unusually {word} for its source", lines)
 
 
 def _foreign(side: str, texts: list[str]) -> Iterator[Finding]:
@@ -227,14 +207,14 @@ def _other_scripts(train: Sequence[Pair], held_out: Sequence[Pair]) -> Iterator[
             yield _finding(problem, (n for n, own in enumerate(scripts, start=1) if own == script))
 
 
-def _copied(pair: Pair) -> bool:
+def _is_same(pair: Pair) -> bool:
     return pair.source == pair.target and any(map(str.isalpha, pair.source))
 
 
 def _repeated(pairs: Sequence[Pair]) -> Iterator[int]:
     seen: set[Pair] = set()
     for line, pair in enumerate(pairs, start=1):
-        if pair in seen:
+        if pair in seen and any(pair):
             yield line
         seen.add(pair)
 
@@ -242,6 +222,8 @@ def _repeated(pairs: Sequence[Pair]) -> Iterator[int]:
 def _retranslated(pairs: Sequence[Pair]) -> Iterator[int]:
     targets: dict[str, set[str]] = {}
     for line, pair in enumerate(pairs, start=1):
+        if not pair.source:
+            continue
         known = targets.setdefault(pair.source, set())
         if known and pair.target not in known:
             yield line

@@ -2,23 +2,19 @@
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 import torch
 
 from headway.bundle import Bundle
-from headway.config.data import DataConfig
 from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
-from headway.data.corpus import Pair
-from headway.data.survey import Finding, overlap, survey
-from headway.data.tokenizer import Tokenizer
+from headway.data.survey import Finding
 from headway.devices import resolve_device
 from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
@@ -36,21 +32,12 @@ from headway.training.settings import check_settings
 from headway.training.start_from import open_start
 from headway.training.step import Objective
 from headway.training.stream import BatchStream
-from headway.training.texts import Texts, read_texts, training_corpora, untag
+from headway.training.text_check import CorpusShare, Unknown, findings, looked_at, shares, unknown
+from headway.training.texts import read_texts
 from headway.training.tokenizers import find_tokenizers
 
 _SAMPLE = 12  # batches that are timed
 _ENOUGH = 20.0  # seconds of them, after which no more are
-_CHUNK = 10_000  # lines encoded at once
-LOOKED_AT = 1_000_000  # pairs of each text that are looked at for what is suspicious
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """How many pieces of a text the vocabulary does not know."""
-
-    unknown: int
-    pieces: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +57,7 @@ class RunCheck:
 
     findings: dict[str, list[Finding]]
     """By text: training, validation, test."""
+    corpora: list[CorpusShare]
     cleaning: CleaningReport
     unknown: dict[str, Unknown]
     parameters: int
@@ -82,18 +70,10 @@ class RunCheck:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {
-            "findings": {
-                text: [
-                    {"problem": found.problem, "count": found.count, "lines": list(found.lines)}
-                    for found in findings
-                ]
-                for text, findings in self.findings.items()
-            },
+            "findings": plain(self.findings),
+            "corpora": [asdict(corpus) for corpus in self.corpora],
             "cleaning": asdict(self.cleaning),
-            "unknown": {
-                text: {"unknown": count.unknown, "pieces": count.pieces}
-                for text, count in self.unknown.items()
-            },
+            "unknown": {text: asdict(count) for text, count in self.unknown.items()},
             "parameters": self.parameters,
             "vocabulary": self.vocabulary,
             "steps": self.steps,
@@ -105,10 +85,21 @@ class RunCheck:
         }
 
 
-def check_run(config: RunConfig, device: str = "auto", reporter: Reporter = SILENT) -> RunCheck:
+def plain(found: dict[str, list[Finding]]) -> dict[str, list[dict[str, Any]]]:
+    """Return what was found in each text as plain values for JSON."""
+    return {text: [asdict(finding) for finding in some] for text, some in found.items()}
+
+
+def check_run(
+    config: RunConfig,
+    device: str = "auto",
+    reporter: Reporter = SILENT,
+    tell: Callable[[dict[str, list[Finding]]], None] = lambda found: None,
+) -> RunCheck:
     """Read the text as training would, look at it, and try the model on a few batches.
 
-    reporter: shows how far it has come; nobody hears of it if unset.
+    reporter: shows how far it has come; nobody hears of it if unset. tell: is given what was found
+    in the text if no vocabulary can be made of it, which may be why, before that is raised.
     Nothing is written, but for the encoded text where `data.shards` keeps it. Raises what training
     would raise about text and configuration. Training may end earlier than estimated, if patience
     ends it.
@@ -121,9 +112,8 @@ def check_run(config: RunConfig, device: str = "auto", reporter: Reporter = SILE
     try:
         source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
     except HeadwayError:
-        own = config.tokenizer.source_model or config.tokenizer.target_model
-        if not (own or reporter.console.quiet):  # the text may be why no vocabulary fits it
-            _say_findings(config.data, texts, reporter)
+        if not config.tokenizer.source_model:
+            tell(findings(looked_at(config.data, texts), texts, config.data.tag))
         raise
     keep_texts = config.tokenizer.sampling is not None
     encoded = encode_texts(
@@ -140,11 +130,12 @@ def check_run(config: RunConfig, device: str = "auto", reporter: Reporter = SILE
     # Before the text is looked at: what that takes of memory, training does not.
     with reporter.preparing("Trying the model") as show:
         estimated = estimate(bundle, stream, training, precision, int(steps), show)
-    looked_at = _looked_at(config.data, texts)
+    pairs = looked_at(config.data, texts)
     return RunCheck(
-        findings=_findings(looked_at, texts, config.data.tag),
+        findings=findings(pairs, texts, config.data.tag),
+        corpora=shares(texts.corpora, encoded.train.sizes),
         cleaning=encoded.report,
-        unknown={name: _unknown(pairs, source, target) for name, pairs in looked_at.items()},
+        unknown={name: unknown(some, source, target) for name, some in pairs.items()},
         parameters=count_parameters(bundle.model),
         vocabulary=bundle.config.target_vocab_size,
         steps=int(steps),
@@ -152,17 +143,6 @@ def check_run(config: RunConfig, device: str = "auto", reporter: Reporter = SILE
         precision=precision,
         estimate=estimated,
     )
-
-
-def _say_findings(data: DataConfig, texts: Texts, reporter: Reporter) -> None:
-    for text, found in _findings(_looked_at(data, texts), texts, data.tag).items():
-        for line in [f"{text.capitalize()} text:", *lines_of(found)]:
-            reporter.say(line)
-
-
-def lines_of(findings: Sequence[Finding]) -> list[str]:
-    """Return what is suspicious about a text, one line each."""
-    return [f"  {finding}" for finding in findings] or ["  nothing suspicious"]
 
 
 def estimate(
@@ -216,57 +196,3 @@ def estimate(
 def _area(stream: BatchStream, rows: list[int]) -> int:
     """Return how many pieces a batch holds with its padding."""
     return len(rows) * int(stream.pairs.lengths(rows).max() + 1)
-
-
-def _looked_at(data: DataConfig, texts: Texts) -> dict[str, list[Pair]]:
-    """Return the pairs of each text, or the first of very many, by what they are called.
-
-    Training text is as in its files, with what is held out of it, so that lines are those there.
-    What is validated with is, too: without its tag.
-    """
-    corpora: list[tuple[str, Iterable[Pair]]] = [
-        (f"training, corpus {number}", corpus)
-        for number, corpus in enumerate(training_corpora(data), start=1)
-    ]
-    if len(corpora) == 1:
-        corpora = [("training", corpora[0][1])]
-    found = {}
-    others = {"validation": texts.valid, "test": texts.test}
-    untagged = [(name, untag(data.tag, pairs)) for name, pairs in others.items()]
-    for name, pairs in (*corpora, *untagged):
-        first = list(islice(pairs, LOOKED_AT + 1))
-        if len(first) > LOOKED_AT:
-            name, first = f"{name}, first {LOOKED_AT:,} pairs", first[:LOOKED_AT]
-        if first:
-            found[name] = first
-    return found
-
-
-def _findings(looked_at: dict[str, list[Pair]], texts: Texts, tag: str) -> dict[str, list[Finding]]:
-    """Return what is suspicious; a source in text of another tag has another translation there."""
-    train, others = (
-        list(islice(chain.from_iterable(corpora), LOOKED_AT))
-        for corpora in (
-            [corpus for corpus in texts.corpora if corpus.tag == tag],
-            [corpus for corpus in texts.corpora if corpus.tag != tag],
-        )
-    )
-    found = {}
-    for name, pairs in looked_at.items():
-        if name.startswith("training"):
-            found[name] = survey(pairs)
-        elif not (name.startswith("validation") and texts.valid_lines is not None):
-            found[name] = survey(pairs) + overlap(train, pairs, others)
-    return found
-
-
-def _unknown(pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer) -> Unknown:
-    """Count the pieces of both sides."""
-    sources, targets = zip(*pairs, strict=True)
-    total = unknown = 0
-    for tokenizer, texts in ((source, sources), (target, targets)):
-        for start in range(0, len(texts), _CHUNK):
-            for ids in tokenizer.encode_batch(list(texts[start : start + _CHUNK])):
-                total += len(ids)
-                unknown += tokenizer.unknown_count(ids)
-    return Unknown(unknown, total)

@@ -75,6 +75,23 @@ def test_the_report_for_programs(run, config: Path) -> None:
     assert report["estimated_seconds"] > 0
 
 
+def test_findings_are_told_if_no_vocabulary_fits_the_text(run, config: Path) -> None:
+    call = ["check", config, "--quiet", "--set", "tokenizer.kind=bpe"]
+    call += ["--set", "tokenizer.vocabulary_size=3000"]
+
+    status, printed, err = run(*call)
+    assert status == 2
+    assert "vocabulary_size is 3000" in err
+    assert printed.splitlines()[:2] == ["Training text:", "  empty target: 1 (line 3)"]
+
+    status, printed, err = run(*call, "--json")
+    assert status == 2
+    assert "vocabulary_size is 3000" in err
+    report = json.loads(printed)
+    assert list(report) == ["findings"]
+    assert report["findings"]["training"][0]["problem"] == "empty target"
+
+
 def test_files_on_the_command_line(run, config: Path) -> None:
     folder = config.parent
     names = [f"--{key}={folder / name}" for key, name in (

@@ -15,15 +15,18 @@ from headway.bundle import load_bundle
 from headway.config.run import RunConfig
 from headway.data.batching import Batch
 from headway.data.deck import Deck
+from headway.data.survey import Finding
 from headway.errors import ConfigError, DataError, HeadwayError
 from headway.model.accounting import count_parameters
 from headway.training import check as check_module
 from headway.training import step as step_module
-from headway.training.check import Unknown, check_run
+from headway.training import text_check
+from headway.training.check import check_run
 from headway.training.estimate import peak_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.reporting import Reporter, Show
 from headway.training.run import train
+from headway.training.text_check import Unknown
 from headway.training.texts import read_texts
 
 MakeConfig = Callable[..., RunConfig]
@@ -105,20 +108,23 @@ def test_text_is_surveyed_and_compared(make_config: MakeConfig, data_folder: Pat
 
 
 def test_what_is_wrong_with_the_text_is_said_also_where_no_vocabulary_fits_it(
-    make_config: MakeConfig, data_folder: Path, capsys: pytest.CaptureFixture[str]
+    make_config: MakeConfig, data_folder: Path
 ) -> None:
     for side, line in (("source", "zwei\n"), ("target", "\n")):
         with open(data_folder / f"train.{side}", "a") as file:
             file.write(line)
 
     too_large = {"kind": "bpe", "vocabulary_size": 30_000}
+    heard: list[dict[str, list[Finding]]] = []
     with pytest.raises(ConfigError, match="vocabulary_size is 30000"):
-        check_run(make_config(tokenizer=too_large), "cpu", Reporter())
+        check_run(make_config(tokenizer=too_large), "cpu", tell=heard.append)
 
-    said = capsys.readouterr().err
-    assert "Training text:\n" in said
-    assert "  empty target: 1 (line " in said
-    assert "Validation text:\n  both sides the same: " in said
+    (found,) = heard
+    assert list(found) == ["training", "validation"]
+    assert "empty target" in [finding.problem for finding in found["training"]]
+    assert "both sides the same" in [finding.problem for finding in found["validation"]]
+    assert found == check_run(make_config(), "cpu", tell=heard.append).findings
+    assert len(heard) == 1
 
 
 def test_slow_steps_are_fewer(make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +160,7 @@ def test_a_count_of_unknown_pieces_is_of_both_sides() -> None:
 
     letters = Letters()
     pairs = [("ab?", "c"), ("", "??")]
-    assert check_module._unknown(pairs, letters, letters) == Unknown(3, 6)  # type: ignore[arg-type]
+    assert text_check.unknown(pairs, letters, letters) == Unknown(3, 6)  # type: ignore[arg-type]
 
 
 def test_what_training_refuses_is_refused(make_config: MakeConfig, data_folder: Path) -> None:
@@ -264,14 +270,14 @@ def test_looking_at_the_text_takes_no_memory_of_training(
     make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
-    for name in ("estimate", "survey"):
-        real = getattr(check_module, name)
+    for module, name in ((check_module, "estimate"), (text_check, "survey")):
+        real = getattr(module, name)
 
         def call(*given: Any, name: str = name, real: Any = real) -> Any:
             order.append(name)
             return real(*given)
 
-        monkeypatch.setattr(check_module, name, call)
+        monkeypatch.setattr(module, name, call)
 
     check_run(make_config(), "cpu")
 
@@ -311,13 +317,22 @@ def test_each_of_several_corpora_is_looked_at(make_config: MakeConfig) -> None:
     assert set(found.unknown) == set(found.findings)
     lines = report_lines(found)
     assert any(line.startswith("Training, corpus 2 text: 0 of") for line in lines)
-    assert any(line.startswith("In training: 39 pairs read") for line in lines)
+    (told,) = [n for n, line in enumerate(lines) if line.startswith("In training: 39 pairs read")]
+    sizes = [corpus.pairs for corpus in found.corpora]
+    deck = Deck(sizes, [1.0, 2.0])
+    dealt = [row >= sizes[0] for epoch in range(3) for row in deck.rows(epoch, 0)]
+    assert found.corpora[1].share == pytest.approx(np.mean(dealt))
+    assert lines[told + 1].startswith("  corpus 1: train.source, train.target; weight 1; ")
+    assert lines[told + 2] == (
+        f"  corpus 2: valid.source, valid.target; weight 2; {sizes[1]} pairs; "
+        f"{np.mean(dealt):.1%} of an epoch"
+    )
 
 
 def test_that_it_looked_at_the_first_of_many_is_said(
     make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check_module, "LOOKED_AT", 7)
+    monkeypatch.setattr(text_check, "LOOKED_AT", 7)
 
     found = check_run(make_config(), "cpu")
 

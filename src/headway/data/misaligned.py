@@ -1,0 +1,261 @@
+"""Where the two sides of a text are moved against each other, found out from the text alone.
+
+Long sentences have long translations (Gale and Church, "A Program for Aligning Sentences in
+Bilingual Corpora", 1993), questions are translated by questions, and names and numbers stay. How
+much each of these tells is counted in the text itself: how often lines that stand side by side
+agree, and how often lines do that stand further apart. The most probable course through the lines
+(Viterbi) then says where targets belong to other sources than those beside them.
+"""
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import count, pairwise
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+SHIFTS = (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5)
+# Lines so far apart agree by chance. Not any lines: where text is sorted by length, or goes on
+# about the same, its neighbours agree as well, and do not belong together.
+_APART = (8, -9, 11, -12, 14, -15, 17, -18)
+_FEWEST = 50  # lines, below which nothing is counted
+# What a change of course must be worth, as the logarithm of how much more probable it makes the
+# text. A stretch amid lines that are right has two: by chance, one line in e**20 begins one.
+_CHANGE = 10.0
+_CLIP = 4.0  # the most that one pair tells, for or against
+_TELLING = 0.05  # what a pair must tell on average for any stretch to be found
+_DOUBT = 0.1  # what lines must tell against belonging anywhere; those that say nothing do not
+_LINES_A_BIN, _BINS = 20, 24  # of the ratios of lengths
+_RARE = 0.02  # a word of a larger share of the lines tells nothing
+_MOST_SHARED = 3  # words; more are not told apart
+_SPREAD = 0.25  # of the logarithms of lengths, below which all lines are about as long
+_PAIRED = 0.5  # a correlation of lengths that chance hardly brings about
+_LABELS = 0.1  # a share of different targets, below which they are labels rather than text
+_CHUNK = 10_000  # lines
+_WORD = re.compile(r"[^\W_]+")
+
+Kinds = NDArray[np.int64]
+Numbers = defaultdict[str, int]  # a new word is given the next
+
+
+class Stretch(NamedTuple):
+    """Lines whose targets are not those of their sources."""
+
+    start: int
+    """The first line, counted from 0."""
+    end: int
+    """One past the last."""
+    late: int | None
+    """How many lines after its source a target stands, before it if negative; None if nowhere."""
+
+
+def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
+    """Return the stretches whose targets belong to other sources nearby, or to none, in order.
+
+    Both sides have as many lines. In text of fewer than 50 lines none are found, nor where nothing
+    tells which lines belong together, as where all are of one length. Otherwise a stretch takes
+    about ten to fifty lines to be found, the fewer the more names and numbers there are.
+    """
+    lines = len(sources)
+    if lines < _FEWEST:
+        return []
+    lengths = _Lengths(sources, targets)
+    clues = (lengths, _Questions(sources, targets), _RareWords(sources, targets))
+    evidence = _evidence(clues, lines)
+    if evidence is None:
+        is_text = len(set(targets)) > _LABELS * lines
+        return [Stretch(0, lines, None)] if is_text and lengths.are_unrelated(0, lines) else []
+    course = _course(evidence)
+    borders = [0, *(np.flatnonzero(np.diff(course)) + 1).tolist(), lines]
+    stretches = []
+    for start, end in pairwise(borders):
+        state = course[start]
+        late = SHIFTS[state] if state < len(SHIFTS) else None
+        # Text of another kind than most may look as if it were moved, but goes together as it is.
+        if late is None:
+            is_found = lengths.are_unrelated(start, end)
+        else:
+            is_worse = lengths.agreement(start, end, late) < lengths.agreement(start, end) - _PAIRED
+            is_found = late != 0 and not is_worse
+        if is_found:
+            stretches.append(Stretch(start, end, late))
+    return stretches
+
+
+class _Clue(Protocol):
+    """Something in which lines that belong together agree."""
+
+    def kinds(self, shift: int) -> Kinds:
+        """Return how each source agrees with the target `shift` lines later: a kind of agreement.
+
+        -1 where there is no such target.
+        """
+        ...
+
+
+class _Lengths:
+    """The ratio of the lengths, in bins which are equally frequent by chance."""
+
+    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        self.source, self.target = (
+            np.log1p([len(text) for text in texts]) for texts in (sources, targets)
+        )
+        ratios = np.concatenate([np.roll(self.target, -far) - self.source for far in _APART])
+        bins = min(max(len(sources) // _LINES_A_BIN, 2), _BINS)
+        self.edges = np.unique(np.quantile(ratios, np.linspace(0, 1, bins + 1)[1:-1]))
+
+    def kinds(self, shift: int) -> Kinds:
+        ratios = np.roll(self.target, -shift) - self.source
+        return _within(np.digitize(ratios, self.edges), shift)
+
+    def agreement(self, start: int, end: int, shift: int = 0) -> float:
+        """Return how long sources of some lines go with long targets `shift` lines later."""
+        x, y = self.source[start:end], np.roll(self.target, -shift)[start:end]
+        return float(np.corrcoef(x, y)[0, 1]) if min(x.std(), y.std()) > 0 else 0.0
+
+    def are_unrelated(self, start: int, end: int) -> bool:
+        """Tell whether lengths vary among some lines, but not on both sides together."""
+        spread = min(self.source[start:end].std(), self.target[start:end].std())
+        return bool(spread > _SPREAD and self.agreement(start, end) < _PAIRED)
+
+
+class _Questions:
+    """Whether both, one, or none of two lines are questions."""
+
+    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        self.source, self.target = (
+            np.array(["?" in text or "\uff1f" in text for text in texts], dtype=np.int64)
+            for texts in (sources, targets)
+        )
+
+    def kinds(self, shift: int) -> Kinds:
+        return _within(2 * self.source + np.roll(self.target, -shift), shift)
+
+
+class _RareWords:
+    """How many of the rarer words that both languages have, two lines share.
+
+    So names, numbers, and what is foreign to both.
+    """
+
+    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        self.lines = len(sources)
+        known: Numbers = defaultdict(count().__next__)
+        sides = [_words(texts, known) for texts in (sources, targets)]
+        found = [np.bincount(words, minlength=len(known)) for _, words in sides]
+        most = max(2, _RARE * self.lines)
+        useful = np.logical_and(*[(counts > 0) & (counts <= most) for counts in found])
+        # A line and a word of it as one number: what two lines share, two sorted arrays share.
+        self.words = max(1, len(known))
+        self.source, self.target = (
+            np.sort(lines[useful[words]] * self.words + words[useful[words]])
+            for lines, words in sides
+        )
+        self.source_has, self.target_has = (self._lines(side) > 0 for side in self._sides())
+
+    def kinds(self, shift: int) -> Kinds:
+        moved = self.target - shift * self.words
+        places = np.searchsorted(self.source, moved).clip(max=len(self.source) - 1)
+        shared = self._lines(moved[self.source[places] == moved] if len(self.source) else moved)
+        have = self.source_has.astype(np.int64) + np.roll(self.target_has, -shift)
+        return _within(np.where(shared > 0, 2 + np.minimum(shared, _MOST_SHARED), have), shift)
+
+    def _sides(self) -> tuple[Kinds, Kinds]:
+        return self.source, self.target
+
+    def _lines(self, numbers: Kinds) -> Kinds:
+        """Count the words of each line."""
+        return np.bincount(numbers // self.words, minlength=self.lines)
+
+
+def _words(texts: Sequence[str], known: Numbers) -> tuple[Kinds, Kinds]:
+    """Return the line and the number of every different word of a line."""
+    counts, words = array("q"), array("q")
+    for text in texts:
+        found = set(_WORD.findall(text.casefold()))
+        counts.append(len(found))
+        words.extend(map(known.__getitem__, found))
+    return np.repeat(np.arange(len(texts)), counts), np.array(words, dtype=np.int64)
+
+
+def _within(kinds: Kinds, shift: int) -> Kinds:
+    """Mark the lines that have no line `shift` later."""
+    if shift > 0:
+        kinds[-shift:] = -1
+    elif shift < 0:
+        kinds[:-shift] = -1
+    return kinds
+
+
+def _evidence(clues: Sequence[_Clue], lines: int) -> NDArray[np.float64] | None:
+    """Return how much more probable each line is by each shift than by chance: its logarithm.
+
+    (lines, shifts and one more): the last column is of lines that belong to none. None where lines
+    tell too little.
+    """
+    evidence = np.zeros((lines, len(SHIFTS) + 1))
+    told = np.zeros(len(SHIFTS))
+    found = []
+    for clue in clues:
+        # A kind is a small number, and there are many lines.
+        kinds = [clue.kinds(shift).astype(np.int8) for shift in SHIFTS]
+        chance = np.concatenate([clue.kinds(apart) for apart in _APART])
+        size = 1 + max(side.max() for side in (chance, *kinds))
+        by_chance = _shares(chance, size)
+        tables = np.array([np.log(_shares(side, size) / by_chance) for side in kinds])
+        found.append((kinds, tables))
+        told += (by_chance * np.exp(tables) * tables).sum(axis=1)  # the relative entropy
+    # Where most lines are moved by as much, that is where lines are seen that belong together.
+    best = int(told.argmax())
+    best = best if (told[best] - told[0]) * lines > _CHANGE else 0
+    if told[best] < _TELLING:
+        return None
+    for kinds, tables in found:
+        table = np.append(tables[best], 0.0)  # of -1, where there is no line: nothing
+        for column, side in enumerate(kinds):
+            evidence[:, column] += table[side]
+    evidence = evidence.clip(-_CLIP, _CLIP)
+    evidence[:, -1] = -_DOUBT
+    return evidence
+
+
+def _shares(kinds: NDArray[np.integer], size: int) -> NDArray[np.float64]:
+    """Return the share of each kind, none of them 0 (add-one smoothing)."""
+    counts = np.bincount(kinds[kinds >= 0], minlength=size) + 1.0
+    return counts / counts.sum()
+
+
+def _course(evidence: NDArray[np.float64]) -> Kinds:
+    """Return the column of each line on the course of most evidence, each change of it paid for."""
+    lines, columns = evidence.shape
+    best = [0.0] + [-_CHANGE] * (columns - 1)  # of the courses so far, by where they end
+    came = np.empty((lines, columns), dtype=np.int8)
+    for start, chunk in _chunks(evidence):
+        steps = []
+        for line in chunk:
+            entered = max(best)
+            origin = best.index(entered)
+            entered -= _CHANGE
+            steps.append(
+                [column if kept >= entered else origin for column, kept in enumerate(best)]
+            )
+            best = [
+                (kept if kept >= entered else entered) + told
+                for kept, told in zip(best, line, strict=True)
+            ]
+        came[start : start + len(steps)] = steps
+    course = np.empty(lines, dtype=np.int64)
+    column = best.index(max(best))
+    for line in range(lines - 1, -1, -1):
+        course[line] = column
+        column = came[line, column]
+    return course
+
+
+def _chunks(evidence: NDArray[np.float64]) -> Iterator[tuple[int, list[list[float]]]]:
+    """Yield the first line of some, and these as lists, which are faster to go through."""
+    for start in range(0, len(evidence), _CHUNK):
+        yield start, evidence[start : start + _CHUNK].tolist()
