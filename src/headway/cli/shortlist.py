@@ -1,5 +1,6 @@
 """`headway shortlist`: learn which pieces a translation may need, and what that costs."""
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -106,7 +107,14 @@ def _learned(
     started = time.perf_counter()
     pairs = list(iterate_parallel(source, target))
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    remark_on_tags(bundle, sources, quiet)
+    beginnings = remark_on_tags(bundle, sources, quiet)
+    absent = [tag for tag in bundle.tags if tag and tag not in beginnings]
+    if absent and not quiet:
+        print(
+            f"Note: no line begins with {', '.join(absent)}: what only such lines are translated "
+            "into may be left out of the shortlist. Learn it from text of all tags.",
+            file=sys.stderr,
+        )
     found = with_shortlist(bundle, sources, targets, **numbers)
     seconds = round(time.perf_counter() - started, 1)
     return found, found.record["shortlist"] | {"seconds": seconds}

@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from headway.bundle import Bundle
 
 
-def remark_on_tags(bundle: "Bundle", lines: Iterable[str], quiet: bool) -> None:
-    """Remark on lines without a tag, all at once."""
+def remark_on_tags(bundle: "Bundle", lines: Iterable[str], quiet: bool) -> set[str]:
+    """Remark on lines without a tag, all at once; return with which words lines begin."""
     tags = TagWatch(bundle, quiet)
-    for _ in tags.of(lines):
-        pass
+    beginnings = {words[0] for line in tags.of(lines) if (words := line.split(maxsplit=1))}
     tags.finish()
+    return beginnings
 
 
 class TagWatch:

@@ -58,9 +58,12 @@ def _explain(section: type[BaseModel], error: ValidationError, where: str) -> Co
             return cause
     problem = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     given = first["input"]
+    way = "--set"
+    if first["type"] == "list_type":
+        problem, way = "a list", f'--set \'{name}=["one", "two"]\''
     return ConfigError(
         f"'{name}' is {given!r} ({type(given).__name__}), but must be {problem}.",
-        "Change it in the configuration or with --set.",
+        f"Change it in the configuration or with {way}.",
     )
 
 

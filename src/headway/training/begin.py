@@ -312,9 +312,10 @@ def _record_start(
         reporter.say(message)
     reporter.say(f"Training text: {encoded.report.summary()}")
     reporter.say(f"Validation text: {encoded.valid_report.summary()}")
+    threads = torch.get_num_threads()
     reporter.say(
         f"{parameters:,} parameters, {bundle.config.target_vocab_size:,} pieces, "
-        f"{trainer.progress.precision}, {torch.get_num_threads()} threads"
+        f"{trainer.progress.precision}, {threads} {'thread' if threads == 1 else 'threads'}"
     )
     if trainer.average is not None:
         reporter.say(trainer.average.summary())

@@ -116,6 +116,7 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
     }
     if "estimate" in report:
         reporter.say(comparison_in_words(report["estimate"]))
+    reporter.say(f"Scores of {folder.averaged}:")
     for name, pairs in (("valid", texts.valid), ("test", texts.test)):
         if pairs:
             report[name] = [score.as_dict() for score in score_bundle(bundle, pairs, config)]

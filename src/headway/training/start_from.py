@@ -98,7 +98,7 @@ def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
         tokenizers=(sides[0].tokenizer, sides[1].tokenizer),
         tensors=_grown(model_tensors(bundle.model), sides[0].cuts, sides[1].cuts),
         origin=origin,
-        messages=_messages(config, origin, sides),
+        messages=[*_messages(config, origin, sides), *_about_tags(bundle.tags, resolved)],
     )
 
 
@@ -205,6 +205,17 @@ def _messages(config: RunConfig, origin: dict[str, str], sides: Sequence[Enlarge
             known = f"; there already: {', '.join(side.known)}" if side.known else ""
             messages.append(f"New pieces of {name}: {_counted(side.new)}{known}.")
     return messages
+
+
+def _about_tags(known: Sequence[str], config: RunConfig) -> list[str]:
+    """Say which tags of the model this text does not have: text without one is another kind."""
+    lacking = [tag for tag in known if tag and tag not in config.data.tags]
+    if not lacking:
+        return []
+    return [
+        f"The model was trained with {', '.join(lacking)} before its sources, too; this text has "
+        f"{', '.join(config.data.tags) or 'no tags'}."
+    ]
 
 
 def _counted(texts: Sequence[str]) -> str:

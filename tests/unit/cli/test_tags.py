@@ -67,3 +67,16 @@ def test_a_model_that_was_trained_on_untagged_text_too_expects_none(
 ) -> None:
     model = with_tags(bundle_path, tmp_path / "mixed", *tags)
     assert "tag" not in run("translate", model, text)[2]
+
+
+def test_a_shortlist_of_some_of_the_tags_is_remarked_on(
+    run, bundle_path: Path, text: Path, tmp_path: Path
+) -> None:
+    model = with_tags(bundle_path, tmp_path / "tagged", "<2ko>", "<2en>", "<2de>", "<2fr>")
+    learn = ["shortlist", model, "--source", text, "--target", text]
+    notes = run(*learn)[2].splitlines()
+    assert any(
+        note.startswith("Note: no line begins with <2de>, <2fr>: what only such lines ")
+        for note in notes
+    )
+    assert "no line begins" not in run(*learn, "--quiet")[2]

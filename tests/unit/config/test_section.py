@@ -55,10 +55,15 @@ def test_an_error_names_what_was_given_and_what_is_allowed(
         ({"modle": {}}, "There is no setting 'modle'. Did you mean 'model'?"),
         ({"training": {"zzz": 1}}, "There is no setting 'training.zzz'. Known: "),
         ({"data": {"max_pieces": 1.5}}, "'data.max_pieces' is 1.5 (float), but must be"),
+        (
+            {"tokenizer": {"new_pieces": "x"}},
+            "'tokenizer.new_pieces' is 'x' (str), but must be a list. Change it in the "
+            """configuration or with --set 'tokenizer.new_pieces=["one", "two"]'.""",
+        ),
         ({"evaluation": {"metrics": [3]}}, "'evaluation.metrics.0' is 3 (int), but must be"),
         ({"model": 3}, "'model' is 3 (int), but must be"),
     ],
-    ids=["key", "section", "no near name", "type", "inside a list", "no table"],
+    ids=["key", "section", "no near name", "type", "no list", "inside a list", "no table"],
 )
 def test_an_error_inside_a_section_has_the_full_name(values: dict[str, Any], start: str) -> None:
     with pytest.raises(ConfigError) as error:

@@ -182,6 +182,23 @@ def test_a_tag_is_one_piece_of_the_source(
 
 
 @pytest.mark.parametrize(
+    ("tag", "has"), [("<2ko>", ["<2en>", "<2ko>"]), ("<2en>", ["<2ko>", "<2en>"]), ("", None)]
+)
+def test_tags_of_the_model_that_the_text_lacks_are_named(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig], tag: str, has: list[str] | None
+) -> None:
+    corpora = [{"source": "a", "tag": tag} for tag in ("<2ko>", "<2en>")]
+    path = make_start()
+    record = {"config": {"data": {"corpora": corpora}}}
+    save_bundle(path, dataclasses.replace(load_bundle(path), record=record))
+    said = started(fine_tune(path, data={"tag": tag})).messages[-1]
+    lacking, own = has or ["<2ko>, <2en>", "no tags"]
+    assert said == (
+        f"The model was trained with {lacking} before its sources, too; this text has {own}."
+    )
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"model": {"d_ff": 20}}, r"model\.d_ff is 20, but the model in .*old has 19\."),

@@ -53,6 +53,10 @@ With a beam of 1 this is Headway's greedy search. Each of these settings matters
   choose alpha on text of your own. Beams also stop by another rule, so translations may differ
   where greedy ones do not.
 - A blank sentence gives an empty translation.
+{tags}"""
+_TAGS = """\
+- Each sentence begins with {tags} and a space: the tag says what the translation is to be like. A
+  sentence that is split is to have it in each part, and one of nothing but a tag is blank.
 """
 
 
@@ -69,4 +73,10 @@ def note(bundle: Bundle) -> str:
         max_extra_pieces=bundle.decoding.max_extra_pieces,
         length_penalty=bundle.decoding.length_penalty,
         beam_size=bundle.decoding.beam_size,
+        tags=_about_tags(bundle.tags),
     )
+
+
+def _about_tags(tags: list[str]) -> str:
+    named = [f"`{tag}`" if tag else "no tag" for tag in tags]
+    return _TAGS.format(tags=" or ".join(named)) if any(tags) else ""

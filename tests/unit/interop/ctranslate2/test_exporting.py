@@ -181,6 +181,20 @@ def test_the_readme_names_both_tokenizers(make_bundle: MakeBundle, tmp_path: Pat
         assert line in readme
 
 
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [(["<2ko>", "<2en>"], "`<2ko>` or `<2en>`"), (["", "<2en>"], "no tag or `<2en>`")],
+)
+def test_the_readme_names_the_tags(
+    make_bundle: MakeBundle, tmp_path: Path, tags: list[str], words: str
+) -> None:
+    record = {"config": {"data": {"corpora": [{"tag": tag} for tag in tags]}}}
+    write(dataclasses.replace(make_bundle(), record=record), tmp_path)
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert f"- Each sentence begins with {words} and a space: " in readme
+    assert readme.endswith("is blank.\n")
+
+
 def test_the_readme_gives_the_numbers_of_this_model(
     make_bundle: MakeBundle, tmp_path: Path
 ) -> None:
@@ -196,6 +210,7 @@ def test_the_readme_gives_the_numbers_of_this_model(
     write(bundle, tmp_path)
     readme = " ".join((tmp_path / "README.md").read_text(encoding="utf-8").split())
     assert readme.startswith("# Korean to English, for CTranslate2 ")
+    assert "tag" not in readme
     for statement in (
         "max_decoding_length=max(map(len, pieces)) + 33,",
         "Headway's is the pieces of each source plus 33.",
