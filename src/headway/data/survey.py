@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -49,13 +50,22 @@ class Finding:
     count: int
     lines: tuple[int, ...]
     """The first few, counted from 1."""
+    through: int | None = None
+    """The last, where they are all from the first one on."""
 
     def __str__(self) -> str:
         """Return the finding as one line of text."""
+        if self.through is not None:
+            return f"{self.problem}: {self.count:,} (lines {self.lines[0]:,} to {self.through:,})"
         shown = ", ".join(f"{line:,}" for line in self.lines)
         more = ", …" if self.count > len(self.lines) else ""
         noun = "line" if self.count == 1 else "lines"
         return f"{self.problem}: {self.count:,} ({noun} {shown}{more})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, `through` only where there is one."""
+        values = {"problem": self.problem, "count": self.count, "lines": list(self.lines)}
+        return values if self.through is None else values | {"through": self.through}
 
 
 def survey(pairs: Sequence[Pair]) -> list[Finding]:
@@ -120,14 +130,13 @@ def _moved(stretches: Iterable[Stretch]) -> Iterator[Finding]:
     A line is missing or too many on one side, say, and all that follow are trained on wrong.
     """
     for start, end, late in stretches:
-        where = f"from line {start + 1:,} to {end:,}"
         if late is None:
-            problem = f"targets seem to be of other sources {where}"
+            problem = "targets seem to be of other sources"
         else:
             count = "1 line" if abs(late) == 1 else f"{abs(late)} lines"
             direction = "late" if late > 0 else "early"
-            problem = f"targets seem to stand {count} too {direction} {where}"
-        yield Finding(problem, end - start, (start + 1,))
+            problem = f"targets seem to stand {count} too {direction}"
+        yield Finding(problem, end - start, (start + 1,), end)
 
 
 def _far_lengths(

@@ -87,7 +87,7 @@ class RunCheck:
 
 def plain(found: dict[str, list[Finding]]) -> dict[str, list[dict[str, Any]]]:
     """Return what was found in each text as plain values for JSON."""
-    return {text: [asdict(finding) for finding in some] for text, some in found.items()}
+    return {text: [finding.as_dict() for finding in some] for text, some in found.items()}
 
 
 def check_run(

@@ -95,9 +95,16 @@ def test_a_missing_line_moves_all_that_follow(missing: int, side: str) -> None:
     direction = "early" if side == "target" else "late"
     start = found.lines[0]
     assert abs(start - 401) <= 3
-    where = f"from line {start} to {1000 - missing}"
-    assert found.problem == f"targets seem to stand {lines} too {direction} {where}"
-    assert found.count == 1000 - missing - start + 1
+    end = 1000 - missing
+    assert found.problem == f"targets seem to stand {lines} too {direction}"
+    assert found.count == end - start + 1
+    assert str(found) == f"{found.problem}: {found.count} (lines {start} to {end})"
+    assert found.as_dict() == {
+        "problem": found.problem,
+        "count": found.count,
+        "lines": [start],
+        "through": end,
+    }
 
 
 def test_targets_of_other_sources_are_found() -> None:
@@ -105,7 +112,7 @@ def test_targets_of_other_sources_are_found() -> None:
     wrong = zip(pairs[300:500], pairs[700:900], strict=True)
     pairs[300:500] = [Pair(own.source, other.target) for own, other in wrong]
     (found,) = survey(pairs)
-    assert found.problem.startswith("targets seem to be of other sources from line ")
+    assert found.problem == "targets seem to be of other sources"
     assert abs(found.lines[0] - 301) <= 5
     assert abs(found.count - 200) <= 8
 
