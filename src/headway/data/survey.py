@@ -94,6 +94,12 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
     return [finding for finding in found if finding.count]
 
 
+def misalignments(pairs: Sequence[Pair]) -> list[Finding]:
+    """Return the stretches in which the targets do not seem to be those of their sources."""
+    stripped = [pair.stripped() for pair in pairs]
+    return list(_moved(misaligned([p.source for p in stripped], [p.target for p in stripped])))
+
+
 def overlap(
     train: Sequence[Pair], held_out: Sequence[Pair], others: Sequence[Pair] = ()
 ) -> list[Finding]:

@@ -4,12 +4,14 @@ Process 0 does it, writes it down and may refuse; the others, if there are any, 
 """
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
 import torch
 
 from headway.bundle import Change, apply_change
 from headway.config.run import RunConfig
+from headway.data.corpus import Pair
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.agreement import disagreement
 from headway.errors import ConfigError, HeadwayError, RunError
@@ -26,8 +28,10 @@ from headway.training.run_stream import build_stream
 from headway.training.settings import check_settings
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
+from headway.training.text_check import looked_at
 from headway.training.text_statistics import (
     frequency_loss,
+    misaligned_findings,
     tokenized_finding,
     unknown_findings,
 )
@@ -35,6 +39,8 @@ from headway.training.texts import Texts, read_texts
 from headway.training.tokenizers import find_tokenizers
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
+
+_COMPARED = 100_000  # pairs of each text, in two seconds
 
 
 def goes_on(folder: RunFolder, world: World) -> bool:
@@ -295,10 +301,20 @@ def _build_trainer(
         precision=choose_precision(training.precision, place.device),
         unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
         text_findings=[
+            *misaligned_findings(_to_compare(config, place, texts)),
             *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
             *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
         ],
     )
+
+
+def _to_compare(config: RunConfig, place: Place, texts: Texts) -> Iterator[tuple[str, list[Pair]]]:
+    """Yield the text whose sides are compared: by one process, when a run begins."""
+    if not place.world.leads or place.folder.checkpoint.exists():
+        return
+    for name, pairs in looked_at(config.data, texts, _COMPARED):
+        if not (name == "validation" and texts.valid_lines is not None):  # part of the training's
+            yield name, pairs
 
 
 def _record_start(

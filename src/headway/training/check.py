@@ -113,7 +113,7 @@ def check_run(
         source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
     except HeadwayError:
         if not config.tokenizer.source_model:
-            tell(findings(looked_at(config.data, texts), texts, config.data.tag))
+            tell(findings(dict(looked_at(config.data, texts)), texts, config.data.tag))
         raise
     keep_texts = config.tokenizer.sampling is not None
     encoded = encode_texts(
@@ -130,7 +130,7 @@ def check_run(
     # Before the text is looked at: what that takes of memory, training does not.
     with reporter.preparing("Trying the model") as show:
         estimated = estimate(bundle, stream, training, precision, int(steps), show)
-    pairs = looked_at(config.data, texts)
+    pairs = dict(looked_at(config.data, texts))
     return RunCheck(
         findings=findings(pairs, texts, config.data.tag),
         corpora=shares(texts.corpora, encoded.train.sizes),

@@ -1,6 +1,6 @@
 """What there is to say about the text of a run before it is trained on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -52,11 +52,13 @@ def shares(corpora: Sequence[Corpus], sizes: Sequence[int]) -> list[CorpusShare]
     ]
 
 
-def looked_at(data: DataConfig, texts: Texts) -> dict[str, list[Pair]]:
-    """Return the pairs of each text, or the first of very many, by what they are called.
+def looked_at(
+    data: DataConfig, texts: Texts, most: int | None = None
+) -> Iterator[tuple[str, list[Pair]]]:
+    """Yield what each text is called and its pairs, or the first `most` of very many.
 
-    Training text is as in its files, with what is held out of it, so that lines are those there.
-    What is validated with is, too: without its tag.
+    most: a million if unset. Training text is as in its files, with what is held out of it, so
+    that lines are those there. What is validated with is, too: without its tag.
     """
     corpora: list[tuple[str, Iterable[Pair]]] = [
         (f"training, corpus {number}", corpus)
@@ -64,16 +66,15 @@ def looked_at(data: DataConfig, texts: Texts) -> dict[str, list[Pair]]:
     ]
     if len(corpora) == 1:
         corpora = [("training", corpora[0][1])]
-    found = {}
+    most = LOOKED_AT if most is None else most
     others = {"validation": texts.valid, "test": texts.test}
     untagged = [(name, untag(data.tag, pairs)) for name, pairs in others.items()]
     for name, pairs in (*corpora, *untagged):
-        first = list(islice(pairs, LOOKED_AT + 1))
-        if len(first) > LOOKED_AT:
-            name, first = f"{name}, first {LOOKED_AT:,} pairs", first[:LOOKED_AT]
+        first = list(islice(pairs, most + 1))
+        if len(first) > most:
+            name, first = f"{name}, first {most:,} pairs", first[:most]
         if first:
-            found[name] = first
-    return found
+            yield name, first
 
 
 def findings(pairs: dict[str, list[Pair]], texts: Texts, tag: str) -> dict[str, list[Finding]]:

@@ -1,7 +1,7 @@
-"""What text alone tells, before any model: unknown and frequent pieces, signs of tokenization."""
+"""What text alone tells, before any model: unknown and frequent pieces, moved sides, and more."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from headway.config.evaluation import EvaluationConfig
 from headway.config.run import RunConfig
+from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
+from headway.data.survey import misalignments
 from headway.data.tokenizer import END_ID, UNK_ID
 from headway.evaluation.metrics import tokenized_remark
 from headway.training.diagnosis import Finding, unknown_pieces
 
+_NAMED = 3  # stretches
 _CHUNK = 1 << 20  # pieces counted at once; counting widens them
 
 Pairs = PairStore | Sequence[EncodedPair]
@@ -43,6 +46,18 @@ def _more_pieces(config: RunConfig) -> str:
     return ", or ".join(remedy for remedy, helps in remedies.items() if helps) or (
         "clean the text of the characters that no tokenizer keeps"
     )
+
+
+def misaligned_findings(texts: Iterable[tuple[str, Sequence[Pair]]]) -> Iterator[Finding]:
+    """Look for stretches of texts in which targets do not seem to be those of their sources."""
+    for name, pairs in texts:
+        if stretches := misalignments(pairs):
+            more = f", and {len(stretches) - _NAMED} more" if len(stretches) > _NAMED else ""
+            yield Finding(
+                f"misaligned text, {name}",
+                f"{name.capitalize()} text: {'; '.join(map(str, stretches[:_NAMED]))}{more}. "
+                "Compare the files there: the model learns from such lines what is wrong.",
+            )
 
 
 def tokenized_finding(references: Sequence[str], evaluation: EvaluationConfig) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ import errno
 import json
 import math
 import os
+import random
 import shutil
 import signal
 import sys
@@ -339,6 +340,28 @@ def test_text_that_the_vocabulary_does_not_know_is_said_and_reported(
     first = (tmp_path / "run" / "metrics.jsonl").read_text().split("\n")[0]
     assert json.loads(first) == {"kind": "diagnosis"} | finding
     assert json.loads((tmp_path / "run" / "report.json").read_text())["diagnoses"] == [finding]
+
+
+@pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize("hold_out", [0, 150])
+def test_sides_that_are_moved_are_said_and_reported(
+    make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter, hold_out: int
+) -> None:
+    sizes = [random.Random(n).randint(1, 9) for n in range(400)]
+    sources = ["a " * size for size in sizes]
+    targets = [text.replace("a", "b") for text in [*sources[:100], *sources[101:300]]]
+    lines = {"source": sources[:299], "target": targets}
+    for side, texts in lines.items():
+        (data_folder / f"train.{side}").write_text("".join(f"{text}\n" for text in texts))
+    data = {"hold_out": hold_out} | ({"valid_source": "", "valid_target": ""} if hold_out else {})
+    config = make_config(data=data, training={"max_steps": 1, "validation_sentences": 0})
+
+    report = train(config, tmp_path / "run", reporter=quiet).report
+
+    (finding,) = [f for f in report["diagnoses"] if "misaligned" in f["problem"]]
+    assert finding["problem"] == "misaligned text, training"
+    assert "targets seem to stand 1 line too early: " in finding["message"]
+    assert "to 299)" in finding["message"]
 
 
 @pytest.mark.usefixtures("no_picture")

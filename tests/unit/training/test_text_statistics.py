@@ -1,14 +1,21 @@
 """Pieces are counted with their end symbols, by hand."""
 
 import math
+import random
 
 import pytest
 
 from headway.config.run import RunConfig, parse_run_config
+from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
 from headway.data.tokenizer import UNK_ID
-from headway.training.text_statistics import frequency_loss, piece_counts, unknown_findings
+from headway.training.text_statistics import (
+    frequency_loss,
+    misaligned_findings,
+    piece_counts,
+    unknown_findings,
+)
 
 
 def test_the_loss_of_frequencies_is_that_of_counts_plus_one() -> None:
@@ -41,6 +48,30 @@ def test_each_side_of_each_text_is_looked_at() -> None:
         "unknown pieces, validation target",
     ]
     assert "2.0% of the pieces of the validation text's source (1 of 50)" in found[0].message
+
+
+def test_stretches_of_each_text_that_are_moved_are_named() -> None:
+    def pairs(seed: int) -> list[Pair]:
+        words = [random.Random(1000 * seed + n).randint(1, 40) for n in range(400)]
+        return [Pair("wort " * count, "word " * count) for count in words]
+
+    def moved(right: list[Pair], *starts: int) -> list[Pair]:
+        wrong = list(right)
+        for start in starts:
+            for line in range(start, start + 40):
+                wrong[line] = Pair(right[line].source, right[line + 2].target)
+        return wrong
+
+    right = pairs(1)
+    assert list(misaligned_findings([("training", right), ("test", [])])) == []
+    once, often = moved(right, 100), moved(pairs(2), 0, 90, 180, 270, 350)
+    first, second = misaligned_findings([("training, corpus 2", once), ("test", often)])
+    assert first.problem == "misaligned text, training, corpus 2"
+    assert first.message.startswith(
+        "Training, corpus 2 text: targets seem to stand 2 lines too early: "
+    )
+    assert "more" not in first.message
+    assert ", and 2 more. " in second.message
 
 
 @pytest.mark.parametrize(
