@@ -58,9 +58,9 @@ def check(
     )
     reporter = Reporter(quiet or as_json)
 
-    def tell(findings: "dict[str, list[Finding]]") -> None:
+    def tell(findings: "dict[str, list[Finding]]", error: Exception) -> None:
         if as_json:
-            print_json({"findings": plain(findings)})
+            print_json({"findings": plain(findings), "error": str(error)})
             return
         for text, some in findings.items():
             print("\n".join([f"{text.capitalize()} text:", *lines_of(some)]), flush=True)
@@ -76,10 +76,12 @@ def check(
 def report_lines(found: "RunCheck") -> list[str]:
     """Return the report for people, one line each."""
     lines = []
-    for text, findings in found.findings.items():
-        count = found.unknown[text]
+    for text, count in found.unknown.items():
         share = f"{count.unknown:,} of {count.pieces:,} pieces unknown"
-        lines += [f"{text.capitalize()} text: {share}", *lines_of(findings)]
+        if text in found.findings:
+            lines += [f"{text.capitalize()} text: {share}", *lines_of(found.findings[text])]
+        else:
+            lines.append(f"{text.capitalize()} text, held out of it: {share}")
     lines.append(f"In training: {found.cleaning.summary()}")
     if len(found.corpora) > 1:
         numbered = enumerate(found.corpora, start=1)
@@ -93,7 +95,7 @@ def report_lines(found: "RunCheck") -> list[str]:
     ]
     if found.estimate.parts > 1:
         lines.append(f"Batches are computed in {found.estimate.parts} parts each")
-    return lines
+    return lines + [f"Note: {remark}" for remark in found.remarks]
 
 
 def lines_of(findings: Sequence["Finding"]) -> list[str]:

@@ -19,6 +19,7 @@ from headway.data.scripts import main_script
 
 _EXAMPLES = 5
 _OWN_SHARE = 0.1  # a script of so many of a side's lines belongs to it
+_MOST = 0.7  # of lines in a script which hardly as many others have not
 # A target is far from the usual length for its source if the ratio is that many times the median,
 # and so many times the middle half of all ratios away from it (Tukey's "far out").
 _FAR, _FAR_OUT = 2.5, 3.0
@@ -49,16 +50,16 @@ class Finding:
     problem: str
     count: int
     lines: tuple[int, ...]
-    """The first few, counted from 1."""
+    """All of them, counted from 1; of a stretch the first."""
     through: int | None = None
-    """The last, where they are all from the first one on."""
+    """The last line of a stretch."""
 
     def __str__(self) -> str:
         """Return the finding as one line of text."""
         if self.through is not None:
             return f"{self.problem}: {self.count:,} (lines {self.lines[0]:,} to {self.through:,})"
-        shown = ", ".join(f"{line:,}" for line in self.lines)
-        more = ", …" if self.count > len(self.lines) else ""
+        shown = ", ".join(f"{line:,}" for line in self.lines[:_EXAMPLES])
+        more = ", …" if self.count > _EXAMPLES else ""
         noun = "line" if self.count == 1 else "lines"
         return f"{self.problem}: {self.count:,} ({noun} {shown}{more})"
 
@@ -125,7 +126,7 @@ def overlap(
                 if pair not in known and pair.source in sources
             ),
         ),
-        *_other_scripts(train, held_out),
+        *other_scripts(train, held_out),
     ]
     return [finding for finding in found if finding.count]
 
@@ -203,23 +204,25 @@ def _damaged(pairs: Sequence[Pair]) -> Iterator[Finding]:
             yield _finding(f"{side} {problem}", lines)
 
 
-def _other_scripts(train: Sequence[Pair], held_out: Sequence[Pair]) -> Iterator[Finding]:
-    """Yield the lines of held-out text in the script of most of them, if training text has others.
+def other_scripts(
+    usual: Sequence[Pair], pairs: Sequence[Pair], where: str = "in training text"
+) -> list[Finding]:
+    """Return the sides of text that most lines have in another script than usual text has.
 
-    As where its sides are exchanged.
+    As where its sides are exchanged. where: what the usual text is called.
     """
+    found = []
     for side in ("source", "target"):
-        known = Counter(filter(None, (main_script(getattr(pair, side)) for pair in train)))
-        scripts = [main_script(getattr(pair, side)) for pair in held_out]
-        found = Counter(filter(None, scripts))
-        if not (known and found):
+        known = Counter(filter(None, (main_script(getattr(pair, side)) for pair in usual)))
+        scripts = [main_script(getattr(pair, side)) for pair in pairs]
+        own = Counter(filter(None, scripts))
+        if not (known and own):
             continue
-        (script, _), (usual, _) = found.most_common(1)[0], known.most_common(1)[0]
-        if script not in _own_scripts(known):
-            problem = (
-                f"{side} in {script.capitalize()} letters, in training text {usual.capitalize()}"
-            )
-            yield _finding(problem, (n for n, own in enumerate(scripts, start=1) if own == script))
+        (script, count), (expected, _) = own.most_common(1)[0], known.most_common(1)[0]
+        if count > _MOST * own.total() and known[script] < (1 - _MOST) * known.total():
+            problem = f"{side} in {script.capitalize()} letters, {where} {expected.capitalize()}"
+            found.append(_finding(problem, (n for n, s in enumerate(scripts, 1) if s == script)))
+    return found
 
 
 def _is_same(pair: Pair) -> bool:
@@ -246,9 +249,5 @@ def _retranslated(pairs: Sequence[Pair]) -> Iterator[int]:
 
 
 def _finding(problem: str, lines: Iterable[int]) -> Finding:
-    count, first = 0, []
-    for line in lines:
-        count += 1
-        if count <= _EXAMPLES:
-            first.append(line)
-    return Finding(problem, count, tuple(first))
+    found = tuple(lines)
+    return Finding(problem, len(found), found)

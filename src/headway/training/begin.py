@@ -25,7 +25,7 @@ from headway.training.precision import choose_precision
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder, writing_run
 from headway.training.run_stream import build_stream
-from headway.training.settings import check_settings
+from headway.training.settings import check_settings, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
 from headway.training.text_check import looked_at
@@ -164,6 +164,8 @@ def _lead(
                 f"decoding.max_source_pieces is {longest:,}, not {asked.max_source_pieces:,}: by "
                 "data.max_pieces no sentence of the training is longer."
             )
+        for remark in remarks(config.training, config.training.max_steps):
+            place.reporter.say(remark)
         _record_start(trainer, place, texts, encoded, start)
     if place.world.size > 1 and not config.data.shards:
         keep_encoded(encoded, folder.encoded)  # once the folder says of which text it is

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from headway.bundle import Bundle
+from headway.config.data import DataConfig
 from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate
@@ -28,7 +29,7 @@ from headway.training.precision import choose_precision
 from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.run_stream import build_stream
 from headway.training.schedule import Schedule
-from headway.training.settings import check_settings
+from headway.training.settings import check_settings, remarks
 from headway.training.start_from import open_start
 from headway.training.step import Objective
 from headway.training.stream import BatchStream
@@ -36,6 +37,10 @@ from headway.training.text_check import CorpusShare, Unknown, findings, looked_a
 from headway.training.texts import read_texts
 from headway.training.tokenizers import find_tokenizers
 
+_NO_VALIDATION = (
+    "To train, name validation text, or hold some of the training text out with --set "
+    "data.hold_out=500."
+)
 _SAMPLE = 12  # batches that are timed
 _ENOUGH = 20.0  # seconds of them, after which no more are
 
@@ -66,6 +71,8 @@ class RunCheck:
     epochs: float
     precision: str
     estimate: Estimate
+    remarks: list[str]
+    """On settings that are possible and hardly meant."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -82,6 +89,7 @@ class RunCheck:
             "estimated_seconds": self.estimate.seconds,
             "estimated_memory": self.estimate.memory,
             "batch_parts": self.estimate.parts,
+            "remarks": self.remarks,
         }
 
 
@@ -94,26 +102,31 @@ def check_run(
     config: RunConfig,
     device: str = "auto",
     reporter: Reporter = SILENT,
-    tell: Callable[[dict[str, list[Finding]]], None] = lambda found: None,
+    tell: Callable[[dict[str, list[Finding]], HeadwayError], None] = lambda found, error: None,
 ) -> RunCheck:
     """Read the text as training would, look at it, and try the model on a few batches.
 
     reporter: shows how far it has come; nobody hears of it if unset. tell: is given what was found
-    in the text if no vocabulary can be made of it, which may be why, before that is raised.
+    in the text if no vocabulary can be made of it, which may be why, and the error, before that is
+    raised.
     Nothing is written, but for the encoded text where `data.shards` keeps it. Raises what training
     would raise about text and configuration. Training may end earlier than estimated, if patience
     ends it.
     """
     place = torch.device(resolve_device(device))
+    no_validation = _names_no_validation(config.data)
+    if no_validation:  # which training cannot do without; the text can be looked at all the same
+        data = config.data.model_copy(update={"hold_out": 1})
+        config = config.model_copy(update={"data": data})
     start = open_start(config)
     config = start.config if start else config
     check_settings(config)
     texts = read_texts(config.data)
     try:
         source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
-    except HeadwayError:
-        if not config.tokenizer.source_model:
-            tell(findings(dict(looked_at(config.data, texts)), texts, config.data.tag))
+    except HeadwayError as error:
+        if not (config.tokenizer.source_model or config.tokenizer.target_model):
+            tell(findings(dict(looked_at(config.data, texts)), texts, config.data.tag), error)
         raise
     keep_texts = config.tokenizer.sampling is not None
     encoded = encode_texts(
@@ -131,6 +144,8 @@ def check_run(
     with reporter.preparing("Trying the model") as show:
         estimated = estimate(bundle, stream, training, precision, int(steps), show)
     pairs = dict(looked_at(config.data, texts))
+    if no_validation:
+        del pairs["validation"]
     return RunCheck(
         findings=findings(pairs, texts, config.data.tag),
         corpora=shares(texts.corpora, encoded.train.sizes),
@@ -142,7 +157,12 @@ def check_run(
         epochs=steps / updates,
         precision=precision,
         estimate=estimated,
+        remarks=[*[_NO_VALIDATION] * no_validation, *remarks(config.training, int(steps))],
     )
+
+
+def _names_no_validation(data: DataConfig) -> bool:
+    return bool(data.source and not (data.corpora or data.valid_source or data.hold_out))
 
 
 def estimate(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from headway.config.data import DataConfig
 from headway.config.run import RunConfig, dump_run_config
+from headway.config.training import TrainingConfig
 from headway.data.examining import CleaningRules
 from headway.data.hub import is_dataset
 from headway.data.sampling import check_samples
@@ -31,6 +32,18 @@ def check_settings(config: RunConfig) -> None:
     if training.tensorboard:
         require_tensorboard()
     Schedule(training.schedule, 1.0, training.warmup_steps, training.max_steps)
+
+
+def remarks(training: TrainingConfig, steps: int) -> list[str]:
+    """Return what is possible, and hardly meant, in a run of so many steps."""
+    if training.warmup_steps <= steps:
+        return []
+    reached = steps / training.warmup_steps
+    return [
+        f"The run has {steps:,} steps, and training.warmup_steps is {training.warmup_steps:,}: the "
+        f"rate ends at {reached:.0%} of its peak, and little is learned. Set training.warmup_steps "
+        f"to a tenth of the steps, say, or give more steps."
+    ]
 
 
 def _check_names(config: RunConfig) -> None:

@@ -6,7 +6,7 @@ from itertools import chain, islice
 
 from headway.config.data import DataConfig
 from headway.data.corpus import Corpus, Pair
-from headway.data.survey import Finding, overlap, survey
+from headway.data.survey import Finding, other_scripts, overlap, survey
 from headway.data.tokenizer import Tokenizer
 from headway.training.texts import Texts, training_corpora, untag
 
@@ -78,7 +78,10 @@ def looked_at(
 
 
 def findings(pairs: dict[str, list[Pair]], texts: Texts, tag: str) -> dict[str, list[Finding]]:
-    """Return what is suspicious; a source in text of another tag has another translation there."""
+    """Return what is suspicious; a source in text of another tag has another translation there.
+
+    Corpora of one tag should have the scripts of the first of them.
+    """
     train, others = (
         list(islice(chain.from_iterable(corpora), LOOKED_AT))
         for corpora in (
@@ -87,9 +90,13 @@ def findings(pairs: dict[str, list[Pair]], texts: Texts, tag: str) -> dict[str, 
         )
     )
     found = {}
+    of_tag: dict[str, tuple[int, list[Pair]]] = {}
+    corpora = enumerate(texts.corpora, start=1)
     for name, some in pairs.items():
         if name.startswith("training"):
-            found[name] = survey(some)
+            number, corpus = next(corpora)
+            first, usual = of_tag.setdefault(corpus.tag, (number, some))
+            found[name] = survey(some) + other_scripts(usual, some, f"in corpus {first}")
         elif not (name.startswith("validation") and texts.valid_lines is not None):
             found[name] = survey(some) + overlap(train, some, others)
     return found

@@ -24,7 +24,7 @@ from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoi
 from headway.training.diagnosis import Finding, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
-from headway.training.estimate import StepClock
+from headway.training.estimate import StepClock, forget_peak
 from headway.training.memory import give_back_holes, hand_back_freed_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
@@ -177,7 +177,8 @@ class Trainer:
                         self.reporter.say(message)
                     self.progress.seconds = time.perf_counter() - started
                     stopping = self.world.any(stop.is_set())
-                    self._keep(group, stopping=stopping)
+                    if self._keep(group, stopping=stopping):
+                        forget_peak(self.device)  # validation is no part of the estimate
                     give_back_holes(self.progress.step)
                     if stopping and not self._enough():
                         return False
@@ -227,12 +228,14 @@ class Trainer:
             self.reporter.record_step(progress.step, progress.epoch, mean, self.latest)
             progress.unrecorded_loss, progress.unrecorded_tokens = 0.0, 0
 
-    def _keep(self, group: BatchGroup, *, stopping: bool) -> None:
-        """Validate and write a checkpoint where either is due."""
+    def _keep(self, group: BatchGroup, *, stopping: bool) -> bool:
+        """Validate and write a checkpoint where either is due; tell whether it validated."""
         if self._is_validation_due(group):
             self._validate()
-        elif stopping or self.progress.step % self.config.checkpoint_every_steps == 0:
+            return True
+        if stopping or self.progress.step % self.config.checkpoint_every_steps == 0:
             self.save()
+        return False
 
     def _is_validation_due(self, group: BatchGroup) -> bool:
         every = self.config.validate_every_steps

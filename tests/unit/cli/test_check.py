@@ -88,7 +88,8 @@ def test_findings_are_told_if_no_vocabulary_fits_the_text(run, config: Path) -> 
     assert status == 2
     assert "vocabulary_size is 3000" in err
     report = json.loads(printed)
-    assert list(report) == ["findings"]
+    assert list(report) == ["findings", "error"]
+    assert report["error"].startswith("vocabulary_size is 3000")
     assert report["findings"]["training"][0]["problem"] == "empty target"
 
 

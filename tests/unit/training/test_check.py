@@ -115,15 +115,20 @@ def test_what_is_wrong_with_the_text_is_said_also_where_no_vocabulary_fits_it(
             file.write(line)
 
     too_large = {"kind": "bpe", "vocabulary_size": 30_000}
-    heard: list[dict[str, list[Finding]]] = []
-    with pytest.raises(ConfigError, match="vocabulary_size is 30000"):
-        check_run(make_config(tokenizer=too_large), "cpu", tell=heard.append)
+    heard: list[tuple[dict[str, list[Finding]], HeadwayError]] = []
 
-    (found,) = heard
+    def tell(found: dict[str, list[Finding]], error: HeadwayError) -> None:
+        heard.append((found, error))
+
+    with pytest.raises(ConfigError, match="vocabulary_size is 30000") as raised:
+        check_run(make_config(tokenizer=too_large), "cpu", tell=tell)
+
+    ((found, error),) = heard
+    assert error is raised.value
     assert list(found) == ["training", "validation"]
     assert "empty target" in [finding.problem for finding in found["training"]]
     assert "both sides the same" in [finding.problem for finding in found["validation"]]
-    assert found == check_run(make_config(), "cpu", tell=heard.append).findings
+    assert found == check_run(make_config(), "cpu", tell=tell).findings
     assert len(heard) == 1
 
 
@@ -185,6 +190,8 @@ def test_time_is_that_of_all_steps_and_memory_that_of_the_largest_batch(
 
     monkeypatch.setattr(check_module.FittingStep, "__call__", watched)
     config = make_config(training={"accumulate": 3, "max_steps": 40})
+    check_run(config, "cpu")  # modules and compiled loops are loaded once
+    tried.clear()
     held = np.ones(40_000_000)  # as a tokenizer in training may; it is no part of what steps take
     before = peak_memory(torch.device("cpu"))
     del held
@@ -327,6 +334,72 @@ def test_each_of_several_corpora_is_looked_at(make_config: MakeConfig) -> None:
         f"  corpus 2: valid.source, valid.target; weight 2; {sizes[1]} pairs; "
         f"{np.mean(dealt):.1%} of an epoch"
     )
+
+
+def test_a_corpus_whose_sides_are_exchanged_is_found(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    lines = (data_folder / "train.source").read_text().splitlines()
+    korean = "".join("하나 " * len(line.split()) + "\n" for line in lines)
+    (data_folder / "train.ko").write_text(korean, encoding="utf-8")
+    right = {"source": "train.ko", "target": "train.target"}
+    wrong = {"source": "train.target", "target": "train.ko"}
+    tags = [("", ""), ("<2b>", "<2b>"), ("<2b>", "<2a>")]
+    found = []
+    for first, second in tags:
+        corpora = [right | {"tag": first}, wrong | {"tag": second}]
+        names = {"source": "", "target": "", "corpora": corpora, "tag": first}
+        found.append(check_run(make_config(data=names), "cpu").findings["training, corpus 2"])
+    problems = [{finding.problem for finding in some} for some in found]
+    exchanged = {
+        "source in Latin letters, in corpus 1 Hangul",
+        "target in Hangul letters, in corpus 1 Latin",
+    }
+    assert exchanged <= problems[0]
+    assert exchanged <= problems[1]
+    assert not exchanged & problems[2]  # of another tag sides may be others
+
+
+def test_text_can_be_looked_at_before_there_is_validation_text(make_config: MakeConfig) -> None:
+    config = make_config(data={"valid_source": "", "valid_target": ""})
+    found = check_run(config, "cpu")
+    assert list(found.findings) == list(found.unknown) == ["training"]
+    assert found.remarks[0].startswith("To train, name validation text, or hold some of ")
+    with pytest.raises(ConfigError, match=r"'data\.valid_source' is missing"):
+        read_texts(config.data)
+
+
+def test_what_is_held_out_has_its_unknown_pieces_counted(make_config: MakeConfig) -> None:
+    from headway.cli.check import report_lines
+
+    names = {"valid_source": "", "valid_target": "", "hold_out": 9}
+    found = check_run(make_config(data=names), "cpu")
+    unknown = found.unknown["validation"]
+    line = f"{unknown.unknown} of {unknown.pieces} pieces unknown"
+    assert f"Validation text, held out of it: {line}" in report_lines(found)
+
+
+@pytest.mark.parametrize(
+    ("training", "reached"),
+    [
+        ({"max_steps": 3, "warmup_steps": 12}, "25%"),
+        ({"max_steps": 900, "max_epochs": 1, "warmup_steps": 200}, "2%"),
+        ({"max_steps": 12, "warmup_steps": 12}, None),
+    ],
+)
+def test_a_warm_up_that_is_longer_than_the_run_is_remarked_on(
+    make_config: MakeConfig, training: dict[str, Any], reached: str | None
+) -> None:
+    from headway.cli.check import report_lines
+
+    found = check_run(make_config(training=training), "cpu")
+    if reached is None:
+        assert found.remarks == []
+        return
+    (remark,) = found.remarks
+    assert f"the rate ends at {reached} of its peak" in remark
+    assert report_lines(found)[-1] == f"Note: {remark}"
+    assert found.as_dict()["remarks"] == [remark]
 
 
 def test_that_it_looked_at_the_first_of_many_is_said(

@@ -327,6 +327,48 @@ def test_a_setting_that_another_one_makes_idle_is_said(
 
 
 @pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize("warmup", [2, 3])
+def test_a_run_that_ends_in_its_warm_up_is_remarked_on(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter, warmup: int
+) -> None:
+    said: list[str] = []
+    quiet.say = said.append  # type: ignore[method-assign]
+    config = make_config(training={"max_steps": 2, "warmup_steps": warmup})
+
+    train(config, tmp_path / "run", reporter=quiet)
+
+    assert any("the rate ends at 67% of its peak" in message for message in said) == (warmup == 3)
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_memory_that_validation_takes_is_not_that_of_the_steps(
+    make_config: MakeConfig,
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    peak = {"now": 100, "validated": 0}
+
+    class Hungry(Validator):
+        def __call__(self, *given: Any) -> Any:
+            peak["validated"] += 1
+            peak["now"] = 900
+            return super().__call__(*given)
+
+    for module in ("estimate", "trainer"):
+        name = f"headway.training.{module}.forget_peak"
+        monkeypatch.setattr(name, lambda device: peak.update(now=100))
+    monkeypatch.setattr("headway.training.estimate.peak_memory", lambda device: peak["now"])
+    monkeypatch.setattr("headway.training.begin.Validator", Hungry)
+    config = make_config(training={"max_steps": 29, "validate_every_steps": 3})
+
+    report = train(config, tmp_path / "run", reporter=quiet).report
+
+    assert peak["validated"] > 9
+    assert report["estimate"]["memory"] == report["estimate"]["took_memory"] == 100
+
+
+@pytest.mark.usefixtures("no_picture")
 def test_text_that_the_vocabulary_does_not_know_is_said_and_reported(
     make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
 ) -> None:
