@@ -4,7 +4,8 @@ Long sentences have long translations (Gale and Church, "A Program for Aligning 
 Bilingual Corpora", 1993), questions are translated by questions, and names and numbers stay. How
 much each of these tells is counted in the text itself: how often lines that stand side by side
 agree, and how often lines do that stand further apart. The most probable course through the lines
-(Viterbi) then says where targets belong to other sources than those beside them.
+(Viterbi) then says where targets belong to other sources than those beside them; lines are
+counted again along it, for those that were wrong have blurred the picture.
 """
 
 import re
@@ -28,6 +29,7 @@ _CHANGE = 10.0
 _CLIP = 4.0  # the most that one pair tells, for or against
 _TELLING = 0.05  # what a pair must tell on average for any stretch to be found
 _DOUBT = 0.1  # what lines must tell against belonging anywhere; those that say nothing do not
+_ROUNDS = 10  # at most, of finding the course, each by what lines tell on the one before
 _LINES_A_BIN, _BINS = 20, 24  # of the ratios of lengths
 _RARE = 0.02  # a word of a larger share of the lines tells nothing
 _MOST_SHARED = 3  # words; more are not told apart
@@ -57,32 +59,45 @@ def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
 
     Both sides have as many lines. In text of fewer than 50 lines none are found, nor where nothing
     tells which lines belong together, as where all are of one length. Otherwise a stretch takes
-    about ten to fifty lines to be found, the fewer the more names and numbers there are.
+    twenty to fifty lines to be found, the fewer the more names and numbers there are.
     """
     lines = len(sources)
     if lines < _FEWEST:
         return []
     lengths = _Lengths(sources, targets)
     clues = (lengths, _Questions(sources, targets), _RareWords(sources, targets))
-    evidence = _evidence(clues, lines)
-    if evidence is None:
+    agreement = [_counted(clue) for clue in clues]
+    evidence, course = _settled(agreement, _runs(sources, targets))
+    if _relative_entropy(agreement, course) < _TELLING:
         is_text = len(set(targets)) > _LABELS * lines
         return [Stretch(0, lines, None)] if is_text and lengths.are_unrelated(0, lines) else []
-    course = _course(evidence)
-    borders = [0, *(np.flatnonzero(np.diff(course)) + 1).tolist(), lines]
-    stretches = []
-    for start, end in pairwise(borders):
-        state = course[start]
-        late = SHIFTS[state] if state < len(SHIFTS) else None
-        # Text of another kind than most may look as if it were moved, but goes together as it is.
-        if late is None:
-            is_found = lengths.are_unrelated(start, end)
-        else:
-            is_worse = lengths.agreement(start, end, late) < lengths.agreement(start, end) - _PAIRED
-            is_found = late != 0 and not is_worse
-        if is_found:
-            stretches.append(Stretch(start, end, late))
-    return stretches
+    for start, end in _stretches(course):
+        # Chance has eleven shifts to choose from: the one that is chosen must be better than it.
+        if course[start] and evidence[start:end, course[start]].sum() < _CHANGE:
+            course[start:end] = len(SHIFTS)
+    found = [
+        Stretch(start, end, (*SHIFTS, None)[course[start]])
+        for start, end in _stretches(course)
+        if course[start]
+    ]
+    return [stretch for stretch in found if lengths.allow(stretch)]
+
+
+def _stretches(course: Kinds) -> list[tuple[int, int]]:
+    """Return where the course is the same: the first line and one past the last."""
+    return list(pairwise([0, *(np.flatnonzero(np.diff(course)) + 1).tolist(), len(course)]))
+
+
+def _runs(sources: Sequence[str], targets: Sequence[str]) -> NDArray[np.int64]:
+    """Return of each line how many lines in a row have its source, or its target.
+
+    What one of several translations of a source tells, the others tell again.
+    """
+    sides = zip(sources, targets, strict=True)
+    is_new = [True, *(a != c and b != d for (a, b), (c, d) in pairwise(sides))]
+    starts = np.flatnonzero(is_new)
+    lengths = np.diff(np.append(starts, len(is_new)))
+    return np.repeat(lengths, lengths)
 
 
 class _Clue(Protocol):
@@ -114,12 +129,23 @@ class _Lengths:
     def agreement(self, start: int, end: int, shift: int = 0) -> float:
         """Return how long sources of some lines go with long targets `shift` lines later."""
         x, y = self.source[start:end], np.roll(self.target, -shift)[start:end]
-        return float(np.corrcoef(x, y)[0, 1]) if min(x.std(), y.std()) > 0 else 0.0
+        # The spread of equal numbers is not always 0.
+        return float(np.corrcoef(x, y)[0, 1]) if min(np.ptp(x), np.ptp(y)) > 0 else 0.0
 
     def are_unrelated(self, start: int, end: int) -> bool:
         """Tell whether lengths vary among some lines, but not on both sides together."""
         spread = min(self.source[start:end].std(), self.target[start:end].std())
         return bool(spread > _SPREAD and self.agreement(start, end) < _PAIRED)
+
+    def allow(self, stretch: Stretch) -> bool:
+        """Tell whether a stretch does not go together after all, by lengths, as it stands.
+
+        As text of another kind than most does, which may look as if it were moved.
+        """
+        start, end, late = stretch
+        if late is None:
+            return self.are_unrelated(start, end)
+        return self.agreement(start, end, late) >= self.agreement(start, end) - _PAIRED
 
 
 class _Questions:
@@ -190,33 +216,75 @@ def _within(kinds: Kinds, shift: int) -> Kinds:
     return kinds
 
 
-def _evidence(clues: Sequence[_Clue], lines: int) -> NDArray[np.float64] | None:
+class _Agreement(NamedTuple):
+    """What a clue shows."""
+
+    kinds: list[NDArray[np.int8]]
+    """By each shift, of each line."""
+    by_chance: NDArray[np.float64]
+    """The share of each kind among lines that stand apart."""
+
+
+def _counted(clue: _Clue) -> _Agreement:
+    # A kind is a small number, and there are many lines.
+    kinds = [clue.kinds(shift).astype(np.int8) for shift in SHIFTS]
+    chance = np.concatenate([clue.kinds(apart) for apart in _APART])
+    size = 1 + max(side.max() for side in (chance, *kinds))
+    return _Agreement(kinds, _shares(chance, size))
+
+
+def _settled(
+    agreement: Sequence[_Agreement], repeats: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], Kinds]:
+    """Return the evidence counted along a course, and the course that it leads to: the same one.
+
+    repeats: among how many lines the evidence of each is shared.
+    """
+    evidence, course = np.empty((0, 0)), _usual_course(agreement)
+    for _ in range(_ROUNDS):
+        evidence = _evidence(agreement, course) / repeats[:, None]
+        before, course = course, _course(evidence)
+        if (course == before).all():
+            break
+    return evidence, course
+
+
+def _usual_course(agreement: Sequence[_Agreement]) -> Kinds:
+    """Return the shift by which most lines belong together, as the course of all of them."""
+    lines = len(agreement[0].kinds[0])
+    courses = [np.full(lines, column) for column in range(len(SHIFTS))]
+    told = [_relative_entropy(agreement, course) for course in courses]
+    best = int(np.argmax(told))
+    return courses[best if (told[best] - told[0]) * lines > _CHANGE else 0]
+
+
+def _on(course: Kinds, clue: _Agreement) -> NDArray[np.float64]:
+    """Return the share of each kind among the lines of a course that belong somewhere."""
+    belong = course < len(SHIFTS)
+    kinds = np.choose(np.where(belong, course, 0), clue.kinds)
+    return _shares(kinds[belong], len(clue.by_chance))
+
+
+def _relative_entropy(agreement: Sequence[_Agreement], course: Kinds) -> float:
+    """Return how much a line tells on average about whether it belongs where the course is."""
+    if (course == len(SHIFTS)).all():
+        return 0.0
+    shares = [(_on(course, clue), clue.by_chance) for clue in agreement]
+    return float(sum((on * np.log(on / chance)).sum() for on, chance in shares))
+
+
+def _evidence(agreement: Sequence[_Agreement], course: Kinds) -> NDArray[np.float64]:
     """Return how much more probable each line is by each shift than by chance: its logarithm.
 
-    (lines, shifts and one more): the last column is of lines that belong to none. None where lines
-    tell too little.
+    (lines, shifts and one more): the last column is of lines that belong to none. course: where
+    lines belong together, as far as is known, and so how often what is seen of them.
     """
-    evidence = np.zeros((lines, len(SHIFTS) + 1))
-    told = np.zeros(len(SHIFTS))
-    found = []
-    for clue in clues:
-        # A kind is a small number, and there are many lines.
-        kinds = [clue.kinds(shift).astype(np.int8) for shift in SHIFTS]
-        chance = np.concatenate([clue.kinds(apart) for apart in _APART])
-        size = 1 + max(side.max() for side in (chance, *kinds))
-        by_chance = _shares(chance, size)
-        tables = np.array([np.log(_shares(side, size) / by_chance) for side in kinds])
-        found.append((kinds, tables))
-        told += (by_chance * np.exp(tables) * tables).sum(axis=1)  # the relative entropy
-    # Where most lines are moved by as much, that is where lines are seen that belong together.
-    best = int(told.argmax())
-    best = best if (told[best] - told[0]) * lines > _CHANGE else 0
-    if told[best] < _TELLING:
-        return None
-    for kinds, tables in found:
-        table = np.append(tables[best], 0.0)  # of -1, where there is no line: nothing
-        for column, side in enumerate(kinds):
-            evidence[:, column] += table[side]
+    evidence = np.zeros((len(course), len(SHIFTS) + 1))
+    for clue in agreement:
+        logarithms = np.log(_on(course, clue) / clue.by_chance)
+        table = np.append(logarithms, 0.0)  # of -1, where there is no line: nothing
+        for column, kinds in enumerate(clue.kinds):
+            evidence[:, column] += table[kinds]
     evidence = evidence.clip(-_CLIP, _CLIP)
     evidence[:, -1] = -_DOUBT
     return evidence

@@ -74,6 +74,8 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
     pairs = [pair.stripped() for pair in pairs]
     numbered = list(enumerate(pairs, start=1))
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    sides = {"source": sources, "target": targets}
+    scripts = {side: [main_script(text) for text in texts] for side, texts in sides.items()}
     stretches = misaligned(sources, targets)
     found = [
         *_moved(stretches),
@@ -85,9 +87,10 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
             (n for n, pair in numbered if is_copy(*pair) and not _is_same(pair)),
         ),
         *_far_lengths(sources, targets, stretches),
-        *_foreign("source", sources),
-        *_foreign("target", targets),
-        *_without_letters(pairs),
+        *_foreign("source", scripts["source"]),
+        *_foreign("target", scripts["target"]),
+        *_without_letters("source", sources, scripts["source"]),
+        *_without_letters("target", targets, scripts["target"]),
         *_damaged(pairs),
         _finding("pair seen before", _repeated(pairs)),
         _finding("other translation of a source seen before", _retranslated(pairs)),
@@ -169,9 +172,8 @@ def _far_lengths(
         yield _finding(f"target unusually {word} for its source", lines)
 
 
-def _foreign(side: str, texts: list[str]) -> Iterator[Finding]:
+def _foreign(side: str, scripts: list[str]) -> Iterator[Finding]:
     """Yield the lines whose letters are mostly of a script that this side hardly has."""
-    scripts = [main_script(text) for text in texts]
     counts = Counter(filter(None, scripts))
     own = _own_scripts(counts)
     for script, _ in counts.most_common():
@@ -186,13 +188,12 @@ def _own_scripts(counts: Counter[str]) -> set[str]:
     return {script for script, n in counts.items() if n >= _OWN_SHARE * counts.total()}
 
 
-def _without_letters(pairs: Sequence[Pair]) -> Iterator[Finding]:
+def _without_letters(side: str, texts: list[str], scripts: list[str]) -> Iterator[Finding]:
     """Yield the side of which most lines have none, as a column of numbers has."""
-    for side in ("source", "target"):
-        texts = [getattr(pair, side) for pair in pairs]
-        lines = [n for n, text in enumerate(texts, start=1) if text and not main_script(text)]
-        if len(lines) > len(texts) / 2:
-            yield _finding(f"{side} without letters", lines)
+    both = enumerate(zip(texts, scripts, strict=True), start=1)
+    lines = [line for line, (text, script) in both if text and not script]
+    if len(lines) > len(texts) / 2:
+        yield _finding(f"{side} without letters", lines)
 
 
 def _damaged(pairs: Sequence[Pair]) -> Iterator[Finding]:

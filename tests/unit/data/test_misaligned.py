@@ -95,14 +95,23 @@ def test_text_sorted_by_length_is_left_alone_unless_it_is_moved() -> None:
     assert found.end == 1999
 
 
-def test_questions_show_what_lengths_do_not() -> None:
-    marks = [random.Random(n).choice("?.") for n in range(800)]
+@pytest.mark.parametrize("question", ["?", "\uff1f"])
+def test_questions_show_what_lengths_do_not(question: str) -> None:
+    marks = [random.Random(n).choice([question, "."]) for n in range(800)]
     sources, targets = [f"und{mark}" for mark in marks], [f"and{mark}" for mark in marks]
     assert misaligned(sources, targets) == []
     (found,) = misaligned(sources[:-1], targets[1:])
     assert found.late == -1
     assert found.start <= 10
     assert found.end == 799
+
+
+def test_a_word_of_many_lines_tells_nothing() -> None:
+    """As a code of three that is everywhere: neighbours of a line often share it."""
+    rng = random.Random(5)
+    words = [rng.choice(["ok", "no", "go"]) for _ in range(600)]
+    sources, targets = [f"ein {word}" for word in words], [f"one {word}" for word in words]
+    assert misaligned(sources, targets[1:] + targets[:1]) == []
 
 
 def test_names_and_numbers_show_what_lengths_do_not() -> None:
@@ -115,6 +124,56 @@ def test_names_and_numbers_show_what_lengths_do_not() -> None:
     assert found.late == -1
     assert abs(found.start - 200) <= 3
     assert abs(found.end - 230) <= 3
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 4, 7])
+def test_lines_that_are_lost_all_over_the_text_are_found(lost: int) -> None:
+    """Also where most lines are wrong, and none of the shifts is that of most."""
+    sources, targets = sides(2000)
+    places = [2000 * (number + 1) // (lost + 1) for number in range(lost)]
+    for place in reversed(places):
+        del targets[place]
+    found = misaligned(sources[: len(targets)], targets)
+    late = [*range(-1, -min(lost, 5) - 1, -1), *[None] * (lost > 5)]
+    assert [stretch.late for stretch in found] == late
+    starts = [stretch.start for stretch in found]
+    np.testing.assert_allclose(starts, places[: len(starts)], atol=6)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.7, 0.9])
+def test_where_text_is_replaced_by_other_text_is_found(share: float) -> None:
+    sources, targets = sides(3000)
+    start = round(3000 * share)
+    targets[start:] = sides(3000, 8)[1][start:]
+    (found,) = misaligned(sources, targets)
+    assert found.late is None
+    assert abs(found.start - start) <= 8
+    assert found.end == 3000
+
+
+@pytest.mark.parametrize("times", [2, 3, 5, 10])
+def test_several_translations_of_a_source_are_left_alone(times: int) -> None:
+    for seed in range(5):
+        sources, targets = (
+            [text for text in side for _ in range(times)] for side in sides(900, seed)
+        )
+        assert misaligned(sources, targets) == []
+        varied = [f"{text}{'x' * (n % times)}" for n, text in enumerate(targets)]
+        assert misaligned(sources, varied) == []
+        assert misaligned(varied, sources) == []
+
+
+@pytest.mark.parametrize("length", range(3, 40))
+def test_lengths_that_are_all_the_same_say_nothing(length: int) -> None:
+    """The spread of equal numbers is not always computed as 0."""
+    rng = random.Random(length)
+    names = [f"Nr{rng.randint(100, 999)}" for _ in range(300)]
+    sources = [f"{name} {'a' * length}" for name in names]
+    targets = [f"{name} {'b' * length}" for name in names]
+    sources[119] += "aa"
+    targets[120:150] = targets[121:151]
+    (found,) = misaligned(sources, targets)
+    assert found.late == -1
 
 
 def test_lines_that_belong_to_none_nearby_are_found() -> None:
@@ -184,8 +243,9 @@ def test_two_lines_of_a_length_of_their_own_do_not_decide_for_others() -> None:
 
 
 def test_of_a_few_lines_nothing_is_said() -> None:
-    sources, targets = sides(50)
-    assert misaligned(sources[:-1], targets[1:]) == []
+    sources, targets = sides(51, 1)
+    assert misaligned(sources[:-1], targets[1:]) != []
+    assert misaligned(sources[:-2], targets[1:-1]) == []
     assert misaligned([], []) == []
 
 
