@@ -28,7 +28,6 @@ _FEWEST = 50  # lines, below which nothing is counted
 _CHANGE = 10.0
 _CLIP = 4.0  # the most that one pair tells, for or against
 _TELLING = 0.05  # what a pair must tell on average for any stretch to be found
-_DOUBT = 0.1  # what lines must tell against belonging anywhere; those that say nothing do not
 _ROUNDS = 10  # at most, of finding the course, each by what lines tell on the one before
 _LINES_A_BIN, _BINS = 20, 24  # of the ratios of lengths
 _RARE = 0.02  # a word of a larger share of the lines tells nothing
@@ -285,9 +284,7 @@ def _evidence(agreement: Sequence[_Agreement], course: Kinds) -> NDArray[np.floa
         table = np.append(logarithms, 0.0)  # of -1, where there is no line: nothing
         for column, kinds in enumerate(clue.kinds):
             evidence[:, column] += table[kinds]
-    evidence = evidence.clip(-_CLIP, _CLIP)
-    evidence[:, -1] = -_DOUBT
-    return evidence
+    return evidence.clip(-_CLIP, _CLIP)
 
 
 def _shares(kinds: NDArray[np.integer], size: int) -> NDArray[np.float64]:

@@ -242,6 +242,25 @@ def test_two_lines_of_a_length_of_their_own_do_not_decide_for_others() -> None:
     assert misaligned(sources, targets) == []
 
 
+def test_four_wrong_lines_are_too_few_for_a_stretch() -> None:
+    for seed in range(20):
+        sources, targets = sides(3000, seed)
+        for line in range(3000):
+            name = random.Random(seed * 9999 + line).randint(1000, 99999)
+            sources[line] += f" Nr{name} Zl{name} Fn{name}"
+            targets[line] += f" Nr{name} Zl{name} Fn{name}"
+        targets[800:804] = targets[1800:1804]
+        assert misaligned(sources, targets) == []
+
+
+def test_text_that_is_half_of_other_sources_is_not_called_moved_by_chance() -> None:
+    for seed in range(30):
+        sources, targets = sides(400, seed)
+        sources = [text[: 3 + len(text) // 9] for text in sources]  # which tell little
+        targets[120:] = random.Random(seed).sample(targets[120:], 280)
+        assert all(stretch.late is None for stretch in misaligned(sources, targets))
+
+
 def test_of_a_few_lines_nothing_is_said() -> None:
     sources, targets = sides(51, 1)
     assert misaligned(sources[:-1], targets[1:]) != []
