@@ -8,20 +8,16 @@ agree, and how often lines do that stand further apart. The most probable course
 counted again along it, for those that were wrong have blurred the picture.
 """
 
-import re
-from array import array
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import count, pairwise
-from typing import NamedTuple, Protocol
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.data.clues import APART, PAIRED, Clue, Kinds, Lengths, Questions, RareWords
+
 SHIFTS = (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5)
-# Lines so far apart agree by chance. Not any lines: where text is sorted by length, or goes on
-# about the same, its neighbours agree as well, and do not belong together.
-_APART = (8, -9, 11, -12, 14, -15, 17, -18)
 _FEWEST = 50  # lines, below which nothing is counted
 # What a change of course must be worth, as the logarithm of how much more probable it makes the
 # text. A stretch amid lines that are right has two: by chance, one line in e**20 begins one.
@@ -29,17 +25,8 @@ _CHANGE = 10.0
 _CLIP = 4.0  # the most that one pair tells, for or against
 _TELLING = 0.05  # what a pair must tell on average for any stretch to be found
 _ROUNDS = 10  # at most, of finding the course, each by what lines tell on the one before
-_LINES_A_BIN, _BINS = 20, 24  # of the ratios of lengths
-_RARE = 0.02  # a word of a larger share of the lines tells nothing
-_MOST_SHARED = 3  # words; more are not told apart
-_SPREAD = 0.25  # of the logarithms of lengths, below which all lines are about as long
-_PAIRED = 0.5  # a correlation of lengths that chance hardly brings about
 _LABELS = 0.1  # a share of different targets, below which they are labels rather than text
 _CHUNK = 10_000  # lines
-_WORD = re.compile(r"[^\W_]+")
-
-Kinds = NDArray[np.int64]
-Numbers = defaultdict[str, int]  # a new word is given the next
 
 
 class Stretch(NamedTuple):
@@ -63,8 +50,8 @@ def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
     lines = len(sources)
     if lines < _FEWEST:
         return []
-    lengths = _Lengths(sources, targets)
-    clues = (lengths, _Questions(sources, targets), _RareWords(sources, targets))
+    lengths = Lengths(sources, targets)
+    clues = (lengths, Questions(sources, targets), RareWords(sources, targets))
     agreement = [_counted(clue) for clue in clues]
     evidence, course = _settled(agreement, _runs(sources, targets))
     if _relative_entropy(agreement, course) < _TELLING:
@@ -79,7 +66,7 @@ def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
         for start, end in _stretches(course)
         if course[start]
     ]
-    return [stretch for stretch in found if lengths.allow(stretch)]
+    return [stretch for stretch in found if _stands(stretch, lengths)]
 
 
 def _stretches(course: Kinds) -> list[tuple[int, int]]:
@@ -99,120 +86,16 @@ def _runs(sources: Sequence[str], targets: Sequence[str]) -> NDArray[np.int64]:
     return np.repeat(lengths, lengths)
 
 
-class _Clue(Protocol):
-    """Something in which lines that belong together agree."""
+def _stands(stretch: Stretch, lengths: Lengths) -> bool:
+    """Tell whether lengths do not speak against a stretch.
 
-    def kinds(self, shift: int) -> Kinds:
-        """Return how each source agrees with the target `shift` lines later: a kind of agreement.
-
-        -1 where there is no such target.
-        """
-        ...
-
-
-class _Lengths:
-    """The ratio of the lengths, in bins which are equally frequent by chance."""
-
-    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
-        self.source, self.target = (
-            np.log1p([len(text) for text in texts]) for texts in (sources, targets)
-        )
-        ratios = np.concatenate([np.roll(self.target, -far) - self.source for far in _APART])
-        bins = min(max(len(sources) // _LINES_A_BIN, 2), _BINS)
-        self.edges = np.unique(np.quantile(ratios, np.linspace(0, 1, bins + 1)[1:-1]))
-
-    def kinds(self, shift: int) -> Kinds:
-        ratios = np.roll(self.target, -shift) - self.source
-        return _within(np.digitize(ratios, self.edges), shift)
-
-    def agreement(self, start: int, end: int, shift: int = 0) -> float:
-        """Return how long sources of some lines go with long targets `shift` lines later."""
-        x, y = self.source[start:end], np.roll(self.target, -shift)[start:end]
-        # The spread of equal numbers is not always 0.
-        return float(np.corrcoef(x, y)[0, 1]) if min(np.ptp(x), np.ptp(y)) > 0 else 0.0
-
-    def are_unrelated(self, start: int, end: int) -> bool:
-        """Tell whether lengths vary among some lines, but not on both sides together."""
-        spread = min(self.source[start:end].std(), self.target[start:end].std())
-        return bool(spread > _SPREAD and self.agreement(start, end) < _PAIRED)
-
-    def allow(self, stretch: Stretch) -> bool:
-        """Tell whether a stretch does not go together after all, by lengths, as it stands.
-
-        As text of another kind than most does, which may look as if it were moved.
-        """
-        start, end, late = stretch
-        if late is None:
-            return self.are_unrelated(start, end)
-        return self.agreement(start, end, late) >= self.agreement(start, end) - _PAIRED
-
-
-class _Questions:
-    """Whether both, one, or none of two lines are questions."""
-
-    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
-        self.source, self.target = (
-            np.array(["?" in text or "\uff1f" in text for text in texts], dtype=np.int64)
-            for texts in (sources, targets)
-        )
-
-    def kinds(self, shift: int) -> Kinds:
-        return _within(2 * self.source + np.roll(self.target, -shift), shift)
-
-
-class _RareWords:
-    """How many of the rarer words that both languages have, two lines share.
-
-    So names, numbers, and what is foreign to both.
+    As those of text do that is of another kind than most: it may look as if it were moved, and
+    goes together as it stands.
     """
-
-    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
-        self.lines = len(sources)
-        known: Numbers = defaultdict(count().__next__)
-        sides = [_words(texts, known) for texts in (sources, targets)]
-        found = [np.bincount(words, minlength=len(known)) for _, words in sides]
-        most = max(2, _RARE * self.lines)
-        useful = np.logical_and(*[(counts > 0) & (counts <= most) for counts in found])
-        # A line and a word of it as one number: what two lines share, two sorted arrays share.
-        self.words = max(1, len(known))
-        self.source, self.target = (
-            np.sort(lines[useful[words]] * self.words + words[useful[words]])
-            for lines, words in sides
-        )
-        self.source_has, self.target_has = (self._lines(side) > 0 for side in self._sides())
-
-    def kinds(self, shift: int) -> Kinds:
-        moved = self.target - shift * self.words
-        places = np.searchsorted(self.source, moved).clip(max=len(self.source) - 1)
-        shared = self._lines(moved[self.source[places] == moved] if len(self.source) else moved)
-        have = self.source_has.astype(np.int64) + np.roll(self.target_has, -shift)
-        return _within(np.where(shared > 0, 2 + np.minimum(shared, _MOST_SHARED), have), shift)
-
-    def _sides(self) -> tuple[Kinds, Kinds]:
-        return self.source, self.target
-
-    def _lines(self, numbers: Kinds) -> Kinds:
-        """Count the words of each line."""
-        return np.bincount(numbers // self.words, minlength=self.lines)
-
-
-def _words(texts: Sequence[str], known: Numbers) -> tuple[Kinds, Kinds]:
-    """Return the line and the number of every different word of a line."""
-    counts, words = array("q"), array("q")
-    for text in texts:
-        found = set(_WORD.findall(text.casefold()))
-        counts.append(len(found))
-        words.extend(map(known.__getitem__, found))
-    return np.repeat(np.arange(len(texts)), counts), np.array(words, dtype=np.int64)
-
-
-def _within(kinds: Kinds, shift: int) -> Kinds:
-    """Mark the lines that have no line `shift` later."""
-    if shift > 0:
-        kinds[-shift:] = -1
-    elif shift < 0:
-        kinds[:-shift] = -1
-    return kinds
+    start, end, late = stretch
+    if late is None:
+        return lengths.are_unrelated(start, end)
+    return lengths.agreement(start, end, late) >= lengths.agreement(start, end) - PAIRED
 
 
 class _Agreement(NamedTuple):
@@ -224,10 +107,10 @@ class _Agreement(NamedTuple):
     """The share of each kind among lines that stand apart."""
 
 
-def _counted(clue: _Clue) -> _Agreement:
+def _counted(clue: Clue) -> _Agreement:
     # A kind is a small number, and there are many lines.
     kinds = [clue.kinds(shift).astype(np.int8) for shift in SHIFTS]
-    chance = np.concatenate([clue.kinds(apart) for apart in _APART])
+    chance = np.concatenate([clue.kinds(apart) for apart in APART])
     size = 1 + max(side.max() for side in (chance, *kinds))
     return _Agreement(kinds, _shares(chance, size))
 

@@ -1,0 +1,140 @@
+"""In what lines of two languages agree that belong together, without knowing either.
+
+Long sentences have long translations, questions are translated by questions, and names and numbers
+stay.
+"""
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import count
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Lines so far apart agree by chance. Not any lines: where text is sorted by length, or goes on
+# about the same, its neighbours agree as well, and do not belong together.
+APART = (8, -9, 11, -12, 14, -15, 17, -18)
+_LINES_A_BIN, _BINS = 20, 24  # of the ratios of lengths
+_RARE = 0.02  # a word of a larger share of the lines tells nothing
+_MOST_SHARED = 3  # words; more are not told apart
+_SPREAD = 0.25  # of the logarithms of lengths, below which all lines are about as long
+PAIRED = 0.5  # a correlation of lengths that chance hardly brings about
+_WORD = re.compile(r"[^\W_]+")
+
+Kinds = NDArray[np.int64]
+Numbers = defaultdict[str, int]  # a new word is given the next
+
+
+class Clue(Protocol):
+    """Something in which lines that belong together agree."""
+
+    def kinds(self, shift: int) -> Kinds:
+        """Return how each source agrees with the target `shift` lines later: a kind of agreement.
+
+        -1 where there is no such target.
+        """
+        ...
+
+
+class Lengths:
+    """The ratio of the lengths, in bins which are equally frequent by chance."""
+
+    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        """Choose the bins."""
+        self.source, self.target = (
+            np.log1p([len(text) for text in texts]) for texts in (sources, targets)
+        )
+        ratios = np.concatenate([np.roll(self.target, -far) - self.source for far in APART])
+        bins = min(max(len(sources) // _LINES_A_BIN, 2), _BINS)
+        self.edges = np.unique(np.quantile(ratios, np.linspace(0, 1, bins + 1)[1:-1]))
+
+    def kinds(self, shift: int) -> Kinds:
+        """Return the bin of each ratio."""
+        ratios = np.roll(self.target, -shift) - self.source
+        return _within(np.digitize(ratios, self.edges), shift)
+
+    def agreement(self, start: int, end: int, shift: int = 0) -> float:
+        """Return how long sources of some lines go with long targets `shift` lines later."""
+        x, y = self.source[start:end], np.roll(self.target, -shift)[start:end]
+        # The spread of equal numbers is not always 0.
+        return float(np.corrcoef(x, y)[0, 1]) if min(np.ptp(x), np.ptp(y)) > 0 else 0.0
+
+    def are_unrelated(self, start: int, end: int) -> bool:
+        """Tell whether lengths vary among some lines, but not on both sides together."""
+        spread = min(self.source[start:end].std(), self.target[start:end].std())
+        return bool(spread > _SPREAD and self.agreement(start, end) < PAIRED)
+
+
+class Questions:
+    """Whether both, one, or none of two lines are questions."""
+
+    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        """Look at both sides."""
+        self.source, self.target = (
+            np.array(["?" in text or "\uff1f" in text for text in texts], dtype=np.int64)
+            for texts in (sources, targets)
+        )
+
+    def kinds(self, shift: int) -> Kinds:
+        """Return 0 for no question, 1 for a target, 2 for a source, 3 for both."""
+        return _within(2 * self.source + np.roll(self.target, -shift), shift)
+
+
+class RareWords:
+    """How many of the rarer words that both languages have, two lines share.
+
+    So names, numbers, and what is foreign to both.
+    """
+
+    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        """Number the words of both sides and keep the useful ones."""
+        self.lines = len(sources)
+        known: Numbers = defaultdict(count().__next__)
+        sides = [_words(texts, known) for texts in (sources, targets)]
+        found = [np.bincount(words, minlength=len(known)) for _, words in sides]
+        most = max(2, _RARE * self.lines)
+        useful = np.logical_and(*[(counts > 0) & (counts <= most) for counts in found])
+        # A line and a word of it as one number: what two lines share, two sorted arrays share.
+        self.words = max(1, len(known))
+        self.source, self.target = (
+            np.sort(lines[useful[words]] * self.words + words[useful[words]])
+            for lines, words in sides
+        )
+        self.source_has, self.target_has = (self._lines(side) > 0 for side in self._sides())
+
+    def kinds(self, shift: int) -> Kinds:
+        """Return which side has such words, 0 to 2 of them, or how many are shared, from 3 on."""
+        moved = self.target - shift * self.words
+        places = np.searchsorted(self.source, moved).clip(max=len(self.source) - 1)
+        shared = self._lines(moved[self.source[places] == moved] if len(self.source) else moved)
+        have = self.source_has.astype(np.int64) + np.roll(self.target_has, -shift)
+        return _within(np.where(shared > 0, 2 + np.minimum(shared, _MOST_SHARED), have), shift)
+
+    def _sides(self) -> tuple[Kinds, Kinds]:
+        return self.source, self.target
+
+    def _lines(self, numbers: Kinds) -> Kinds:
+        """Count the words of each line."""
+        return np.bincount(numbers // self.words, minlength=self.lines)
+
+
+def _words(texts: Sequence[str], known: Numbers) -> tuple[Kinds, Kinds]:
+    """Return the line and the number of every different word of a line."""
+    counts, words = array("q"), array("q")
+    for text in texts:
+        found = set(_WORD.findall(text.casefold()))
+        counts.append(len(found))
+        words.extend(map(known.__getitem__, found))
+    return np.repeat(np.arange(len(texts)), counts), np.array(words, dtype=np.int64)
+
+
+def _within(kinds: Kinds, shift: int) -> Kinds:
+    """Mark the lines that have no line `shift` later."""
+    if shift > 0:
+        kinds[-shift:] = -1
+    elif shift < 0:
+        kinds[:-shift] = -1
+    return kinds
