@@ -26,7 +26,7 @@ class _Kept:
         """Start empty."""
         self.keys_values: KeysValues | None = None
 
-    def reorder(self, rows: Int[Tensor, "R"]) -> None:
+    def reorder(self, rows: Int[Tensor, " R"]) -> None:
         """Keep these rows, in this order; a row may occur more than once."""
         if self.keys_values is not None:
             k, v = self.keys_values
@@ -82,7 +82,7 @@ class DecoderCache:
         """Return the number of target positions decoded so far."""
         return self.layers[0].self_attention.length if self.layers else 0
 
-    def reorder(self, rows: Int[Tensor, "R"], *, same_sentences: bool = False) -> None:
+    def reorder(self, rows: Int[Tensor, " R"], *, same_sentences: bool = False) -> None:
         """Keep these rows of the batch, in this order.
 
         same_sentences: each row is replaced by a hypothesis of its own sentence, so the keys and

@@ -116,7 +116,7 @@ class _Project(torch.autograd.Function):
 def _linear(
     rows: Float[Tensor, "N d_in"],
     weight: Float[Tensor, "d_out d_in"],
-    bias: Float[Tensor, "d_out"] | None,
+    bias: Float[Tensor, " d_out"] | None,
 ) -> Float[Tensor, "N d_out"]:
     """Compute rows W^T + b.
 

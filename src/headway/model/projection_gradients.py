@@ -21,7 +21,7 @@ _LOTS = 2
 
 def weight_gradient(
     grad: Float[Tensor, "N d_out"], rows: Float[Tensor, "N d_in"]
-) -> tuple[Float[Tensor, "d_out d_in"], Float[Tensor, "d_out"] | None]:
+) -> tuple[Float[Tensor, "d_out d_in"], Float[Tensor, " d_out"] | None]:
     """Return grad^T rows, the gradient of a weight, and what it costs nothing to sum beside it.
 
     That is grad over the rows, the gradient of a bias. Both are then in float32, as they are summed
@@ -98,7 +98,7 @@ def _has_tiles() -> bool:
     return has_tiles()
 
 
-def _multiply(grad: Tensor, rows: Tensor, total: Tensor, *, add: bool) -> Float[Tensor, "d_out"]:
+def _multiply(grad: Tensor, rows: Tensor, total: Tensor, *, add: bool) -> Float[Tensor, " d_out"]:
     """Put grad^T rows into the total, or add it; return the sums of grad over the rows."""
     d_out, d_in = total.shape
     lots = -(-d_out // COLUMNS)

@@ -7,7 +7,7 @@ from torch import Tensor
 from headway.loops.splitmix import GAMMA, LAST_SHIFT, MIXING
 
 
-def draw(count: int, key: int) -> Int[Tensor, "count"]:
+def draw(count: int, key: int) -> Int[Tensor, " count"]:
     """Return the first `count` numbers of SplitMix64 (Steele, Lea and Flood 2014) from this key on.
 
     Each is a function of key and place alone, so that any part of them can be made by itself.

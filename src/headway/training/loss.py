@@ -25,7 +25,7 @@ class LossSums(NamedTuple):
 
 def label_smoothed_cross_entropy(
     logits: Float[Tensor, "N V"],
-    labels: Int[Tensor, "N"],
+    labels: Int[Tensor, " N"],
     smoothing: float = 0.1,
     pad_id: int = 0,
 ) -> LossSums:
@@ -48,8 +48,8 @@ def label_smoothed_cross_entropy(
 def projected_cross_entropy(
     hidden: Float[Tensor, "N d_model"],
     weight: Float[Tensor, "V d_model"],
-    bias: Float[Tensor, "V"] | None,
-    labels: Int[Tensor, "N"],
+    bias: Float[Tensor, " V"] | None,
+    labels: Int[Tensor, " N"],
     smoothing: float = 0.1,
     pad_id: int = 0,
     chunk: int | None = None,

@@ -70,7 +70,7 @@ class Int8LoopProduct(LoopProduct):
 
 def quantize_to_fit(
     weight: Float[Tensor, "out in"],
-) -> tuple[Int8[Tensor, "out in"], Float[Tensor, "out"]]:
+) -> tuple[Int8[Tensor, "out in"], Float[Tensor, " out"]]:
     """Return whole numbers and the step of each output such that no sum runs over."""
     least = least_steps(weight.detach().float().numpy())
     return quantize_weight(weight, torch.from_numpy(least))

@@ -31,7 +31,7 @@ class ListedProduct:
         self.size = len(projection.weight)
 
     @cached_property
-    def _all(self) -> tuple[Float[Tensor, "V+1 d_model"], Float[Tensor, "V+1"]]:
+    def _all(self) -> tuple[Float[Tensor, "V+1 d_model"], Float[Tensor, " V+1"]]:
         """Add one output: minus infinity, for places without a piece."""
         weight = self.projection.weight.to(self.device, torch.float32)
         bias = self.projection.bias.to(self.device, torch.float32)
@@ -52,7 +52,7 @@ class ListedProduct:
 
     def _gather(
         self, allowed: AllowedPieces
-    ) -> tuple[Float[Tensor, "U d_model"], Float[Tensor, "U"], Int[Tensor, "slots W"]]:
+    ) -> tuple[Float[Tensor, "U d_model"], Float[Tensor, " U"], Int[Tensor, "slots W"]]:
         """Return the outputs that are in any list, and in which of these each list's are."""
         there = np.arange(allowed.table.shape[1]) < allowed.sizes[:, None]
         pieces = np.where(there, allowed.table, self.size)

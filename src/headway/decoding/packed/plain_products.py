@@ -78,8 +78,8 @@ DOT_PRODUCTS = ByteKind(torch.uint8, 128, 64)
 
 
 def quantize_weight(
-    weight: Float[Tensor, "out in"], least: Float[Tensor, "out"] | None = None
-) -> tuple[Int8[Tensor, "out in"], Float[Tensor, "out"]]:
+    weight: Float[Tensor, "out in"], least: Float[Tensor, " out"] | None = None
+) -> tuple[Int8[Tensor, "out in"], Float[Tensor, " out"]]:
     """Return whole numbers from -127 to 127 and the step of each output, `least` or above.
 
     Tolerance: each weight is off by half a step at most, 1/254 of the largest of its output where
@@ -93,7 +93,7 @@ def quantize_weight(
 
 def quantize_rows(
     x: Float[Tensor, "R in"],
-) -> tuple[Float[Tensor, "R in"], Float[Tensor, "R"]]:
+) -> tuple[Float[Tensor, "R in"], Float[Tensor, " R"]]:
     """Return whole numbers from -LEVELS to LEVELS and the step of each row."""
     largest = x.abs().amax(dim=1)
     steps = torch.where(largest < 1e-30, 1.0, largest / LEVELS)  # whose inverse is finite

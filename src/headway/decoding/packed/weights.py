@@ -17,7 +17,7 @@ class Projection:
     """y = x weight^T + bias."""
 
     weight: Float[Tensor, "out in"]
-    bias: Float[Tensor, "out"]
+    bias: Float[Tensor, " out"]
 
     @classmethod
     def of(cls, *linears: nn.Linear) -> "Projection":
