@@ -28,7 +28,7 @@ from headway.training.run_stream import build_stream
 from headway.training.settings import check_settings, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
-from headway.training.text_check import looked_at
+from headway.training.text_check import is_held_out, looked_at
 from headway.training.text_statistics import (
     frequency_loss,
     misaligned_findings,
@@ -315,7 +315,7 @@ def _to_compare(config: RunConfig, place: Place, texts: Texts) -> Iterator[tuple
     if not place.world.leads or place.folder.checkpoint.exists():
         return
     for name, pairs in looked_at(config.data, texts, _COMPARED):
-        if not (name == "validation" and texts.valid_lines is not None):  # part of the training's
+        if not is_held_out(name, texts):
             yield name, pairs
 
 

@@ -77,6 +77,11 @@ def looked_at(
             yield name, first
 
 
+def is_held_out(name: str, texts: Texts) -> bool:
+    """Tell whether a text is a part of the training text, and looked at there."""
+    return name.startswith("validation") and texts.valid_lines is not None
+
+
 def findings(pairs: dict[str, list[Pair]], texts: Texts, tag: str) -> dict[str, list[Finding]]:
     """Return what is suspicious; a source in text of another tag has another translation there.
 
@@ -97,7 +102,7 @@ def findings(pairs: dict[str, list[Pair]], texts: Texts, tag: str) -> dict[str, 
             number, corpus = next(corpora)
             first, usual = of_tag.setdefault(corpus.tag, (number, some))
             found[name] = survey(some) + other_scripts(usual, some, f"in corpus {first}")
-        elif not (name.startswith("validation") and texts.valid_lines is not None):
+        elif not is_held_out(name, texts):
             found[name] = survey(some) + overlap(train, some, others)
     return found
 

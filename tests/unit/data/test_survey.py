@@ -63,7 +63,9 @@ def test_a_target_of_another_length_than_usual_is_found() -> None:
         "target unusually short for its source": (8,),
         "target unusually long for its source": (61,),
     }
-    assert not [f for f in survey(pairs[:49]) if "unusually" in f.problem]  # nothing is usual yet
+    few = [*pairs[:7], *pairs[10:60], pairs[7]]  # the last is the short one
+    assert [f.lines for f in survey(few[-50:]) if "unusually" in f.problem] == [(50,)]
+    assert not [f for f in survey(few[-49:]) if "unusually" in f.problem]  # nothing is usual yet
 
 
 @pytest.mark.parametrize(
@@ -78,8 +80,21 @@ def test_a_word_may_have_a_longer_translation(source: str, target: str) -> None:
 
 def test_where_lengths_differ_widely_none_is_unusual() -> None:
     rng = random.Random(3)
-    pairs = [Pair(f"a{n}" * rng.randint(1, 30), f"b{n}" * rng.randint(1, 30)) for n in range(200)]
-    assert not [f for f in survey(pairs) if "unusually" in f.problem]
+    sizes = [rng.randint(20, 200) for _ in range(400)]
+    wide = [Pair("a" * size, "b" * size * rng.choice([1, 2, 3, 5, 8])) for size in sizes]
+    narrow = [Pair("a" * size, "b" * size) for size in sizes]
+    odd = Pair("a" * 90, "b" * 900)
+    expected: list[tuple[list[Pair], list[tuple[int, ...]]]] = [(wide, []), (narrow, [(401,)])]
+    for pairs, lines in expected:
+        found = [f for f in survey([*pairs, odd]) if f.problem.startswith("target")]
+        assert [finding.lines for finding in found] == lines  # and none is of other sources
+
+
+def test_empty_lines_do_not_count_among_the_usual_lengths() -> None:
+    pairs = [Pair("a" * n, "b" * (n + n % 3)) for n in range(20, 80)]
+    empty = [Pair("a" * n, "") for n in range(20, 80)]
+    (unusual,) = [f for f in survey([*empty, *pairs, Pair("a" * 50, "b")]) if "unusu" in f.problem]
+    assert unusual.lines == (121,)
 
 
 @pytest.mark.parametrize(("missing", "side"), [(1, "target"), (2, "target"), (1, "source")])
