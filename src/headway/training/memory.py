@@ -11,6 +11,7 @@ _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 _LARGEST_MMAP_THRESHOLD = 32 * 2**20
 _STEPS_BETWEEN_HOLES = 20
 _KERNELS = 128
+_DESCRIPTIONS = 64
 
 
 def prepare_process() -> None:
@@ -40,15 +41,17 @@ def hand_back_freed_memory() -> bool:
 
 
 def keep_few_kernels() -> None:
-    """Have oneDNN remember no more kernels than two steps need; call it before the first product.
+    """Have little remembered of each product's sizes; call it before the first product.
 
-    It compiles one for each product of new sizes, and batches of text hardly ever repeat theirs:
-    its 1,024 cost 0.3 GB and, far apart in memory, some 5 % of a step of the tiny model
-    (benchmarks/NOTES.md). A number in the environment stays. It holds for the whole process.
+    Batches of text hardly ever repeat theirs. oneDNN remembers 1,024 kernels, 0.3 GB and, far apart
+    in memory, some 5 % of a step of the tiny model; PyTorch 1,024 descriptions of matrix products
+    and as many of linear layers, a quarter of a megabyte each (benchmarks/NOTES.md). What is kept
+    is more than a step needs. A number in the environment stays. It holds for the whole process.
     """
     names = [f"{library}_PRIMITIVE_CACHE_CAPACITY" for library in ("ONEDNN", "DNNL")]
     if not any(name in os.environ for name in names):
         os.environ[names[0]] = str(_KERNELS)
+    os.environ.setdefault("LRU_CACHE_CAPACITY", str(_DESCRIPTIONS))  # of ideep, inside PyTorch
 
 
 def give_back_holes(step: int) -> None:

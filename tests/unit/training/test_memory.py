@@ -63,7 +63,25 @@ product(1)
 """
 
 
-@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="PyTorch without oneDNN")
+needs_onednn = pytest.mark.skipif(
+    not torch.backends.mkldnn.is_available(), reason="PyTorch without oneDNN"
+)
+
+
+def said_of_the_first_sizes_again(*arguments: str, **environment: str) -> list[str]:
+    """What oneDNN says when the first of 299 products comes again, reorderings left out."""
+    names = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"
+    others = {name: value for name, value in os.environ.items() if name not in names}
+    run = subprocess.run(
+        [sys.executable, "-c", KERNELS, *arguments],
+        check=True, capture_output=True, text=True,
+        env=others | {"ONEDNN_VERBOSE": "profile_create,dispatch"} | environment,
+    )  # fmt: skip
+    said = run.stdout.split("again")[1].splitlines()
+    return [line for line in said if "create" in line and "reorder" not in line]
+
+
+@needs_onednn
 @pytest.mark.parametrize(
     ("arguments", "capacity", "kept"),
     [
@@ -76,18 +94,22 @@ product(1)
 def test_few_kernels_are_remembered_unless_the_environment_says_how_many(
     arguments: list[str], capacity: dict[str, str], kept: bool
 ) -> None:
-    environment = os.environ | {"ONEDNN_VERBOSE": "profile_create"}
-    for library in ("ONEDNN", "DNNL"):
-        environment.pop(f"{library}_PRIMITIVE_CACHE_CAPACITY", None)
-    environment |= capacity
-
-    run = subprocess.run(
-        [sys.executable, "-c", KERNELS, *arguments],
-        check=True, capture_output=True, text=True, env=environment,
-    )  # fmt: skip
-    products = [
-        line for line in run.stdout.split("again")[1].splitlines() if "inner_product" in line
-    ]
+    said = said_of_the_first_sizes_again(*arguments, **capacity)
+    products = [line for line in said if "inner_product" in line]
 
     assert products
     assert all(("cache_hit" in line) == kept for line in products)
+
+
+@needs_onednn
+@pytest.mark.parametrize(
+    ("capacity", "kept"), [({}, False), ({"LRU_CACHE_CAPACITY": "5000"}, True)]
+)
+def test_few_descriptions_are_remembered_unless_the_environment_says_how_many(
+    capacity: dict[str, str], kept: bool
+) -> None:
+    # Which implementations do not suit a product is asked when it is described, and only then.
+    said = said_of_the_first_sizes_again("few", **capacity)
+
+    assert any("inner_product" in line for line in said)
+    assert any("create:dispatch" in line for line in said) != kept
