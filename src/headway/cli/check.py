@@ -19,7 +19,7 @@ from headway.cli.run_options import (
 from headway.cli.waiting import let_waiting_threads_sleep
 
 if TYPE_CHECKING:
-    from headway.data.survey import Finding
+    from headway.data.finding import Finding
     from headway.training.check import RunCheck
     from headway.training.text_check import CorpusShare
 

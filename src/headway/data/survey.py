@@ -7,17 +7,16 @@ What is found is a hint and changes nothing: whether such a pair is dropped is t
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from headway.data.corpus import Pair
 from headway.data.examining import is_copy
+from headway.data.finding import Finding, on_lines
 from headway.data.misaligned import Stretch, misaligned
+from headway.data.repeats import repeats
 from headway.data.scripts import main_script
 
-_EXAMPLES = 5
 _OWN_SHARE = 0.1  # a script of so many of a side's lines belongs to it
 _MOST = 0.7  # of lines in a script which hardly as many others have not
 # A target is far from the usual length for its source if the ratio is that many times the median,
@@ -43,30 +42,8 @@ _DAMAGES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One kind of suspicion and the lines that it falls on."""
-
-    problem: str
-    count: int
-    lines: tuple[int, ...]
-    """All of them, counted from 1; of a stretch the first."""
-    through: int | None = None
-    """The last line of a stretch."""
-
-    def __str__(self) -> str:
-        """Return the finding as one line of text."""
-        if self.through is not None:
-            return f"{self.problem}: {self.count:,} (lines {self.lines[0]:,} to {self.through:,})"
-        shown = ", ".join(f"{line:,}" for line in self.lines[:_EXAMPLES])
-        more = ", …" if self.count > _EXAMPLES else ""
-        noun = "line" if self.count == 1 else "lines"
-        return f"{self.problem}: {self.count:,} ({noun} {shown}{more})"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, `through` only where there is one."""
-        values = {"problem": self.problem, "count": self.count, "lines": list(self.lines)}
-        return values if self.through is None else values | {"through": self.through}
+Scripts = tuple[Counter[str], Counter[str]]
+"""How many lines of each side have which script."""
 
 
 def survey(pairs: Sequence[Pair]) -> list[Finding]:
@@ -79,10 +56,10 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
     stretches = misaligned(sources, targets)
     found = [
         *_moved(stretches),
-        _finding("empty source", (n for n, pair in numbered if not pair.source)),
-        _finding("empty target", (n for n, pair in numbered if not pair.target)),
-        _finding("both sides the same", (n for n, pair in numbered if _is_same(pair))),
-        _finding(
+        on_lines("empty source", (n for n, pair in numbered if not pair.source)),
+        on_lines("empty target", (n for n, pair in numbered if not pair.target)),
+        on_lines("both sides the same", (n for n, pair in numbered if _is_same(pair))),
+        on_lines(
             "both sides the same but for case, spaces and punctuation",
             (n for n, pair in numbered if is_copy(*pair) and not _is_same(pair)),
         ),
@@ -92,8 +69,7 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
         *_without_letters("source", sources, scripts["source"]),
         *_without_letters("target", targets, scripts["target"]),
         *_damaged(pairs),
-        _finding("pair seen before", _repeated(pairs)),
-        _finding("other translation of a source seen before", _retranslated(pairs)),
+        *repeats(pairs),
     ]
     return [finding for finding in found if finding.count]
 
@@ -117,11 +93,11 @@ def overlap(
     sources = {pair.source for pair in known}
     known |= {pair.stripped() for pair in others}
     found = [
-        _finding(
+        on_lines(
             "pair is in the training text too",
             (line for line, pair in enumerate(held_out, start=1) if pair in known),
         ),
-        _finding(
+        on_lines(
             "source is in the training text, with another translation",
             (
                 line
@@ -129,7 +105,7 @@ def overlap(
                 if pair not in known and pair.source in sources
             ),
         ),
-        *other_scripts(train, held_out),
+        *other_scripts(main_scripts(train), held_out),
     ]
     return [finding for finding in found if finding.count]
 
@@ -169,7 +145,7 @@ def _far_lengths(
     long = ratios > max(high + reach, median + np.log(_FAR))
     for word, far in (("short", short), ("long", long)):
         lines = (np.flatnonzero(whole & far) + 1).tolist()
-        yield _finding(f"target unusually {word} for its source", lines)
+        yield on_lines(f"target unusually {word} for its source", lines)
 
 
 def _foreign(side: str, scripts: list[str]) -> Iterator[Finding]:
@@ -181,7 +157,7 @@ def _foreign(side: str, scripts: list[str]) -> Iterator[Finding]:
             continue
         name = script.capitalize()
         lines = (line for line, found in enumerate(scripts, start=1) if found == script)
-        yield _finding(f"{side} in {name} letters", lines)
+        yield on_lines(f"{side} in {name} letters", lines)
 
 
 def _own_scripts(counts: Counter[str]) -> set[str]:
@@ -193,7 +169,7 @@ def _without_letters(side: str, texts: list[str], scripts: list[str]) -> Iterato
     both = enumerate(zip(texts, scripts, strict=True), start=1)
     lines = [line for line, (text, script) in both if text and not script]
     if len(lines) > len(texts) / 2:
-        yield _finding(f"{side} without letters", lines)
+        yield on_lines(f"{side} without letters", lines)
 
 
 def _damaged(pairs: Sequence[Pair]) -> Iterator[Finding]:
@@ -202,53 +178,40 @@ def _damaged(pairs: Sequence[Pair]) -> Iterator[Finding]:
         texts = [getattr(pair, side) for pair in pairs]
         for problem, sign in _DAMAGES.items():
             lines = (n for n, text in enumerate(texts, start=1) if sign.search(text))
-            yield _finding(f"{side} {problem}", lines)
+            yield on_lines(f"{side} {problem}", lines)
+
+
+def main_scripts(pairs: Iterable[Pair]) -> Scripts:
+    """Count the scripts in which the lines of each side mostly are; lines without one are none."""
+    sources: Counter[str] = Counter()
+    targets: Counter[str] = Counter()
+    for pair in pairs:
+        sources[main_script(pair.source)] += 1
+        targets[main_script(pair.target)] += 1
+    del sources[""], targets[""]
+    return sources, targets
 
 
 def other_scripts(
-    usual: Sequence[Pair], pairs: Sequence[Pair], where: str = "in training text"
+    usual: Scripts,
+    pairs: Sequence[Pair],
+    where: str = "in training text",
 ) -> list[Finding]:
     """Return the sides of text that most lines have in another script than usual text has.
 
-    As where its sides are exchanged. where: what the usual text is called.
+    As where its sides are exchanged. usual: the scripts of its sides. where: what it is called.
     """
     found = []
-    for side in ("source", "target"):
-        known = Counter(filter(None, (main_script(getattr(pair, side)) for pair in usual)))
-        scripts = [main_script(getattr(pair, side)) for pair in pairs]
-        own = Counter(filter(None, scripts))
+    for side, known, own in zip(("source", "target"), usual, main_scripts(pairs), strict=True):
         if not (known and own):
             continue
         (script, count), (expected, _) = own.most_common(1)[0], known.most_common(1)[0]
         if count > _MOST * own.total() and known[script] < (1 - _MOST) * known.total():
             problem = f"{side} in {script.capitalize()} letters, {where} {expected.capitalize()}"
-            found.append(_finding(problem, (n for n, s in enumerate(scripts, 1) if s == script)))
+            scripts = enumerate((main_script(getattr(pair, side)) for pair in pairs), start=1)
+            found.append(on_lines(problem, (line for line, s in scripts if s == script)))
     return found
 
 
 def _is_same(pair: Pair) -> bool:
     return pair.source == pair.target and any(map(str.isalpha, pair.source))
-
-
-def _repeated(pairs: Sequence[Pair]) -> Iterator[int]:
-    seen: set[Pair] = set()
-    for line, pair in enumerate(pairs, start=1):
-        if pair in seen and any(pair):
-            yield line
-        seen.add(pair)
-
-
-def _retranslated(pairs: Sequence[Pair]) -> Iterator[int]:
-    targets: dict[str, set[str]] = {}
-    for line, pair in enumerate(pairs, start=1):
-        if not pair.source:
-            continue
-        known = targets.setdefault(pair.source, set())
-        if known and pair.target not in known:
-            yield line
-        known.add(pair.target)
-
-
-def _finding(problem: str, lines: Iterable[int]) -> Finding:
-    found = tuple(lines)
-    return Finding(problem, len(found), found)

@@ -15,7 +15,7 @@ from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
-from headway.data.survey import Finding
+from headway.data.finding import Finding
 from headway.devices import resolve_device
 from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
@@ -33,7 +33,7 @@ from headway.training.settings import check_settings, remarks
 from headway.training.start_from import open_start
 from headway.training.step import Objective
 from headway.training.stream import BatchStream
-from headway.training.text_check import CorpusShare, Unknown, findings, looked_at, shares, unknown
+from headway.training.text_check import CorpusShare, Unknown, findings, shares, unknown
 from headway.training.texts import read_texts
 from headway.training.tokenizers import find_tokenizers
 
@@ -126,7 +126,8 @@ def check_run(
         source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
     except HeadwayError as error:
         if not (config.tokenizer.source_model or config.tokenizer.target_model):
-            tell(findings(dict(looked_at(config.data, texts)), texts, config.data.tag), error)
+            some = findings(config.data, texts)
+            tell({name: found for name, _, found in some if found is not None}, error)
         raise
     keep_texts = config.tokenizer.sampling is not None
     encoded = encode_texts(
@@ -143,14 +144,18 @@ def check_run(
     # Before the text is looked at: what that takes of memory, training does not.
     with reporter.preparing("Trying the model") as show:
         estimated = estimate(bundle, stream, training, precision, int(steps), show)
-    pairs = dict(looked_at(config.data, texts))
-    if no_validation:
-        del pairs["validation"]
+    found: dict[str, list[Finding]] = {}
+    unknowns: dict[str, Unknown] = {}
+    for name, pairs, suspicious in findings(config.data, texts):
+        if not (no_validation and name.startswith("validation")):
+            unknowns[name] = unknown(pairs, source, target)
+        if suspicious is not None:
+            found[name] = suspicious
     return RunCheck(
-        findings=findings(pairs, texts, config.data.tag),
+        findings=found,
         corpora=shares(texts.corpora, encoded.train.sizes),
         cleaning=encoded.report,
-        unknown={name: unknown(some, source, target) for name, some in pairs.items()},
+        unknown=unknowns,
         parameters=count_parameters(bundle.model),
         vocabulary=bundle.config.target_vocab_size,
         steps=int(steps),

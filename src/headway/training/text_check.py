@@ -6,7 +6,9 @@ from itertools import chain, islice
 
 from headway.config.data import DataConfig
 from headway.data.corpus import Corpus, Pair
-from headway.data.survey import Finding, other_scripts, overlap, survey
+from headway.data.finding import Finding
+from headway.data.repeats import Repeats
+from headway.data.survey import Scripts, main_scripts, other_scripts, overlap, survey
 from headway.data.tokenizer import Tokenizer
 from headway.training.texts import Texts, training_corpora, untag
 
@@ -82,29 +84,40 @@ def is_held_out(name: str, texts: Texts) -> bool:
     return name.startswith("validation") and texts.valid_lines is not None
 
 
-def findings(pairs: dict[str, list[Pair]], texts: Texts, tag: str) -> dict[str, list[Finding]]:
-    """Return what is suspicious; a source in text of another tag has another translation there.
+def findings(
+    data: DataConfig, texts: Texts
+) -> Iterator[tuple[str, list[Pair], list[Finding] | None]]:
+    """Yield each text as `looked_at` does, and what is suspicious about it.
 
-    Corpora of one tag should have the scripts of the first of them.
+    None of what is held out: it was looked at where it stands. A source in training text of another
+    tag has another translation there, so that only equal pairs are said. Corpora of one tag should
+    have the scripts of the first of them.
     """
-    train, others = (
-        list(islice(chain.from_iterable(corpora), LOOKED_AT))
-        for corpora in (
-            [corpus for corpus in texts.corpora if corpus.tag == tag],
-            [corpus for corpus in texts.corpora if corpus.tag != tag],
-        )
-    )
-    found = {}
-    of_tag: dict[str, tuple[int, list[Pair]]] = {}
+    usual: dict[str, tuple[int, Scripts]] = {}
+    repeats = Repeats()
     corpora = enumerate(texts.corpora, start=1)
-    for name, some in pairs.items():
+    train: tuple[list[Pair], list[Pair]] | None = None
+    for name, pairs in looked_at(data, texts):
         if name.startswith("training"):
             number, corpus = next(corpora)
-            first, usual = of_tag.setdefault(corpus.tag, (number, some))
-            found[name] = survey(some) + other_scripts(usual, some, f"in corpus {first}")
-        elif not is_held_out(name, texts):
-            found[name] = survey(some) + overlap(train, some, others)
-    return found
+            first, scripts = usual.setdefault(corpus.tag, (number, main_scripts(pairs)))
+            others = other_scripts(scripts, pairs, f"in corpus {first}")
+            yield name, pairs, survey(pairs) + others + repeats.of_next(pairs, corpus.tag)
+        elif is_held_out(name, texts):
+            yield name, pairs, None
+        else:
+            train = train or _with_tag_and_without(texts.corpora, data.tag)
+            yield name, pairs, survey(pairs) + overlap(train[0], pairs, train[1])
+
+
+def _with_tag_and_without(corpora: Sequence[Corpus], tag: str) -> tuple[list[Pair], list[Pair]]:
+    """Return the first pairs of the corpora with this tag, and those of all others."""
+    with_tag = (corpus for corpus in corpora if corpus.tag == tag)
+    without = (corpus for corpus in corpora if corpus.tag != tag)
+    first, others = (
+        list(islice(chain.from_iterable(some), LOOKED_AT)) for some in (with_tag, without)
+    )
+    return first, others
 
 
 def unknown(pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer) -> Unknown:

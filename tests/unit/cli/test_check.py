@@ -54,7 +54,7 @@ def test_the_report_for_people(run, config: Path) -> None:
     lines = printed.splitlines()
     assert lines[0].startswith("Training text: 0 of ")
     assert "  empty target: 1 (line 3)" in lines
-    assert "  pair seen before: 1 (line 4)" in lines
+    assert "  pair seen before: 1 (line 4 as 2)" in lines
     assert "In training: 4 pairs read, 3 kept; dropped 1: empty target 1 (line 3)" in lines
     assert "  pair is in the training text too: 1 (line 1)" in lines
     assert any(line.startswith("Training: 7 steps, 7.0 epochs, float32") for line in lines)

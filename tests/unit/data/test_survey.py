@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.data.corpus import Pair
+from headway.data.finding import Finding
 from headway.data.sample import build_sample_corpus
 from headway.data.scripts import main_script
-from headway.data.survey import Finding, overlap, survey
+from headway.data.survey import overlap, survey
 
 from .parallel_text import sentences
+from .test_repeats import of_corpora
 
 
 def problems(findings: list[Finding]) -> dict[str, tuple[int, ...]]:
@@ -268,15 +270,6 @@ def test_characters_that_were_lost_are_found() -> None:
     ]
 
 
-def test_a_finding_reads_as_a_line() -> None:
-    assert str(Finding("empty source", 1, (7,))) == "empty source: 1 (line 7)"
-    lines = (7, 8, 9, 10, 1100, *range(1200, 2395))
-    assert str(Finding("empty source", 1200, lines)) == (
-        "empty source: 1,200 (lines 7, 8, 9, 10, 1,100, …)"
-    )
-    assert str(Finding("empty source", 5, lines[:5])).endswith(" 1,100)")
-
-
 def test_every_finding_is_explained_in_the_documents() -> None:
     pairs = [*sentences(400), Pair("", "x"), Pair("x", ""), Pair("Ä.", "Ä."), Pair("Ä!", "ä")]
     pairs += [Pair("wort " * 20, "x"), Pair("나는 학생이다", "x"), Pair("A &amp; B", "x"), pairs[7]]
@@ -294,6 +287,8 @@ def test_every_finding_is_explained_in_the_documents() -> None:
             [Pair("one", "eins"), Pair("two", "zwei")], [Pair("one", "eins"), Pair("two", "2")]
         ),
         *overlap([Pair("one", "eins")], [Pair("하나", "eins")]),
+        *survey([*pairs, *(Pair(f"{n}", "the same") for n in range(1000, 1020))]),
+        *of_corpora((pairs[:5], ""), (pairs[5:9], "<2ko>"), (pairs[4:], ""), (pairs, "<2b>")),
     ]
 
     def plain(text: str) -> str:
@@ -302,6 +297,6 @@ def test_every_finding_is_explained_in_the_documents() -> None:
 
     page = plain((Path(__file__).parents[3] / "docs" / "corpora.md").read_text(encoding="utf-8"))
     problems = {plain(finding.problem.replace("\ufffd", "")) for finding in found}
-    assert len(problems) == 17
+    assert len(problems) == 21
     for problem in problems:
         assert problem.removesuffix(" ()") in page

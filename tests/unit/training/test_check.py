@@ -15,7 +15,7 @@ from headway.bundle import load_bundle
 from headway.config.run import RunConfig
 from headway.data.batching import Batch
 from headway.data.deck import Deck
-from headway.data.survey import Finding
+from headway.data.finding import Finding
 from headway.errors import ConfigError, DataError, HeadwayError
 from headway.model.accounting import count_parameters
 from headway.training import check as check_module
@@ -30,6 +30,7 @@ from headway.training.text_check import Unknown
 from headway.training.texts import read_texts
 
 MakeConfig = Callable[..., RunConfig]
+PARALLEL = ("source", "target")
 
 
 def test_it_says_what_training_does(make_config: MakeConfig, tmp_path: Path) -> None:
@@ -334,6 +335,42 @@ def test_each_of_several_corpora_is_looked_at(make_config: MakeConfig) -> None:
         f"  corpus 2: valid.source, valid.target; weight 2; {sizes[1]} pairs; "
         f"{np.mean(dealt):.1%} of an epoch"
     )
+
+
+def test_a_pair_of_two_corpora_is_found(make_config: MakeConfig, data_folder: Path) -> None:
+    pairs = [(data_folder / f"train.{side}").read_text().splitlines() for side in PARALLEL]
+    lines = ["\t".join(pair) for pair in zip(*pairs, strict=True)]
+    (data_folder / "again.tsv").write_text(f"zwei\tzwölf\n{lines[4]}\n")
+    corpora = [
+        {"source": "train.source", "target": "train.target", "tag": "<2b>"},
+        {"source": "again.tsv", "tag": "<2a>"},
+    ]
+    names = {"source": "", "target": "", "corpora": corpora, "tag": "<2b>"}
+
+    found = check_run(make_config(data=names), "cpu").findings["training, corpus 2"]
+
+    assert [(finding.problem, finding.lines) for finding in found] == [
+        ("pair is in corpus 1 too, there with the tag <2b>", (2,))
+    ]
+
+
+def test_one_text_is_looked_at_before_the_next_is_read(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    (data_folder / "short.target").write_text("one line\n")
+    corpora = [
+        {"source": "train.source", "target": "train.target"},
+        {"source": "train.source", "target": "short.target"},
+    ]
+    data = make_config(data={"source": "", "target": "", "corpora": corpora}).data
+    looks = text_check.findings(data, read_texts(data))
+
+    name, pairs, found = next(looks)
+
+    assert (name, len(pairs)) == ("training, corpus 1", 32)
+    assert found
+    with pytest.raises(DataError, match="must have the same number"):
+        next(looks)
 
 
 def test_a_corpus_whose_sides_are_exchanged_is_found(

@@ -1,0 +1,47 @@
+"""What is suspicious about a text, in words and by lines."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+_EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One kind of suspicion and the lines that it falls on."""
+
+    problem: str
+    count: int
+    lines: tuple[int, ...]
+    """All of them, counted from 1; of a stretch the first."""
+    through: int | None = None
+    """The last line of a stretch."""
+    earlier: tuple[int, ...] = ()
+    """For each of the lines, where there is one, the first with the same."""
+
+    def __str__(self) -> str:
+        """Return the finding as one line of text."""
+        if self.through is not None:
+            return f"{self.problem}: {self.count:,} (lines {self.lines[0]:,} to {self.through:,})"
+        shown = [f"{line:,}" for line in self.lines[:_EXAMPLES]]
+        if self.earlier:
+            shown = [f"{n} as {of:,}" for n, of in zip(shown, self.earlier, strict=False)]
+        more = ", …" if self.count > _EXAMPLES else ""
+        noun = "line" if self.count == 1 else "lines"
+        return f"{self.problem}: {self.count:,} ({noun} {', '.join(shown)}{more})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, `through` and `earlier` only where there are any."""
+        values = {"problem": self.problem, "count": self.count, "lines": list(self.lines)}
+        if self.through is not None:
+            values["through"] = self.through
+        if self.earlier:
+            values["earlier"] = list(self.earlier)
+        return values
+
+
+def on_lines(problem: str, lines: Iterable[int]) -> Finding:
+    """Return one problem of these lines, counted from 1."""
+    found = tuple(lines)
+    return Finding(problem, len(found), found)
