@@ -23,7 +23,7 @@ def check_settings(config: RunConfig) -> None:
     if source and _reads_from_folder(config.data) and not Path(config.data.directory).is_dir():
         raise ConfigError(
             f"There is no folder {config.data.directory}, where the recipe expects its text.",
-            f"Get it from {source}, or say where it is with --set data.directory=…",
+            f"Put it there (its origin: {source}), or say where it is with --set data.directory=…",
         )
     _check_names(config)
     _check_metrics(config)

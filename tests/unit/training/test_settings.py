@@ -32,7 +32,9 @@ def test_a_metric_that_cannot_be_computed_is_refused(
 def test_a_recipe_without_its_text_says_where_to_get_it(make_config: MakeConfig) -> None:
     elsewhere = {"data": {"directory": "no/where"}}
     recipe = {"data_source": "https://example.org/text"}
-    with pytest.raises(ConfigError, match=r"no folder no/where.* Get it from https://example.org"):
+    with pytest.raises(
+        ConfigError, match=r"no folder no/where.*its origin: https://example.org/text\)"
+    ):
         check_settings(make_config(**elsewhere, recipe=recipe))
     check_settings(make_config(recipe=recipe))
     sides = ("source", "target", "valid_source", "valid_target")
