@@ -11,7 +11,6 @@ import torch
 
 from headway.bundle import Change, apply_change
 from headway.config.run import RunConfig
-from headway.data.corpus import Pair
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.agreement import disagreement
 from headway.errors import ConfigError, HeadwayError, RunError
@@ -28,10 +27,10 @@ from headway.training.run_stream import build_stream
 from headway.training.settings import check_settings, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
-from headway.training.text_check import is_held_out, looked_at
+from headway.training.text_check import Looked, is_held_out, looked_at
 from headway.training.text_statistics import (
     frequency_loss,
-    misaligned_findings,
+    suspicious_findings,
     tokenized_finding,
     unknown_findings,
 )
@@ -303,20 +302,18 @@ def _build_trainer(
         precision=choose_precision(training.precision, place.device),
         unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
         text_findings=[
-            *misaligned_findings(_to_compare(config, place, texts)),
+            *suspicious_findings(_to_compare(config, place, texts)),
             *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
             *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
         ],
     )
 
 
-def _to_compare(config: RunConfig, place: Place, texts: Texts) -> Iterator[tuple[str, list[Pair]]]:
+def _to_compare(config: RunConfig, place: Place, texts: Texts) -> Iterator[Looked]:
     """Yield the text whose sides are compared: by one process, when a run begins."""
-    if not place.world.leads or place.folder.checkpoint.exists():
-        return
-    for name, pairs in looked_at(config.data, texts, _COMPARED):
-        if not is_held_out(name, texts):
-            yield name, pairs
+    if place.world.leads and not place.folder.checkpoint.exists():
+        looked = looked_at(config.data, texts, _COMPARED)
+        yield from (text for text in looked if not is_held_out(text.name, texts))
 
 
 def _record_start(

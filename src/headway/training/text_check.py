@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import NamedTuple
 
 from headway.config.data import DataConfig
 from headway.data.corpus import Corpus, Pair
@@ -54,29 +55,36 @@ def shares(corpora: Sequence[Corpus], sizes: Sequence[int]) -> list[CorpusShare]
     ]
 
 
-def looked_at(
-    data: DataConfig, texts: Texts, most: int | None = None
-) -> Iterator[tuple[str, list[Pair]]]:
-    """Yield what each text is called and its pairs, or the first `most` of very many.
+class Looked(NamedTuple):
+    """A text that is looked at, or the first pairs of very many."""
+
+    name: str
+    """What it is called, such as `training, corpus 2`."""
+    tag: str
+    pairs: list[Pair]
+
+
+def looked_at(data: DataConfig, texts: Texts, most: int | None = None) -> Iterator[Looked]:
+    """Yield each text, training text first, with at most so many pairs.
 
     most: a million if unset. Training text is as in its files, with what is held out of it, so
     that lines are those there. What is validated with is, too: without its tag.
     """
-    corpora: list[tuple[str, Iterable[Pair]]] = [
-        (f"training, corpus {number}", corpus)
+    corpora: list[tuple[str, str, Iterable[Pair]]] = [
+        (f"training, corpus {number}", corpus.tag, corpus)
         for number, corpus in enumerate(training_corpora(data), start=1)
     ]
     if len(corpora) == 1:
-        corpora = [("training", corpora[0][1])]
+        corpora = [("training", *corpora[0][1:])]
     most = LOOKED_AT if most is None else most
     others = {"validation": texts.valid, "test": texts.test}
-    untagged = [(name, untag(data.tag, pairs)) for name, pairs in others.items()]
-    for name, pairs in (*corpora, *untagged):
+    untagged = [(name, data.tag, untag(data.tag, pairs)) for name, pairs in others.items()]
+    for name, tag, pairs in (*corpora, *untagged):
         first = list(islice(pairs, most + 1))
         if len(first) > most:
             name, first = f"{name}, first {most:,} pairs", first[:most]
         if first:
-            yield name, first
+            yield Looked(name, tag, first)
 
 
 def is_held_out(name: str, texts: Texts) -> bool:
@@ -95,14 +103,12 @@ def findings(
     """
     usual: dict[str, tuple[int, Scripts]] = {}
     repeats = Repeats()
-    corpora = enumerate(texts.corpora, start=1)
     train: tuple[list[Pair], list[Pair]] | None = None
-    for name, pairs in looked_at(data, texts):
+    for number, (name, tag, pairs) in enumerate(looked_at(data, texts), start=1):
         if name.startswith("training"):
-            number, corpus = next(corpora)
-            first, scripts = usual.setdefault(corpus.tag, (number, main_scripts(pairs)))
+            first, scripts = usual.setdefault(tag, (number, main_scripts(pairs)))
             others = other_scripts(scripts, pairs, f"in corpus {first}")
-            yield name, pairs, survey(pairs) + others + repeats.of_next(pairs, corpus.tag)
+            yield name, pairs, survey(pairs) + others + repeats.of_next(pairs, tag)
         elif is_held_out(name, texts):
             yield name, pairs, None
         else:

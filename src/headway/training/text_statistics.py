@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from headway.config.evaluation import EvaluationConfig
 from headway.config.run import RunConfig
-from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
-from headway.data.survey import misalignments
+from headway.data.survey import Scripts, main_scripts, misalignments, other_scripts
 from headway.data.tokenizer import END_ID, UNK_ID
 from headway.evaluation.metrics import tokenized_remark
 from headway.training.diagnosis import Finding, unknown_pieces
+from headway.training.text_check import Looked
 
 _NAMED = 3  # stretches
 _CHUNK = 1 << 20  # pieces counted at once; counting widens them
@@ -48,15 +48,25 @@ def _more_pieces(config: RunConfig) -> str:
     )
 
 
-def misaligned_findings(texts: Iterable[tuple[str, Sequence[Pair]]]) -> Iterator[Finding]:
-    """Look for stretches of texts in which targets do not seem to be those of their sources."""
-    for name, pairs in texts:
+def suspicious_findings(texts: Iterable[Looked]) -> Iterator[Finding]:
+    """Look for targets of other sources, and for sides in another script than is usual.
+
+    That is the script of the first text with the same tag, which is training text.
+    """
+    usual: dict[str, Scripts] = {}
+    for name, tag, pairs in texts:
         if stretches := misalignments(pairs):
             more = f", and {len(stretches) - _NAMED} more" if len(stretches) > _NAMED else ""
             yield Finding(
                 f"misaligned text, {name}",
                 f"{name.capitalize()} text: {'; '.join(map(str, stretches[:_NAMED]))}{more}. "
                 "Compare the files there: the model learns from such lines what is wrong.",
+            )
+        if others := other_scripts(usual.setdefault(tag, main_scripts(pairs)), pairs):
+            yield Finding(
+                f"other script, {name}",
+                f"{name.capitalize()} text: {'; '.join(map(str, others))}. Make sure that these "
+                "are the right files, and that source and target are not exchanged.",
             )
 
 

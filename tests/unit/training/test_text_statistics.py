@@ -10,10 +10,11 @@ from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
 from headway.data.tokenizer import UNK_ID
+from headway.training.text_check import Looked
 from headway.training.text_statistics import (
     frequency_loss,
-    misaligned_findings,
     piece_counts,
+    suspicious_findings,
     unknown_findings,
 )
 
@@ -63,15 +64,37 @@ def test_stretches_of_each_text_that_are_moved_are_named() -> None:
         return wrong
 
     right = pairs(1)
-    assert list(misaligned_findings([("training", right), ("test", [])])) == []
+    assert list(suspicious_findings([Looked("training", "", right), Looked("test", "", [])])) == []
     once, often = moved(right, 100), moved(pairs(2), 0, 90, 180, 270, 350)
-    first, second = misaligned_findings([("training, corpus 2", once), ("test", often)])
+    looked = [Looked("training, corpus 2", "", once), Looked("test", "", often)]
+    first, second = suspicious_findings(looked)
     assert first.problem == "misaligned text, training, corpus 2"
     assert first.message.startswith(
         "Training, corpus 2 text: targets seem to stand 2 lines too early: "
     )
     assert "more" not in first.message
     assert ", and 2 more. " in second.message
+
+
+def test_sides_that_are_exchanged_are_named() -> None:
+    right = [Pair("하나 둘", "one two")] * 9
+    wrong = [Pair(pair.target, pair.source) for pair in right]
+    texts = [
+        Looked("training, corpus 1", "<2en>", right),
+        Looked("training, corpus 2", "<2ko>", wrong),
+        Looked("training, corpus 3", "<2ko>", [*right[:3], *wrong]),
+        Looked("validation", "<2ko>", wrong),
+    ]
+    assert list(suspicious_findings(texts)) == []
+
+    exchanged = Looked("validation", "<2ko>", right)
+    (found,) = suspicious_findings([*texts[:3], exchanged])
+
+    assert found.problem == "other script, validation"
+    assert found.message.startswith(
+        "Validation text: source in Hangul letters, in training text Latin: 9 (lines 1, 2, 3, 4, "
+        "5, …); target in Latin letters, in training text Hangul: 9 ("
+    )
 
 
 @pytest.mark.parametrize(
