@@ -24,6 +24,8 @@ def test_the_page_runs(
     code = re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("headway.training.run.draw_losses", lambda *_: None)
+    prepared: list[bool] = []  # not in earnest: it holds for a whole process, as tests are
+    monkeypatch.setattr("headway.training.memory.prepare_process", lambda: prepared.append(True))
     config = make_config(training={"max_steps": 2})
     monkeypatch.setattr(headway, "load_run_config", lambda _: config, raising=False)
 
@@ -31,6 +33,7 @@ def test_the_page_runs(
     for block in code:
         exec(block, names)
 
+    assert prepared
     model = names["translator"].bundle.model
     feed_forward = model.encoder.layers[0].feed_forward
     assert isinstance(feed_forward, names["SquaredFeedForward"])

@@ -1,5 +1,6 @@
 """`headway check`: what a run would train on and cost, before its first step."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,11 +78,11 @@ def report_lines(found: "RunCheck") -> list[str]:
     """Return the report for people, one line each."""
     lines = []
     for text, count in found.unknown.items():
-        share = f"{count.unknown:,} of {count.pieces:,} pieces unknown"
         if text in found.findings:
-            lines += [f"{text.capitalize()} text: {share}", *lines_of(found.findings[text])]
+            head = f"{text.capitalize()} text{_files(text, found.corpora)}: {count}"
+            lines += [head, *lines_of(found.findings[text])]
         else:
-            lines.append(f"{text.capitalize()} text, held out of it: {share}")
+            lines.append(f"{text.capitalize()} text, held out of it: {count}")
     lines.append(f"In training: {found.cleaning.summary()}")
     if len(found.corpora) > 1:
         numbered = enumerate(found.corpora, start=1)
@@ -103,13 +104,22 @@ def lines_of(findings: Sequence["Finding"]) -> list[str]:
     return [f"  {finding}" for finding in findings] or ["  nothing suspicious"]
 
 
-def _described(corpus: "CorpusShare") -> str:
-    """Return what a corpus is and how much of the training it makes up."""
+def _files(text: str, corpora: Sequence["CorpusShare"]) -> str:
+    """Return the files of a text that is one of several corpora, in brackets."""
+    number = re.match(r"training, corpus (\d+)", text)
+    return f" ({'; '.join(_names(corpora[int(number[1]) - 1]))})" if number else ""
+
+
+def _names(corpus: "CorpusShare") -> list[str]:
     names = [Path(file).name for file in corpus.files]
     more = f" and {len(names) - _FILES} more" if len(names) > _FILES else ""
+    return [", ".join(names[:_FILES]) + more, *["reversed"] * corpus.reverse]
+
+
+def _described(corpus: "CorpusShare") -> str:
+    """Return what a corpus is and how much of the training it makes up."""
     parts = [
-        ", ".join(names[:_FILES]) + more,
-        "reversed" if corpus.reverse else "",
+        *_names(corpus),
         f"tag {corpus.tag}" if corpus.tag else "",
         f"weight {corpus.weight:g}",
         f"{corpus.pairs:,} pairs",

@@ -15,12 +15,14 @@ from typing import IO, Self
 
 from headway.data.corpus import read_sentences
 from headway.data.lines import decode_line
+from headway.data.tokenizer import Tokenizer
 from headway.decoding.alignment import pharaoh
 from headway.decoding.translation import ScoredText, StreamEnd, Translation
 from headway.errors import DataError, HeadwayError
 from headway.json_text import to_json
 
 _AT_ONCE = 2000
+_EXAMPLES = 5  # of what the vocabulary lacks
 _READ_BYTES = 1 << 18
 
 
@@ -84,12 +86,17 @@ class LineWriter:
         nbest: int,
         as_json: bool,
         quiet: bool,
+        source: Tokenizer,
         alignments: Path | None = None,
     ) -> None:
-        """Write to a file, or to standard output; alignments: where those of all lines go."""
+        """Write to a file, or to standard output.
+
+        source: what cut the sentences into pieces. alignments: where those of all lines go.
+        """
         self.nbest = nbest
         self.as_json = as_json
         self.quiet = quiet
+        self.source = source
         self.number = 0
         self.file = None if path is None else _NewFile(path, "--out")
         self.alignments = None if alignments is None else _NewFile(alignments, "--alignments")
@@ -119,9 +126,9 @@ class LineWriter:
     def _files(self) -> "list[_NewFile]":
         return [file for file in (self.file, self.alignments) if file is not None]
 
-    def write(self, translations: Sequence[Translation]) -> None:
-        """Write these translations, and flush: somebody may be waiting."""
-        for translation in translations:
+    def write(self, sentences: Sequence[str], translations: Sequence[Translation]) -> None:
+        """Write the translations of these sentences, and flush: somebody may be waiting."""
+        for sentence, translation in zip(sentences, translations, strict=True):
             self.number += 1
             for line in self._lines(translation):
                 if self.file is None:
@@ -132,7 +139,7 @@ class LineWriter:
                 for hypothesis in self._hypotheses(translation):
                     self.alignments.write(pharaoh(hypothesis.alignment))
             if not self.quiet:
-                remark(self.number, translation)
+                remark(self.number, sentence, translation, self.source)
         if self.file is None:
             sys.stdout.flush()
         for file in self._files():
@@ -161,7 +168,7 @@ def check_output() -> None:
         raise DataError("Standard output is closed.", "Name a file with --out.")
 
 
-def remark(number: int, found: Translation | StreamEnd) -> None:
+def remark(number: int, sentence: str, found: Translation | StreamEnd, source: Tokenizer) -> None:
     """Say on standard error what a person should know of the translation of a line."""
     notes = []
     if found.num_parts > 1:
@@ -169,7 +176,9 @@ def remark(number: int, found: Translation | StreamEnd) -> None:
     if not found.complete:
         notes.append("the output limit ended the translation; it may lack its end")
     if found.unknown_pieces:
-        notes.append(f"unknown to the vocabulary: {found.unknown_pieces} of its pieces")
+        unknown = [repr(text) for text in dict.fromkeys(source.unknown_texts(sentence))]
+        more = f" and {len(unknown) - _EXAMPLES} more" if len(unknown) > _EXAMPLES else ""
+        notes.append(f"unknown to the vocabulary: {', '.join(unknown[:_EXAMPLES])}{more}")
     for note in notes:
         print(f"Note: line {number}: {note}.", file=sys.stderr)
 

@@ -1,46 +1,81 @@
 """Finds what stands in parallel text more than once."""
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headway.data.corpus import Pair
 from headway.data.examining import Digests, digests
 from headway.data.finding import Finding, on_lines
 
-_MANY, _MANY_SHARE = 20, 0.001  # different sources of one target, at least, and of all pairs
+_MANY, _MANY_SHARE = (
+    20,
+    0.001,
+)  # different sources of one target, or the reverse: at least, and of all pairs
+_MOST = 0.9  # of lines with a shared side, above which these are labels
 
 
 def repeats(pairs: Sequence[Pair]) -> list[Finding]:
     """Return what these pairs, without spaces around their sides, have more than once."""
+    source = _shared(pairs)
+    target = _shared([Pair(target, source) for source, target in pairs])
+    pasted = set(source)
+    retranslated = (row for row in _retranslated(pairs) if row[0] not in pasted)
     return [
         _after_others("pair seen before", _repeated(pairs)),
-        _after_others("other translation of a source seen before", _retranslated(pairs)),
-        on_lines("target that many different sources share", _shared(pairs)),
+        _after_others("other translation of a source seen before", retranslated),
+        on_lines("source that many different targets share", source),
+        on_lines("target that many different sources share", target),
     ]
 
 
 class Repeats:
-    """Remembers the pairs of one corpus after the other, in 16 bytes each."""
+    """Remembers the pairs of one corpus after the other, in 24 bytes each."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._known: list[tuple[str, Digests]] = []
+        self._known: list[_Known] = []
 
     def of_next(self, pairs: Sequence[Pair], tag: str) -> list[Finding]:
-        """Return which pairs of the next corpus are in those before it, the first of each pair."""
-        found = digests(pairs)
-        distinct, places = np.unique(found, return_inverse=True)
-        open_ = np.array([any(map(str.strip, pair)) for pair in pairs], dtype=bool)
+        """Return which pairs of the next corpus are in those before it, each where it was first.
+
+        Corpora of the same tag come first. What is the same in both languages, such as a name,
+        may be under two tags.
+        """
+        distinct, first, places = np.unique(digests(pairs), return_index=True, return_inverse=True)
+        stripped = [pair.stripped() for pair in pairs]
+        unsaid = np.array([any(pair) for pair in stripped], dtype=bool)
+        translated = np.array([source != target for source, target in stripped], dtype=bool)
         findings = []
-        for number, (other_tag, known) in enumerate(self._known, start=1):
-            same = np.isin(distinct, known, assume_unique=True)[places] & open_
-            open_ &= ~same
-            problem = f"pair is in corpus {number} too{_tagged(other_tag, tag)}"
-            findings.append(on_lines(problem, (np.flatnonzero(same) + 1).tolist()))
-        self._known.append((tag, distinct))
+        numbered = enumerate(self._known, start=1)
+        for number, known in sorted(numbered, key=lambda corpus: corpus[1].tag != tag):
+            _, own, there = np.intersect1d(
+                distinct, known.digests, assume_unique=True, return_indices=True
+            )
+            line_there = np.zeros(len(distinct), dtype=np.int64)
+            line_there[own] = known.lines[there]
+            earlier = line_there[places]
+            same = (earlier > 0) & unsaid
+            if known.tag != tag:
+                same &= translated
+            unsaid &= ~same
+            rows = zip((np.flatnonzero(same) + 1).tolist(), earlier[same].tolist(), strict=True)
+            findings.append(
+                _after_others(f"pair is in corpus {number} too{_tagged(known.tag, tag)}", rows)
+            )
+        self._known.append(_Known(tag, distinct, first + 1))
         return [finding for finding in findings if finding.count]
+
+
+class _Known(NamedTuple):
+    tag: str
+    digests: Digests
+    """Each once, sorted."""
+    lines: NDArray[np.int64]
+    """Where each was first, counted from 1."""
 
 
 def _tagged(there: str, here: str) -> str:
@@ -78,16 +113,17 @@ def _retranslated(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:
 
 
 def _shared(pairs: Sequence[Pair]) -> list[int]:
-    """Return the lines whose target stands beside very many different sources.
+    """Return the lines whose first side stands beside very many different other sides.
 
-    It was pasted, or says that there is no translation. Where most lines are so, as with labels for
-    targets, the text is meant to be.
+    It was pasted, or says that there is no translation. Where hardly a line has another one, as
+    with labels, the text is meant to be so.
     """
-    sources: defaultdict[str, set[str]] = defaultdict(set)
-    for pair in pairs:
-        if all(pair):
-            sources[pair.target].add(pair.source)
     least = max(_MANY, _MANY_SHARE * len(pairs))
-    shared = {target for target, some in sources.items() if len(some) >= least}
-    lines = [line for line, pair in enumerate(pairs, start=1) if pair.target in shared]
-    return lines if len(lines) <= len(pairs) / 2 else []
+    counts = Counter(pair[0] for pair in pairs if all(pair))
+    others: dict[str, set[str]] = {text: set() for text, n in counts.items() if n >= least}
+    for text, other in pairs:
+        if other and text in others:
+            others[text].add(other)
+    shared = {text for text, beside in others.items() if len(beside) >= least}
+    lines = [n for n, (text, other) in enumerate(pairs, start=1) if other and text in shared]
+    return lines if len(lines) <= _MOST * counts.total() else []

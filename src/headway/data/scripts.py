@@ -1,6 +1,7 @@
 """Tells in which script a text is written, by Unicode's names of its letters."""
 
 import difflib
+import re
 import sys
 import unicodedata
 from collections import Counter
@@ -10,6 +11,7 @@ from headway.errors import ConfigError
 
 # Japanese mixes them in every sentence.
 _ONE_SCRIPT = {"IDEOGRAPHIC": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
+_LATIN = re.compile("[A-Za-z]")  # of ASCII
 
 
 def main_script(text: str, preferred: str = "") -> str:
@@ -17,6 +19,8 @@ def main_script(text: str, preferred: str = "") -> str:
 
     preferred: which of several that have as many; otherwise the first.
     """
+    if text.isascii():  # most lines of many corpora
+        return "LATIN" if _LATIN.search(text) else ""
     counts: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if script := _script(character):

@@ -201,16 +201,18 @@ def other_scripts(
 
     As where its sides are exchanged. usual: the scripts of its sides. where: what it is called.
     """
-    found = []
-    for side, known, own in zip(("source", "target"), usual, main_scripts(pairs), strict=True):
+    findings = []
+    for side, known in zip(("source", "target"), usual, strict=True):
+        scripts = [main_script(getattr(pair, side)) for pair in pairs]
+        own = Counter(filter(None, scripts))
         if not (known and own):
             continue
         (script, count), (expected, _) = own.most_common(1)[0], known.most_common(1)[0]
         if count > _MOST * own.total() and known[script] < (1 - _MOST) * known.total():
             problem = f"{side} in {script.capitalize()} letters, {where} {expected.capitalize()}"
-            scripts = enumerate((main_script(getattr(pair, side)) for pair in pairs), start=1)
-            found.append(on_lines(problem, (line for line, s in scripts if s == script)))
-    return found
+            lines = (line for line, found in enumerate(scripts, start=1) if found == script)
+            findings.append(on_lines(problem, lines))
+    return findings
 
 
 def _is_same(pair: Pair) -> bool:

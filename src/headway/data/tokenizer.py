@@ -175,6 +175,13 @@ class Tokenizer:
         """
         return sum(1 for i in ids if int(i) == UNK_ID)
 
+    def unknown_texts(self, text: str) -> list[str]:
+        """Return what of a text has no piece, in order; what one id stands for by its words."""
+        text = _encodable(text)
+        cut = zip(self._processor.encode(text), self._processor.encode_as_pieces(text), strict=True)
+        unknown = (piece.split(_SPACE) for i, piece in cut if i == UNK_ID)
+        return [word for words in unknown for word in words if word]
+
     def _checked(self, ids: Iterable[int]) -> list[int]:
         """Return ids as plain numbers, all within the vocabulary."""
         checked = [int(i) for i in ids]

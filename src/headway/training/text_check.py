@@ -1,5 +1,6 @@
 """What there is to say about the text of a run before it is trained on."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -14,6 +15,7 @@ from headway.data.tokenizer import Tokenizer
 from headway.training.texts import Texts, training_corpora, untag
 
 _CHUNK = 10_000  # lines encoded at once
+_NAMED = 10  # unknown texts
 LOOKED_AT = 1_000_000  # pairs of each text that are looked at for what is suspicious
 
 
@@ -23,6 +25,17 @@ class Unknown:
 
     unknown: int
     pieces: int
+    different: int
+    """How many different characters, or words, side by side, they stand for."""
+    most: dict[str, int]
+    """The ten most frequent of these, and how often each was there."""
+
+    def __str__(self) -> str:
+        """Return it as words; what nobody could see is escaped."""
+        counted = f"{self.unknown:,} of {self.pieces:,} pieces unknown"
+        named = ", ".join(f"{text!r} {times:,}" for text, times in self.most.items())
+        rest = ", …" if len(self.most) < self.different else ""
+        return f"{counted}: {named}{rest}" if named else counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +119,13 @@ def findings(
     train: tuple[list[Pair], list[Pair]] | None = None
     for number, (name, tag, pairs) in enumerate(looked_at(data, texts), start=1):
         if name.startswith("training"):
-            first, scripts = usual.setdefault(tag, (number, main_scripts(pairs)))
-            others = other_scripts(scripts, pairs, f"in corpus {first}")
-            yield name, pairs, survey(pairs) + others + repeats.of_next(pairs, tag)
+            found = survey(pairs)
+            if tag in usual:
+                first, scripts = usual[tag]
+                found += other_scripts(scripts, pairs, f"in corpus {first}")
+            else:
+                usual[tag] = number, main_scripts(pairs)
+            yield name, pairs, found + repeats.of_next(pairs, tag)
         elif is_held_out(name, texts):
             yield name, pairs, None
         else:
@@ -128,11 +145,15 @@ def _with_tag_and_without(corpora: Sequence[Corpus], tag: str) -> tuple[list[Pai
 
 def unknown(pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer) -> Unknown:
     """Count the pieces of both sides."""
-    sources, targets = zip(*pairs, strict=True)
+    sides = zip(*pairs, strict=True)
     total = missing = 0
-    for tokenizer, texts in ((source, sources), (target, targets)):
+    found: Counter[str] = Counter()
+    for tokenizer, texts in zip((source, target), sides, strict=True):
         for start in range(0, len(texts), _CHUNK):
-            for ids in tokenizer.encode_batch(list(texts[start : start + _CHUNK])):
+            some = list(texts[start : start + _CHUNK])
+            for text, ids in zip(some, tokenizer.encode_batch(some), strict=True):
                 total += len(ids)
-                missing += tokenizer.unknown_count(ids)
-    return Unknown(missing, total)
+                if here := tokenizer.unknown_count(ids):
+                    missing += here
+                    found.update(tokenizer.unknown_texts(text))
+    return Unknown(missing, total, len(found), dict(found.most_common(_NAMED)))

@@ -62,7 +62,9 @@ def suspicious_findings(texts: Iterable[Looked]) -> Iterator[Finding]:
                 f"{name.capitalize()} text: {'; '.join(map(str, stretches[:_NAMED]))}{more}. "
                 "Compare the files there: the model learns from such lines what is wrong.",
             )
-        if others := other_scripts(usual.setdefault(tag, main_scripts(pairs)), pairs):
+        if tag not in usual:
+            usual[tag] = main_scripts(pairs)
+        elif others := other_scripts(usual[tag], pairs):
             yield Finding(
                 f"other script, {name}",
                 f"{name.capitalize()} text: {'; '.join(map(str, others))}. Make sure that these "

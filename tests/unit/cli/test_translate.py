@@ -308,10 +308,24 @@ def test_who_is_asked_to_end_says_where_the_lines_so_far_are(
 def test_pieces_that_the_vocabulary_does_not_know_are_noted(
     run, bundle_path: Path, tmp_path: Path
 ) -> None:
-    _, _, err = run("translate", bundle_path, _write(tmp_path / "in", ["the cat", "the Q"]))
-    assert [line for line in err.splitlines() if "unknown" in line] == [
-        "Note: line 2: unknown to the vocabulary: 1 of its pieces."
+    text = [
+        "the cat",
+        "the Q",
+        "Q the \u2003☕Q the Q",
+        "A the B the D the F the G the H",
+        "A B D F G",
     ]
+    file = _write(tmp_path / "in", text)
+
+    _, _, err = run("translate", bundle_path, file)
+
+    assert [line for line in err.splitlines() if "unknown" in line] == [
+        "Note: line 2: unknown to the vocabulary: 'Q'.",
+        "Note: line 3: unknown to the vocabulary: 'Q', '☕Q'.",
+        "Note: line 4: unknown to the vocabulary: 'A', 'B', 'D', 'F', 'G' and 1 more.",
+        "Note: line 5: unknown to the vocabulary: 'A', 'B', 'D', 'F', 'G'.",
+    ]
+    assert run("translate", bundle_path, file, "--stream")[2] == err
 
 
 def test_a_byte_order_mark_on_standard_input_is_no_text(bundle_path: Path) -> None:

@@ -11,6 +11,8 @@ from headway.data.repeats import Repeats, repeats
 
 PAIRS = st.lists(st.builds(Pair, st.sampled_from(["", "a", "b"]), st.sampled_from(["", "x", "y"])))
 SHARED = "target that many different sources share"
+EXCHANGED = "source that many different targets share"
+OTHER = "other translation of a source seen before"
 
 
 def of_corpora(*corpora: tuple[list[Pair], str]) -> list[Finding]:
@@ -25,7 +27,7 @@ def lines_of(problem: str, pairs: list[Pair]) -> tuple[int, ...]:
 
 @given(PAIRS)
 def test_each_line_is_named_with_the_first_that_it_repeats(pairs: list[Pair]) -> None:
-    repeated, other, _ = repeats(pairs)
+    repeated, other, *_ = repeats(pairs)
 
     assert repeated.lines == tuple(
         line for line, pair in enumerate(pairs, 1) if any(pair) and pair in pairs[: line - 1]
@@ -37,12 +39,27 @@ def test_each_line_is_named_with_the_first_that_it_repeats(pairs: list[Pair]) ->
     assert all(sources[n - 1] for n in other.lines)
 
 
-def test_a_target_that_was_pasted_is_found() -> None:
+def exchanged(pairs: list[Pair]) -> list[Pair]:
+    return [Pair(target, source) for source, target in pairs]
+
+
+def test_a_side_that_was_pasted_is_found() -> None:
     pairs = [Pair(f"source {n}", f"target {n}") for n in range(100)]
     pasted = [Pair(f"other {n}", "No translation.") for n in range(20)]
+    few = [*pairs, *pasted[1:], pasted[1], Pair("", "No translation.")]  # of 19 sources
+    enough = [*pairs, *pasted, pasted[1], Pair("", "No translation.")]
 
-    assert lines_of(SHARED, [*pairs, *pasted[1:], pasted[1]]) == ()  # of 19 sources
-    assert lines_of(SHARED, [*pairs, *pasted, pasted[1]]) == tuple(range(101, 122))
+    assert lines_of(SHARED, few) == lines_of(EXCHANGED, exchanged(few)) == ()
+    assert lines_of(SHARED, enough) == tuple(range(101, 122))
+    assert lines_of(EXCHANGED, exchanged(enough)) == tuple(range(101, 122))
+
+
+def test_a_source_that_was_pasted_is_not_said_to_be_translated_in_many_ways() -> None:
+    pasted = [Pair("Click here.", f"target {n}") for n in range(20)]
+    retranslated = [Pair("one", "eins"), Pair("one", "einer"), Pair("two", "zwei")]
+
+    assert lines_of(OTHER, pasted[1:] + retranslated) == (*range(2, 20), 21)
+    assert lines_of(OTHER, pasted + retranslated) == (22,)
 
 
 def test_of_much_text_many_is_more() -> None:
@@ -53,31 +70,41 @@ def test_of_much_text_many_is_more() -> None:
     assert len(lines_of(SHARED, pairs + pasted[:30] + pasted[:1] * 20)) == 50
 
 
+def test_lines_without_both_sides_are_no_text_that_is_shared() -> None:
+    missing = [Pair(f"text {n}", "") for n in range(30)] + [
+        Pair("", f"text {n}") for n in range(30)
+    ]
+
+    assert lines_of(SHARED, missing) == lines_of(EXCHANGED, missing) == ()
+
+
 def test_labels_are_meant_to_be_shared() -> None:
-    labels = [Pair(f"text {n}", ("good", "bad", "")[n % 3]) for n in range(90)]
-    others = [Pair(f"more {n}", f"of {n}") for n in range(60)]
+    labels = [Pair(f"text {n}", ("good", "bad", "")[n % 3]) for n in range(135)]  # 90 labelled
+    others = [Pair(f"more {n}", f"of {n}") for n in range(10)]
 
-    assert lines_of(SHARED, labels) == ()
-    assert len(lines_of(SHARED, labels + others)) == 60  # two of five
+    assert lines_of(SHARED, labels + others[:9]) == ()  # 90 of 99
+    assert len(lines_of(SHARED, labels + others)) == 90  # of 100
 
 
-def test_a_pair_of_two_corpora_is_named_once_with_the_first_that_has_it() -> None:
+def test_pairs_of_two_corpora_are_named_once_with_the_first_that_has_them() -> None:
     one, two, three = (Pair(text, text.upper()) for text in ("one", "two", "three"))
     spaced = Pair(" one", "ONE ")
-    exchanged = Pair(two.target, two.source)
+    mirrored = Pair(two.target, two.source)
     empty = Pair("", " ")
 
     found = of_corpora(
-        ([one, two, two, empty], ""), ([three, empty, exchanged], ""), ([three, spaced, one], "")
+        ([two, one, one, two, empty], ""),
+        ([three, empty, mirrored], ""),
+        ([three, spaced, one, two], ""),
     )
 
-    assert [(finding.problem, finding.lines) for finding in found] == [
-        ("pair is in corpus 1 too", (2, 3)),
-        ("pair is in corpus 2 too", (1,)),
+    assert [(finding.problem, finding.lines, finding.earlier) for finding in found] == [
+        ("pair is in corpus 1 too", (2, 3, 4), (2, 2, 1)),
+        ("pair is in corpus 2 too", (1,), (1,)),
     ]
 
 
-def test_another_tag_there_is_said() -> None:
+def test_another_tag_there_is_said_where_no_corpus_of_this_tag_has_the_pair() -> None:
     one, two = Pair("one", "eins"), Pair("two", "zwei")
 
     found = of_corpora(([one], ""), ([two], "<2de>"), ([one, two], "<2nl>"), ([two], "<2nl>"))
@@ -85,5 +112,13 @@ def test_another_tag_there_is_said() -> None:
     assert [(finding.problem, finding.lines) for finding in found] == [
         ("pair is in corpus 1 too, there without a tag", (1,)),
         ("pair is in corpus 2 too, there with the tag <2de>", (2,)),
-        ("pair is in corpus 2 too, there with the tag <2de>", (1,)),
+        ("pair is in corpus 3 too", (1,)),
     ]
+
+
+def test_what_is_the_same_in_both_languages_may_be_under_two_tags() -> None:
+    name = Pair("Berlin", " Berlin")
+
+    found = of_corpora(([name], "<2de>"), ([name], "<2nl>"), ([name], "<2nl>"))
+
+    assert [finding.problem for finding in found] == ["pair is in corpus 2 too"]

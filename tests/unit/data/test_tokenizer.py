@@ -140,6 +140,8 @@ def test_an_unknown_character_is_counted_and_shown() -> None:
     assert tokenizer.unknown_count(ids) == 2
     assert tokenizer.decode(ids).count("⁇") == 2
     assert tokenizer.unknown_count(tokenizer.encode("éê")) == 1
+    assert tokenizer.unknown_texts("éê cat é\nthe ê") == ["éê", "é", "ê"]
+    assert tokenizer.unknown_texts("cat") == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -16,6 +16,7 @@ from headway.config.run import RunConfig
 from headway.data.batching import Batch
 from headway.data.deck import Deck
 from headway.data.finding import Finding
+from headway.data.tokenizer import train_tokenizer
 from headway.errors import ConfigError, DataError, HeadwayError
 from headway.model.accounting import count_parameters
 from headway.training import check as check_module
@@ -124,13 +125,18 @@ def test_what_is_wrong_with_the_text_is_said_also_where_no_vocabulary_fits_it(
     with pytest.raises(ConfigError, match="vocabulary_size is 30000") as raised:
         check_run(make_config(tokenizer=too_large), "cpu", tell=tell)
 
-    ((found, error),) = heard
+    part = {"valid_source": "", "valid_target": "", "hold_out": 5}
+    with pytest.raises(ConfigError, match="vocabulary_size is 30000"):
+        check_run(make_config(tokenizer=too_large, data=part), "cpu", tell=tell)
+
+    (found, error), (held_out, _) = heard
     assert error is raised.value
+    assert list(held_out) == ["training"]  # of which the other text is a part
     assert list(found) == ["training", "validation"]
     assert "empty target" in [finding.problem for finding in found["training"]]
     assert "both sides the same" in [finding.problem for finding in found["validation"]]
     assert found == check_run(make_config(), "cpu", tell=tell).findings
-    assert len(heard) == 1
+    assert len(heard) == 2
 
 
 def test_slow_steps_are_fewer(make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,17 +162,35 @@ def _counting(steps: list[int]) -> Callable[..., Any]:
     return Counted
 
 
-def test_a_count_of_unknown_pieces_is_of_both_sides() -> None:
-    class Letters:
-        def encode_batch(self, texts: list[str]) -> list[list[int]]:
-            return [[1 if letter == "?" else 9 for letter in text] for text in texts]
+def test_unknown_pieces_of_both_sides_are_counted_and_named() -> None:
+    letters = train_tokenizer(["abc"], kind="char", vocabulary_size=9, normalization="identity")
+    words = train_tokenizer(["a b c"], kind="word", vocabulary_size=9)
+    pairs = [("ab??", "c"), ("a\rb\r?", "one c"), ("", "one two"), ("b", "b"), ("\r", "a")]
 
-        def unknown_count(self, ids: list[int]) -> int:
-            return ids.count(1)
+    found = text_check.unknown(pairs, letters, words)
 
-    letters = Letters()
-    pairs = [("ab?", "c"), ("", "??")]
-    assert text_check.unknown(pairs, letters, letters) == Unknown(3, 6)  # type: ignore[arg-type]
+    pieces = sum(len(letters.encode(one)) + len(words.encode(other)) for one, other in pairs)
+    named = {"\r": 2, "one": 2, "??": 1, "\r?": 1, "two": 1}
+    assert found == Unknown(6, pieces, 5, named)  # "one two" is one piece
+    assert str(found) == (
+        f"6 of {pieces} pieces unknown: '\\r' 2, 'one' 2, '??' 1, '\\r?' 1, 'two' 1"
+    )
+
+
+def test_of_many_unknown_pieces_the_most_frequent_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(text_check, "_CHUNK", 2)
+    words = train_tokenizer(["a b c"], kind="word", vocabulary_size=9)
+    pairs = [(f"word{n}", "last") for n in range(11)]
+
+    found = text_check.unknown(pairs, words, words)
+
+    assert found.different == 12
+    assert found.most == {"last": 11, **{f"word{n}": 1 for n in range(9)}}
+    assert str(found).startswith("22 of 22 pieces unknown: 'last' 11, 'word0' 1, ")
+    assert str(found).endswith("'word8' 1, …")
+    assert str(Unknown(0, 1200, 0, {})) == "0 of 1,200 pieces unknown"
 
 
 def test_what_training_refuses_is_refused(make_config: MakeConfig, data_folder: Path) -> None:
@@ -232,11 +256,14 @@ def test_text_with_a_tag_is_looked_at_without_it(
 ) -> None:
     source, target = data_folder / "train.source", data_folder / "train.target"
     pairs = list(zip(source.read_text().splitlines(), target.read_text().splitlines(), strict=True))
-    valid = [*pairs[3:5], ("", "two"), (pairs[7][0], "another one")]
+    (data_folder / "other.tsv").write_text("drei vier\teins\n")
+    valid = [*pairs[3:5], ("", "two"), (pairs[7][0], "another one"), ("drei vier", "one more")]
     for side, name in enumerate(("valid.source", "valid.target")):
         (data_folder / name).write_text("".join(f"{pair[side]}\n" for pair in valid))
-    other = {"source": "train.target", "target": "train.source", "tag": "<back>"}
-    corpora = [{"source": "train.source", "target": "train.target", "tag": "<on>"}, other]
+    corpora = [
+        {"source": "train.source", "target": "train.target", "tag": "<on>"},
+        {"source": "other.tsv", "tag": "<back>"},
+    ]
     data = {"source": "", "target": "", "corpora": corpora, "tag": "<on>"}
 
     plain = check_run(make_config(), "cpu").findings["validation"]
@@ -324,7 +351,8 @@ def test_each_of_several_corpora_is_looked_at(make_config: MakeConfig) -> None:
     assert set(found.findings) == {"training, corpus 1", "training, corpus 2", "validation"}
     assert set(found.unknown) == set(found.findings)
     lines = report_lines(found)
-    assert any(line.startswith("Training, corpus 2 text: 0 of") for line in lines)
+    (head,) = (line for line in lines if line.startswith("Training, corpus 2 text"))
+    assert head.startswith("Training, corpus 2 text (valid.source, valid.target): 0 of")
     (told,) = [n for n, line in enumerate(lines) if line.startswith("In training: 39 pairs read")]
     sizes = [corpus.pairs for corpus in found.corpora]
     deck = Deck(sizes, [1.0, 2.0])
@@ -381,20 +409,24 @@ def test_a_corpus_whose_sides_are_exchanged_is_found(
     (data_folder / "train.ko").write_text(korean, encoding="utf-8")
     right = {"source": "train.ko", "target": "train.target"}
     wrong = {"source": "train.target", "target": "train.ko"}
-    tags = [("", ""), ("<2b>", "<2b>"), ("<2b>", "<2a>")]
-    found = []
-    for first, second in tags:
-        corpora = [right | {"tag": first}, wrong | {"tag": second}]
-        names = {"source": "", "target": "", "corpora": corpora, "tag": first}
-        found.append(check_run(make_config(data=names), "cpu").findings["training, corpus 2"])
-    problems = [{finding.problem for finding in some} for some in found]
-    exchanged = {
-        "source in Latin letters, in corpus 1 Hangul",
-        "target in Hangul letters, in corpus 1 Latin",
-    }
-    assert exchanged <= problems[0]
-    assert exchanged <= problems[1]
-    assert not exchanged & problems[2]  # of another tag sides may be others
+
+    def problems(*tags: str) -> set[str]:
+        *first, last = tags
+        corpora = [*(right | {"tag": tag} for tag in first), wrong | {"tag": last}]
+        names = {"source": "", "target": "", "corpora": corpora, "tag": tags[0]}
+        found = check_run(make_config(data=names), "cpu").findings
+        return {finding.problem for finding in found[f"training, corpus {len(tags)}"]}
+
+    def exchanged(corpus: int) -> set[str]:
+        return {
+            f"source in Latin letters, in corpus {corpus} Hangul",
+            f"target in Hangul letters, in corpus {corpus} Latin",
+        }
+
+    assert exchanged(1) <= problems("", "")
+    assert exchanged(1) <= problems("<2b>", "<2b>")
+    assert exchanged(2) <= problems("<2a>", "<2b>", "<2b>")
+    assert not exchanged(1) & problems("<2b>", "<2a>")  # of another tag sides may be others
 
 
 def test_text_can_be_looked_at_before_there_is_validation_text(make_config: MakeConfig) -> None:
@@ -412,8 +444,7 @@ def test_what_is_held_out_has_its_unknown_pieces_counted(make_config: MakeConfig
     names = {"valid_source": "", "valid_target": "", "hold_out": 9}
     found = check_run(make_config(data=names), "cpu")
     unknown = found.unknown["validation"]
-    line = f"{unknown.unknown} of {unknown.pieces} pieces unknown"
-    assert f"Validation text, held out of it: {line}" in report_lines(found)
+    assert f"Validation text, held out of it: {unknown}" in report_lines(found)
 
 
 @pytest.mark.parametrize(
