@@ -5,17 +5,19 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from glob import glob
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from headway.data.compression import COMPRESSIONS, StrPath, plain_name, readable
 from headway.data.hub import dataset_digest, is_dataset
 from headway.data.lines import read_lines
+from headway.data.misaligned import misaligned
 from headway.data.tables import table_reader
 from headway.errors import ConfigError, DataError
 
 _READ_SIZE = 1 << 20
+_LOOKED_AT = 1_000_000  # lines of files that differ in length
 
 
 class Pair(NamedTuple):
@@ -73,9 +75,10 @@ def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pai
                 count + (side is not None) + sum(1 for _ in rest)
                 for side, rest in ((source, sources), (target, targets))
             ]
+            where = _where_moved(source_path, target_path)
             raise DataError(
                 f"{source_path} has {rows[0]:,} lines and {target_path} has {rows[1]:,}; "
-                "parallel files must have the same number.",
+                f"parallel files must have the same number.{where}",
                 "Make line n of the one the translation of line n of the other; "
                 "an untranslated sentence keeps its place as a blank line.",
             )
@@ -85,6 +88,20 @@ def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pai
         raise DataError(
             f"{source_path} and {target_path} are empty.", "Give files with one sentence a line."
         )
+
+
+def _where_moved(source_path: StrPath, target_path: StrPath) -> str:
+    """Return from which line on lines do not belong together any more, as far as they tell."""
+    if not (Path(source_path).is_file() and Path(target_path).is_file()):  # a pipe is read up
+        return ""
+    firsts = (islice(read_sentences(path), _LOOKED_AT) for path in (source_path, target_path))
+    pairs = [Pair(*sides).stripped() for sides in zip(*firsts, strict=False)]
+    stretches = misaligned([pair.source for pair in pairs], [pair.target for pair in pairs])
+    if not stretches:
+        return ""
+    first = stretches[0]
+    where = f"From about line {first.start + 1:,} on" if first.start else "From the first line on"
+    return f" {where}, those of {Path(target_path).name} {first.what_targets_do}."
 
 
 def read_pairs(

@@ -23,7 +23,8 @@ class Finding:
     def __str__(self) -> str:
         """Return the finding as one line of text."""
         if self.through is not None:
-            return f"{self.problem}: {self.count:,} (lines {self.lines[0]:,} to {self.through:,})"
+            lines = f"{self.lines[0]:,} to {self.through:,}"
+            return f"{self.problem}: {self.count:,} (about lines {lines})"
         shown = [f"{line:,}" for line in self.lines[:_EXAMPLES]]
         if self.earlier:
             shown = [f"{n} as {of:,}" for n, of in zip(shown, self.earlier, strict=False)]

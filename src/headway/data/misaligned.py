@@ -39,6 +39,14 @@ class Stretch(NamedTuple):
     late: int | None
     """How many lines after its source a target stands, before it if negative; None if nowhere."""
 
+    @property
+    def what_targets_do(self) -> str:
+        """Return what the targets seem to do, as words behind a plural."""
+        if self.late is None:
+            return "seem to be of other sources"
+        count = "1 line" if abs(self.late) == 1 else f"{abs(self.late)} lines"
+        return f"seem to stand {count} too {'late' if self.late > 0 else 'early'}"
+
 
 def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
     """Return the stretches whose targets belong to other sources nearby, or to none, in order.

@@ -115,14 +115,9 @@ def _moved(stretches: Iterable[Stretch]) -> Iterator[Finding]:
 
     A line is missing or too many on one side, say, and all that follow are trained on wrong.
     """
-    for start, end, late in stretches:
-        if late is None:
-            problem = "targets seem to be of other sources"
-        else:
-            count = "1 line" if abs(late) == 1 else f"{abs(late)} lines"
-            direction = "late" if late > 0 else "early"
-            problem = f"targets seem to stand {count} too {direction}"
-        yield Finding(problem, end - start, (start + 1,), end)
+    for stretch in stretches:
+        problem = f"targets {stretch.what_targets_do}"
+        yield Finding(problem, stretch.end - stretch.start, (stretch.start + 1,), stretch.end)
 
 
 def _far_lengths(

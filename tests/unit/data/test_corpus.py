@@ -1,5 +1,8 @@
 """Pairs come from disk unchanged, from two files or from one."""
 
+import os
+import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from headway.data.corpus import Pair, file_digest, read_pairs, read_parallel
 from headway.errors import ConfigError, DataError
 
 from .files import write
+from .parallel_text import sentences
 
 
 def test_parallel_files_pair_line_by_line(tmp_path: Path) -> None:
@@ -28,6 +32,42 @@ def test_parallel_files_of_different_length_are_refused_with_both_counts(tmp_pat
     with pytest.raises(DataError, match=r"a\.ko has 3 lines and .*a\.en has 2") as info:
         read_parallel(source, target)
     assert info.value.remedy
+
+
+def _of_lines(folder: Path, sources: list[str], targets: list[str]) -> str:
+    source = write(folder / "a.de", "".join(f"{line}\n" for line in sources))
+    target = write(folder / "a.en.gz", "".join(f"{line}\n" for line in targets))
+    with pytest.raises(DataError, match="must have the same number") as info:
+        read_parallel(source, target)
+    return info.value.message
+
+
+def test_where_a_line_is_missing_is_said_as_far_as_lines_tell(tmp_path: Path) -> None:
+    sources, targets = map(list, zip(*sentences(300), strict=True))
+
+    early = _of_lines(tmp_path, sources, targets[:120] + targets[121:])
+    late = _of_lines(tmp_path, sources, ["a new line", "another", *targets])
+    end = _of_lines(tmp_path, sources, targets[:-1])
+
+    said = re.search(r"\. From about line (\d+) on, those of a\.en\.gz (.*)\.$", early)
+    assert said is not None
+    assert abs(int(said[1]) - 121) < 5
+    assert said[2] == "seem to stand 1 line too early"
+    assert late.endswith(
+        " From the first line on, those of a.en.gz seem to stand 2 lines too late."
+    )
+    assert end.endswith("must have the same number.")
+
+
+def test_what_can_be_read_only_once_is_refused_without_a_second_look(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.de", "eins\n" * 3)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("one\n" * 2,))
+    writer.start()
+    with pytest.raises(DataError, match=r"a\.de has 3 lines and .*pipe has 2"):
+        read_parallel(source, pipe)
+    writer.join()
 
 
 def test_empty_parallel_files_are_refused(tmp_path: Path) -> None:

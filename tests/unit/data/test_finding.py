@@ -16,6 +16,11 @@ def test_a_finding_reads_as_a_line() -> None:
     )
 
 
+def test_the_ends_of_a_stretch_are_about_right() -> None:
+    moved = Finding("targets seem to stand 1 line too late", 1234, (7,), through=1240)
+    assert str(moved) == "targets seem to stand 1 line too late: 1,234 (about lines 7 to 1,240)"
+
+
 def test_it_is_plain_values_of_what_there_is() -> None:
     assert on_lines("empty source", iter([4, 7])).as_dict() == {
         "problem": "empty source",

@@ -115,7 +115,7 @@ def test_a_missing_line_moves_all_that_follow(missing: int, side: str) -> None:
     end = 1000 - missing
     assert found.problem == f"targets seem to stand {lines} too {direction}"
     assert found.count == end - start + 1
-    assert str(found) == f"{found.problem}: {found.count} (lines {start} to {end})"
+    assert str(found) == f"{found.problem}: {found.count} (about lines {start} to {end})"
     assert found.as_dict() == {
         "problem": found.problem,
         "count": found.count,
