@@ -21,6 +21,7 @@ from headway.cli.search_options import Engine, Precision, Shortlist
 from headway.cli.tags import TagWatch
 
 if TYPE_CHECKING:
+    from headway.data.corpus import Pair
     from headway.decoding.engines import EngineName, PrecisionName
     from headway.decoding.translation import Translation
 
@@ -87,16 +88,24 @@ def evaluate(
                 "seconds": round(seconds, 2),
                 "split": sum(translation.num_parts > 1 for translation in translations),
                 "incomplete": sum(not translation.complete for translation in translations),
+                "empty": _count_empty(pairs, translations),
             }
         )
         return
     for score in scores:
         print(score)
     if not quiet:
-        _remark(translations, tokenized_remark(references, tokenize) if "bleu" in metrics else "")
+        tokenized = tokenized_remark(references, tokenize) if "bleu" in metrics else ""
+        _remark(translations, _count_empty(pairs, translations), tokenized)
 
 
-def _remark(translations: "Sequence[Translation]", of_references: str) -> None:
+def _count_empty(pairs: "Sequence[Pair]", translations: "Sequence[Translation]") -> int:
+    """Return how many translations are blank and should not be."""
+    both = zip(pairs, translations, strict=True)
+    return sum(bool(pair.source.strip()) and not found.text.strip() for pair, found in both)
+
+
+def _remark(translations: "Sequence[Translation]", empty: int, of_references: str) -> None:
     """Say on standard error what was not translated as a whole, and what else is remarkable."""
     split = sum(translation.num_parts > 1 for translation in translations)
     incomplete = sum(not translation.complete for translation in translations)
@@ -104,5 +113,7 @@ def _remark(translations: "Sequence[Translation]", of_references: str) -> None:
         print(f"Note: {split:,} sentences were too long and were split.", file=sys.stderr)
     if incomplete:
         print(f"Note: the output limit ended {incomplete:,} translations.", file=sys.stderr)
+    if empty:
+        print(f"Note: {empty:,} translations are empty.", file=sys.stderr)
     if of_references:
         print(f"Note: {of_references}", file=sys.stderr)

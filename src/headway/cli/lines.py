@@ -179,6 +179,8 @@ def remark(number: int, sentence: str, found: Translation | StreamEnd, source: T
         unknown = [repr(text) for text in dict.fromkeys(source.unknown_texts(sentence))]
         more = f" and {len(unknown) - _EXAMPLES} more" if len(unknown) > _EXAMPLES else ""
         notes.append(f"unknown to the vocabulary: {', '.join(unknown[:_EXAMPLES])}{more}")
+    if isinstance(found, Translation) and sentence.strip() and not found.text.strip():
+        notes.append("the translation is empty")  # a stream was seen
     for note in notes:
         print(f"Note: line {number}: {note}.", file=sys.stderr)
 

@@ -1,6 +1,7 @@
 """`headway train`: from parallel text to a bundle."""
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -88,12 +89,14 @@ def train(
         return
     print(f"Done in {result.seconds / 60:.1f} minutes: {folder / 'averaged'}")
     if not quiet:
-        print(_how_to_translate(folder, result.report))
+        tags = load_run_config(folder / "config.toml").data.tags
+        print(_how_to_translate(folder, result.report, tags))
 
 
-def _how_to_translate(folder: Path, report: dict[str, Any]) -> str:
+def _how_to_translate(folder: Path, report: dict[str, Any], tags: Sequence[str]) -> str:
     better = folder / "best" if report["best_is_better"] else folder
-    return f"Translate with: headway translate {quote(str(better))} FILE"
+    begin = f", whose lines begin with {' or '.join(tags)} and a space" if tags else ""
+    return f"Translate with: headway translate {quote(str(better))} FILE{begin}"
 
 
 def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_json: bool) -> None:

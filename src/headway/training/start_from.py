@@ -8,6 +8,7 @@ search does not prefer it to all of them before it is trained. All other rows st
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -98,7 +99,11 @@ def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
         tokenizers=(sides[0].tokenizer, sides[1].tokenizer),
         tensors=_grown(model_tensors(bundle.model), sides[0].cuts, sides[1].cuts),
         origin=origin,
-        messages=[*_messages(config, origin, sides), *_about_tags(bundle.tags, resolved)],
+        messages=[
+            *_messages(config, origin, sides),
+            *_about_tags(bundle.tags, resolved),
+            *_about_better(saved.folder, bundle.record),
+        ],
     )
 
 
@@ -215,6 +220,17 @@ def _about_tags(known: Sequence[str], config: RunConfig) -> list[str]:
     return [
         f"The model was trained with {', '.join(lacking)} before its sources, too; this text has "
         f"{', '.join(config.data.tags) or 'no tags'}."
+    ]
+
+
+def _about_better(folder: Path, record: dict[str, Any]) -> list[str]:
+    """Say that the run of these averaged weights has better ones."""
+    best = folder.parent / "best"
+    if not (record.get("best_is_better") and best.is_dir() and folder != best):
+        return []
+    return [
+        f"On the validation text of its run, {best} does better than these averaged weights: "
+        "rather start from it."
     ]
 
 

@@ -1,5 +1,6 @@
 """The commands that report on a model."""
 
+import dataclasses
 import json
 import math
 import re
@@ -13,7 +14,9 @@ from torch import nn
 import headway
 from headway.bundle import load_bundle, save_bundle
 from headway.cli.info import _show
+from headway.data.tokenizer import END_ID
 from headway.data.vocabulary import add_pieces, never_cut
+from headway.model.transformer import Transformer
 
 
 @pytest.fixture
@@ -65,6 +68,31 @@ def test_tokenized_references_are_remarked_on(run, bundle_path: Path, tmp_path: 
     assert "period" not in run(*files, "--quiet")[2]
     target.write_text("a cat .\n" * 99 + "a cat\n" * 2)
     assert "period" not in run(*files)[2]
+
+
+def test_translations_that_are_empty_are_noted(run, bundle_path: Path, tmp_path: Path) -> None:
+    bundle = load_bundle(bundle_path)
+    config = bundle.config.model_copy(update={"output_bias": True})
+    model = Transformer.from_config(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        model.output_projection.bias[END_ID] = 9.0
+    save_bundle(tmp_path / "silent", dataclasses.replace(bundle, config=config, model=model))
+    (tmp_path / "in").write_text("the cat\n \na dog\n")
+    files = ("--source", tmp_path / "in", "--reference", tmp_path / "in")
+
+    _, out, err = run("translate", tmp_path / "silent", tmp_path / "in")
+    _, report, _ = run("evaluate", tmp_path / "silent", *files, "--json")
+    noted = run("evaluate", tmp_path / "silent", *files)[2]
+
+    assert out == "\n\n\n"
+    notes = [f"Note: line {line}: the translation is empty." for line in (1, 3)]
+    assert err.splitlines() == notes
+    assert json.loads(report)["empty"] == 2
+    assert "Note: 2 translations are empty." in noted.splitlines()
+    _, whole, _ = run("evaluate", bundle_path, *files, "--json")
+    assert json.loads(whole)["empty"] == 0
 
 
 def test_an_unknown_metric_is_said_before_the_work(run, tmp_path: Path, text) -> None:

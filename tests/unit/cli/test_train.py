@@ -36,6 +36,18 @@ def test_files_on_the_command_line_give_a_bundle_that_translates(
     assert run("translate", out, files[0].partition("=")[2])[1].count("\n") == 9
 
 
+def test_it_says_how_to_translate(run, files: list[str], tmp_path: Path) -> None:
+    def said(name: str, *more: str) -> str:
+        *_, last = run("train", *files, *SMALL, "--out", tmp_path / name, *more)[1].splitlines()
+        return last.replace("/best", "")  # where these weights do better
+
+    begin = "Translate with: headway translate"
+    assert said("one") == f"{begin} {tmp_path}/one FILE"
+    assert said("a tag", "--set", "data.tag=<2en>") == (
+        f"{begin} '{tmp_path}/a tag' FILE, whose lines begin with <2en> and a space"
+    )
+
+
 def test_the_process_is_set_up_before_anything_is_computed(
     run, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

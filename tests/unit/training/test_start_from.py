@@ -169,6 +169,31 @@ def test_before_training_old_pieces_have_the_same_logits_and_text_the_same_trans
     assert [t.text for t in texts[0]] == [t.text for t in texts[1]]
 
 
+@pytest.mark.parametrize(
+    ("folder", "better", "said"),
+    [("averaged", True, True), ("averaged", False, False), ("best", True, False)],
+)
+def test_averaged_weights_that_do_worse_are_remarked_on(
+    make_start: MakeStart,
+    fine_tune: Callable[..., RunConfig],
+    tmp_path: Path,
+    folder: str,
+    better: bool,
+    said: bool,
+) -> None:
+    old = load_bundle(make_start())
+    for name in ("averaged", "best"):
+        save_bundle(
+            tmp_path / "run" / name, dataclasses.replace(old, record={"best_is_better": better})
+        )
+
+    start = started(fine_tune(tmp_path / "run" / folder))
+
+    best = str(tmp_path / "run" / "best")
+    found = [message for message in start.messages if "rather start from it" in message]
+    assert [best in message for message in found] == [True] * said
+
+
 def test_a_tag_is_one_piece_of_the_source(
     make_start: MakeStart, fine_tune: Callable[..., RunConfig]
 ) -> None:
