@@ -80,40 +80,39 @@ def evaluate(
         metrics,
         tokenize,
     )
+    counts = _counts(pairs, translations)
     if as_json:
+        plain = [score.as_dict() for score in scores]
         print_json(
-            {
-                "scores": [score.as_dict() for score in scores],
-                "sentences": len(pairs),
-                "seconds": round(seconds, 2),
-                "split": sum(translation.num_parts > 1 for translation in translations),
-                "incomplete": sum(not translation.complete for translation in translations),
-                "empty": _count_empty(pairs, translations),
-            }
+            {"scores": plain, "sentences": len(pairs), "seconds": round(seconds, 2)} | counts
         )
         return
     for score in scores:
         print(score)
     if not quiet:
-        tokenized = tokenized_remark(references, tokenize) if "bleu" in metrics else ""
-        _remark(translations, _count_empty(pairs, translations), tokenized)
+        _remark(counts, tokenized_remark(references, tokenize) if "bleu" in metrics else "")
 
 
-def _count_empty(pairs: "Sequence[Pair]", translations: "Sequence[Translation]") -> int:
-    """Return how many translations are blank and should not be."""
-    both = zip(pairs, translations, strict=True)
-    return sum(bool(pair.source.strip()) and not found.text.strip() for pair, found in both)
+def _counts(pairs: "Sequence[Pair]", translations: "Sequence[Translation]") -> dict[str, int]:
+    """Return how many were not translated as a whole, and how many became nothing."""
+    blank = [
+        bool(pair.source.strip()) and not found.text.strip()
+        for pair, found in zip(pairs, translations, strict=True)
+    ]
+    return {
+        "split": sum(translation.num_parts > 1 for translation in translations),
+        "incomplete": sum(not translation.complete for translation in translations),
+        "empty": sum(blank),
+    }
 
 
-def _remark(translations: "Sequence[Translation]", empty: int, of_references: str) -> None:
-    """Say on standard error what was not translated as a whole, and what else is remarkable."""
-    split = sum(translation.num_parts > 1 for translation in translations)
-    incomplete = sum(not translation.complete for translation in translations)
-    if split:
+def _remark(counts: dict[str, int], of_references: str) -> None:
+    """Say on standard error what is remarkable."""
+    if split := counts["split"]:
         print(f"Note: {split:,} sentences were too long and were split.", file=sys.stderr)
-    if incomplete:
+    if incomplete := counts["incomplete"]:
         print(f"Note: the output limit ended {incomplete:,} translations.", file=sys.stderr)
-    if empty:
+    if empty := counts["empty"]:
         print(f"Note: {empty:,} translations are empty.", file=sys.stderr)
     if of_references:
         print(f"Note: {of_references}", file=sys.stderr)

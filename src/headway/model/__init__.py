@@ -2,10 +2,9 @@
 
 Attention, feed-forward, embedding, positional_encoding, residual, masks, encoder, decoder,
 transformer; beside them dropout, cache (decoding step by step), probe (names for intermediates),
-initialization, accounting, changes (parts of your own) and checks (of what is given). Not in the
-paper, and not needed to read it: projection, projection_gradients, relu and attention_in_loops
-(the same, faster, for training on a CPU), random_bits (what dropout draws there) and empty (a model
-without weights, which are read later).
+initialization, accounting, changes (parts of your own), checks (of what is given), modes, and empty
+(a model without weights, which are read later). Not needed to read it: `fast`, the same for
+training on a CPU.
 
 One legend for every shape of the package. Counts are capital letters, widths keep the paper's
 names:

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from headway.errors import ConfigError
 from headway.loops.arrays import is_traced
-from headway.model.attention_in_loops import concat_in_loops, learns_in_loops
 from headway.model.cache import KeyValueCache
 from headway.model.checks import check_dropout, check_sizes, check_tensor
 from headway.model.dropout import dropout
+from headway.model.fast.attention_in_loops import concat_in_loops, learns_in_loops
+from headway.model.fast.projection import project
 from headway.model.probe import listening, probe
-from headway.model.projection import project
 
 
 def scaled_dot_product_attention(

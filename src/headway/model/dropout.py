@@ -17,7 +17,7 @@ from torch import Tensor
 from headway.loops import threads
 from headway.loops.arrays import array, can_loop, is_traced
 from headway.model.checks import check_dropout
-from headway.model.random_bits import draw
+from headway.model.fast.random_bits import draw
 
 
 def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tensor, "*shape"]:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from headway.errors import ConfigError, suggest
 from headway.model.checks import check_dropout, check_sizes
 from headway.model.dropout import dropout
+from headway.model.fast.projection import project
 from headway.model.probe import listening, probe
-from headway.model.projection import project
 
 Activation = Callable[[Tensor], Tensor]
 

@@ -10,8 +10,8 @@ from torch import Tensor
 from headway.errors import ConfigError
 from headway.loops import LANES, threads
 from headway.loops.arrays import array, can_loop
-from headway.model.first_derivatives import first_derivatives_only
-from headway.model.projection_gradients import add_weight_gradient
+from headway.model.fast.first_derivatives import first_derivatives_only
+from headway.model.fast.projection_gradients import add_weight_gradient
 
 
 class LossSums(NamedTuple):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headway.errors import ConfigError
 from headway.model.attention import MultiHeadAttention, scaled_dot_product_attention
-from headway.model.attention_in_loops import LONGEST, attention_in_loops
+from headway.model.fast.attention_in_loops import LONGEST, attention_in_loops
 from headway.model.probe import listen, stop_listening
 
 pytest.importorskip("numba")

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from headway.loops import LANES, threads
 from headway.loops.arrays import TYPES, array, can_loop
-from headway.model.first_derivatives import first_derivatives_only
+from headway.model.fast.first_derivatives import first_derivatives_only
+from headway.model.fast.projection import project
 from headway.model.probe import listening
-from headway.model.projection import project
 
 # Longer sentences are nearly all products, of which PyTorch has faster ones; figures in
 # benchmarks/NOTES.md.

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from headway.errors import ConfigError
-from headway.model import projection as projection_module
 from headway.model.attention import MultiHeadAttention
+from headway.model.fast import projection as projection_module
+from headway.model.fast.projection import project
 from headway.model.feed_forward import PositionwiseFeedForward
-from headway.model.projection import project
 
 WIDTHS = 3, 8, 5
 

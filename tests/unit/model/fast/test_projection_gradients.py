@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from headway.model import projection_gradients as module
-from headway.model.projection import project
-from headway.model.projection_gradients import (
+from headway.model.fast import projection_gradients as module
+from headway.model.fast.projection import project
+from headway.model.fast.projection_gradients import (
     add_weight_gradient,
     input_gradient,
     weight_gradient,

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headway.loops.arrays import is_traced, is_watched
-from headway.model.first_derivatives import first_derivatives_only
-from headway.model.projection_gradients import input_gradient, weight_gradient
-from headway.model.relu import relu_, relu_gradient
+from headway.model.fast.first_derivatives import first_derivatives_only
+from headway.model.fast.projection_gradients import input_gradient, weight_gradient
+from headway.model.fast.relu import relu_, relu_gradient
 
 
 def project(
