@@ -17,7 +17,7 @@ from headway.decoding.engines import build_engine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.record import Node
-from headway.decoding.recording import Recorder, record_search
+from headway.decoding.recorded_searches import Recorder, record_search
 from headway.decoding.request import Request
 from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer

@@ -19,8 +19,8 @@ from headway.decoding.joining import Joiner
 from headway.decoding.options import SearchOptions, changed_options
 from headway.decoding.prepared import Prepared
 from headway.decoding.record import SearchRecord
+from headway.decoding.recorded_searches import record_search
 from headway.decoding.recorder import Recorder, Watcher
-from headway.decoding.recording import record_search
 from headway.decoding.request_maker import RequestMaker, as_sentences, check_count, check_request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
