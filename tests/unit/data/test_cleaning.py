@@ -234,9 +234,9 @@ def test_the_summary_counts_reasons_and_names_their_lines() -> None:
     _, report = run(pairs, CleaningRules(max_pieces=2))
     assert report.lines() == [
         "1,209 pairs read, 1,201 kept; dropped 8: "
-        "empty source 7 (lines 1201, 1202, 1203, 1204, 1205, …), "
-        "longer than 2 pieces 1 (line 1208)",
-        "note: control characters, pair kept 1 (line 1209)",
+        "empty source 7 (lines 1,201, 1,202, 1,203, 1,204, 1,205, …), "
+        "longer than 2 pieces 1 (line 1,208)",
+        "note: control characters, pair kept 1 (line 1,209)",
     ]
     assert report.summary() == "; ".join(report.lines())
 
