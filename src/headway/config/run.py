@@ -148,7 +148,7 @@ def _apply(values: dict[str, Any], override: str) -> None:
             "Write for instance --set training.warmup_steps=8000.",
         )
     if section not in RunConfig.model_fields:
-        raise unknown_key(key.strip(), section, list(RunConfig.model_fields))
+        raise unknown_key(f"'{key.strip()}'", section, list(RunConfig.model_fields))
     table = values.setdefault(section, {})
     if not isinstance(table, dict):
         raise ConfigError(f"'{section}' is {table!r}, but must be a table of settings.")

@@ -1,5 +1,6 @@
 """The base of every section of a configuration: frozen, strict, and clear about mistakes."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -46,35 +47,56 @@ class Section(BaseModel):
 
 def _explain(section: type[BaseModel], error: ValidationError, where: str) -> ConfigError:
     first = error.errors()[0]
-    path = [str(part) for part in first["loc"]]
-    name = ".".join(([where] if where else []) + path)
+    path = [*([where] if where else []), *first["loc"]]
+    name = _named(path)
     if first["type"] == "extra_forbidden":
-        return unknown_key(name, path[-1], _fields_at(section, path[:-1]))
+        return unknown_key(name, str(path[-1]), _fields_at(section, first["loc"][:-1]))
+    begin = name[:1].upper() + name[1:]
     if first["type"] == "missing":
-        return ConfigError(f"'{name}' is missing.", "Set it in the configuration.")
+        return ConfigError(f"{begin} is missing.", "Set it in the configuration.")
     if first["type"] == "value_error":
         cause = first.get("ctx", {}).get("error")
         if isinstance(cause, ConfigError):
             return cause
     problem = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     given = first["input"]
-    way = "--set"
+    # An entry of a list cannot be set by itself.
+    way = "" if any(isinstance(part, int) for part in path) else " or with --set"
     if first["type"] == "list_type":
-        problem, way = "a list", f'--set \'{name}=["one", "two"]\''
+        problem, way = "a list", f'{way} \'{".".join(map(str, path))}=["one", "two"]\''
     return ConfigError(
-        f"'{name}' is {given!r} ({type(given).__name__}), but must be {problem}.",
-        f"Change it in the configuration or with {way}.",
+        f"{begin} is {given!r} ({type(given).__name__}), but must be {problem}.",
+        f"Change it in the configuration{way}.",
     )
 
 
-def unknown_key(name: str, key: str, known: list[str]) -> ConfigError:
-    """Return the error for a key that no setting has."""
-    return ConfigError(f"There is no setting '{name}'.", suggest(key, known))
-
-
-def _fields_at(section: type[BaseModel], path: list[str]) -> list[str]:
+def _named(path: Iterable[str | int]) -> str:
+    """Return the name of a setting in quotes; entries of lists are counted from 1, in words."""
+    words, keys = "", list[str]()
     for part in path:
-        if part.isdigit():
+        if isinstance(part, int):
+            words = f"entry {part + 1} of {_of(keys, words)}"
+            keys = []
+        else:
+            keys.append(part)
+    return _of(keys, words)
+
+
+def _of(keys: Sequence[str], words: str) -> str:
+    if not keys:
+        return words
+    name = f"'{'.'.join(keys)}'"
+    return f"{name} in {words}" if words else name
+
+
+def unknown_key(name: str, key: str, known: list[str]) -> ConfigError:
+    """Return the error for a key that no setting has; name: with its section, in quotes."""
+    return ConfigError(f"There is no setting {name}.", suggest(key, known))
+
+
+def _fields_at(section: type[BaseModel], path: Iterable[str | int]) -> list[str]:
+    for part in path:
+        if isinstance(part, int):
             continue  # the place in a list of sections
         annotation = section.model_fields[part].annotation
         if get_origin(annotation) is list:

@@ -77,7 +77,9 @@ class CleaningReport:
     def _lines_of(self, reason: str, count: int) -> str:
         lines = self.examples[reason]
         more = ", …" if count > len(lines) else ""
-        return ("line " if count == 1 else "lines ") + ", ".join(f"{line:,}" for line in lines) + more
+        return (
+            ("line " if count == 1 else "lines ") + ", ".join(f"{line:,}" for line in lines) + more
+        )
 
     def _add(self, counts: dict[str, int], reason: str, line: int) -> None:
         counts[reason] = counts.get(reason, 0) + 1

@@ -60,10 +60,32 @@ def test_an_error_names_what_was_given_and_what_is_allowed(
             "'tokenizer.new_pieces' is 'x' (str), but must be a list. Change it in the "
             """configuration or with --set 'tokenizer.new_pieces=["one", "two"]'.""",
         ),
-        ({"evaluation": {"metrics": [3]}}, "'evaluation.metrics.0' is 3 (int), but must be"),
+        (
+            {"evaluation": {"metrics": ["bleu", 3]}},
+            "Entry 2 of 'evaluation.metrics' is 3 (int), but must be a valid string. Change it in "
+            "the configuration.",
+        ),
+        (
+            {"data": {"corpora": [{"source": "a"}, {"source": "b", "tagg": "<2>"}]}},
+            "There is no setting 'tagg' in entry 2 of 'data.corpora'. Did you mean 'tag'",
+        ),
+        (
+            {"data": {"corpora": [{"target": "a"}]}},
+            "'source' in entry 1 of 'data.corpora' is missing. Set it in the configuration.",
+        ),
         ({"model": 3}, "'model' is 3 (int), but must be"),
     ],
-    ids=["key", "section", "no near name", "type", "no list", "inside a list", "no table"],
+    ids=[
+        "key",
+        "section",
+        "no near name",
+        "type",
+        "no list",
+        "inside a list",
+        "key inside a list",
+        "missing inside a list",
+        "no table",
+    ],
 )
 def test_an_error_inside_a_section_has_the_full_name(values: dict[str, Any], start: str) -> None:
     with pytest.raises(ConfigError) as error:
