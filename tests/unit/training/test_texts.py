@@ -203,7 +203,10 @@ def test_a_held_out_pair_stays_out_with_spaces_around_it_too(
         (TWO | {"tag": "<bakc>"}, "data.tag is '<bakc>', but the tags of the corpora are '<back>'"),
         ({"tag": "<2 ko>"}, "which holds a space"),
         ({"corpora": [{"source": "a", "weigth": 2.0}], "source": ""}, "no setting .*weigth"),
-        ({"corpora": [{"source": "a", "weight": 0.0}], "source": ""}, "weight' is 0.0"),
+        (
+            {"corpora": [{"source": "a", "weight": 0.0}], "source": ""},
+            r"'weight' in entry 1 of 'data\.corpora' is 0\.0",
+        ),
     ],
     ids=["both", "hold-out", "unequal", "foreign-tag", "spaced-tag", "misspelt", "no-weight"],
 )
