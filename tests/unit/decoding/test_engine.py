@@ -1,5 +1,6 @@
 """What the protocol of engines promises to every search holds for each engine."""
 
+import copy
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from itertools import pairwise
@@ -304,3 +305,21 @@ def test_caches_are_of_bfloat16_where_products_are_not_of_float32(
         assert least * spread <= float((logits - exact).abs().max()) <= most * spread
     if precision == "int8":  # the same rounding in both; sums differ in their last bits
         assert float((found[0] - found[-1]).abs().max()) <= 0.002 * spread
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
+@torch.inference_mode()
+def test_a_model_in_another_type_computes_as_if_its_numbers_were_in_float32(
+    build: Build, dtype: torch.dtype, precision: Precision
+) -> None:
+    other = build(positions="learned").to(dtype)  # a table of sinusoids is as fine as its type
+    same = copy.deepcopy(other).float()
+    for kind in kernels(precision):
+        found = []
+        for model in (other, same):
+            engine = PackedEngine(model, kind)
+            state = engine.start(1, 1)
+            engine.encode(state, [0], SOURCES[:1])
+            found.append(engine.step(state, rows(0), rows(2)))
+        torch.testing.assert_close(*found, rtol=0, atol=0)

@@ -1,5 +1,6 @@
 """Kernels of PyTorch operators, for any device."""
 
+import copy
 import math
 
 import numpy as np
@@ -87,8 +88,8 @@ class PlainKernels:
         """Return None: operators are what these kernels are made of."""
 
     def norm(self, module: nn.LayerNorm) -> nn.LayerNorm:
-        """Use the module."""
-        return module
+        """Use the module, or where its numbers are of another type a copy of it in float32."""
+        return module if module.weight.dtype == torch.float32 else copy.deepcopy(module).float()
 
     def normalize(self, x: Tensor, norm: nn.LayerNorm) -> Tensor:
         """Compute LayerNorm(x)."""

@@ -22,7 +22,9 @@ def largest_difference(bundle: Bundle, model: keras.Model) -> float:
     source[:, 0] = target[:, 0] = (config.pad_id + 1) % min(
         config.source_vocab_size, config.target_vocab_size
     )
+    device = next(bundle.model.parameters()).device
     with torch.inference_mode():
-        ours = bundle.model(torch.from_numpy(source), torch.from_numpy(target)).numpy()
+        ids = (torch.from_numpy(array).to(device) for array in (source, target))
+        ours = bundle.model(*ids).cpu().numpy()
     theirs = np.asarray(model.predict_on_batch([source, target]))
     return float(abs(ours - theirs)[target != config.pad_id].max())
