@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 KERAS_VENV := .venv-keras
 
-.PHONY: help install demo test test-keras test-browser screenshots lint types check format settings clean
+.PHONY: help install demo test test-keras test-browser test-device screenshots lint types check format settings clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -40,6 +40,11 @@ $(KERAS_VENV)/.installed: pyproject.toml constraints.txt
 
 test-browser: $(VENV)/.browser runs/demo  ## Run the explorer's tests in Chromium.
 	$(BROWSE) tests/browser -o python_files='check_*.py'
+
+test-device: install  ## Compare a GPU with the CPU: training, translation, inspection (DEVICE=cuda or mps).
+	$(BIN)/python -m pytest -p no:xdist -o python_files='check_*.py' tests/other_device --device $(DEVICE)
+
+DEVICE ?= cuda
 
 screenshots: $(VENV)/.browser runs/demo  ## Take the pictures of the documents anew.
 	$(BROWSE) tests/browser/take_screenshots.py

@@ -13,7 +13,7 @@ CHECKS = Path(__file__).parents[1] / "other_device"
 def test_training_translation_and_inspection_on_a_device_of_its_own() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, "-o", "python_files=check_*.py", "--doctest-modules", str(CHECKS)],
+        [*command, "-o", "python_files=check_*.py", str(CHECKS)],
         capture_output=True,
         text=True,
         cwd=CHECKS.parents[1],
