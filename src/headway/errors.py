@@ -98,6 +98,15 @@ def suggest(given: str, known: Iterable[str]) -> str:
     return "Known: " + ", ".join(names) + "."
 
 
+def shown(text: str, most: int = 40) -> str:
+    """Return a text in quotes, with what nobody could see escaped, and cut if it is long.
+
+    >>> print(shown("no\\nend", 5))
+    'no\\nen…'
+    """
+    return repr(text if len(text) <= most else text[:most] + "…")
+
+
 def require_type(name: str, given: object, kind: type | tuple[type, ...], remedy: str) -> None:
     """Refuse an argument of another type, before it ends in an error from somewhere within."""
     if not isinstance(given, kind):

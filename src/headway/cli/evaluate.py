@@ -23,6 +23,7 @@ from headway.cli.tags import TagWatch
 if TYPE_CHECKING:
     from headway.data.corpus import Pair
     from headway.decoding.engines import EngineName, PrecisionName
+    from headway.decoding.request_maker import RequestMaker
     from headway.decoding.translation import Translation
 
 
@@ -80,7 +81,7 @@ def evaluate(
         metrics,
         tokenize,
     )
-    counts = _counts(pairs, translations)
+    counts = _counts(pairs, translations, translator.requests)
     if as_json:
         plain = [score.as_dict() for score in scores]
         print_json(
@@ -93,16 +94,18 @@ def evaluate(
         _remark(counts, tokenized_remark(references, tokenize) if "bleu" in metrics else "")
 
 
-def _counts(pairs: "Sequence[Pair]", translations: "Sequence[Translation]") -> dict[str, int]:
+def _counts(
+    pairs: "Sequence[Pair]", translations: "Sequence[Translation]", requests: "RequestMaker"
+) -> dict[str, int]:
     """Return how many were not translated as a whole, and how many became nothing."""
-    blank = [
-        bool(pair.source.strip()) and not found.text.strip()
+    lost = [
+        not found.text.strip() and bool(requests.parts(pair.source))
         for pair, found in zip(pairs, translations, strict=True)
     ]
     return {
         "split": sum(translation.num_parts > 1 for translation in translations),
         "incomplete": sum(not translation.complete for translation in translations),
-        "empty": sum(blank),
+        "empty": sum(lost),
     }
 
 

@@ -15,10 +15,10 @@ from typing import IO, Self
 
 from headway.data.corpus import read_sentences
 from headway.data.lines import decode_line
-from headway.data.tokenizer import Tokenizer
 from headway.decoding.alignment import pharaoh
+from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translation import ScoredText, StreamEnd, Translation
-from headway.errors import DataError, HeadwayError
+from headway.errors import DataError, HeadwayError, shown
 from headway.json_text import to_json
 
 _AT_ONCE = 2000
@@ -86,17 +86,17 @@ class LineWriter:
         nbest: int,
         as_json: bool,
         quiet: bool,
-        source: Tokenizer,
+        requests: RequestMaker,
         alignments: Path | None = None,
     ) -> None:
         """Write to a file, or to standard output.
 
-        source: what cut the sentences into pieces. alignments: where those of all lines go.
+        requests: what made requests of the sentences. alignments: where those of all lines go.
         """
         self.nbest = nbest
         self.as_json = as_json
         self.quiet = quiet
-        self.source = source
+        self.requests = requests
         self.number = 0
         self.file = None if path is None else _NewFile(path, "--out")
         self.alignments = None if alignments is None else _NewFile(alignments, "--alignments")
@@ -139,7 +139,7 @@ class LineWriter:
                 for hypothesis in self._hypotheses(translation):
                     self.alignments.write(pharaoh(hypothesis.alignment))
             if not self.quiet:
-                remark(self.number, sentence, translation, self.source)
+                remark(self.number, sentence, translation, self.requests)
         if self.file is None:
             sys.stdout.flush()
         for file in self._files():
@@ -168,7 +168,9 @@ def check_output() -> None:
         raise DataError("Standard output is closed.", "Name a file with --out.")
 
 
-def remark(number: int, sentence: str, found: Translation | StreamEnd, source: Tokenizer) -> None:
+def remark(
+    number: int, sentence: str, found: Translation | StreamEnd, requests: RequestMaker
+) -> None:
     """Say on standard error what a person should know of the translation of a line."""
     notes = []
     if found.num_parts > 1:
@@ -176,11 +178,13 @@ def remark(number: int, sentence: str, found: Translation | StreamEnd, source: T
     if not found.complete:
         notes.append("the output limit ended the translation; it may lack its end")
     if found.unknown_pieces:
-        unknown = [repr(text) for text in dict.fromkeys(source.unknown_texts(sentence))]
+        tokenizer = requests.bundle.source_tokenizer
+        unknown = [shown(text) for text in dict.fromkeys(tokenizer.unknown_texts(sentence))]
         more = f" and {len(unknown) - _EXAMPLES} more" if len(unknown) > _EXAMPLES else ""
         notes.append(f"unknown to the vocabulary: {', '.join(unknown[:_EXAMPLES])}{more}")
-    if isinstance(found, Translation) and sentence.strip() and not found.text.strip():
-        notes.append("the translation is empty")  # a stream was seen
+    was_seen = isinstance(found, StreamEnd)
+    if not was_seen and not found.text.strip() and requests.parts(sentence):
+        notes.append("the translation is empty")
     for note in notes:
         print(f"Note: line {number}: {note}.", file=sys.stderr)
 

@@ -1,7 +1,6 @@
 """`headway train`: from parallel text to a bundle."""
 
 import functools
-from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -89,13 +88,13 @@ def train(
         return
     print(f"Done in {result.seconds / 60:.1f} minutes: {folder / 'averaged'}")
     if not quiet:
-        tags = load_run_config(folder / "config.toml").data.tags
-        print(_how_to_translate(folder, result.report, tags))
+        print(_how_to_translate(folder, result.report))
 
 
-def _how_to_translate(folder: Path, report: dict[str, Any], tags: Sequence[str]) -> str:
+def _how_to_translate(folder: Path, report: dict[str, Any]) -> str:
     better = folder / "best" if report["best_is_better"] else folder
-    begin = f", whose lines begin with {' or '.join(tags)} and a space" if tags else ""
+    tags = report["tags"]  # a model that knows lines without one needs none
+    begin = f", whose lines begin with {' or '.join(tags)} and a space" if all(tags) else ""
     return f"Translate with: headway translate {quote(str(better))} FILE{begin}"
 
 

@@ -89,7 +89,7 @@ def translate(
         from headway.cli.lines import LineWriter
 
         form = {"nbest": nbest, "as_json": as_json, "quiet": quiet, "alignments": alignments}
-        with LineWriter(out, source=translator.bundle.source_tokenizer, **form) as writer:
+        with LineWriter(out, requests=translator.requests, **form) as writer:
             _write(translator, file, wishes, tags, writer, batch_tokens)
     wishes.finish(quiet)
     tags.finish()
@@ -193,7 +193,7 @@ def _stream(
     for number, line in enumerate(tags.of(chain.from_iterable(incoming_lines(file))), start=1):
         end = _print_bits(translator.stream(line, **wishes.of(1)))
         if not quiet:
-            remark(number, line, end, translator.bundle.source_tokenizer)
+            remark(number, line, end, translator.requests)
 
 
 def _print_bits(bits: "Generator[str, None, StreamEnd]") -> "StreamEnd":

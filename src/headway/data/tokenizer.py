@@ -12,6 +12,7 @@ import os
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -176,11 +177,12 @@ class Tokenizer:
         return sum(1 for i in ids if int(i) == UNK_ID)
 
     def unknown_texts(self, text: str) -> list[str]:
-        """Return what of a text has no piece, in order; what one id stands for by its words."""
+        """Return what of a text has no piece, in order: its characters, or words of kind word."""
         text = _encodable(text)
         cut = zip(self._processor.encode(text), self._processor.encode_as_pieces(text), strict=True)
         unknown = (piece.split(_SPACE) for i, piece in cut if i == UNK_ID)
-        return [word for words in unknown for word in words if word]
+        words = (word for piece in unknown for word in (piece if any(piece) else [_SPACE]) if word)
+        return list(words if self.kind == "word" else chain.from_iterable(words))
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
         """Return ids as plain numbers, all within the vocabulary."""

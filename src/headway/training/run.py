@@ -110,6 +110,7 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
         "best_step": progress.best_step,
         "best_is_better": best_is_better,
         "parameters": count_parameters(bundle.model),
+        "tags": list(dict.fromkeys(corpus.tag for corpus in texts.corpora)),
         "trained_on": datetime.now(UTC).date().isoformat(),
         **_origin(folder),
         **compare(progress),

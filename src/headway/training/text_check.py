@@ -12,6 +12,7 @@ from headway.data.finding import Finding
 from headway.data.repeats import Repeats
 from headway.data.survey import Scripts, main_scripts, other_scripts, overlap, survey
 from headway.data.tokenizer import Tokenizer
+from headway.errors import shown
 from headway.training.texts import Texts, training_corpora, untag
 
 _CHUNK = 10_000  # lines encoded at once
@@ -26,14 +27,14 @@ class Unknown:
     unknown: int
     pieces: int
     different: int
-    """How many different characters, or words, side by side, they stand for."""
+    """How many different characters, or words of kind word, they stand for."""
     most: dict[str, int]
     """The ten most frequent of these, and how often each was there."""
 
     def __str__(self) -> str:
         """Return it as words; what nobody could see is escaped."""
         counted = f"{self.unknown:,} of {self.pieces:,} pieces unknown"
-        named = ", ".join(f"{text!r} {times:,}" for text, times in self.most.items())
+        named = ", ".join(f"{shown(text)} {times:,}" for text, times in self.most.items())
         rest = ", …" if len(self.most) < self.different else ""
         return f"{counted}: {named}{rest}" if named else counted
 

@@ -36,16 +36,38 @@ def test_files_on_the_command_line_give_a_bundle_that_translates(
     assert run("translate", out, files[0].partition("=")[2])[1].count("\n") == 9
 
 
-def test_it_says_how_to_translate(run, files: list[str], tmp_path: Path) -> None:
-    def said(name: str, *more: str) -> str:
-        *_, last = run("train", *files, *SMALL, "--out", tmp_path / name, *more)[1].splitlines()
-        return last.replace("/best", "")  # where these weights do better
-
-    begin = "Translate with: headway translate"
-    assert said("one") == f"{begin} {tmp_path}/one FILE"
-    assert said("a tag", "--set", "data.tag=<2en>") == (
-        f"{begin} '{tmp_path}/a tag' FILE, whose lines begin with <2en> and a space"
+@pytest.mark.parametrize(
+    ("tags", "begin"),
+    [
+        ([], ""),
+        (["<2en>"], ", whose lines begin with <2en> and a space"),
+        (["<2en>", "<2ko>"], ", whose lines begin with <2en> or <2ko> and a space"),
+        (["", "<back>"], ""),  # text as it is was trained on, too
+    ],
+)
+def test_it_says_how_to_translate(
+    run, files: list[str], tmp_path: Path, tags: list[str], begin: str
+) -> None:
+    source, target, *valid = files
+    one = {side.split("=")[0][2:]: side.split("=")[1] for side in (source, target)}
+    written = tmp_path / "run.toml"
+    written.write_text(
+        "".join(f"[[data.corpora]]\n{_lines(one | {'tag': tag})}" for tag in tags)
+        + (f"[data]\n{_lines(one)}" if not tags else ""),
+        encoding="utf-8",
     )
+    tag = [f"--set=data.tag={tags[-1]}"] if tags else []
+    status, printed, err = run("train", written, *valid, *tag, *SMALL, "--out", tmp_path / "a run")
+
+    assert status == 0, err
+    *_, last = printed.splitlines()
+    assert last.replace("/best", "") == (  # where these weights do better
+        f"Translate with: headway translate '{tmp_path}/a run' FILE{begin}"
+    )
+
+
+def _lines(settings: dict[str, str]) -> str:
+    return "".join(f'{name} = "{value}"\n' for name, value in settings.items())
 
 
 def test_the_process_is_set_up_before_anything_is_computed(

@@ -321,7 +321,7 @@ def test_pieces_that_the_vocabulary_does_not_know_are_noted(
 
     assert [line for line in err.splitlines() if "unknown" in line] == [
         "Note: line 2: unknown to the vocabulary: 'Q'.",
-        "Note: line 3: unknown to the vocabulary: 'Q', '☕Q'.",
+        "Note: line 3: unknown to the vocabulary: 'Q', '☕'.",
         "Note: line 4: unknown to the vocabulary: 'A', 'B', 'D', 'F', 'G' and 1 more.",
         "Note: line 5: unknown to the vocabulary: 'A', 'B', 'D', 'F', 'G'.",
     ]

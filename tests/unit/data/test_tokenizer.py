@@ -140,8 +140,21 @@ def test_an_unknown_character_is_counted_and_shown() -> None:
     assert tokenizer.unknown_count(ids) == 2
     assert tokenizer.decode(ids).count("⁇") == 2
     assert tokenizer.unknown_count(tokenizer.encode("éê")) == 1
-    assert tokenizer.unknown_texts("éê cat é\nthe ê") == ["éê", "é", "ê"]
     assert tokenizer.unknown_texts("cat") == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_unknown_are_characters_or_words(kind: Kind) -> None:
+    tokenizer = trained(kind, normalization="identity")
+    found = tokenizer.unknown_texts("cat éê ê \ud800\r the éê")
+    words = ["éê", "ê", "\ufffd\r", "éê"]
+    assert found == (words if kind == "word" else list("".join(words)))
+
+
+def test_unknown_spaces_have_a_name() -> None:
+    tokenizer = trained("word", normalization="identity")
+    assert tokenizer.unknown_count(tokenizer.encode("cat ▁▁ the")) == 1
+    assert tokenizer.unknown_texts("cat ▁▁ the") == ["▁"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
