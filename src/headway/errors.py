@@ -99,10 +99,10 @@ def suggest(given: str, known: Iterable[str]) -> str:
 
 
 def shown(text: str, most: int = 40) -> str:
-    """Return a text in quotes, with what nobody could see escaped, and cut if it is long.
+    r"""Return a text in quotes, with what nobody could see escaped, and cut if it is long.
 
-    >>> print(shown("no\\nend", 5))
-    'no\\nen…'
+    >>> print(shown("no\nend", 5))
+    'no\nen…'
     """
     return repr(text if len(text) <= most else text[:most] + "…")
 

@@ -5,19 +5,18 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from glob import glob
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from headway.data.compression import COMPRESSIONS, StrPath, plain_name, readable
 from headway.data.hub import dataset_digest, is_dataset
 from headway.data.lines import read_lines
-from headway.data.misaligned import misaligned
 from headway.data.tables import table_reader
+from headway.data.unequal import where_they_part
 from headway.errors import ConfigError, DataError
 
 _READ_SIZE = 1 << 20
-_LOOKED_AT = 1_000_000  # lines of files that differ in length
 
 
 class Pair(NamedTuple):
@@ -91,17 +90,11 @@ def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pai
 
 
 def _where_moved(source_path: StrPath, target_path: StrPath) -> str:
-    """Return from which line on lines do not belong together any more, as far as they tell."""
+    """Return where lines do not belong together any more, as far as they tell."""
     if not (Path(source_path).is_file() and Path(target_path).is_file()):  # a pipe is read up
         return ""
-    firsts = (islice(read_sentences(path), _LOOKED_AT) for path in (source_path, target_path))
-    pairs = [Pair(*sides).stripped() for sides in zip(*firsts, strict=False)]
-    stretches = misaligned([pair.source for pair in pairs], [pair.target for pair in pairs])
-    if not stretches:
-        return ""
-    first = stretches[0]
-    where = f"From about line {first.start + 1:,} on" if first.start else "From the first line on"
-    return f" {where}, those of {Path(target_path).name} {first.what_targets_do}."
+    sides = read_sentences(source_path), read_sentences(target_path)
+    return where_they_part(*sides, Path(target_path).name)
 
 
 def read_pairs(

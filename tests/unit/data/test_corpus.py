@@ -1,7 +1,6 @@
 """Pairs come from disk unchanged, from two files or from one."""
 
 import os
-import re
 import threading
 from pathlib import Path
 
@@ -34,39 +33,32 @@ def test_parallel_files_of_different_length_are_refused_with_both_counts(tmp_pat
     assert info.value.remedy
 
 
-def _of_lines(folder: Path, sources: list[str], targets: list[str]) -> str:
-    source = write(folder / "a.de", "".join(f"{line}\n" for line in sources))
-    target = write(folder / "a.en.gz", "".join(f"{line}\n" for line in targets))
-    with pytest.raises(DataError, match="must have the same number") as info:
+def test_where_a_line_is_missing_is_said(tmp_path: Path) -> None:
+    sources, targets = zip(*sentences(300), strict=True)
+    source = write(tmp_path / "a.de", "".join(f"{line}\n" for line in sources))
+    target = write(tmp_path / "a.en.gz", "".join(f"{line}\n" for line in targets[2:]))
+    with pytest.raises(DataError) as info:
         read_parallel(source, target)
-    return info.value.message
-
-
-def test_where_a_line_is_missing_is_said_as_far_as_lines_tell(tmp_path: Path) -> None:
-    sources, targets = map(list, zip(*sentences(300), strict=True))
-
-    early = _of_lines(tmp_path, sources, targets[:120] + targets[121:])
-    late = _of_lines(tmp_path, sources, ["a new line", "another", *targets])
-    end = _of_lines(tmp_path, sources, targets[:-1])
-
-    said = re.search(r"\. From about line (\d+) on, those of a\.en\.gz (.*)\.$", early)
-    assert said is not None
-    assert abs(int(said[1]) - 121) < 5
-    assert said[2] == "seem to stand 1 line too early"
-    assert late.endswith(
-        " From the first line on, those of a.en.gz seem to stand 2 lines too late."
+    assert info.value.message.endswith(
+        "must have the same number. From the first line on, those of a.en.gz seem to stand "
+        "2 lines too early."
     )
-    assert end.endswith("must have the same number.")
 
 
-def test_what_can_be_read_only_once_is_refused_without_a_second_look(tmp_path: Path) -> None:
-    source = write(tmp_path / "a.de", "eins\n" * 3)
+@pytest.mark.parametrize("names", [("pipe", "file"), ("file", "pipe")])
+def test_what_can_be_read_only_once_is_refused_without_a_second_look(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    write(tmp_path / "file", "eins\n" * 3)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=("one\n" * 2,))
     writer.start()
-    with pytest.raises(DataError, match=r"a\.de has 3 lines and .*pipe has 2"):
-        read_parallel(source, pipe)
+    counts = {"file": 3, "pipe": 2}
+    first, second = names
+    expected = f"{first} has {counts[first]} lines and .*{second} has {counts[second]}"
+    with pytest.raises(DataError, match=expected):
+        read_parallel(tmp_path / first, tmp_path / second)
     writer.join()
 
 
