@@ -4,8 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from headway.errors import ConfigError, suggest
+
+_TOO_LARGE = "too_large"  # a number, as an error of pydantic's
 
 
 class Section(BaseModel):
@@ -25,7 +28,7 @@ class Section(BaseModel):
         """Refuse numbers that nothing counts with, whichever setting it is."""
         for name, value in values.items() if isinstance(values, dict) else ():
             if isinstance(value, int) and abs(value) >= 2**63:
-                raise ConfigError(f"'{name}' does not fit into 64 bits.", "Give a smaller number.")
+                raise PydanticCustomError(_TOO_LARGE, "{name}", {"name": name})
         return values
 
     @classmethod
@@ -48,6 +51,9 @@ class Section(BaseModel):
 def _explain(section: type[BaseModel], error: ValidationError, where: str) -> ConfigError:
     first = error.errors()[0]
     path = [*([where] if where else []), *first["loc"]]
+    if first["type"] == _TOO_LARGE:
+        large = _named([*path, first["msg"]])
+        return ConfigError(f"{large} does not fit into 64 bits.", "Give a smaller number.")
     name = _named(path)
     if first["type"] == "extra_forbidden":
         return unknown_key(name, str(path[-1]), _fields_at(section, first["loc"][:-1]))
@@ -62,11 +68,15 @@ def _explain(section: type[BaseModel], error: ValidationError, where: str) -> Co
     given = first["input"]
     # An entry of a list cannot be set by itself.
     way = "" if any(isinstance(part, int) for part in path) else " or with --set"
+    remedy = f"Change it in the configuration{way}."
     if first["type"] == "list_type":
-        problem, way = "a list", f'{way} \'{".".join(map(str, path))}=["one", "two"]\''
+        problem, key = "a list", ".".join(map(str, path))
+        if isinstance(given, dict):
+            remedy = f"Write [[{key}]] over each of its entries, where [{key}] is one table."
+        elif way:
+            remedy = f'Change it in the configuration{way} \'{key}=["one", "two"]\'.'
     return ConfigError(
-        f"{begin} is {given!r} ({type(given).__name__}), but must be {problem}.",
-        f"Change it in the configuration{way}.",
+        f"{begin} is {given!r} ({type(given).__name__}), but must be {problem}.", remedy
     )
 
 

@@ -11,10 +11,8 @@ from headway.data.corpus import Pair
 from headway.data.examining import Digests, digests
 from headway.data.finding import Finding, on_lines
 
-_MANY, _MANY_SHARE = (
-    20,
-    0.001,
-)  # different sources of one target, or the reverse: at least, and of all pairs
+_MANY = 20  # different sources of one target, or the reverse
+_MANY_SHARE = 0.001  # of all pairs
 _MOST = 0.9  # of lines with a shared side, above which these are labels
 
 
@@ -23,6 +21,8 @@ def repeats(pairs: Sequence[Pair]) -> list[Finding]:
     source = _shared(pairs)
     target = _shared([Pair(target, source) for source, target in pairs])
     pasted = set(source)
+    least_of_labels = _MOST * sum(all(pair) for pair in pairs)
+    source, target = (lines if len(lines) <= least_of_labels else [] for lines in (source, target))
     retranslated = (row for row in _retranslated(pairs) if row[0] not in pasted)
     return [
         _after_others("pair seen before", _repeated(pairs)),
@@ -115,8 +115,7 @@ def _retranslated(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:
 def _shared(pairs: Sequence[Pair]) -> list[int]:
     """Return the lines whose first side stands beside very many different other sides.
 
-    It was pasted, or says that there is no translation. Where hardly a line has another one, as
-    with labels, the text is meant to be so.
+    It was pasted, or says that there is no translation, or is a label.
     """
     least = max(_MANY, _MANY_SHARE * len(pairs))
     counts = Counter(pair[0] for pair in pairs if all(pair))
@@ -125,5 +124,4 @@ def _shared(pairs: Sequence[Pair]) -> list[int]:
         if other and text in others:
             others[text].add(other)
     shared = {text for text, beside in others.items() if len(beside) >= least}
-    lines = [n for n, (text, other) in enumerate(pairs, start=1) if other and text in shared]
-    return lines if len(lines) <= _MOST * counts.total() else []
+    return [n for n, (text, other) in enumerate(pairs, start=1) if other and text in shared]

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from headway.cli.check import _files
+from headway.training.text_check import CorpusShare
+
 CONFIG = """
 [data]
 directory = "{folder}"
@@ -105,3 +108,13 @@ def test_files_on_the_command_line(run, config: Path) -> None:
     assert status == 0, err
     assert "empty target: 1 (line 3)" in printed
     assert run("check", "--source", folder / "a.ko")[0] != 0
+
+
+def test_a_text_of_several_has_its_files_in_its_heading() -> None:
+    corpora = [
+        CorpusShare([f"data/{n}.ko", f"data/{n}.en"], n == 12, "", 1.0, 9, 0.1)
+        for n in range(1, 13)
+    ]
+    assert _files("training, corpus 1", corpora) == " (1.ko, 1.en)"
+    assert _files("training, corpus 12", corpora) == " (12.ko, 12.en; reversed)"
+    assert _files("validation", corpora) == ""

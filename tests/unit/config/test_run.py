@@ -238,7 +238,7 @@ def test_toml_beyond_what_python_reads_is_no_valid_toml(tmp_path: Path, text: st
     ("override", "message"),
     [
         ("training.seed=5\nx=6", r"'training.seed' is '5\\nx=6' \(str\)"),
-        ("data.max_pieces=99999999999999999999999", "'max_pieces' does not fit into 64 bits"),
+        ("data.max_pieces=99999999999999999999999", "'data.max_pieces' does not fit into 64 bits"),
         ("model.num_encoder_layers=1000000", "less than or equal to 1024"),
         ("model.d_v=9223372036854775807", "less than or equal to 1048576"),
         ("training.compile=" + "[" * 5000, "'training.compile' is"),

@@ -73,6 +73,15 @@ def test_an_error_names_what_was_given_and_what_is_allowed(
             {"data": {"corpora": [{"target": "a"}]}},
             "'source' in entry 1 of 'data.corpora' is missing. Set it in the configuration.",
         ),
+        (
+            {"data": {"corpora": [{"source": "a"}, {"source": "b", "weight": 2**63}]}},
+            "'weight' in entry 2 of 'data.corpora' does not fit into 64 bits. Give a smaller",
+        ),
+        (
+            {"data": {"corpora": {"source": "a"}}},
+            "'data.corpora' is {'source': 'a'} (dict), but must be a list. Write "
+            "[[data.corpora]] over each of its entries",
+        ),
         ({"model": 3}, "'model' is 3 (int), but must be"),
     ],
     ids=[
@@ -84,6 +93,8 @@ def test_an_error_names_what_was_given_and_what_is_allowed(
         "inside a list",
         "key inside a list",
         "missing inside a list",
+        "too large inside a list",
+        "one table for a list",
         "no table",
     ],
 )

@@ -84,6 +84,8 @@ def test_labels_are_meant_to_be_shared() -> None:
 
     assert lines_of(SHARED, labels + others[:9]) == ()  # 90 of 99
     assert len(lines_of(SHARED, labels + others)) == 90  # of 100
+    for problem in (EXCHANGED, OTHER):
+        assert lines_of(problem, exchanged(labels + others[:9])) == ()
 
 
 def test_pairs_of_two_corpora_are_named_once_with_the_first_that_has_them() -> None:

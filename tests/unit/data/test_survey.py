@@ -215,6 +215,8 @@ def test_any_text_can_be_surveyed(sides: list[tuple[str, str]]) -> None:
     [
         ("나는 a 학생", "HANGUL"),
         ("Straße", "LATIN"),
+        ("NATO", "LATIN"),
+        ("so", "LATIN"),
         ("カタカナ", "CJK"),
         ("日本語", "CJK"),
         ("Привет", "CYRILLIC"),

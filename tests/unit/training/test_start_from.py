@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,8 +170,13 @@ def test_before_training_old_pieces_have_the_same_logits_and_text_the_same_trans
 
 
 @pytest.mark.parametrize(
-    ("folder", "better", "said"),
-    [("averaged", True, True), ("averaged", False, False), ("best", True, False)],
+    ("folder", "better", "there", "said"),
+    [
+        ("averaged", True, ("averaged", "best"), True),
+        ("averaged", False, ("averaged", "best"), False),
+        ("averaged", True, ("averaged",), False),
+        ("best", True, ("averaged", "best"), False),
+    ],
 )
 def test_averaged_weights_that_do_worse_are_remarked_on(
     make_start: MakeStart,
@@ -179,10 +184,11 @@ def test_averaged_weights_that_do_worse_are_remarked_on(
     tmp_path: Path,
     folder: str,
     better: bool,
+    there: Sequence[str],
     said: bool,
 ) -> None:
     old = load_bundle(make_start())
-    for name in ("averaged", "best"):
+    for name in there:
         save_bundle(
             tmp_path / "run" / name, dataclasses.replace(old, record={"best_is_better": better})
         )
