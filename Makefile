@@ -42,7 +42,8 @@ test-browser: $(VENV)/.browser runs/demo  ## Run the explorer's tests in Chromiu
 	$(BROWSE) tests/browser -o python_files='check_*.py'
 
 test-device: install  ## Compare a GPU with the CPU: training, translation, inspection (DEVICE=cuda or mps).
-	$(BIN)/python -m pytest -p no:xdist -o python_files='check_*.py' tests/other_device --device $(DEVICE)
+	$(BIN)/python -m pytest -p tests.other_device.plugin -p no:xdist \
+		-o python_files='check_*.py' tests/other_device --device $(DEVICE)
 
 DEVICE ?= cuda
 

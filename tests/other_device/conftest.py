@@ -1,9 +1,4 @@
-"""What these checks compare: a run on the CPU and one on another device.
-
-Without `--device` that is a device which is pretended (pretended.py); `--device cuda` or `mps`
-takes a real one. They are no part of the usual collection, for a process has only one such device
-and keeps it: tests/end_to_end/test_other_device.py runs them in a process of their own.
-"""
+"""What these checks compare: a run on the CPU and one on the device of plugin.py."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -11,28 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-from headway import devices
 from headway.config.run import RunConfig, parse_run_config
-
-from . import pretended
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven"]
 
 MakeConfig = Callable[..., RunConfig]
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--device", default=pretended.NAME, help="cuda, mps; else a pretended one")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    torch.set_num_threads(1)
-    if config.getoption("--device") == pretended.NAME:
-        config.libraries = pretended.register()  # type: ignore[attr-defined]
-        resolve = devices.resolve_device
-        devices.resolve_device = lambda name: name if name == pretended.NAME else resolve(name)
 
 
 @pytest.fixture(scope="session", autouse=True)
