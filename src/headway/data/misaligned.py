@@ -8,6 +8,7 @@ agree, and how often lines do that stand further apart. The most probable course
 counted again along it, for those that were wrong have blurred the picture.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -27,6 +28,8 @@ _TELLING = 0.05  # what a pair must tell on average for any stretch to be found
 _ROUNDS = 10  # at most, of finding the course, each by what lines tell on the one before
 _LABELS = 0.1  # a share of different targets, below which they are labels rather than text
 _CHUNK = 10_000  # lines
+_FARTHEST = 200  # lines, by which a whole stretch may be moved
+_SURE = 5.0  # standard deviations of a correlation by chance
 
 
 class Stretch(NamedTuple):
@@ -37,7 +40,7 @@ class Stretch(NamedTuple):
     end: int
     """One past the last."""
     late: int | None
-    """How many lines after its source a target stands, before it if negative; None if nowhere."""
+    """How many lines after its source a target stands, before it if negative; None if not near."""
 
     @property
     def what_targets_do(self) -> str:
@@ -64,7 +67,8 @@ def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
     evidence, course = _settled(agreement, _runs(sources, targets))
     if _relative_entropy(agreement, course) < _TELLING:
         is_text = len(set(targets)) > _LABELS * lines
-        return [Stretch(0, lines, None)] if is_text and lengths.are_unrelated(0, lines) else []
+        whole = Stretch(0, lines, None)
+        return [_placed(whole, lengths)] if is_text and _stands(whole, lengths) else []
     for start, end in _stretches(course):
         # Chance has eleven shifts to choose from: the one that is chosen must be better than it.
         if course[start] and evidence[start:end, course[start]].sum() < _CHANGE:
@@ -74,7 +78,7 @@ def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
         for start, end in _stretches(course)
         if course[start]
     ]
-    return [stretch for stretch in found if _stands(stretch, lengths)]
+    return [_placed(stretch, lengths) for stretch in found if _stands(stretch, lengths)]
 
 
 def _stretches(course: Kinds) -> list[tuple[int, int]]:
@@ -104,6 +108,28 @@ def _stands(stretch: Stretch, lengths: Lengths) -> bool:
     if late is None:
         return lengths.are_unrelated(start, end)
     return lengths.agreement(start, end, late) >= lengths.agreement(start, end) - PAIRED
+
+
+def _placed(stretch: Stretch, lengths: Lengths) -> Stretch:
+    """Return a stretch of targets that go with no source nearby with where they go, if it shows.
+
+    Lengths alone tell it: all lines of the stretch are moved by the same distance.
+    """
+    start, end, late = stretch
+    if late is not None:
+        return stretch
+    agreement: dict[int, float] = {}
+    for far in range(max(SHIFTS) + 1, _FARTHEST + 1):
+        for shift in (far, -far):
+            # The sources of these targets, as many as there are.
+            first, last = max(start - shift, 0), min(end - shift, len(lengths.source))
+            if last - first >= _FEWEST:
+                last = min(last, first + _CHUNK)
+                # Of few lines much is chance (Fisher's transformation of a correlation).
+                by_chance = math.tanh(_SURE / math.sqrt(last - first - 3))
+                agreement[shift] = lengths.agreement(first, last, shift) - max(PAIRED, by_chance)
+    best = max(agreement, key=agreement.__getitem__, default=0)
+    return stretch._replace(late=best) if best and agreement[best] > 0 else stretch
 
 
 class _Agreement(NamedTuple):

@@ -37,6 +37,27 @@ def test_a_stretch_is_found_where_it_is(late: int) -> None:
         assert abs(found.end - 190) <= 6
 
 
+@pytest.mark.parametrize("late", [6, -8, 57, -200])
+def test_a_stretch_that_is_moved_far_is_found_with_its_distance(late: int) -> None:
+    for seed in range(3):
+        (found,) = misaligned(*moved(1200, 450, 750, late, seed))
+        assert found.late == late
+        assert abs(found.start - 450) <= 10
+        assert abs(found.end - 750) <= 10
+
+
+def test_a_text_that_is_moved_far_as_a_whole_is_found() -> None:
+    sources, targets = sides(500)
+    targets = [f"{text}{chr(0x4E00 + n)}" for n, text in enumerate(targets)]  # all different
+    assert misaligned(sources[13:], targets[:-13]) == [Stretch(0, 487, 13)]
+    assert misaligned(sources[:-20], targets[20:]) == [Stretch(0, 480, -20)]
+
+
+def test_lines_that_go_with_sources_too_far_away_are_said_to_go_with_none() -> None:
+    (found,) = misaligned(*moved(1200, 450, 750, 201))
+    assert found.late is None
+
+
 @pytest.mark.parametrize("late", [-5, -1, 3])
 def test_exchanged_sides_are_moved_the_other_way(late: int) -> None:
     sources, targets = moved(400, 150, 250, late)
@@ -184,6 +205,14 @@ def test_lines_that_belong_to_none_nearby_are_found() -> None:
     assert found.late is None
     assert abs(found.start - 300) <= 5
     assert abs(found.end - 500) <= 5
+
+
+@pytest.mark.parametrize("count", [50, 70, 110])
+def test_chance_does_not_say_how_far_other_lines_are_moved(count: int) -> None:
+    for seed in range(20):
+        sources, targets = sides(600, seed)
+        targets[200 : 200 + count] = random.Random(seed).sample(targets[200 : 200 + count], count)
+        assert [stretch.late for stretch in misaligned(sources, targets)] == [None]
 
 
 def test_two_sides_that_have_nothing_to_do_with_each_other_are_found() -> None:
