@@ -207,12 +207,12 @@ def test_lines_that_belong_to_none_nearby_are_found() -> None:
     assert abs(found.end - 500) <= 5
 
 
-@pytest.mark.parametrize("count", [50, 70, 110])
-def test_chance_does_not_say_how_far_other_lines_are_moved(count: int) -> None:
-    for seed in range(20):
-        sources, targets = sides(600, seed)
-        targets[200 : 200 + count] = random.Random(seed).sample(targets[200 : 200 + count], count)
-        assert [stretch.late for stretch in misaligned(sources, targets)] == [None]
+@pytest.mark.parametrize("seed", [51, 65])
+def test_chance_does_not_say_how_far_other_lines_are_moved(seed: int) -> None:
+    # Of some 390 distances there is one by which the lengths correlate by more than a half.
+    sources, targets = sides(300, seed)
+    targets[200:250] = random.Random(seed).sample(targets[200:250], 50)
+    assert [stretch.late for stretch in misaligned(sources, targets)] == [None]
 
 
 def test_two_sides_that_have_nothing_to_do_with_each_other_are_found() -> None:
