@@ -20,6 +20,7 @@ from headway.cli.run_options import (
 from headway.cli.waiting import let_waiting_threads_sleep
 
 if TYPE_CHECKING:
+    from headway.data.corpus import Corpus
     from headway.data.finding import Finding
     from headway.training.check import RunCheck
     from headway.training.text_check import CorpusShare
@@ -59,12 +60,15 @@ def check(
     )
     reporter = Reporter(quiet or as_json)
 
-    def tell(findings: "dict[str, list[Finding]]", error: Exception) -> None:
+    def tell(
+        findings: "dict[str, list[Finding]]", corpora: "Sequence[Corpus]", error: Exception
+    ) -> None:
         if as_json:
             print_json({"findings": plain(findings), "error": str(error)})
             return
         for text, some in findings.items():
-            print("\n".join([f"{text.capitalize()} text:", *lines_of(some)]), flush=True)
+            head = f"{text.capitalize()} text{_files(text, corpora)}:"
+            print("\n".join([head, *lines_of(some)]), flush=True)
 
     found = check_run(load_run_config(config, chosen), device, reporter, tell)
     if as_json:
@@ -104,13 +108,13 @@ def lines_of(findings: Sequence["Finding"]) -> list[str]:
     return [f"  {finding}" for finding in findings] or ["  nothing suspicious"]
 
 
-def _files(text: str, corpora: Sequence["CorpusShare"]) -> str:
+def _files(text: str, corpora: "Sequence[CorpusShare | Corpus]") -> str:
     """Return the files of a text that is one of several corpora, in brackets."""
     number = re.match(r"training, corpus (\d+)", text)
     return f" ({'; '.join(_names(corpora[int(number[1]) - 1]))})" if number else ""
 
 
-def _names(corpus: "CorpusShare") -> list[str]:
+def _names(corpus: "CorpusShare | Corpus") -> list[str]:
     names = [Path(file).name for file in corpus.files]
     more = f" and {len(names) - _FILES} more" if len(names) > _FILES else ""
     return [", ".join(names[:_FILES]) + more, *["reversed"] * corpus.reverse]

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
+from headway.data.corpus import Corpus
 from headway.data.finding import Finding
 from headway.devices import resolve_device
 from headway.errors import HeadwayError
@@ -36,6 +37,9 @@ from headway.training.stream import BatchStream
 from headway.training.text_check import CorpusShare, Unknown, findings, shares, unknown
 from headway.training.texts import read_texts
 from headway.training.tokenizers import find_tokenizers
+
+Tell = Callable[[dict[str, list[Finding]], Sequence[Corpus], HeadwayError], None]
+"""Is given what was found in each text, the corpora of training text, and an error."""
 
 _NO_VALIDATION = (
     "To train, name validation text, or hold some of the training text out with --set "
@@ -102,7 +106,7 @@ def check_run(
     config: RunConfig,
     device: str = "auto",
     reporter: Reporter = SILENT,
-    tell: Callable[[dict[str, list[Finding]], HeadwayError], None] = lambda found, error: None,
+    tell: Tell = lambda found, corpora, error: None,
 ) -> RunCheck:
     """Read the text as training would, look at it, and try the model on a few batches.
 
@@ -127,7 +131,8 @@ def check_run(
     except HeadwayError as error:
         if not (config.tokenizer.source_model or config.tokenizer.target_model):
             some = findings(config.data, texts)
-            tell({name: found for name, _, found in some if found is not None}, error)
+            found = {name: found for name, _, found in some if found is not None}
+            tell(found, texts.corpora, error)
         raise
     keep_texts = config.tokenizer.sampling is not None
     encoded = encode_texts(
@@ -144,7 +149,7 @@ def check_run(
     # Before the text is looked at: what that takes of memory, training does not.
     with reporter.preparing("Trying the model") as show:
         estimated = estimate(bundle, stream, training, precision, int(steps), show)
-    found: dict[str, list[Finding]] = {}
+    found = {}
     unknowns: dict[str, Unknown] = {}
     for name, pairs, suspicious in findings(config.data, texts):
         if not (no_validation and name.startswith("validation")):

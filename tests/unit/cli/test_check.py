@@ -96,6 +96,30 @@ def test_findings_are_told_if_no_vocabulary_fits_the_text(run, config: Path) -> 
     assert report["findings"]["training"][0]["problem"] == "empty target"
 
 
+def test_of_several_texts_these_findings_have_the_files_in_their_heading_too(
+    run, config: Path
+) -> None:
+    two = config.parent / "two.toml"
+    corpus = '[[data.corpora]]\nsource = "{}.ko"\ntarget = "{}.en"\n'
+    text = CONFIG.format(folder=config.parent)
+    text = text.replace('source = "a.ko"\ntarget = "a.en"\n', "", 1)
+    text = text.replace(
+        "[tokenizer]", corpus.format("a", "a") + corpus.format("v", "v") + "[tokenizer]"
+    )
+    two.write_text(text.replace("= 60", "= 3000").replace('"char"', '"bpe"'), encoding="utf-8")
+
+    status, printed, err = run("check", two, "--quiet")
+
+    assert status == 2
+    assert "vocabulary_size is 3000" in err
+    heads = [line for line in printed.splitlines() if not line.startswith(" ")]
+    assert heads == [
+        "Training, corpus 1 text (a.ko, a.en):",
+        "Training, corpus 2 text (v.ko, v.en):",
+        "Validation text:",
+    ]
+
+
 def test_files_on_the_command_line(run, config: Path) -> None:
     folder = config.parent
     names = [f"--{key}={folder / name}" for key, name in (

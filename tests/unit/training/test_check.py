@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ import torch
 from headway.bundle import load_bundle
 from headway.config.run import RunConfig
 from headway.data.batching import Batch
+from headway.data.corpus import Corpus
 from headway.data.deck import Deck
 from headway.data.finding import Finding
 from headway.data.tokenizer import train_tokenizer
@@ -119,7 +120,10 @@ def test_what_is_wrong_with_the_text_is_said_also_where_no_vocabulary_fits_it(
     too_large = {"kind": "bpe", "vocabulary_size": 30_000}
     heard: list[tuple[dict[str, list[Finding]], HeadwayError]] = []
 
-    def tell(found: dict[str, list[Finding]], error: HeadwayError) -> None:
+    def tell(
+        found: dict[str, list[Finding]], corpora: Sequence[Corpus], error: HeadwayError
+    ) -> None:
+        assert [Path(name).name for name in corpora[0].files] == ["train.source", "train.target"]
         heard.append((found, error))
 
     with pytest.raises(ConfigError, match="vocabulary_size is 30000") as raised:
