@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.data.batching import collate, inference_batches, token_batches
+from headway.data.batching import collate, inference_batches, round_up, token_batches
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID
 
@@ -24,6 +24,44 @@ def test_each_pair_is_in_exactly_one_batch_within_the_budget(
         assert batch
         for side in (0, 1):
             assert len(batch) * max(lengths[i][side] + 1 for i in batch) <= max_tokens
+
+
+@given(lengths, st.integers(31, 200), numbers, numbers)
+def test_rounded_batches_stay_within_the_budget_with_their_padding(
+    lengths: list[tuple[int, int]], max_tokens: int, seed: int, epoch: int
+) -> None:
+    batches = token_batches(lengths, max_tokens=max_tokens, seed=seed, epoch=epoch, rounded=True)
+    assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
+    for batch in batches:
+        longest = max(max(lengths[i]) + 1 for i in batch)
+        assert len(batch) * min(round_up(longest), max_tokens) <= max_tokens
+
+
+@given(st.integers(1, 2**40))
+def test_lengths_are_rounded_up_by_an_eighth_at_most(length: int) -> None:
+    rounded = round_up(length)
+    assert length <= rounded <= length * 9 / 8
+    assert round_up(rounded) == rounded
+    digits = f"{rounded:b}".rstrip("0")
+    assert len(digits) <= 4
+
+
+@given(pairs, st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
+def test_padding_adds_nothing_but_padding(
+    pairs: list[EncodedPair], rows: int, source: int, target: int
+) -> None:
+    batch = collate(pairs)
+    (height, width), length = batch.source_ids.shape, batch.target_ids.size(1)
+
+    padded = batch.padded(height + rows, width + source, length + target)
+
+    assert (padded.num_target_tokens, padded.indices) == (batch.num_target_tokens, batch.indices)
+    assert padded.source_ids.shape == (height + rows, width + source)
+    assert padded.target_ids.shape == padded.label_ids.shape == (height + rows, length + target)
+    for name in ("source_ids", "target_ids", "label_ids"):
+        ids, before = getattr(padded, name), getattr(batch, name)
+        assert torch.equal(ids[: before.size(0), : before.size(1)], before)
+        assert int((ids != PAD_ID).sum()) == int((before != PAD_ID).sum())
 
 
 @given(lengths, st.integers(31, 200), numbers, numbers)

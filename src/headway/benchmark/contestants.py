@@ -10,13 +10,23 @@ import time
 from collections.abc import Callable, Hashable, Mapping
 from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 from headway.errors import HeadwayError, RunError
 
 # A function that prepares the work, which then is a function, usually of no arguments. Both run in
 # the process of the contestant, so the first must be importable.
 Prepare = Callable[..., Callable[..., Any]]
+
+
+@runtime_checkable
+class Resting(Protocol):
+    """Work with something to do when its turn is over."""
+
+    def rest(self) -> None:
+        """Make room for the others; before the next turn the work is done once, unmeasured."""
+        ...
+
 
 Key = TypeVar("Key", bound=Hashable)
 T = TypeVar("T")
@@ -110,10 +120,14 @@ def _serve(connection: Connection, prepare: Prepare, arguments: tuple[Any, ...])
         while True:
             times, given, wanted = connection.recv()
             took, result = 0.0, None
+            if isinstance(work, Resting):
+                work(*given)
             for _ in range(times):
                 start = time.perf_counter()
                 result = work(*given)
                 took = time.perf_counter() - start
+            if isinstance(work, Resting):
+                work.rest()
             connection.send((took, result if wanted else None))
     except HeadwayError as error:
         connection.send(error)

@@ -81,14 +81,24 @@ def our_step(threads: int | None, task: Task, precision: str, compiled: bool = F
 
 def finished(device: str, work: Work) -> Work:
     """Return work that ends when the device is done with it, too."""
-    if device == "cpu":
-        return work
+    return work if device == "cpu" else _OnDevice(torch.device(device), work)
 
-    def to_the_end() -> None:
-        work()
-        torch.accelerator.synchronize(torch.device(device))
 
-    return to_the_end
+class _OnDevice:
+    """Work of a device other than the CPU."""
+
+    def __init__(self, device: torch.device, work: Work) -> None:
+        self.device = device
+        self.work = work
+
+    def __call__(self) -> None:
+        self.work()
+        torch.accelerator.synchronize(self.device)
+
+    def rest(self) -> None:
+        """Let others have the memory that PyTorch keeps for the next time."""
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
 
 
 def our_model(size: str) -> Transformer:

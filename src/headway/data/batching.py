@@ -55,6 +55,22 @@ class Batch:
             indices=self.indices,
         )
 
+    def padded(self, rows: int, source_length: int, target_length: int) -> "Batch":
+        """Return this batch with padding up to these sizes, none of which it may exceed."""
+
+        def fill(ids: Tensor, length: int) -> Tensor:
+            filled = ids.new_full((rows, length), PAD_ID)
+            filled[: ids.size(0), : ids.size(1)] = ids
+            return filled
+
+        return Batch(
+            source_ids=fill(self.source_ids, source_length),
+            target_ids=fill(self.target_ids, target_length),
+            label_ids=fill(self.label_ids, target_length),
+            num_target_tokens=self.num_target_tokens,
+            indices=self.indices,
+        )
+
     def part(self, index: int, parts: int) -> "Batch":
         """Return every `parts`-th row from row `index` on, without padding that no row needs.
 
@@ -123,14 +139,21 @@ def collate_rows(store: PairStore, rows: Rows, indices: Rows | None = None) -> B
 
 
 def token_batches(
-    lengths: Lengths | IntArray, *, max_tokens: int, seed: int, epoch: int, block: int = 0
+    lengths: Lengths | IntArray,
+    *,
+    max_tokens: int,
+    seed: int,
+    epoch: int,
+    block: int = 0,
+    rounded: bool = False,
 ) -> list[list[int]]:
     """Return the batches of one block of an epoch as lists of indices, each index exactly once.
 
     `lengths` holds the pieces of source and target, without start and end symbols. In each batch,
     rows times longest row, symbols included, is at most `max_tokens` on either side. The result
     depends on the arguments alone, so "epoch, block, batch" is all that resuming needs; it changes
-    with every epoch, in the order of the batches and among pairs of equal length.
+    with every epoch, in the order of the batches and among pairs of equal length. rounded: batches
+    are as large as if each side were as long as `round_up` says, so that few shapes come up.
     """
     if seed < 0 or epoch < 0:
         raise ConfigError(f"seed is {seed} and epoch is {epoch}.", "Both must be at least 0.")
@@ -138,6 +161,8 @@ def token_batches(
         return []
     sizes = np.asarray(lengths, dtype=np.int64).reshape(len(lengths), 2) + 1  # (N, 2)
     _check_budget(sizes, max_tokens=max_tokens)
+    if rounded:
+        sizes = np.minimum(_rounded_up(sizes), max_tokens)
     rng = np.random.default_rng([seed, epoch, block] if block else [seed, epoch])
     shuffled = rng.permutation(len(sizes))  # every sort below is stable, so this settles ties
     candidates = [
@@ -150,6 +175,23 @@ def token_batches(
     # Few batches pad less when the longer side sorts them, many when both sides do.
     batches = min(candidates, key=lambda batches: _padded_area(batches, sizes))
     return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def round_up(length: int) -> int:
+    """Return the next length of those that have at most four binary digits before their zeros.
+
+    It is longer by an eighth at most, and there are eight of them between a length and its double.
+
+    >>> [round_up(length) for length in (1, 15, 16, 17, 33, 40, 100, 129)]
+    [1, 15, 16, 18, 36, 40, 104, 144]
+    """
+    return int(_rounded_up(np.asarray(length)))
+
+
+def _rounded_up(lengths: IntArray) -> IntArray:
+    digits = np.frexp(lengths - 1)[1]  # frexp(15) is (0.9375, 4)
+    step = 1 << np.maximum(digits - 4, 0).astype(np.int64)
+    return (lengths + step - 1) // step * step
 
 
 def inference_batches(

@@ -13,7 +13,7 @@ from headway.model.cache import KeyValueCache
 from headway.model.checks import check_dropout, check_sizes, check_tensor
 from headway.model.dropout import dropout
 from headway.model.fast.attention_in_loops import concat_in_loops, learns_in_loops
-from headway.model.fast.projection import project
+from headway.model.fast.projection import project, project_apart
 from headway.model.probe import listening, probe
 
 
@@ -135,10 +135,10 @@ class MultiHeadAttention(nn.Module):
             # somebody has changed is computed as it is written here.
             if type(self) is MultiHeadAttention and learns_in_loops(self, query, key, value):
                 return project(concat_in_loops(self, query, key, value, mask), self.w_o)
-        q = self._split("q", self.w_q(query))  # (B, H, T, d_k)
         if cache is None:
-            k, v = self.keys_and_values(key, value)  # (B, H, S, d_k), (B, H, S, d_v)
+            q, k, v = self._project(query, key, value)  # (B, H, T, d_k), 2 of (B, H, S, d)
         else:
+            q = self._split("q", self.w_q(query))
             k, v = cache.update(lambda: self.keys_and_values(key, value))
         if not listening() and use_fused_kernel(q.device):
             heads = fused_attention(q, k, v, mask, self.dropout if self.training else 0.0)
@@ -151,7 +151,23 @@ class MultiHeadAttention(nn.Module):
         self, key: Float[Tensor, "B S d_model"], value: Float[Tensor, "B S d_model"]
     ) -> tuple[Float[Tensor, "B H S d_k"], Float[Tensor, "B H S d_v"]]:
         """Project and split the keys and the values."""
-        return self._split("k", self.w_k(key)), self._split("v", self.w_v(value))
+        if key is value:
+            projected_k, projected_v = project_apart(key, self.w_k, self.w_v)
+        else:
+            projected_k, projected_v = self.w_k(key), self.w_v(value)
+        return self._split("k", projected_k), self._split("v", projected_v)
+
+    def _project(
+        self,
+        query: Float[Tensor, "B T d_model"],
+        key: Float[Tensor, "B S d_model"],
+        value: Float[Tensor, "B S d_model"],
+    ) -> tuple[Float[Tensor, "B H T d_k"], Float[Tensor, "B H S d_k"], Float[Tensor, "B H S d_v"]]:
+        """Project and split all three; what comes of the same input together."""
+        if query is key is value:
+            q, k, v = project_apart(query, self.w_q, self.w_k, self.w_v)
+            return self._split("q", q), self._split("k", k), self._split("v", v)
+        return self._split("q", self.w_q(query)), *self.keys_and_values(key, value)
 
     def _explicit(
         self,

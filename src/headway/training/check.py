@@ -198,6 +198,7 @@ def estimate(
         Schedule("constant", 1e-6, 1, 1),
         clip_norm=training.clip_norm,
         parts=training.parts or 1,
+        max_tokens=training.batch_tokens,
     )
     decay = training.ema_decay
     average = None if decay is None else WeightAverage(bundle.model, decay)
@@ -208,6 +209,8 @@ def estimate(
     pairs = 0
     for index in [largest, largest, *picked]:
         batch = collate([stream.pairs[row] for row in batches[index]])
+        for _ in range(2 if step.recorded else 0):
+            step(1, [batch])  # most shapes of a run have been recorded
         start = time.perf_counter()
         step(1, [batch])
         if average is not None:

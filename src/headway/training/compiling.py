@@ -1,10 +1,11 @@
-"""Layers compiled by torch.compile, for training alone.
+"""Layers, and on a GPU the loss, compiled by torch.compile, for training alone.
 
 Layer by layer, because all layers of a stack share what is compiled for the first of them, and
 because gradients can be exchanged while those of earlier layers are computed. Validation, traces
 and translation call the layers as they are: other code would be compiled for each.
 """
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,17 +13,23 @@ import torch
 
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
+from headway.training.loss import losses_and_gradient
 
 
 class CompiledLayers:
-    """What is compiled of a model: the forward pass of each encoder and decoder layer."""
+    """What is compiled of a training: the forward pass of each layer; on a GPU `losses`, too."""
 
     def __init__(self, model: Transformer, backend: str = "inductor") -> None:
         """Prepare; a layer is compiled when it is called first, for batches of all sizes.
 
         Raises ConfigError where nothing can be compiled for the model's device.
         """
-        _try(next(model.parameters()).device, backend)
+        device = next(model.parameters()).device
+        _try(device, backend)
+        # On a CPU loops compute it, or it is as fast as it is.
+        self.losses = losses_and_gradient
+        if device.type != "cpu":
+            self.losses = torch.compile(losses_and_gradient, dynamic=True, backend=backend)
         self._forwards = [
             (layer, torch.compile(layer.forward, dynamic=True, backend=backend))
             for layer in (*model.encoder.layers, *model.decoder.layers)
@@ -31,13 +38,21 @@ class CompiledLayers:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Let the model call what is compiled."""
+        from torch.fx.experimental import _config as symbols
+
         before = [vars(layer).get("forward") for layer, _ in self._forwards]
         for layer, forward in self._forwards:
             layer.forward = forward
         try:
-            # Rates and epsilons are the same in all layers. As symbols they would be traced, found
-            # to be of no use, and all traced again.
-            with torch._dynamo.config.patch(specialize_float=True):
+            with (
+                # Rates and epsilons are the same in all layers. As symbols they would be traced,
+                # found to be of no use, and all traced again.
+                torch._dynamo.config.patch(specialize_float=True),
+                # Sizes that are equal in the first batch are not in others.
+                symbols.patch(use_duck_shape=False),  # pyright: ignore[reportAttributeAccessIssue]
+                warnings.catch_warnings(),
+            ):
+                warnings.filterwarnings("ignore", r"\s*Online softmax is disabled")
                 yield
         finally:
             for (layer, _), own in zip(self._forwards, before, strict=True):

@@ -145,6 +145,15 @@ def out_of_memory(parts: int) -> Finding:
     )
 
 
+def not_recorded(why: str) -> Finding:
+    """Say that a GPU starts each kernel of a pass by itself from here on."""
+    return Finding(
+        "not recorded",
+        f"Passes are no longer recorded for the GPU ({why}): right, but slower where the processor "
+        "has to start each kernel.",
+    )
+
+
 def _rising_loss(seen: Observed, step: int, rate: float) -> Iterator[Finding]:
     """Find a loss that stays clearly above its lowest for two blocks."""
     mean = statistics.fmean(seen.losses)

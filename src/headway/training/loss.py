@@ -1,5 +1,6 @@
 """The loss (section 5.4): cross-entropy with label smoothing, summed over real target pieces."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -21,6 +22,10 @@ class LossSums(NamedTuple):
     """Smoothed cross-entropy, what training minimizes."""
     nll: Float[Tensor, ""]
     """Plain negative log-likelihood, whose mean's exponential is the perplexity."""
+
+
+# From logits, labels, smoothing, pad_id, the bias's gradient and whether gradients are wanted.
+Compute = Callable[..., tuple[LossSums, Tensor | None]]
 
 
 def label_smoothed_cross_entropy(
@@ -53,21 +58,25 @@ def projected_cross_entropy(
     smoothing: float = 0.1,
     pad_id: int = 0,
     chunk: int | None = None,
+    compute: Compute | None = None,
 ) -> LossSums:
     """Compute the same loss from the decoder's output, without holding all logits at once.
 
-    Rows whose label is padding are left out. The others go through projection, loss and gradient
-    in chunks of so many rows (by default as many as suit the device); the backward pass only
-    scales what the forward pass has stored, so there are first derivatives only. A test holds
-    it equal to `label_smoothed_cross_entropy`.
+    Rows whose label is padding count for nothing. The rows go through projection, loss and gradient
+    in chunks of so many (by default as many as suit the device); the backward pass only scales what
+    the forward pass has stored, so there are first derivatives only. A test holds it equal to
+    `label_smoothed_cross_entropy`. compute: `losses_and_gradient`, or that compiled.
     """
     _check_padding(pad_id, len(weight))
     _check_rows(len(hidden), labels)
     chunk = chunk or _rows_at_once(hidden.device, len(weight))
-    real = (labels != pad_id).nonzero()[:, 0]
+    if hidden.device.type == "cpu":
+        # A GPU would have to be waited for: how many these are decides the sizes of what follows.
+        real = (labels != pad_id).nonzero()[:, 0]
+        hidden, labels = hidden.index_select(0, real), labels[real]
     sums = _ProjectedCrossEntropy.apply(
-        hidden.index_select(0, real), weight, bias, labels[real], smoothing, pad_id, chunk,
-        torch.is_grad_enabled(),
+        hidden, weight, bias, labels, smoothing, pad_id, chunk,
+        torch.is_grad_enabled(), compute or losses_and_gradient,
     )  # fmt: skip
     return LossSums(*sums)  # type: ignore[misc]
 
@@ -109,6 +118,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         pad_id: int,
         chunk: int,
         learning: bool,
+        compute: Compute,
     ) -> tuple[Tensor, Tensor]:
         # Needed they are called under no_grad, too.
         differentiate = learning and any(ctx.needs_input_grad[:3])
@@ -127,8 +137,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 rows = slice(start, start + chunk)
                 logits = F.linear(hidden_low[rows], weight_low, bias_low)
                 in_loops = _has_loops(logits, pad_id)
-                compute = _losses_and_gradient_in_loops if in_loops else _losses_and_gradient
-                sums, grad_low = compute(
+                sums, grad_low = (_losses_and_gradient_in_loops if in_loops else compute)(
                     logits, labels[rows], smoothing, pad_id, grad_bias, differentiate
                 )
                 loss += sums.loss
@@ -151,7 +160,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             grad_hidden.to(ctx.hidden_dtype) * scale.to(ctx.hidden_dtype),
             grad_weight * scale.to(grad_weight.dtype),
             None if grad_bias is None else grad_bias * scale.to(grad_bias.dtype),
-            *[None] * 5,
+            *[None] * 6,
         )
 
 
@@ -160,17 +169,17 @@ def _sum_dtype(like: Tensor) -> torch.dtype:
     return torch.float32 if like.device.type == "mps" else torch.float64
 
 
-def _losses_and_gradient(
-    logits: Tensor,
-    labels: Tensor,
+def losses_and_gradient(
+    logits: Float[Tensor, "rows V"],
+    labels: Int[Tensor, " rows"],
     smoothing: float,
     pad_id: int,
-    grad_bias: Tensor | None,
+    grad_bias: Float[Tensor, " V"] | None,
     differentiate: bool,
-) -> tuple[LossSums, Tensor | None]:
+) -> tuple[LossSums, Float[Tensor, "rows V"] | None]:
     """Return the losses of these rows and, where asked for, their gradient in the logits' type.
 
-    The gradient's sum is added to grad_bias.
+    The gradient's sum is added to grad_bias. A row whose label is padding has neither.
     """
     low = logits.dtype
     logits = logits.to(torch.promote_types(low, torch.float32))
@@ -182,11 +191,15 @@ def _losses_and_gradient(
     total = logits.sum(-1) - logits[:, pad_id]
     uniform = log_sum - total / (logits.size(-1) - 1)
     wide = _sum_dtype(logits)
-    loss = ((1 - smoothing) * nlls + smoothing * uniform).sum(dtype=wide)
-    sums = LossSums(loss, nlls.sum(dtype=wide))
+    padding = labels == pad_id
+    loss = ((1 - smoothing) * nlls + smoothing * uniform).masked_fill(padding, 0.0)
+    sums = LossSums(loss.sum(dtype=wide), nlls.masked_fill(padding, 0.0).sum(dtype=wide))
     if not differentiate:
         return sums, None
     grad = _logit_gradient(probs, labels, smoothing, pad_id)
+    # Where the answer costs nothing, a pass over all of it is left out.
+    if logits.device.type != "cpu" or padding.any():
+        grad.masked_fill_(padding[:, None], 0.0)
     if grad_bias is not None:
         grad_bias += grad.sum(0)
     return sums, grad.to(low)

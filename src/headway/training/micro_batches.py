@@ -8,6 +8,8 @@ dropout draws for each part.
 from collections.abc import Callable, Sequence
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from headway.data.batching import Batch
 from headway.errors import TrainingError
@@ -47,7 +49,9 @@ class FittingStep(TrainingStep):
                 "Train a smaller model or use a machine with more memory.",
             ) from error
 
-    def accumulate(self, step: int, batches: Sequence[Batch], tokens: int) -> float:
+    def accumulate(
+        self, step: int, batches: Sequence[Batch], tokens: int
+    ) -> Float[Tensor, ""] | float:
         """Add up the gradients; where memory does not suffice, all of them again in smaller parts.
 
         Raises TrainingError when one pair alone is too large, or when other processes would have
@@ -56,16 +60,21 @@ class FittingStep(TrainingStep):
         before = self.parts
         while (sums := self._attempt(step, batches, tokens)) is None:
             # The half-summed gradient of the failed attempt would count twice.
-            self.optimizer.zero_grad(set_to_none=True)
+            self.forget_gradients()
+            # What was recorded keeps the memory of a pass.
+            freed = self.recorded is not None and self.recorded.stop("memory does not suffice")
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
-            self._check_divisible(batches)
-            self.parts *= 2
+            if not freed:
+                self._check_divisible(batches)
+                self.parts *= 2
         if self.parts != before and self.say_parts is not None:
             self.say_parts(self.parts)
         return sums
 
-    def _attempt(self, step: int, batches: Sequence[Batch], tokens: int) -> float | None:
+    def _attempt(
+        self, step: int, batches: Sequence[Batch], tokens: int
+    ) -> Float[Tensor, ""] | float | None:
         """Return None when memory did not suffice; what the error held is free by then."""
         try:
             return super().accumulate(step, batches, tokens)

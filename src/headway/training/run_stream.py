@@ -20,6 +20,8 @@ def build_stream(
         max_tokens=training.batch_tokens,
         accumulate=training.accumulate,
         seed=training.seed,
+        # On whatever device: a run that goes on elsewhere has the same batches.
+        rounded=training.compile,
         deck=Deck(encoded.train.sizes, weights, training.seed),
         resample=None
         if alpha is None

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import nn
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
 
 from headway.data.batching import Batch, collate
 from headway.data.encoded import EncodedPair
@@ -24,10 +25,12 @@ from headway.model.transformer import Transformer
 from headway.training.compiling import CompiledLayers
 from headway.training.distributed import World
 from headway.training.loss import (
+    Compute,
     LossSums,
     label_smoothed_cross_entropy,
     projected_cross_entropy,
 )
+from headway.training.recording import RecordedPasses
 from headway.training.schedule import Schedule
 
 
@@ -56,12 +59,13 @@ class TrainingStep:
         parts: int = 1,
         world: World | None = None,
         divided: bool = False,
+        max_tokens: int | None = None,
     ) -> None:
         """Join what an update needs.
 
         seed: decides dropout, together with the step. parts: how many parts each batch is cut into,
         which the processes of the world divide among them. divided: each process holds but a share
-        of the weights (shards.py).
+        of the weights (shards.py). max_tokens: the most pieces of a batch, see `RecordedPasses`.
         """
         self.model = objective.model
         self.optimizer = optimizer
@@ -73,6 +77,11 @@ class TrainingStep:
         self.divided = divided
         self.objective = objective if divided else self.world.wrap(objective)
         self.device = next(self.model.parameters()).device
+        # A GPU that is alone gets its work without a pause, and is asked for answers at the end.
+        self.waits = self.device.type != "cuda" or self.world.size > 1
+        self.recorded: RecordedPasses | None = None
+        if objective.layers is not None and self.device.type == "cuda" and self.world.size == 1:
+            self.recorded = RecordedPasses(self._pass, self.device, max_tokens)
         if self.world.size > 1 and not divided:
             self._rehearse()
 
@@ -82,8 +91,8 @@ class TrainingStep:
         DistributedDataParallel orders its sums by what it sees in its first pass. Without this, a
         run that is continued would sum in another order than one that never stopped.
         """
-        self.objective(_smallest_batch().to(self.device)).loss.backward()
-        self.optimizer.zero_grad(set_to_none=True)
+        self._pass(_smallest_batch().to(self.device), 1.0)
+        self.forget_gradients()
 
     def __call__(self, step: int, batches: Sequence[Batch]) -> StepResult:
         """Make update number `step`, the first being 1, from all these batches together.
@@ -94,43 +103,76 @@ class TrainingStep:
         """
         self.model.train()
         tokens = sum(batch.num_target_tokens for batch in batches)
-        (loss,) = self.world.sum(self.accumulate(step, batches, tokens))
-        norm = self._clip()
+        sums = self.accumulate(step, batches, tokens)
+        norm = self._norm()
         rate = self.schedule(step)
-        if not (math.isfinite(loss) and math.isfinite(norm)):
-            self.optimizer.zero_grad(set_to_none=True)
+        if not self.waits:
+            # Clipping multiplies what is below the limit by 1.
+            self._update(rate, norm if self.clip_norm else None, ~torch.isfinite(norm + sums))
+        (loss,) = self.world.sum(float(sums))
+        total_norm = float(self.world.whole(norm))
+        if not (math.isfinite(loss) and math.isfinite(total_norm)):
+            self.forget_gradients()
             raise NotFiniteError(
                 f"The loss or its gradient is not finite at step {step} (rate {rate:.2g}).",
                 "Start another run with a lower learning_rate or with clip_norm; the last "
                 "checkpoint is good.",
             )
+        if self.waits:
+            large = self.clip_norm is not None and total_norm > self.clip_norm
+            self._update(rate, norm if large else None)
+        self.forget_gradients()
+        return StepResult(loss / tokens, tokens, total_norm, rate)
+
+    def _update(
+        self,
+        rate: float,
+        norm: Float[Tensor, ""] | None,
+        unless: Bool[Tensor, ""] | None = None,
+    ) -> None:
+        """Take Adam's step, unless that holds true; scale gradients of this norm down before."""
+        if norm is not None and self.clip_norm is not None:
+            nn.utils.clip_grads_with_norm_(self._with_gradients(), self.clip_norm, norm)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        if unless is not None:
+            # Where loss scaling leaves word for a fused Adam, which then changes nothing.
+            self.optimizer.found_inf = unless.float()  # type: ignore[attr-defined]
         self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        return StepResult(loss / tokens, tokens, norm, rate)
 
-    def accumulate(self, step: int, batches: Sequence[Batch], tokens: int) -> float:
+    def accumulate(
+        self, step: int, batches: Sequence[Batch], tokens: int
+    ) -> Float[Tensor, ""] | float:
         """Add up the gradients of this process's parts, and return the sum of their losses."""
         own = self._own_parts(batches)
-        found = []
+        # Whatever wraps the objective takes the mean over processes of these sums.
+        scale = self.world.size / tokens
+        total: Tensor | float = 0.0
         for place, (part, batch) in enumerate(own, start=1):
             seed_random(self.device, self.seed, step, part)
             with self.world.exchanging(self.objective, last=place == len(own)):
-                sums = self.objective(batch.to(self.device))
-                # Whatever wraps the objective takes the mean over processes of these sums.
-                (sums.loss * (self.world.size / tokens)).backward()
-            found.append(sums.loss.detach())
+                if self.recorded is None:
+                    total += self._pass(batch.to(self.device), scale)
+                else:
+                    total += self.recorded(batch, scale, self.parts)
         if self.divided:
             self._keep_pace(len(own), math.ceil(len(batches) * self.parts / self.world.size))
-        # All at the end: each waits until a GPU has come to it.
-        return sum(map(float, found))
+        return total
+
+    def _pass(self, batch: Batch, scale: Tensor | float) -> Float[Tensor, ""]:
+        """Go forward and backward; add gradients of the losses' sum times scale, return the sum."""
+        loss = self.objective(batch).loss
+        (loss * scale).backward()
+        return loss.detach()
 
     def _keep_pace(self, done: int, most: int) -> None:
         """Make passes that add nothing, while others have parts left and need this one's shares."""
         for _ in range(most - done):
-            sums = self.objective(_smallest_batch().to(self.device))
-            (sums.loss * 0.0).backward()
+            self._pass(_smallest_batch().to(self.device), 0.0)
+
+    def forget_gradients(self) -> None:
+        """Begin anew; where passes are recorded, the next ones write to the same places."""
+        self.optimizer.zero_grad(set_to_none=self.recorded is None)
 
     def _own_parts(self, batches: Sequence[Batch]) -> list[tuple[int, Batch]]:
         """Return the parts of this process, each with its number among all."""
@@ -141,14 +183,13 @@ class TrainingStep:
             if number % self.world.size == self.world.rank
         ]
 
-    def _clip(self) -> float:
-        """Scale the gradients down to the limit, where they are above it; return their norm."""
-        parameters = [p for p in self.model.parameters() if p.grad is not None]
-        norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
-        total = float(self.world.whole(norm))
-        if self.clip_norm is not None and total > self.clip_norm:
-            nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
-        return total
+    def _norm(self) -> Float[Tensor, ""]:
+        """Return the norm of all gradients together; of divided ones as a tensor of that kind."""
+        grads = [p.grad for p in self._with_gradients() if p.grad is not None]
+        return nn.utils.get_total_norm(grads)
+
+    def _with_gradients(self) -> list[nn.Parameter]:
+        return [p for p in self.model.parameters() if p.grad is not None]
 
 
 class Objective(nn.Module):
@@ -168,8 +209,11 @@ class Objective(nn.Module):
 
     def forward(self, batch: Batch) -> LossSums:
         """Return the summed losses of a batch."""
-        with self.layers.in_place() if self.layers else contextlib.nullcontext():
-            return batch_loss(self.model, batch, self.label_smoothing, self.precision)
+        asked = self.model, batch, self.label_smoothing, self.precision
+        if self.layers is None:
+            return batch_loss(*asked)
+        with self.layers.in_place():
+            return batch_loss(*asked, self.layers.losses)
 
 
 def _smallest_batch() -> Batch:
@@ -190,9 +234,16 @@ def seed_random(device: torch.device, *numbers: int) -> None:
 
 
 def batch_loss(
-    model: Transformer, batch: Batch, label_smoothing: float, precision: str
+    model: Transformer,
+    batch: Batch,
+    label_smoothing: float,
+    precision: str,
+    compute: Compute | None = None,
 ) -> LossSums:
-    """Return the summed losses of a batch, computed in this precision."""
+    """Return the summed losses of a batch, computed in this precision.
+
+    compute: see `projected_cross_entropy`.
+    """
     with autocast(precision, batch.source_ids.device.type):
         hidden = model.hidden(batch.source_ids, batch.target_ids).flatten(0, 1)  # (B * T, d_model)
         labels, output = batch.label_ids.flatten(), model.output_projection
@@ -202,7 +253,7 @@ def batch_loss(
             logits = output(hidden).float()
             return label_smoothed_cross_entropy(logits, labels, label_smoothing, model.pad_id)
         return projected_cross_entropy(
-            hidden, output.weight, output.bias, labels, label_smoothing, model.pad_id
+            hidden, output.weight, output.bias, labels, label_smoothing, model.pad_id, None, compute
         )
 
 

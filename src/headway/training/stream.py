@@ -39,11 +39,13 @@ class BatchStream:
         seed: int,
         deck: Deck | None = None,
         resample: Resample | None = None,
+        rounded: bool = False,
     ) -> None:
         """Keep the pairs; order depends on the deck, the seed and the epoch alone.
 
         deck: which pairs an epoch holds; all of them once, if unset. resample: cuts the pairs of a
-        block into other pieces each time. Raises ConfigError when one pair is beyond max_tokens.
+        block into other pieces each time. rounded: as in `token_batches`. Raises ConfigError when
+        one pair is beyond max_tokens.
         """
         self.pairs = pairs if isinstance(pairs, PairStore) else PairStore.of(pairs)
         self.deck = deck or Deck([len(pairs)], seed=seed)
@@ -51,6 +53,7 @@ class BatchStream:
         self.accumulate = accumulate
         self.seed = seed
         self.resample = resample
+        self.rounded = rounded
         row, longest = self.pairs.longest()
         needed = longest + 1  # the start or end symbol
         if needed > max_tokens:
@@ -118,6 +121,7 @@ class BatchStream:
             seed=self.seed,
             epoch=epoch,
             block=block,
+            rounded=self.rounded,
         )
 
 

@@ -153,6 +153,7 @@ class Trainer:
             parts=self.progress.parts,
             world=self.world,
             divided=self.divided,
+            max_tokens=self.config.batch_tokens,
         )
         self.step = WatchedStep(
             fitting, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss

@@ -8,7 +8,13 @@ from headway.data.store import PairStore
 from headway.errors import NotFiniteError
 from headway.training import not_finite
 from headway.training.checkpoint import Progress
-from headway.training.diagnosis import Diagnosis, Finding, Validated, out_of_memory
+from headway.training.diagnosis import (
+    Diagnosis,
+    Finding,
+    Validated,
+    not_recorded,
+    out_of_memory,
+)
 from headway.training.micro_batches import FittingStep
 from headway.training.reporting import Reporter
 from headway.training.step import StepResult
@@ -29,6 +35,8 @@ class WatchedStep:
         """Go on from the progress, which keeps what has been observed."""
         self.step = step
         step.say_parts = self._use_parts
+        if step.recorded is not None:
+            step.recorded.say_stopped = self._not_recorded
         self.progress = progress
         self.skip_not_finite = config.not_finite == "skip"
         self.reporter = reporter
@@ -83,6 +91,10 @@ class WatchedStep:
         self.progress.parts = parts
         step = self.progress.step + 1
         self._say(step, self.diagnosis.new(step, out_of_memory(parts)))
+
+    def _not_recorded(self, why: str) -> None:
+        step = self.progress.step + 1
+        self._say(step, self.diagnosis.new(step, not_recorded(why)))
 
     def _say(self, step: int, findings: Sequence[Finding]) -> None:
         for finding in findings:

@@ -41,6 +41,28 @@ def test_the_median_of_the_turns_counts_and_warming_up_does_not() -> None:
     assert seconds["other"] >= 0.01
 
 
+class Sleepy:
+    """Takes longer the longer ago it was done."""
+
+    def __init__(self) -> None:
+        self.rested = 1
+
+    def __call__(self) -> int:
+        time.sleep(0.2 * self.rested)
+        self.rested, before = 0, self.rested
+        return before
+
+    def rest(self) -> None:
+        self.rested = 1
+
+
+def test_who_makes_room_for_the_others_is_awake_before_time_is_taken() -> None:
+    with Contestant(Sleepy) as one:
+        assert one.seconds() < 0.2
+        assert one.seconds() < 0.2
+        assert one.result() == 0
+
+
 def test_an_error_of_the_process_arrives() -> None:
     with pytest.raises(MissingExtraError, match=r"It is not installed\. Install it\."):
         Contestant(without_its_extra)

@@ -8,6 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from headway.benchmark import peers, training, work
 from headway.benchmark.training import Comparison, compare_training
+from headway.benchmark.contestants import Resting
 from headway.benchmark.work import Size, Task, default_task
 from headway.cli.app import main
 from headway.errors import ConfigError, MissingExtraError
@@ -89,6 +90,18 @@ def test_time_is_taken_when_the_device_is_done(monkeypatch: pytest.MonkeyPatch) 
     work.finished("cuda:1", lambda: done.append("step"))()
 
     assert done == ["step", "step", torch.device("cuda", 1)]
+
+
+def test_between_turns_a_gpu_has_its_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    freed: list[None] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: freed.append(None))
+
+    there = work.finished("cuda", lambda: None)
+    assert isinstance(there, Resting)
+    there.rest()
+
+    assert freed == [None]
+    assert not isinstance(work.finished("cpu", lambda: None), Resting)
 
 
 def test_a_gpu_gets_more_to_do_unless_told_otherwise(

@@ -181,14 +181,14 @@ def test_a_gpu_has_as_many_logits_at_a_time_as_fit_into_256_mb(
 
 def test_chunks_are_those_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
-    compute = loss._losses_and_gradient
+    compute = loss.losses_and_gradient
     monkeypatch.setattr(loss, "_rows_at_once", lambda device, vocabulary: 4)
 
     def counted(logits: Tensor, *arguments: object) -> object:
         counts.append(len(logits))
         return compute(logits, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(loss, "_losses_and_gradient", counted)
+    monkeypatch.setattr(loss, "losses_and_gradient", counted)
     values = example()
     labels = torch.ones_like(values["labels"])
 

@@ -1,4 +1,4 @@
-"""Linear layers that learn on a CPU: several of one input in one product, with bias and ReLU."""
+"""Linear layers that learn: several of one input in one product; on a CPU with bias and ReLU."""
 
 import functools
 from collections.abc import Sequence
@@ -26,8 +26,7 @@ def project(
     """
     if len(projections) == 1 and not _learns_rounded(x):
         return _one_by_one(x, projections, relu)
-    plain = all(_is_plain(projection, x) for projection in projections)
-    if not plain or len({projection.bias is None for projection in projections}) > 1:
+    if not _are_alike(projections, x):
         return _one_by_one(x, projections, relu)
     weights = [projection.weight for projection in projections]
     biases = [projection.bias for projection in projections if projection.bias is not None]
@@ -36,6 +35,34 @@ def project(
     # What the function returns is no view, so that it may be changed in place.
     y = _Project.apply(rows, relu, len(weights), *weights, *biases)
     return y.view(*shape, y.size(1))  # type: ignore[no-any-return]
+
+
+def project_apart(
+    x: Float[Tensor, "*B d_in"], *projections: nn.Linear
+) -> tuple[Float[Tensor, "*B d_out"], ...]:
+    """Compute each projection of x; while learning on a GPU all of them by one product.
+
+    Few wide products keep a GPU busier than many narrow ones, most of all those of the gradients
+    (benchmarks/NOTES.md).
+    """
+    if not _learns_on_a_gpu(x) or not _are_alike(projections, x):
+        return tuple(projection(x) for projection in projections)
+    weights: list[Tensor] = [projection.weight for projection in projections]
+    biases: list[Tensor] = [
+        projection.bias for projection in projections if projection.bias is not None
+    ]
+    together = F.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
+    return together.split([projection.out_features for projection in projections], dim=-1)
+
+
+def _learns_on_a_gpu(x: Tensor) -> bool:
+    return x.device.type != "cpu" and torch.is_grad_enabled()
+
+
+def _are_alike(projections: Sequence[nn.Linear], x: Tensor) -> bool:
+    """Tell whether one product does what calling each of these modules does."""
+    plain = all(_is_plain(projection, x) for projection in projections)
+    return plain and len({projection.bias is None for projection in projections}) == 1
 
 
 def _one_by_one(x: Tensor, projections: Sequence[nn.Linear], relu: bool) -> Tensor:

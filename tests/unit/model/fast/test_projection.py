@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from headway.errors import ConfigError
 from headway.model.attention import MultiHeadAttention
 from headway.model.fast import projection as projection_module
-from headway.model.fast.projection import project
+from headway.model.fast.projection import project, project_apart
 from headway.model.feed_forward import PositionwiseFeedForward
 
 WIDTHS = 3, 8, 5
@@ -26,6 +26,15 @@ def modules(bias: bool = True) -> list[nn.Linear]:
 
 def together(x: Tensor, projections: list[nn.Linear]) -> Tensor:
     return project(x, *projections)
+
+
+def apart(x: Tensor, projections: list[nn.Linear]) -> Tensor:
+    return torch.cat(project_apart(x, *projections), dim=-1)
+
+
+@pytest.fixture
+def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projection_module, "_learns_on_a_gpu", lambda x: torch.is_grad_enabled())
 
 
 def one_by_one(x: Tensor, projections: list[nn.Linear]) -> Tensor:
@@ -61,6 +70,44 @@ def test_output_and_gradients_are_those_of_the_modules(shape: tuple[int, ...], b
     assert len(found) == len(expected) == (8 if bias else 5)
     for number, exact in zip(found, expected, strict=True):
         torch.testing.assert_close(number, exact, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("on_a_gpu")
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+def test_projections_of_a_gpu_learn_as_the_modules_do(bias: bool) -> None:
+    x, projections = torch.randn(2, 3, 7), modules(bias)
+    parts = project_apart(x, *projections)
+    assert [part.size(-1) for part in parts] == list(WIDTHS)
+
+    found, expected = (results(each, x, projections) for each in (apart, one_by_one))
+
+    for number, exact in zip(found, expected, strict=True):
+        torch.testing.assert_close(number, exact)
+
+
+@pytest.mark.usefixtures("on_a_gpu")
+def test_on_a_gpu_there_is_one_product_of_what_nobody_has_changed() -> None:
+    x = torch.randn(4, 7)
+
+    def products(projections: list[nn.Linear]) -> int:
+        counts: list[None] = []
+        multiply = torch.nn.functional.linear
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                torch.nn.functional,
+                "linear",
+                lambda *given: counts.append(None) or multiply(*given),
+            )
+            torch.testing.assert_close(apart(x, projections), one_by_one(x, projections))
+        return len(counts) - len(projections)  # without those of the comparison
+
+    changed = modules()
+    changed[1].register_forward_hook(lambda *given: None)
+    mixed = [*modules()[:2], nn.Linear(7, 5, bias=False)]
+    assert products(modules()) == 1
+    assert products(changed) == products(mixed) == 3
+    with torch.no_grad():  # joining weights for each step of a translation would cost more
+        assert products(modules()) == 3
 
 
 def test_modules_that_nobody_has_changed_are_not_called_one_by_one(

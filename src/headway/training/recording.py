@@ -1,0 +1,142 @@
+"""Passes that a GPU has recorded (CUDA graphs): forward and backward, once for each shape.
+
+A pass is more than a thousand kernels, and a processor takes longer to start them one by one than a
+GPU to run those of a model like base. What is recorded starts as a whole. It serves batches of one
+shape, so that shapes are rounded up with padding, which changes no loss.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from headway.data.batching import Batch, round_up
+
+Run = Callable[[Batch, "Tensor | float"], Tensor]
+"""Adds the gradients of a batch, times a factor, to those there are; returns its summed loss."""
+
+Record = Callable[[Callable[[], Tensor]], tuple[Callable[[], None], Tensor]]
+"""Records what a function does; returns what does it again, and where its result is then."""
+
+# Shapes of text that is short and long together; those used last are kept.
+_MOST = 128
+_SHARES_OF_ROWS = 8
+
+
+class Shape(NamedTuple):
+    """Sizes of a batch."""
+
+    rows: int
+    source: int
+    target: int
+
+
+class RecordedPasses:
+    """Make passes: those of a shape that has come before by what was recorded then."""
+
+    def __init__(
+        self,
+        run: Run,
+        device: torch.device,
+        max_tokens: int | None = None,
+        record: Record | None = None,
+    ) -> None:
+        """Record nothing yet.
+
+        run: makes a pass; gradients must stay where the first one has put them. max_tokens: of a
+        side of a batch with its padding, if batches have a limit. record: by CUDA graphs if unset.
+        """
+        self.run = run
+        self.device = device
+        self.max_tokens = max_tokens
+        self.record = record or _CudaGraphs()
+        self.stopped = False
+        self.say_stopped: Callable[[str], None] | None = None
+        """Is told why no more is recorded."""
+        self._seen: set[Shape] = set()
+        self._recordings: OrderedDict[Shape, _Recording] = OrderedDict()
+
+    def __call__(self, batch: Batch, scale: float, parts: int = 1) -> Tensor:
+        """Add the gradients of a batch on a CPU, times scale; return its summed loss.
+
+        parts: how many such make what max_tokens limits.
+        """
+        if self.stopped:
+            return self.run(batch.to(self.device), scale)
+        shape = self._shape(batch, parts)
+        padded = batch.padded(*shape)
+        if shape not in self._seen:
+            # Kernels are compiled, loaded and chosen in the first pass, and not while recording.
+            self._seen.add(shape)
+            return self.run(padded.to(self.device), scale)
+        if shape not in self._recordings and not self._add(shape, padded):
+            return self.run(batch.to(self.device), scale)
+        self._recordings.move_to_end(shape)
+        return self._recordings[shape](padded, scale)
+
+    def stop(self, why: str) -> bool:
+        """Forget what was recorded and record no more; tell whether that frees any memory."""
+        if not self.stopped and self.say_stopped is not None:
+            self.say_stopped(why)
+        self.stopped, frees = True, bool(self._recordings)
+        self._recordings.clear()
+        return frees
+
+    def _add(self, shape: Shape, padded: Batch) -> bool:
+        """Record a pass; one that waits for the GPU, as a part of one's own may, has no recording.
+
+        Raises where memory does not suffice.
+        """
+        if len(self._recordings) >= _MOST:
+            self._recordings.popitem(last=False)
+        try:
+            self._recordings[shape] = _Recording(self.run, self.record, padded.to(self.device))
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            self.stop(str(error).strip().split("\n")[0])
+            return False
+        return True
+
+    def _shape(self, batch: Batch, parts: int) -> Shape:
+        source, target = round_up(batch.source_ids.size(1)), round_up(batch.target_ids.size(1))
+        rows = batch.source_ids.size(0)
+        if self.max_tokens is not None:
+            # Most batches are as full as can be; the others have few numbers of rows.
+            full = -(-(self.max_tokens // max(source, target)) // parts)
+            shares = range(1, _SHARES_OF_ROWS + 1)
+            counts = (-(-full * share // _SHARES_OF_ROWS) for share in shares)
+            rows = next((count for count in counts if count >= rows), rows)
+        return Shape(rows, source, target)
+
+
+class _Recording:
+    """The pass of one shape, and the memory that it reads."""
+
+    def __init__(self, run: Run, record: Record, batch: Batch) -> None:
+        self.batch = batch
+        self.scale = torch.ones((), dtype=torch.float64, device=batch.source_ids.device)
+        self.replay, self.loss = record(lambda: run(batch, self.scale))
+
+    def __call__(self, batch: Batch, scale: float) -> Tensor:
+        self.batch.source_ids.copy_(batch.source_ids)
+        self.batch.target_ids.copy_(batch.target_ids)
+        self.batch.label_ids.copy_(batch.label_ids)
+        self.scale.fill_(scale)
+        self.replay()
+        return self.loss.clone()  # the next pass of this shape writes to the same place
+
+
+class _CudaGraphs:
+    """Records; all share the memory for what is in between, for one runs at a time."""
+
+    def __init__(self) -> None:
+        self._pool = torch.cuda.graph_pool_handle()
+
+    def __call__(self, run: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self._pool):
+            loss = run()
+        return graph.replay, loss

@@ -1,0 +1,246 @@
+"""Recorded passes are the passes that were recorded; here what they record is run again."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from headway.data.batching import Batch, collate
+from headway.data.encoded import EncodedPair
+from headway.model.transformer import Transformer
+from headway.training import recording
+from headway.training.micro_batches import FittingStep
+from headway.training.optimizer import build_optimizer
+from headway.training.recording import RecordedPasses, Shape
+from headway.training.schedule import Schedule
+from headway.training.step import Objective, TrainingStep
+
+CPU = torch.device("cpu")
+
+
+class Again:
+    """Records by keeping the function; running it again writes to where its first result is."""
+
+    def __init__(self) -> None:
+        self.recorded = self.replayed = 0
+
+    def __call__(self, run: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
+        self.recorded += 1
+        loss = torch.empty((), dtype=torch.float64)
+
+        def replay() -> None:
+            self.replayed += 1
+            loss.copy_(run())
+
+        return replay, loss
+
+
+def make_step(
+    model: Transformer, record: Again | None, max_tokens: int | None = None, parts: int = 1
+) -> FittingStep:
+    step = FittingStep(
+        Objective(model, 0.1, "float32"),
+        build_optimizer(model),
+        Schedule("constant", 0.01, 1, 9),
+        clip_norm=0.5,
+        seed=3,
+        parts=parts,
+    )
+    if record is not None:
+        step.recorded = RecordedPasses(step._pass, CPU, max_tokens, record)
+    return step
+
+
+@pytest.fixture
+def batches(pairs: list[EncodedPair]) -> list[Batch]:
+    """Return batches of three shapes, which come again with other text."""
+    cuts = [pairs[:4], pairs[4:8], pairs[8:15], pairs[4:8], pairs[:4], pairs[8:15], pairs[15:22]]
+    return [collate(cut) for cut in cuts]
+
+
+def without_dropout(model: Transformer) -> Transformer:
+    for part in model.modules():
+        if isinstance(getattr(part, "dropout", None), float):
+            part.dropout = 0.0
+    return model
+
+
+def test_updates_are_those_without_recordings(model: Transformer, batches: list[Batch]) -> None:
+    without_dropout(model)
+    other, record = copy.deepcopy(model), Again()
+    recorded, plain = make_step(model, record), make_step(other, None)
+
+    for number, batch in enumerate([*batches, *batches], start=1):
+        found, expected = recorded(number, [batch]), plain(number, [batch])
+        assert found.loss == pytest.approx(expected.loss, rel=1e-6)
+        assert found.gradient_norm == pytest.approx(expected.gradient_norm, rel=1e-5)
+
+    assert record.recorded >= 2
+    assert record.replayed >= 8
+    for (name, weight), exact in zip(model.named_parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(weight, exact, rtol=1e-4, atol=1e-6, msg=name)
+
+
+def test_rows_and_columns_of_padding_change_nothing(
+    model: Transformer, batches: list[Batch]
+) -> None:
+    without_dropout(model)
+    other, record = copy.deepcopy(model), Again()
+    # Sentences are not as long as that, and batches not so full.
+    recorded, plain = make_step(model, record, max_tokens=160), make_step(other, None)
+    shapes: list[torch.Size] = []
+    recorded.objective.register_forward_pre_hook(
+        lambda _, given: shapes.append(given[0].source_ids.shape)
+    )
+
+    for number, batch in enumerate([*batches, *batches], start=1):
+        found, expected = recorded(number, [batch]), plain(number, [batch])
+        assert found.loss == pytest.approx(expected.loss, rel=1e-6)
+        assert found.target_tokens == expected.target_tokens
+
+    assert record.replayed > 8
+    assert any(
+        shape[0] > len(batch) for shape, batch in zip(shapes, [*batches, *batches], strict=True)
+    )
+
+
+def test_several_batches_and_their_parts_add_up(model: Transformer, batches: list[Batch]) -> None:
+    without_dropout(model)
+    other, record = copy.deepcopy(model), Again()
+    recorded = make_step(model, record, max_tokens=40, parts=2)
+    plain = make_step(other, None, parts=2)
+
+    for number in range(1, 5):
+        found, expected = recorded(number, batches[:3]), plain(number, batches[:3])
+        assert found.loss == pytest.approx(expected.loss, rel=1e-6)
+        assert found.gradient_norm == pytest.approx(expected.gradient_norm, rel=1e-5)
+    assert record.replayed > 6
+
+
+def test_gradients_stay_in_their_place(model: Transformer, batches: list[Batch]) -> None:
+    step = make_step(model, Again())
+    step(1, [batches[0]])
+    places = [parameter.grad for parameter in model.parameters()]
+    assert all(grad is not None and not grad.any() for grad in places)
+
+    step(2, [batches[2]])
+    step(3, [batches[0]])
+
+    for parameter, place in zip(model.parameters(), places, strict=True):
+        assert parameter.grad is place
+
+
+def test_dropout_of_a_recorded_pass_hangs_on_the_step(
+    model: Transformer, batches: list[Batch]
+) -> None:
+    states = copy.deepcopy(model.state_dict())
+
+    def loss(step: TrainingStep, number: int) -> float:
+        model.load_state_dict(states)
+        return step(number, [batches[0]]).loss
+
+    step = make_step(model, Again())
+    first, second, again = loss(step, 1), loss(step, 2), loss(step, 1)
+    assert first == again
+    assert first != second
+
+
+def test_the_loss_of_an_earlier_pass_stays(batches: list[Batch]) -> None:
+    passes = RecordedPasses(
+        lambda batch, scale: batch.label_ids.double().sum(), CPU, record=Again()
+    )
+    found = [passes(batch, 1.0) for batch in (batches[0], batches[1], batches[0], batches[1])]
+    expected = [float(batch.label_ids.sum()) for batch in (batches[0], batches[1]) * 2]
+    assert list(map(float, found)) == expected
+
+
+def shape_of(rows: int, source: int, target: int, max_tokens: int | None, parts: int = 1) -> Shape:
+    ids = torch.ones(rows, source, dtype=torch.long)
+    labels = torch.ones(rows, target, dtype=torch.long)
+    batch = Batch(ids, labels, labels, rows * target, tuple(range(rows)))
+    passes = RecordedPasses(lambda *_: torch.zeros(()), CPU, max_tokens, Again())
+    return passes._shape(batch, parts)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((800, 32, 30, 25_600), (800, 32, 30)),  # as full as can be
+        ((801, 32, 30, 25_600), (801, 32, 30)),  # fuller: as it is
+        ((711, 33, 31, 25_600), (711, 36, 32)),  # 25,600 // 36
+        ((10, 32, 31, 25_600), (100, 32, 32)),  # an eighth
+        ((101, 32, 31, 25_600), (200, 32, 32)),
+        ((101, 32, 31, None), (101, 32, 32)),
+        ((101, 32, 31, 25_600, 2), (150, 32, 32)),
+        ((400, 17, 31, 25_600, 2), (400, 18, 32)),
+    ],
+)
+def test_shapes_are_few(given: tuple[int, ...], expected: tuple[int, int, int]) -> None:
+    assert shape_of(*given) == expected
+
+
+def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch, batches: list[Batch]) -> None:
+    monkeypatch.setattr(recording, "_MOST", 2)
+    record = Again()
+    passes = RecordedPasses(lambda batch, scale: torch.zeros(()), CPU, record=record)
+    a, b, c = (batch.padded(9, width, 9) for width, batch in zip((8, 9, 10), batches, strict=False))
+    for batch in (a, b, c, a, b, c):  # each seen, then recorded; a makes room for c
+        passes(batch, 1.0)
+    assert record.recorded == 3
+
+    passes(b, 1.0)
+    passes(c, 1.0)
+    assert record.recorded == 3
+    passes(a, 1.0)  # anew, in place of b
+    passes(c, 1.0)
+    assert record.recorded == 4
+
+
+class Full(Again):
+    """Has no memory for what it is to record."""
+
+    def __call__(self, run: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
+        if self.recorded == 1:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return super().__call__(run)
+
+
+def test_where_memory_is_short_recordings_make_room_and_no_batch_is_divided(
+    model: Transformer, batches: list[Batch]
+) -> None:
+    without_dropout(model)
+    other, said = copy.deepcopy(model), []
+    step, plain = make_step(model, Full()), make_step(other, None)
+    assert step.recorded is not None
+    step.recorded.say_stopped = said.append
+
+    for number, batch in enumerate([*batches, *batches], start=1):
+        assert step(number, [batch]).loss == pytest.approx(plain(number, [batch]).loss, rel=1e-6)
+
+    assert said == ["memory does not suffice"]
+    assert step.parts == 1
+    assert not step.recorded._recordings
+
+
+class Refused(Again):
+    """Meets a part that waits for the GPU."""
+
+    def __call__(self, run: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
+        raise RuntimeError("operation not permitted when stream is capturing\nMore about it")
+
+
+def test_what_cannot_be_recorded_is_computed_as_it_is(
+    model: Transformer, batches: list[Batch]
+) -> None:
+    without_dropout(model)
+    other, said = copy.deepcopy(model), []
+    step, plain = make_step(model, Refused()), make_step(other, None)
+    assert step.recorded is not None
+    step.recorded.say_stopped = said.append
+
+    for number, batch in enumerate([*batches, *batches], start=1):
+        assert step(number, [batch]).loss == pytest.approx(plain(number, [batch]).loss, rel=1e-6)
+
+    assert said == ["operation not permitted when stream is capturing"]
