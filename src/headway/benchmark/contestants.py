@@ -23,6 +23,10 @@ Prepare = Callable[..., Callable[..., Any]]
 class Resting(Protocol):
     """Work with something to do when its turn is over."""
 
+    def __call__(self, *arguments: Any) -> Any:
+        """Do it."""
+        ...
+
     def rest(self) -> None:
         """Make room for the others; before the next turn the work is done once, unmeasured."""
         ...
@@ -117,17 +121,18 @@ def _serve(connection: Connection, prepare: Prepare, arguments: tuple[Any, ...])
     """
     try:
         work = prepare(*arguments)
+        rest = work.rest if isinstance(work, Resting) else None
         while True:
             times, given, wanted = connection.recv()
             took, result = 0.0, None
-            if isinstance(work, Resting):
+            if rest is not None:
                 work(*given)
             for _ in range(times):
                 start = time.perf_counter()
                 result = work(*given)
                 took = time.perf_counter() - start
-            if isinstance(work, Resting):
-                work.rest()
+            if rest is not None:
+                rest()
             connection.send((took, result if wanted else None))
     except HeadwayError as error:
         connection.send(error)

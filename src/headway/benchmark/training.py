@@ -3,11 +3,13 @@
 import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
 from headway.benchmark.contestants import Contestant, take_turns
+from headway.benchmark.machine import describe_machine, num_cores
 from headway.benchmark.peers import PEERS, peer_step
 from headway.benchmark.work import (
     SIZES,
@@ -19,7 +21,7 @@ from headway.benchmark.work import (
     product_operations,
     training_operations,
 )
-from headway.devices import resolve_device
+from headway.devices import processor, resolve_device
 from headway.errors import ConfigError, suggest
 from headway.training.precision import choose_precision, product_seconds
 
@@ -43,6 +45,8 @@ class Comparison:
     """Operations a second of large matrix products in our precision, measured in between."""
     matrix_rate_fraction: float
     """The share of that rate which the matrix products of our training reach."""
+    machine: dict[str, Any] = field(default_factory=dict)
+    """What it was measured on."""
 
     @property
     def ratio(self) -> float | None:
@@ -66,6 +70,7 @@ class Comparison:
             "ratio": self.ratio,
             "matrix_rate_fraction": self.matrix_rate_fraction,
             "matrix_rate": self.matrix_rate,
+            "machine": self.machine,
         }
 
 
@@ -122,6 +127,14 @@ def compare_training(
         peers={peer: {name: rates[f"{peer} {name}"] for name in precisions} for peer in peers},
         matrix_rate=matrix_rate,
         matrix_rate_fraction=training_operations(task) / seconds["ours"] / matrix_rate,
+        machine=_machine(task.device),
+    )
+
+
+def _machine(device: str) -> dict[str, Any]:
+    described = describe_machine(num_cores(), "transformers")
+    return (
+        described if device == "cpu" else {"device": processor(torch.device(device)), **described}
     )
 
 

@@ -7,8 +7,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from headway.benchmark import peers, training, work
-from headway.benchmark.training import Comparison, compare_training
 from headway.benchmark.contestants import Resting
+from headway.benchmark.training import Comparison, compare_training
 from headway.benchmark.work import Size, Task, default_task
 from headway.cli.app import main
 from headway.errors import ConfigError, MissingExtraError
@@ -182,6 +182,8 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
     assert found.matrix_rate == work.product_operations(usual) / 0.5
     rate = work.training_operations(usual) / found.matrix_rate
     assert found.matrix_rate_fraction == pytest.approx(rate)
+    assert found.machine["processor"]
+    assert found.machine["versions"]["torch"] == torch.__version__
 
 
 def test_the_command_prints_one_line_of_json(
@@ -193,7 +195,8 @@ def test_the_command_prints_one_line_of_json(
         assert (size, peers, rounds, threads) == ("base", ["marian", "torch"], 3, 1)
         assert options == {"device": "cpu", "sentences": 9, "length": None, "compiled": True}
         task = Task(size, "cpu", 9, 16)
-        return Comparison(task, "float32", True, 300.0, {"torch": {"float32": 150.0}}, 1e10, 0.5)
+        peers_found, on = {"torch": {"float32": 150.0}}, {"processor": "one"}
+        return Comparison(task, "float32", True, 300.0, peers_found, 1e10, 0.5, on)
 
     monkeypatch.setattr(training, "compare_training", compared)
     arguments = ["bench", "train", "--size", "base", "--against", "marian, torch", "--rounds", "3"]
@@ -211,6 +214,7 @@ def test_the_command_prints_one_line_of_json(
         "peers": {"torch": {"float32": 150.0}},
         "ratio": 2.0,
         "matrix_rate_fraction": 0.5,
+        "machine": {"processor": "one"},
         "matrix_rate": 1e10,
     }
 
