@@ -39,14 +39,17 @@ _WARM_UP = 2
 
 
 class Contestant:
-    """One process, started at once, that does its work whenever it is asked to."""
+    """One process, started at once, that does its work whenever it is asked to.
+
+    A block, `with Contestant(…) as one`, waits for it first.
+    """
 
     def __init__(self, prepare: Prepare, *arguments: Any, warm_up: int = _WARM_UP) -> None:
-        """Start the process; wait until it is prepared and has done its work, unmeasured.
+        """Start the process, which goes on to prepare its work.
 
-        warm_up: how often; 0 for work that takes arguments. Raises what `prepare` raises, if that
-        is an error of ours, and RunError if the process dies.
+        warm_up: how often `wait` lets it do that; 0 for work that takes arguments.
         """
+        self._warm_up = warm_up
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         # Not a daemon, for those may not have the worker processes that a translator starts; it
@@ -54,8 +57,15 @@ class Contestant:
         self._process = context.Process(target=_serve, args=(theirs, prepare, arguments))
         self._process.start()
         theirs.close()
+
+    def wait(self) -> None:
+        """Wait until it is prepared and has done its work, unmeasured.
+
+        Raises what `prepare` raises, if that is an error of ours, and RunError if it has died; then
+        the process is ended.
+        """
         try:
-            self._ask(warm_up)
+            self._ask(self._warm_up)
         except BaseException:
             self.close()
             raise
@@ -75,6 +85,7 @@ class Contestant:
         self._process.join()
 
     def __enter__(self) -> Self:
+        self.wait()
         return self
 
     def __exit__(

@@ -107,7 +107,9 @@ def compare_training(
     with contextlib.ExitStack() as processes:
 
         def start(prepare: Callable[..., Work], *arguments: object) -> Contestant:
-            return processes.enter_context(Contestant(prepare, threads, task, *arguments))
+            contestant = Contestant(prepare, threads, task, *arguments)
+            processes.callback(contestant.close)
+            return contestant
 
         contestants = {
             "ours": start(our_step, precision, compiled),
@@ -116,6 +118,8 @@ def compare_training(
         for peer in peers:
             for name in precisions:
                 contestants[f"{peer} {name}"] = start(peer_step, peer, name)
+        for contestant in contestants.values():
+            contestant.wait()  # all have been preparing side by side
         seconds = take_turns(contestants, rounds)
     rates = {name: task.target_tokens / value for name, value in seconds.items()}
     matrix_rate = product_operations(task) / seconds["matrix"]

@@ -78,9 +78,9 @@ class TrainingStep:
         self.objective = objective if divided else self.world.wrap(objective)
         self.device = next(self.model.parameters()).device
         # A GPU that is alone gets its work without a pause, and is asked for answers at the end.
-        self.waits = self.device.type != "cuda" or self.world.size > 1
+        self.waits = self.device.type != "cuda" or self.world.size > 1 or divided
         self.recorded: RecordedPasses | None = None
-        if objective.layers is not None and self.device.type == "cuda" and self.world.size == 1:
+        if objective.layers is not None and not self.waits:
             self.recorded = RecordedPasses(self._pass, self.device, max_tokens)
         if self.world.size > 1 and not divided:
             self._rehearse()

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -64,8 +65,11 @@ def test_who_makes_room_for_the_others_is_awake_before_time_is_taken() -> None:
 
 
 def test_an_error_of_the_process_arrives() -> None:
+    one = Contestant(without_its_extra)
     with pytest.raises(MissingExtraError, match=r"It is not installed\. Install it\."):
-        Contestant(without_its_extra)
+        one.wait()
+    one._process.join(timeout=30)
+    assert one._process.exitcode is not None
 
 
 def killed_while_preparing() -> Callable[[], object]:
@@ -74,8 +78,26 @@ def killed_while_preparing() -> Callable[[], object]:
 
 @pytest.mark.parametrize("prepare", [killed, killed_while_preparing])
 def test_a_process_that_dies_is_noticed(prepare: Callable[..., Callable[[], object]]) -> None:
-    with pytest.raises(RunError, match="has died"):
-        Contestant(prepare)
+    with pytest.raises(RunError, match="has died"), Contestant(prepare):
+        pass
+
+
+def met(here: str, there: str) -> Callable[[], object]:
+    """Prepare by leaving a file here and waiting for one there."""
+    Path(here).touch()
+    end = time.monotonic() + 30
+    while not Path(there).exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return lambda: None
+
+
+def test_processes_prepare_side_by_side(tmp_path: Path) -> None:
+    names = str(tmp_path / "one"), str(tmp_path / "other")
+    both = [Contestant(met, *names), Contestant(met, *names[::-1])]
+    for each in both:
+        each.wait()
+        each.close()
 
 
 def adder(first: int) -> Callable[[int], int]:

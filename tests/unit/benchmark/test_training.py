@@ -145,6 +145,7 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
         ("peer_step", "torch", "bfloat16"): 4.0,
     }
     asked: list[str] = []
+    waited: list[tuple[str, ...]] = []
     usual = default_task("tiny", "cpu")
 
     class Timed:
@@ -156,14 +157,15 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
             self.name = (getattr(prepare, "__name__", ""), *words)
 
         def seconds(self) -> float:
+            assert len(waited) == (4 if imitated else 6)
             asked.append(" ".join(self.name))
             return times[self.name]
 
-        def __enter__(self) -> "Timed":
-            return self
+        def wait(self) -> None:
+            waited.append(self.name)
 
-        def __exit__(self, *error: object) -> None:
-            pass
+        def close(self) -> None:
+            waited.remove(self.name)
 
     monkeypatch.setattr(training, "Contestant", Timed)
     monkeypatch.setattr(training, "choose_precision", lambda wanted, device: "float32")
@@ -172,6 +174,7 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
 
     found = compare_training("tiny", ["marian", "torch"], rounds=2, compiled=True)
 
+    assert not waited  # all are closed
     assert found.compiled
     assert asked.count("our_step float32 compiled") == 2
     assert asked.count("peer_step torch bfloat16") == (0 if imitated else 2)
