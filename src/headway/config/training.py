@@ -52,10 +52,10 @@ class TrainingConfig(Section):
     """auto is what is faster on this processor: measured once, and remembered."""
     compile: bool = False
     """Compile the layers with torch.compile; a CUDA GPU that trains alone records whole passes, too
-    (CUDA graphs). For a GPU: on a CPU the loops of the extra `fast` are faster. The first steps take
-    up to minutes, and some of that comes again with the first batch, or part of one, that has a
-    single pair or none. Needs a C++ compiler, and Triton on a GPU. Batches are of rounded lengths.
-    What is compiled may depend on the first batches, so that a continued run may differ in
+    (CUDA graphs). For a GPU: on a CPU the loops of the extra `fast` are faster. The first steps
+    take up to minutes, and some of that comes again with the first batch, or part of one, that has
+    a single pair or none. Needs a C++ compiler, and Triton on a GPU. Batches are of rounded
+    lengths. What is compiled may depend on the first batches, so that a continued run may differ in
     rounding."""
     validate_every_steps: int | None = Field(default=None, ge=1)
     """Updates between validations; once an epoch if unset."""

@@ -70,6 +70,11 @@ needs_onednn = pytest.mark.skipif(
 
 def said_of_the_first_sizes_again(*arguments: str, **environment: str) -> list[str]:
     """What oneDNN says when the first of 299 products comes again, reorderings left out."""
+    return said_of_products(*arguments, **environment)[1]
+
+
+def said_of_products(*arguments: str, **environment: str) -> tuple[list[str], list[str]]:
+    """What it says of 299 products, and when the first comes again, reorderings left out."""
     names = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"
     others = {name: value for name, value in os.environ.items() if name not in names}
     run = subprocess.run(
@@ -77,8 +82,11 @@ def said_of_the_first_sizes_again(*arguments: str, **environment: str) -> list[s
         check=True, capture_output=True, text=True,
         env=others | {"ONEDNN_VERBOSE": "profile_create,dispatch"} | environment,
     )  # fmt: skip
-    said = run.stdout.split("again")[1].splitlines()
-    return [line for line in said if "create" in line and "reorder" not in line]
+    first, again = (
+        [line for line in said.splitlines() if "create" in line and "reorder" not in line]
+        for said in run.stdout.split("again")
+    )
+    return first, again
 
 
 @needs_onednn
@@ -109,7 +117,9 @@ def test_few_descriptions_are_remembered_unless_the_environment_says_how_many(
     capacity: dict[str, str], kept: bool
 ) -> None:
     # Which implementations do not suit a product is asked when it is described, and only then.
-    said = said_of_the_first_sizes_again("few", **capacity)
+    first, again = said_of_products("few", **capacity)
+    if not any("create:dispatch" in line for line in first):
+        pytest.skip("this processor takes the first implementation, and nothing is said")
 
-    assert any("inner_product" in line for line in said)
-    assert any("create:dispatch" in line for line in said) != kept
+    assert any("inner_product" in line for line in again)
+    assert any("create:dispatch" in line for line in again) != kept
