@@ -13,6 +13,7 @@ from torch import Tensor
 
 from headway.data.batching import Batch
 from headway.errors import TrainingError
+from headway.training.recording import OUT_OF_MEMORY
 from headway.training.step import StepResult, TrainingStep
 
 # What torch and its back ends say; only CUDA has an exception of its own.
@@ -62,7 +63,7 @@ class FittingStep(TrainingStep):
             # The half-summed gradient of the failed attempt would count twice.
             self.forget_gradients()
             # What was recorded keeps the memory of a pass.
-            freed = self.recorded is not None and self.recorded.stop("memory does not suffice")
+            freed = self.recorded is not None and self.recorded.stop(OUT_OF_MEMORY)
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
             if not freed:

@@ -20,6 +20,8 @@ Run = Callable[[Batch, "Tensor | float"], Tensor]
 Record = Callable[[Callable[[], Tensor]], tuple[Callable[[], None], Tensor]]
 """Records what a function does; returns what does it again, and where its result is then."""
 
+OUT_OF_MEMORY = "memory does not suffice"
+
 # Shapes of text that is short and long together; those used last are kept.
 _MOST = 128
 _SHARES_OF_ROWS = 8
@@ -85,18 +87,18 @@ class RecordedPasses:
         return frees
 
     def _add(self, shape: Shape, padded: Batch) -> bool:
-        """Record a pass; one that waits for the GPU, as a part of one's own may, has no recording.
+        """Record a pass; tell whether that could be.
 
-        Raises where memory does not suffice.
+        One that waits for the GPU, as a part of one's own may, cannot be recorded. Gradients are as
+        they were.
         """
         if len(self._recordings) >= _MOST:
             self._recordings.popitem(last=False)
         try:
             self._recordings[shape] = _Recording(self.run, self.record, padded.to(self.device))
-        except torch.OutOfMemoryError:
-            raise
         except RuntimeError as error:
-            self.stop(str(error).strip().split("\n")[0])
+            short = isinstance(error, torch.OutOfMemoryError)
+            self.stop(OUT_OF_MEMORY if short else str(error).strip().split("\n")[0])
             return False
         return True
 

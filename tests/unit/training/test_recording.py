@@ -199,20 +199,52 @@ def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch, batches: list[Ba
 
 
 class Full(Again):
-    """Has no memory for what it is to record."""
+    """Has memory for so many recordings."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
 
     def __call__(self, run: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
-        if self.recorded == 1:
+        if self.recorded == self.most:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return super().__call__(run)
 
 
-def test_where_memory_is_short_recordings_make_room_and_no_batch_is_divided(
+def test_where_memory_is_short_recordings_make_room_for_passes(
     model: Transformer, batches: list[Batch]
 ) -> None:
     without_dropout(model)
     other, said = copy.deepcopy(model), []
-    step, plain = make_step(model, Full()), make_step(other, None)
+    step, plain = make_step(model, Again()), make_step(other, None)
+    recorded = step.recorded
+    assert recorded is not None
+    recorded.say_stopped = said.append
+    run = recorded.run
+
+    def limited(batch: Batch, scale: Tensor | float) -> Tensor:
+        loss = run(batch, scale)
+        if recorded._recordings and isinstance(scale, float):
+            raise torch.OutOfMemoryError("CUDA out of memory.")  # and half a sum of gradients
+        return loss
+
+    recorded.run = limited
+    for number, batch in enumerate([*batches, *batches], start=1):
+        found, expected = step(number, [batch]), plain(number, [batch])
+        assert found.loss == pytest.approx(expected.loss, rel=1e-6)
+        assert found.gradient_norm == pytest.approx(expected.gradient_norm, rel=1e-5)
+
+    assert said == ["memory does not suffice"]
+    assert step.parts == 1
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_what_does_not_fit_as_a_recording_is_no_reason_to_divide_batches(
+    model: Transformer, batches: list[Batch], most: int
+) -> None:
+    without_dropout(model)
+    other, said = copy.deepcopy(model), []
+    step, plain = make_step(model, Full(most)), make_step(other, None)
     assert step.recorded is not None
     step.recorded.say_stopped = said.append
 
