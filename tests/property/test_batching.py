@@ -38,12 +38,12 @@ def test_rounded_batches_stay_within_the_budget_with_their_padding(
 
 
 @given(st.integers(1, 2**40))
-def test_lengths_are_rounded_up_by_an_eighth_at_most(length: int) -> None:
+def test_lengths_are_rounded_up_by_a_quarter_at_most(length: int) -> None:
     rounded = round_up(length)
-    assert length <= rounded <= length * 9 / 8
+    assert length <= rounded <= length * 5 / 4
     assert round_up(rounded) == rounded
     digits = f"{rounded:b}".rstrip("0")
-    assert len(digits) <= 4
+    assert len(digits) <= 3
 
 
 @given(pairs, st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))

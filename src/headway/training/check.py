@@ -27,6 +27,7 @@ from headway.training.micro_batches import FittingStep
 from headway.training.new_model import build_bundle, check_positions
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
+from headway.training.recording import Limits
 from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.run_stream import build_stream
 from headway.training.schedule import Schedule
@@ -198,7 +199,7 @@ def estimate(
         Schedule("constant", 1e-6, 1, 1),
         clip_norm=training.clip_norm,
         parts=training.parts or 1,
-        max_tokens=training.batch_tokens,
+        limits=Limits(stream.max_tokens, stream.longest),
     )
     decay = training.ema_decay
     average = None if decay is None else WeightAverage(bundle.model, decay)

@@ -7,7 +7,7 @@ steps alone, reading of batches included; validation is neither estimated nor co
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -24,20 +24,35 @@ _MEASURED = 20
 class StepClock:
     """Adds up the time of the steps of a run, over all its processes, in its progress."""
 
-    def __init__(self, progress: Progress, device: torch.device) -> None:
-        """Go on with what the progress holds; the peak of memory is that from here on."""
+    def __init__(
+        self,
+        progress: Progress,
+        device: torch.device,
+        preparations: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """Go on with what the progress holds; the peak of memory is that from here on.
+
+        preparations: how often a step has had to prepare something; one that has is no measure.
+        """
         forget_peak(device)
         self.progress = progress
         self.device = device
-        self._first = progress.step + _SKIPPED
-        self._seconds_before = 0.0
+        self.preparations = preparations
+        self._to_skip = _SKIPPED
+        self._measured: list[float] = []
 
     @contextmanager
     def step(self) -> Iterator[None]:
         """Count the time of what happens within, which is one step."""
+        prepared = self.preparations()
         start = time.perf_counter()
         yield
-        self.progress.step_seconds += time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        self.progress.step_seconds += seconds
+        if self._to_skip:
+            self._to_skip -= 1
+        elif self.progress.estimate is None and self.preparations() == prepared:
+            self._measured.append(seconds)
 
     def estimate(self, steps: int, most_steps: int | None) -> str | None:
         """Estimate once enough steps have been measured, and return it in words then.
@@ -46,11 +61,9 @@ class StepClock:
         """
         progress = self.progress
         progress.peak_memory = max(progress.peak_memory, peak_memory(self.device))
-        if steps == self._first:
-            self._seconds_before = progress.step_seconds
-        if steps != self._first + _MEASURED or progress.estimate is not None:
+        if progress.estimate is not None or len(self._measured) < _MEASURED:
             return None
-        a_step = (progress.step_seconds - self._seconds_before) / _MEASURED
+        a_step = sum(self._measured) / _MEASURED
         progress.estimate = {"step_seconds": a_step, "memory": progress.peak_memory}
         if most_steps is None:
             time_left = f"1,000 steps take about {_time(1000 * a_step)}"
@@ -58,7 +71,8 @@ class StepClock:
             left = most_steps - steps
             time_left = f"About {_time(left * a_step)} to go for {left:,} steps at most"
         memory = _memory(progress.peak_memory)
-        return f"{time_left}, and {memory} of memory; validation takes more of both."
+        others = "validation takes" if not self.preparations() else "new shapes and validation take"
+        return f"{time_left}, and {memory} of memory; {others} more of both."
 
 
 def compare(progress: Progress) -> dict[str, Any]:

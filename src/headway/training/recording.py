@@ -5,8 +5,8 @@ GPU to run those of a model like base. What is recorded starts as a whole. It se
 shape, so that shapes are rounded up with padding, which changes no loss.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -22,7 +22,7 @@ Record = Callable[[Callable[[], Tensor]], tuple[Callable[[], None], Tensor]]
 
 OUT_OF_MEMORY = "memory does not suffice"
 
-# Shapes of text that is short and long together; those used last are kept.
+# So many serve 99 of 100 batches of long and short text together, at some 10 MB each (NOTES.md).
 _MOST = 128
 _SHARES_OF_ROWS = 8
 
@@ -35,6 +35,16 @@ class Shape(NamedTuple):
     target: int
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What no batch exceeds, and none with its padding either."""
+
+    tokens: int
+    """Pieces of a side, padding included."""
+    length: int
+    """Pieces of a sentence, with its start or end symbol."""
+
+
 class RecordedPasses:
     """Make passes: those of a shape that has come before by what was recorded then."""
 
@@ -42,41 +52,51 @@ class RecordedPasses:
         self,
         run: Run,
         device: torch.device,
-        max_tokens: int | None = None,
+        limits: Limits | None = None,
         record: Record | None = None,
     ) -> None:
         """Record nothing yet.
 
-        run: makes a pass; gradients must stay where the first one has put them. max_tokens: of a
-        side of a batch with its padding, if batches have a limit. record: by CUDA graphs if unset.
+        run: makes a pass; gradients must stay where the first one has put them. record: by CUDA
+        graphs if unset.
         """
         self.run = run
         self.device = device
-        self.max_tokens = max_tokens
+        self.limits = limits
         self.record = record or _CudaGraphs()
         self.stopped = False
         self.say_stopped: Callable[[str], None] | None = None
         """Is told why no more is recorded."""
+        self.preparations = 0
+        """Passes that were the first of their shape, or were recorded; they take longer."""
         self._seen: set[Shape] = set()
-        self._recordings: OrderedDict[Shape, _Recording] = OrderedDict()
+        self._recordings: dict[Shape, _Recording] = {}
 
     def __call__(self, batch: Batch, scale: float, parts: int = 1) -> Tensor:
         """Add the gradients of a batch on a CPU, times scale; return its summed loss.
 
-        parts: how many such make what max_tokens limits.
+        parts: how many such make what the limits are for.
         """
         if self.stopped:
             return self.run(batch.to(self.device), scale)
         shape = self._shape(batch, parts)
-        padded = batch.padded(*shape)
-        if shape not in self._seen:
-            # Kernels are compiled, loaded and chosen in the first pass, and not while recording.
-            self._seen.add(shape)
-            return self.run(padded.to(self.device), scale)
-        if shape not in self._recordings and not self._add(shape, padded):
+        recording = self._recordings.get(shape)
+        # Common shapes come first. To record a rare one in place of another takes longer than
+        # many passes of it.
+        if recording is None and len(self._recordings) >= _MOST:
             return self.run(batch.to(self.device), scale)
-        self._recordings.move_to_end(shape)
-        return self._recordings[shape](padded, scale)
+        padded = batch.padded(*shape)
+        if recording is None:
+            self.preparations += 1
+            if shape not in self._seen:
+                # Kernels are compiled, loaded and chosen in the first pass, not while recording.
+                self._seen.add(shape)
+                return self.run(padded.to(self.device), scale)
+            recording = self._recorded(padded)
+            if recording is None:
+                return self.run(batch.to(self.device), scale)
+            self._recordings[shape] = recording
+        return recording(padded, scale)
 
     def stop(self, why: str) -> bool:
         """Forget what was recorded and record no more; tell whether that frees any memory."""
@@ -86,32 +106,31 @@ class RecordedPasses:
         self._recordings.clear()
         return frees
 
-    def _add(self, shape: Shape, padded: Batch) -> bool:
-        """Record a pass; tell whether that could be.
+    def _recorded(self, batch: Batch) -> "_Recording | None":
+        """Record a pass; None if that cannot be.
 
         One that waits for the GPU, as a part of one's own may, cannot be recorded. Gradients are as
         they were.
         """
-        if len(self._recordings) >= _MOST:
-            self._recordings.popitem(last=False)
         try:
-            self._recordings[shape] = _Recording(self.run, self.record, padded.to(self.device))
+            return _Recording(self.run, self.record, batch.to(self.device))
         except RuntimeError as error:
             short = isinstance(error, torch.OutOfMemoryError)
             self.stop(OUT_OF_MEMORY if short else str(error).strip().split("\n")[0])
-            return False
-        return True
+            return None
 
     def _shape(self, batch: Batch, parts: int) -> Shape:
-        source, target = round_up(batch.source_ids.size(1)), round_up(batch.target_ids.size(1))
-        rows = batch.source_ids.size(0)
-        if self.max_tokens is not None:
-            # Most batches are as full as can be; the others have few numbers of rows.
-            full = -(-(self.max_tokens // max(source, target)) // parts)
-            shares = range(1, _SHARES_OF_ROWS + 1)
-            counts = (-(-full * share // _SHARES_OF_ROWS) for share in shares)
-            rows = next((count for count in counts if count >= rows), rows)
-        return Shape(rows, source, target)
+        rows, source = batch.source_ids.shape
+        target = batch.target_ids.size(1)
+        if self.limits is None:
+            return Shape(rows, round_up(source), round_up(target))
+        # Beyond the longest sentence a model may have no positions.
+        source, target = (min(round_up(n), self.limits.length) for n in (source, target))
+        # Most batches are as full as can be; the others have few numbers of rows.
+        full = -(-(self.limits.tokens // max(source, target)) // parts)
+        shares = range(1, _SHARES_OF_ROWS + 1)
+        counts = (-(-full * share // _SHARES_OF_ROWS) for share in shares)
+        return Shape(next((count for count in counts if count >= rows), rows), source, target)
 
 
 class _Recording:

@@ -22,6 +22,7 @@ def build_stream(
         seed=training.seed,
         # On whatever device: a run that goes on elsewhere has the same batches.
         rounded=training.compile,
+        longest=None if alpha is None else _longest_side(config) + 1,
         deck=Deck(encoded.train.sizes, weights, training.seed),
         resample=None
         if alpha is None

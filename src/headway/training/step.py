@@ -30,7 +30,7 @@ from headway.training.loss import (
     label_smoothed_cross_entropy,
     projected_cross_entropy,
 )
-from headway.training.recording import RecordedPasses
+from headway.training.recording import Limits, RecordedPasses
 from headway.training.schedule import Schedule
 
 
@@ -59,13 +59,13 @@ class TrainingStep:
         parts: int = 1,
         world: World | None = None,
         divided: bool = False,
-        max_tokens: int | None = None,
+        limits: Limits | None = None,
     ) -> None:
         """Join what an update needs.
 
         seed: decides dropout, together with the step. parts: how many parts each batch is cut into,
         which the processes of the world divide among them. divided: each process holds but a share
-        of the weights (shards.py). max_tokens: the most pieces of a batch, see `RecordedPasses`.
+        of the weights (shards.py). limits: of all batches, so that padding keeps to them.
         """
         self.model = objective.model
         self.optimizer = optimizer
@@ -81,7 +81,7 @@ class TrainingStep:
         self.waits = self.device.type != "cuda" or self.world.size > 1 or divided
         self.recorded: RecordedPasses | None = None
         if objective.layers is not None and not self.waits:
-            self.recorded = RecordedPasses(self._pass, self.device, max_tokens)
+            self.recorded = RecordedPasses(self._pass, self.device, limits)
         if self.world.size > 1 and not divided:
             self._rehearse()
 
@@ -169,6 +169,10 @@ class TrainingStep:
         """Make passes that add nothing, while others have parts left and need this one's shares."""
         for _ in range(most - done):
             self._pass(_smallest_batch().to(self.device), 0.0)
+
+    def preparations(self) -> int:
+        """Return how many passes have prepared later ones, and took longer."""
+        return 0 if self.recorded is None else self.recorded.preparations
 
     def forget_gradients(self) -> None:
         """Begin anew; where passes are recorded, the next ones write to the same places."""

@@ -39,13 +39,15 @@ class BatchStream:
         seed: int,
         deck: Deck | None = None,
         resample: Resample | None = None,
+        longest: int | None = None,
         rounded: bool = False,
     ) -> None:
         """Keep the pairs; order depends on the deck, the seed and the epoch alone.
 
         deck: which pairs an epoch holds; all of them once, if unset. resample: cuts the pairs of a
-        block into other pieces each time. rounded: as in `token_batches`. Raises ConfigError when
-        one pair is beyond max_tokens.
+        block into other pieces each time. longest: the most pieces that a side then may have, its
+        symbol included; that of the pairs, if unset. rounded: as in `token_batches`. Raises
+        ConfigError when one pair is beyond max_tokens.
         """
         self.pairs = pairs if isinstance(pairs, PairStore) else PairStore.of(pairs)
         self.deck = deck or Deck([len(pairs)], seed=seed)
@@ -54,8 +56,9 @@ class BatchStream:
         self.seed = seed
         self.resample = resample
         self.rounded = rounded
-        row, longest = self.pairs.longest()
-        needed = longest + 1  # the start or end symbol
+        row, pieces = self.pairs.longest()
+        needed = pieces + 1  # the start or end symbol
+        self.longest = longest or needed
         if needed > max_tokens:
             raise ConfigError(
                 f"training.batch_tokens is {max_tokens}, but the pair on {self.pairs.place(row)} "

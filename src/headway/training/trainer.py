@@ -28,6 +28,7 @@ from headway.training.estimate import StepClock, forget_peak
 from headway.training.memory import give_back_holes, hand_back_freed_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
+from headway.training.recording import Limits
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.schedule import Schedule, paper_peak
@@ -153,14 +154,14 @@ class Trainer:
             parts=self.progress.parts,
             world=self.world,
             divided=self.divided,
-            max_tokens=self.config.batch_tokens,
+            limits=Limits(self.stream.max_tokens, self.stream.longest),
         )
         self.step = WatchedStep(
             fitting, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
         )
         metrics = self.folder.metrics if self.world.leads else None
         self.reporter.start(metrics, self.progress.step, self.config.max_steps)
-        clock = StepClock(self.progress, self.device)
+        clock = StepClock(self.progress, self.device, fitting.preparations)
         most_steps = self.config.max_steps if self.config.max_epochs is None else None
         started = time.perf_counter() - self.progress.seconds
         try:

@@ -68,6 +68,21 @@ def test_each_layer_is_one_graph_that_all_layers_of_its_stack_share(build: Build
     assert backend.runs == runs
 
 
+def test_sides_of_one_length_are_compiled_for_any_lengths(build: Build) -> None:
+    def batch(rows: int, source: int, target: int) -> Batch:
+        ids = [4 + i % 5 for i in range(max(source, target))]
+        return collate([EncodedPair(ids[:source], ids[:target], row) for row in range(rows)])
+
+    backend, model = Counted(), build()
+    objective = Objective(model, 0.1, "float32")
+    objective.layers = CompiledLayers(model, backend)  # pyright: ignore[reportArgumentType]
+    backend.graphs = 0
+
+    for sizes in ((5, 6, 6), (5, 8, 6), (3, 7, 9), (6, 6, 6)):
+        objective(batch(*sizes)).loss.backward()
+    assert backend.graphs == 2
+
+
 def test_layers_are_as_they_were_even_after_an_error(build: Build) -> None:
     model = build()
     layers = CompiledLayers(model, "eager")

@@ -78,6 +78,29 @@ def test_the_estimate_is_of_the_steps_after_the_first_ones(clock: Clock) -> None
     }
 
 
+def test_steps_that_prepare_later_ones_are_no_measure(clock: Clock) -> None:
+    progress, prepared = Progress(), 0
+    timer = StepClock(progress, CPU, lambda: prepared)
+    said = []
+    for number in range(100):
+        with timer.step():
+            clock.now += 2.0
+            if number % 3:
+                prepared += 1
+                clock.now += 40.0
+        progress.step += 1
+        said.append(timer.estimate(progress.step, 1064))
+
+    # Of five that are left out at first, one had prepared nothing; then it is each third.
+    assert [step for step, message in enumerate(said, 1) if message] == [64]
+    assert said[63] == (
+        "About 33 minutes to go for 1,000 steps at most, and 2.0 GB of memory; new shapes and "
+        "validation take more of both."
+    )
+    assert progress.estimate is not None
+    assert progress.estimate["step_seconds"] == 2.0
+
+
 def test_where_the_end_is_not_known_it_is_for_1000_steps(clock: Clock) -> None:
     said = make_steps(Progress(), clock, [0.05] * 25, most=None)
     assert said[-1] == (

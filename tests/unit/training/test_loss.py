@@ -15,6 +15,7 @@ from headway.training import loss
 from headway.training.loss import (
     LossSums,
     label_smoothed_cross_entropy,
+    losses_and_gradient,
     projected_cross_entropy,
 )
 
@@ -195,6 +196,26 @@ def test_chunks_are_those_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None
     projected_cross_entropy(values["hidden"], values["weight"], None, labels)
 
     assert counts == [4, 4, 3]
+
+
+@pytest.mark.parametrize("pad_id", [0, 3])
+def test_rows_of_padding_have_no_loss_and_no_gradient(pad_id: int) -> None:
+    # On a GPU they are not taken out before.
+    values = example(pad_id=pad_id)
+    labels = values["labels"]
+    assert 1 <= int((labels == pad_id).sum()) < ROWS
+    logits = (values["hidden"] @ values["weight"].T).requires_grad_()
+    exact = label_smoothed_cross_entropy(logits, labels, 0.1, pad_id)
+    (expected,) = torch.autograd.grad(exact.loss, logits)
+    grad_bias = torch.ones(PIECES, dtype=torch.float64)
+
+    sums, grad = losses_and_gradient(logits.detach(), labels, 0.1, pad_id, grad_bias, True)
+
+    torch.testing.assert_close(sums, exact)
+    assert grad is not None
+    torch.testing.assert_close(grad, expected)
+    assert not grad[labels == pad_id].any()
+    torch.testing.assert_close(grad_bias, 1 + expected.sum(0))
 
 
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no-bias"])

@@ -15,8 +15,11 @@ from headway.data.encoded import EncodedPair
 from headway.errors import NotFiniteError, TrainingError
 from headway.model.transformer import Transformer
 from headway.training import step as step_module
+from headway.training import trainer as trainer_module
 from headway.training.diagnosis import Finding
 from headway.training.loss import LossSums
+from headway.training.micro_batches import FittingStep
+from headway.training.recording import RecordedPasses
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.step import batch_loss
@@ -24,6 +27,7 @@ from headway.training.stream import BatchStream
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
 from headway.training.validation import ValidationResult
+from headway.training.watched_step import WatchedStep
 
 Make = Callable[..., Trainer]
 BAD_LINE = 11
@@ -225,3 +229,26 @@ def test_the_parts_that_fit_are_remembered(make: Make, monkeypatch: pytest.Monke
     assert max(tried) <= 4
     assert again.progress.parts == parts
     assert diagnoses(again) == [record]
+
+
+def test_a_recording_that_ends_is_said_once_and_the_run_goes_on(make: Make) -> None:
+    trainer = make(max_steps=4)
+    passes: list[RecordedPasses] = []
+
+    def recorded(step: FittingStep, *arguments: Any) -> WatchedStep:
+        def refuse(run: Callable[[], torch.Tensor]) -> tuple[Callable[[], None], torch.Tensor]:
+            raise RuntimeError("a part has waited\nC++ stack")
+
+        step.recorded = RecordedPasses(step._pass, torch.device("cpu"), record=refuse)
+        passes.append(step.recorded)
+        return WatchedStep(step, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer_module, "WatchedStep", recorded)
+        assert trainer.run()
+
+    assert passes[0].stopped
+    (record,) = diagnoses(trainer)
+    assert record["problem"] == "not recorded"
+    assert "(a part has waited)" in record["message"]
+    assert len(listening(trainer).updates) == 4
