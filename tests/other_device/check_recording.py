@@ -47,7 +47,7 @@ def test_losses_are_those_of_the_cpu(
     tmp_path: Path,
     replays: list[int],
 ) -> None:
-    # Sentences of less than 16 pieces are as long as they are, so that batches are the same ones.
+    # Sentences of less than 9 pieces are as long as they are, so that batches are the same ones.
     config = make_config(training={"compile": True, "parts": 2, "clip_norm": 100.0})
     train(config, tmp_path / "run", device=device)
 

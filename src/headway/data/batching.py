@@ -165,7 +165,7 @@ def token_batches(
     sizes = np.asarray(lengths, dtype=np.int64).reshape(len(lengths), 2) + 1  # (N, 2)
     _check_budget(sizes, max_tokens=max_tokens)
     if rounded:
-        sizes = np.minimum(_rounded_up(sizes), max_tokens)
+        sizes = _rounded_up(sizes)
     rng = np.random.default_rng([seed, epoch, block] if block else [seed, epoch])
     shuffled = rng.permutation(len(sizes))  # every sort below is stable, so this settles ties
     candidates = [

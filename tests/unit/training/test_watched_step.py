@@ -19,7 +19,7 @@ from headway.training import trainer as trainer_module
 from headway.training.diagnosis import Finding
 from headway.training.loss import LossSums
 from headway.training.micro_batches import FittingStep
-from headway.training.recording import RecordedPasses
+from headway.training.recording import Limits, Record, RecordedPasses
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.step import batch_loss
@@ -27,7 +27,6 @@ from headway.training.stream import BatchStream
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
 from headway.training.validation import ValidationResult
-from headway.training.watched_step import WatchedStep
 
 Make = Callable[..., Trainer]
 BAD_LINE = 11
@@ -231,24 +230,55 @@ def test_the_parts_that_fit_are_remembered(make: Make, monkeypatch: pytest.Monke
     assert diagnoses(again) == [record]
 
 
-def test_a_recording_that_ends_is_said_once_and_the_run_goes_on(make: Make) -> None:
-    trainer = make(max_steps=4)
-    passes: list[RecordedPasses] = []
+@pytest.fixture
+def recording(monkeypatch: pytest.MonkeyPatch) -> Callable[[Record], list[RecordedPasses]]:
+    """Return what lets a run record on a CPU."""
 
-    def recorded(step: FittingStep, *arguments: Any) -> WatchedStep:
-        def refuse(run: Callable[[], torch.Tensor]) -> tuple[Callable[[], None], torch.Tensor]:
-            raise RuntimeError("a part has waited\nC++ stack")
+    def record_by(record: Record) -> list[RecordedPasses]:
+        passes: list[RecordedPasses] = []
 
-        step.recorded = RecordedPasses(step._pass, torch.device("cpu"), record=refuse)
-        passes.append(step.recorded)
-        return WatchedStep(step, *arguments)
+        def fitting(*given: Any, limits: Limits, **others: Any) -> FittingStep:
+            step = FittingStep(*given, limits=limits, **others)
+            step.recorded = RecordedPasses(step._pass, torch.device("cpu"), limits, record)
+            passes.append(step.recorded)
+            return step
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainer_module, "WatchedStep", recorded)
-        assert trainer.run()
+        monkeypatch.setattr(trainer_module, "FittingStep", fitting)
+        return passes
+
+    return record_by
+
+
+def test_a_run_says_once_that_nothing_more_is_recorded(
+    make: Make, recording: Callable[[Record], list[RecordedPasses]]
+) -> None:
+    def refuse(run: Callable[[], torch.Tensor]) -> tuple[Callable[[], None], torch.Tensor]:
+        raise RuntimeError("a part has waited\nC++ stack")
+
+    (passes, trainer) = recording(refuse), make(max_steps=4)
+    assert trainer.run()
 
     assert passes[0].stopped
     (record,) = diagnoses(trainer)
     assert record["problem"] == "not recorded"
     assert "(a part has waited)" in record["message"]
     assert len(listening(trainer).updates) == 4
+
+
+def test_an_estimate_is_of_steps_that_recorded_nothing(
+    make: Make, recording: Callable[[Record], list[RecordedPasses]]
+) -> None:
+    def run_again(run: Callable[[], torch.Tensor]) -> tuple[Callable[[], None], torch.Tensor]:
+        loss = torch.zeros((), dtype=torch.float64)
+
+        def replay() -> None:
+            loss.copy_(run())
+
+        return replay, loss
+
+    passes, trainer = recording(run_again), make(max_steps=80)
+    assert trainer.run()
+
+    assert passes[0].limits == Limits(30, 1 + trainer.stream.pairs.longest()[1])
+    assert 4 <= passes[0].preparations < 40
+    assert any("new shapes and validation take more" in line for line in listening(trainer).said)
