@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch.utils import backend_registration
-from torch.utils._pytree import tree_map
 
 NAME = "pretended"
 
@@ -84,7 +83,7 @@ def compute(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         return torch.device("cpu") if isinstance(value, torch.device) else value
 
     device = kwargs.get("device")
-    unpacked_args, unpacked_kwargs = tree_map(unpacked, (args, kwargs))
+    unpacked_args, unpacked_kwargs = _each(unpacked, (args, kwargs))
     here = bool(ours) if device is None else torch.device(device).type == NAME
     if others and (ours or here):
         raise RuntimeError(f"{name}: expected all tensors to be on the same device.")
@@ -102,9 +101,16 @@ def compute(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
             return args[0]
         if not here:
             return result
-        return tree_map(
-            lambda r: Pretended.holding(r) if isinstance(r, torch.Tensor) else r, result
-        )
+        return _each(lambda r: Pretended.holding(r) if isinstance(r, torch.Tensor) else r, result)
+
+
+def _each(change: Callable[[Any], Any], value: Any) -> Any:
+    """Change what tuples, lists and dicts hold; PyTorch's own `tree_map` takes half of all time."""
+    if isinstance(value, tuple | list):
+        return type(value)([_each(change, one) for one in value])
+    if isinstance(value, dict):
+        return {key: _each(change, one) for key, one in value.items()}
+    return change(value)
 
 
 class _Backend(backend_registration._DummyBackendModule):
@@ -150,7 +156,7 @@ def _rounding(operator: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         with torch._C._ExcludeDispatchKeyGuard(autocast):
-            args, kwargs = tree_map(rounded, (args, kwargs))
+            args, kwargs = _each(rounded, (args, kwargs))
             return operator(*args, **kwargs)
 
     return call
