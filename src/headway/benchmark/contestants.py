@@ -36,6 +36,7 @@ Key = TypeVar("Key", bound=Hashable)
 T = TypeVar("T")
 
 _WARM_UP = 2
+_PATIENCE = 5.0  # seconds; ending PyTorch takes one or two
 
 
 class Contestant:
@@ -79,8 +80,10 @@ class Contestant:
         return self._ask(1, *arguments, wanted=True)[1]
 
     def close(self) -> None:
-        """End the process."""
+        """End the process: it does so by itself unless it is at work."""
         self._connection.close()
+        # What it has from the system, such as semaphores of tqdm, it gives back only by itself.
+        self._process.join(timeout=_PATIENCE)
         self._process.terminate()
         self._process.join()
 

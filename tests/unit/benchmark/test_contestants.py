@@ -1,12 +1,15 @@
 """Processes take turns; what goes wrong in one is said in the other."""
 
+import atexit
 import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from headway.benchmark import contestants
 from headway.benchmark.contestants import Contestant, in_turns, take_turns
 from headway.errors import MissingExtraError, RunError
 
@@ -98,6 +101,26 @@ def test_processes_prepare_side_by_side(tmp_path: Path) -> None:
     for each in both:
         each.wait()
         each.close()
+
+
+def holding(left: str) -> Callable[[], object]:
+    """Prepare what must be given back at the end."""
+    atexit.register(Path(left).touch)
+    return lambda: None
+
+
+def test_a_process_without_work_ends_by_itself(tmp_path: Path) -> None:
+    with Contestant(holding, str(tmp_path / "left")) as one:
+        pass
+    assert (tmp_path / "left").exists()
+    assert one._process.exitcode == 0
+
+
+def test_a_process_that_is_not_done_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contestants, "_PATIENCE", 0.1)
+    one = Contestant(sleeper, 600.0)
+    one.close()
+    assert one._process.exitcode == -signal.SIGTERM
 
 
 def adder(first: int) -> Callable[[int], int]:
