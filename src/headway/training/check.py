@@ -22,7 +22,7 @@ from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
 from headway.training.ema import WeightAverage
 from headway.training.encode import encode_texts
-from headway.training.estimate import forget_peak, peak_memory
+from headway.training.estimate import advice, forget_peak, peak_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.new_model import build_bundle, check_positions
 from headway.training.optimizer import build_optimizer
@@ -59,6 +59,8 @@ class Estimate:
     """Bytes of the process at their peak in the steps: with the text, and the largest batch."""
     parts: int = 1
     """Parts in which batches are computed, because whole ones do not fit or as it is configured."""
+    could_record: bool = False
+    """See `TrainingStep.could_record`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class RunCheck:
     precision: str
     estimate: Estimate
     remarks: list[str]
-    """On settings that are possible and hardly meant."""
+    """On settings that are possible and hardly meant, or slow."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -168,8 +170,12 @@ def check_run(
         epochs=steps / updates,
         precision=precision,
         estimate=estimated,
-        remarks=[*[_NO_VALIDATION] * no_validation, *remarks(config.training, int(steps))],
+        remarks=[*[_NO_VALIDATION] * no_validation, *_remarks(training, int(steps), estimated)],
     )
+
+
+def _remarks(training: TrainingConfig, steps: int, estimated: Estimate) -> list[str]:
+    return remarks(training, steps) + advice(estimated.could_record, estimated.seconds)
 
 
 def _names_no_validation(data: DataConfig) -> bool:
@@ -224,7 +230,8 @@ def estimate(
     memory = peak_memory(next(bundle.model.parameters()).device)
     # A block ends with the batches that it has, be they fewer than an update takes.
     updates = math.ceil(len(batches) / training.accumulate)
-    return Estimate(mean * len(batches) / updates * steps, memory, step.parts)
+    seconds_of_all = mean * len(batches) / updates * steps
+    return Estimate(seconds_of_all, memory, step.parts, step.could_record())
 
 
 def _area(stream: BatchStream, rows: list[int]) -> int:

@@ -4,6 +4,7 @@ The estimate comes from the run itself, so it costs nothing and changes nothing.
 steps alone, reading of batches included; validation is neither estimated nor counted.
 """
 
+import math
 import resource
 import sys
 import time
@@ -19,6 +20,7 @@ from headway.training.checkpoint import Progress
 
 _SKIPPED = 5  # first steps, which also prepare kernels and memory
 _MEASURED = 20
+_LONG = 600  # seconds; compiling takes one or two minutes of them
 
 
 class StepClock:
@@ -29,15 +31,18 @@ class StepClock:
         progress: Progress,
         device: torch.device,
         preparations: Callable[[], int] = lambda: 0,
+        could_record: bool = False,
     ) -> None:
         """Go on with what the progress holds; the peak of memory is that from here on.
 
         preparations: how often a step has had to prepare something; one that has is no measure.
+        could_record: see `TrainingStep.could_record`; of a long run that is said.
         """
         forget_peak(device)
         self.progress = progress
         self.device = device
         self.preparations = preparations
+        self.could_record = could_record
         self._to_skip = _SKIPPED
         self._measured: list[float] = []
 
@@ -65,14 +70,25 @@ class StepClock:
             return None
         a_step = sum(self._measured) / _MEASURED
         progress.estimate = {"step_seconds": a_step, "memory": progress.peak_memory}
+        left = math.inf if most_steps is None else most_steps - steps
         if most_steps is None:
             time_left = f"1,000 steps take about {_time(1000 * a_step)}"
         else:
-            left = most_steps - steps
             time_left = f"About {_time(left * a_step)} to go for {left:,} steps at most"
         memory = _memory(progress.peak_memory)
         others = "validation takes" if not self.preparations() else "new shapes and validation take"
-        return f"{time_left}, and {memory} of memory; {others} more of both."
+        said = f"{time_left}, and {memory} of memory; {others} more of both."
+        return " ".join([said, *advice(self.could_record, left * a_step)])
+
+
+def advice(could_record: bool, seconds: float) -> list[str]:
+    """Return what to do about steps that take so long, where another setting would record them."""
+    if not could_record or seconds <= _LONG:
+        return []
+    return [
+        "With training.compile=true from its beginning a run so long takes a GPU less time, with a "
+        "small model or small batches much less."
+    ]
 
 
 def compare(progress: Progress) -> dict[str, Any]:

@@ -174,6 +174,10 @@ class TrainingStep:
         """Return how many passes have prepared later ones, and took longer."""
         return 0 if self.recorded is None else self.recorded.preparations
 
+    def could_record(self) -> bool:
+        """Tell whether passes would be recorded if layers were compiled, which they are not."""
+        return self.recorded is None and not self.waits
+
     def forget_gradients(self) -> None:
         """Begin anew; where passes are recorded, the next ones write to the same places."""
         self.optimizer.zero_grad(set_to_none=self.recorded is None)

@@ -161,7 +161,7 @@ class Trainer:
         )
         metrics = self.folder.metrics if self.world.leads else None
         self.reporter.start(metrics, self.progress.step, self.config.max_steps)
-        clock = StepClock(self.progress, self.device, fitting.preparations)
+        clock = StepClock(self.progress, self.device, fitting.preparations, fitting.could_record())
         most_steps = self.config.max_steps if self.config.max_epochs is None else None
         started = time.perf_counter() - self.progress.seconds
         try:

@@ -28,6 +28,7 @@ from headway.training.estimate import peak_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.reporting import Reporter, Show
 from headway.training.run import train
+from headway.training.step import TrainingStep
 from headway.training.text_check import Unknown
 from headway.training.texts import read_texts
 
@@ -471,6 +472,18 @@ def test_a_warm_up_that_is_longer_than_the_run_is_remarked_on(
     assert f"the rate ends at {reached} of its peak" in remark
     assert report_lines(found)[-1] == f"Note: {remark}"
     assert found.as_dict()["remarks"] == [remark]
+
+
+@pytest.mark.parametrize("could_record", [True, False])
+def test_a_long_run_that_a_gpu_could_record_is_remarked_on(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch, could_record: bool
+) -> None:
+    monkeypatch.setattr(TrainingStep, "could_record", lambda _: could_record)
+    training = {"max_steps": 1_000_000, "warmup_steps": 1}
+
+    remarks = check_run(make_config(training=training), "cpu").remarks
+
+    assert any("training.compile=true" in remark for remark in remarks) == could_record
 
 
 def test_that_it_looked_at_the_first_of_many_is_said(

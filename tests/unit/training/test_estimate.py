@@ -23,7 +23,7 @@ from headway.training.estimate import (
 )
 from headway.training.reporting import Reporter
 from headway.training.run import train
-from headway.training.step import StepResult
+from headway.training.step import StepResult, TrainingStep
 
 MakeConfig = Callable[..., RunConfig]
 CPU = torch.device("cpu")
@@ -46,8 +46,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def make_steps(progress: Progress, clock: Clock, seconds: list[float], most: int | None) -> list:
-    timer = StepClock(progress, CPU)
+def make_steps(
+    progress: Progress,
+    clock: Clock,
+    seconds: list[float],
+    most: int | None,
+    could_record: bool = False,
+) -> list:
+    timer = StepClock(progress, CPU, could_record=could_record)
     said = []
     for step_seconds in seconds:
         with timer.step():
@@ -106,6 +112,23 @@ def test_where_the_end_is_not_known_it_is_for_1000_steps(clock: Clock) -> None:
     assert said[-1] == (
         "1,000 steps take about 50.0 seconds, and 2.0 GB of memory; validation takes more of both."
     )
+
+
+@pytest.mark.parametrize(
+    ("most", "could_record", "advised"),
+    [
+        (25 + 301, True, True),
+        (25 + 300, True, False),  # ten minutes, some of which compiling would take
+        (25 + 301, False, False),
+        (None, True, True),
+    ],
+)
+def test_a_long_run_that_a_gpu_could_record_is_told_so(
+    clock: Clock, most: int | None, could_record: bool, advised: bool
+) -> None:
+    said = make_steps(Progress(), clock, [2.0] * 25, most, could_record)
+
+    assert ("training.compile=true" in said[-1]) == advised
 
 
 def test_a_later_process_adds_its_steps_and_keeps_the_first_estimate(clock: Clock) -> None:
@@ -218,3 +241,19 @@ def test_on_other_hardware_the_comparison_is_left_out(
 
     assert any("not bit for bit" in line for line in reporter.said)
     assert "estimate" not in result.report
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_a_run_is_asked_whether_it_could_record(
+    make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config(training={"max_steps": 27, "validation_sentences": 0})
+    monkeypatch.setattr(estimate_module, "_LONG", 0)
+    here, on_a_gpu = Hooked(), Hooked()
+
+    train(config, tmp_path / "here", reporter=here)
+    monkeypatch.setattr(TrainingStep, "could_record", lambda _: True)
+    train(config, tmp_path / "there", reporter=on_a_gpu)
+
+    assert "training.compile" not in "".join(here.said)
+    assert "training.compile" in "".join(on_a_gpu.said)

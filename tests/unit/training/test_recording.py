@@ -273,6 +273,13 @@ def test_where_memory_is_short_recordings_make_room_for_passes(
     assert step.parts == 1
 
 
+def test_what_is_recorded_or_waits_need_not_be_told_that_it_could(model: Transformer) -> None:
+    recorded, plain, waiting = (make_step(model, r) for r in (Again(), None, None))
+    recorded.waits = plain.waits = False
+
+    assert [step.could_record() for step in (recorded, plain, waiting)] == [False, True, False]
+
+
 @pytest.mark.parametrize("most", [0, 1])
 def test_what_does_not_fit_as_a_recording_is_no_reason_to_divide_batches(
     model: Transformer, batches: list[Batch], most: int
