@@ -4,7 +4,6 @@ The estimate comes from the run itself, so it costs nothing and changes nothing.
 steps alone, reading of batches included; validation is neither estimated nor counted.
 """
 
-import math
 import resource
 import sys
 import time
@@ -70,7 +69,7 @@ class StepClock:
             return None
         a_step = sum(self._measured) / _MEASURED
         progress.estimate = {"step_seconds": a_step, "memory": progress.peak_memory}
-        left = math.inf if most_steps is None else most_steps - steps
+        left = 0 if most_steps is None else most_steps - steps  # 0: no advice for an unknown end
         if most_steps is None:
             time_left = f"1,000 steps take about {_time(1000 * a_step)}"
         else:

@@ -8,7 +8,7 @@ In a run an update goes from `Trainer` to `WatchedStep` (watched_step.py: says w
 import contextlib
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -252,7 +252,7 @@ def batch_loss(
 
     compute: see `projected_cross_entropy`.
     """
-    with autocast(precision, batch.source_ids.device.type):
+    with autocast(precision, batch.source_ids.device.type), without_plans_of_attention():
         hidden = model.hidden(batch.source_ids, batch.target_ids).flatten(0, 1)  # (B * T, d_model)
         labels, output = batch.label_ids.flatten(), model.output_projection
         # Its weights alone do not say then what it computes. Hooks of all modules only look on: a
@@ -270,3 +270,20 @@ def autocast(precision: str, device: str) -> contextlib.AbstractContextManager[o
     if precision == "float32":
         return contextlib.nullcontext()
     return torch.autocast(device, dtype=torch.bfloat16)
+
+
+@contextlib.contextmanager
+def without_plans_of_attention() -> Iterator[None]:
+    """Leave cuDNN's kernels of attention out, where PyTorch has others.
+
+    In half types it prefers them, and they are prepared anew for each shape, of which batches have
+    a hundred: a small model makes a hundred updates in the time that one of them takes. At the
+    lengths of sentences the others are as fast (benchmarks/NOTES.md).
+    """
+    switches = torch.backends.cuda
+    wanted = switches.cudnn_sdp_enabled()
+    switches.enable_cudnn_sdp(wanted and not switches.mem_efficient_sdp_enabled())
+    try:
+        yield
+    finally:
+        switches.enable_cudnn_sdp(wanted)

@@ -474,16 +474,23 @@ def test_a_warm_up_that_is_longer_than_the_run_is_remarked_on(
     assert found.as_dict()["remarks"] == [remark]
 
 
-@pytest.mark.parametrize("could_record", [True, False])
+@pytest.mark.parametrize(
+    ("steps", "could_record", "advised"),
+    [(1_000_000, True, True), (1_000_000, False, False), (10, True, False)],
+)
 def test_a_long_run_that_a_gpu_could_record_is_remarked_on(
-    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch, could_record: bool
+    make_config: MakeConfig,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: int,
+    could_record: bool,
+    advised: bool,
 ) -> None:
     monkeypatch.setattr(TrainingStep, "could_record", lambda _: could_record)
-    training = {"max_steps": 1_000_000, "warmup_steps": 1}
+    training = {"max_steps": steps, "warmup_steps": 1}
 
     remarks = check_run(make_config(training=training), "cpu").remarks
 
-    assert any("training.compile=true" in remark for remark in remarks) == could_record
+    assert any("training.compile=true" in remark for remark in remarks) == advised
 
 
 def test_that_it_looked_at_the_first_of_many_is_said(

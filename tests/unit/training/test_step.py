@@ -14,7 +14,14 @@ from headway.model.transformer import Transformer
 from headway.training.loss import label_smoothed_cross_entropy
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.step import Objective, TrainingStep, autocast, batch_loss, seed_random
+from headway.training.step import (
+    Objective,
+    TrainingStep,
+    autocast,
+    batch_loss,
+    seed_random,
+    without_plans_of_attention,
+)
 
 
 def make_step(
@@ -250,6 +257,45 @@ def test_bfloat16_lowers_products_and_float32_does_not() -> None:
         assert (x @ x.T).dtype == torch.bfloat16
     with autocast("float32", "cpu"):
         assert (x @ x.T).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("wanted", "others", "within"),
+    [(True, True, False), (True, False, True), (False, True, False), (False, False, False)],
+)
+def test_attention_that_plans_for_each_shape_is_left_out_where_there_is_another(
+    model: Transformer, pairs: list[EncodedPair], wanted: bool, others: bool, within: bool
+) -> None:
+    switches = torch.backends.cuda
+    seen = []
+    model.encoder.register_forward_hook(lambda *_: seen.append(switches.cudnn_sdp_enabled()))
+    before = switches.cudnn_sdp_enabled(), switches.mem_efficient_sdp_enabled()
+    try:
+        switches.enable_cudnn_sdp(wanted)
+        switches.enable_mem_efficient_sdp(others)
+        batch_loss(model, collate(pairs), 0.1, "bfloat16")
+        after = switches.cudnn_sdp_enabled()
+    finally:
+        switches.enable_cudnn_sdp(before[0])
+        switches.enable_mem_efficient_sdp(before[1])
+
+    assert seen == [within]
+    assert after == wanted
+
+
+def test_the_choice_of_attention_is_given_back_after_an_error() -> None:
+    switches = torch.backends.cuda
+    before = switches.cudnn_sdp_enabled()
+
+    def fail() -> None:
+        with without_plans_of_attention():
+            assert switches.cudnn_sdp_enabled() < before
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+
+    assert switches.cudnn_sdp_enabled() == before
 
 
 @pytest.mark.parametrize("parts", [2, 5])
