@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from headway.config.run import RunConfig
 from headway.training.check import check_run
@@ -106,21 +105,3 @@ def test_a_model_learns_new_pieces(
 def test_time_and_memory_are_estimated(make_config: MakeConfig, device: str) -> None:
     found = check_run(make_config(), device)
     assert found.estimate.seconds > 0
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_no_attention_is_planned_for_each_shape(
-    make_config: MakeConfig, device: str, tmp_path: Path, compiled: bool
-) -> None:
-    if torch.device(device).type != "cuda":
-        pytest.skip("cuDNN is of CUDA")
-    config = make_config(
-        model={"d_model": 32, "num_heads": 2},  # heads of other widths are not for half types
-        training={"precision": "bfloat16", "compile": compiled, "max_steps": 4},
-    )
-    with torch.profiler.profile() as profile:
-        train(config, tmp_path / "run", device=device)
-    called = " ".join(event.key for event in profile.key_averages())
-
-    assert "scaled_dot_product_efficient_attention" in called
-    assert "cudnn_attention" not in called
