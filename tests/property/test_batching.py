@@ -30,11 +30,25 @@ def test_each_pair_is_in_exactly_one_batch_within_the_budget(
 def test_rounded_batches_stay_within_the_budget_with_their_padding(
     lengths: list[tuple[int, int]], max_tokens: int, seed: int, epoch: int
 ) -> None:
-    batches = token_batches(lengths, max_tokens=max_tokens, seed=seed, epoch=epoch, rounded=True)
+    most = max([max(pair) + 1 for pair in lengths], default=1)
+    batches = token_batches(
+        lengths, max_tokens=max_tokens, seed=seed, epoch=epoch, round_up_to=most
+    )
     assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
     for batch in batches:
         longest = max(max(lengths[i]) + 1 for i in batch)
-        assert len(batch) * min(round_up(longest), max_tokens) <= max_tokens
+        assert len(batch) * min(round_up(longest), most) <= max_tokens
+
+
+def test_room_is_left_for_no_more_than_the_longest() -> None:
+    lengths = [(54, 3)] * 40  # 55 with the symbol, which is rounded to 56
+
+    def rows(most: int | None) -> list[int]:
+        batches = token_batches(lengths, max_tokens=1100, seed=1, epoch=0, round_up_to=most)
+        return sorted(map(len, batches))
+
+    assert rows(None) == rows(55) == [20, 20]
+    assert rows(56) == [2, 19, 19]
 
 
 @given(st.integers(1, 2**40))

@@ -148,15 +148,16 @@ def token_batches(
     seed: int,
     epoch: int,
     block: int = 0,
-    rounded: bool = False,
+    round_up_to: int | None = None,
 ) -> list[list[int]]:
     """Return the batches of one block of an epoch as lists of indices, each index exactly once.
 
     `lengths` holds the pieces of source and target, without start and end symbols. In each batch,
     rows times longest row, symbols included, is at most `max_tokens` on either side. The result
     depends on the arguments alone, so "epoch, block, batch" is all that resuming needs; it changes
-    with every epoch, in the order of the batches and among pairs of equal length. rounded: batches
-    are as large as if each side were as long as `round_up` says, so that few shapes come up.
+    with every epoch, in the order of the batches and among pairs of equal length. round_up_to:
+    batches are as large as if each side were as long as `round_up` says, but at most so long, so
+    that few shapes come up; no side is longer, symbols included.
     """
     if seed < 0 or epoch < 0:
         raise ConfigError(f"seed is {seed} and epoch is {epoch}.", "Both must be at least 0.")
@@ -164,8 +165,8 @@ def token_batches(
         return []
     sizes = np.asarray(lengths, dtype=np.int64).reshape(len(lengths), 2) + 1  # (N, 2)
     _check_budget(sizes, max_tokens=max_tokens)
-    if rounded:
-        sizes = _rounded_up(sizes)
+    if round_up_to is not None:
+        sizes = np.minimum(_rounded_up(sizes), round_up_to)
     rng = np.random.default_rng([seed, epoch, block] if block else [seed, epoch])
     shuffled = rng.permutation(len(sizes))  # every sort below is stable, so this settles ties
     candidates = [

@@ -216,7 +216,7 @@ def estimate(
     pairs = 0
     for index in [largest, largest, *picked]:
         batch = collate([stream.pairs[row] for row in batches[index]])
-        for _ in range(2 if step.recorded else 0):
+        for _ in range(2 if step.preparations() else 0):
             step(1, [batch])  # most shapes of a run have been recorded
         start = time.perf_counter()
         step(1, [batch])

@@ -58,6 +58,8 @@ class Progress:
     """What the diagnosis goes on from."""
     step_seconds: float = 0.0
     """Time spent in training steps alone."""
+    preparing_seconds: float = 0.0
+    """Time of those of them that have prepared later ones, which no estimate holds."""
     peak_memory: int = 0
     """Most bytes held so far by any process of the run."""
     estimate: dict[str, float] | None = None

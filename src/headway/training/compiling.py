@@ -38,6 +38,7 @@ class CompiledLayers:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Let the model call what is compiled."""
+        from torch.compiler import config as settings
         from torch.fx.experimental import _config as symbols
 
         before = [vars(layer).get("forward") for layer, _ in self._forwards]
@@ -50,6 +51,7 @@ class CompiledLayers:
                 torch._dynamo.config.patch(specialize_float=True),
                 # Sizes that are equal in the first batch are not in others.
                 symbols.patch(use_duck_shape=False),  # pyright: ignore[reportAttributeAccessIssue]
+                settings.patch(cache_key_tag=_kernels_of_attention()),  # pyright: ignore[reportAttributeAccessIssue]
                 warnings.catch_warnings(),
             ):
                 warnings.filterwarnings("ignore", r"\s*Online softmax is disabled")
@@ -60,6 +62,22 @@ class CompiledLayers:
                     del layer.forward  # what is left is that of its class
                 else:
                     layer.forward = own
+
+
+def _kernels_of_attention() -> str:
+    """Name those that are allowed, to keep code apart that was compiled when others were.
+
+    PyTorch's cache on disk holds the kernel that was chosen then, and does not ask for that.
+    """
+    switches = torch.backends.cuda
+    allowed = {
+        "flash": switches.flash_sdp_enabled(),
+        "efficient": switches.mem_efficient_sdp_enabled(),
+        "math": switches.math_sdp_enabled(),
+        "cudnn": switches.cudnn_sdp_enabled(),
+    }
+    own = torch.compiler.config.cache_key_tag
+    return " ".join([own, "headway, attention by", *(name for name in allowed if allowed[name])])
 
 
 def _try(device: torch.device, backend: str) -> None:

@@ -53,9 +53,11 @@ class StepClock:
         yield
         seconds = time.perf_counter() - start
         self.progress.step_seconds += seconds
+        prepares = self.preparations() != prepared
+        self.progress.preparing_seconds += seconds if prepares else 0.0
         if self._to_skip:
             self._to_skip -= 1
-        elif self.progress.estimate is None and self.preparations() == prepared:
+        elif self.progress.estimate is None and not prepares:
             self._measured.append(seconds)
 
     def estimate(self, steps: int, most_steps: int | None) -> str | None:
@@ -103,6 +105,7 @@ def compare(progress: Progress) -> dict[str, Any]:
             "seconds": round(progress.estimate["step_seconds"] * progress.step, 1),
             "memory": int(progress.estimate["memory"]),
             "took_seconds": round(progress.step_seconds, 1),
+            "preparing_seconds": round(progress.preparing_seconds, 1),
             "took_memory": progress.peak_memory,
         }
     }
@@ -112,9 +115,11 @@ def comparison_in_words(estimate: dict[str, Any]) -> str:
     """Say how far an estimate was off."""
     seconds, took_seconds = estimate["seconds"], estimate["took_seconds"]
     memory, took_memory = estimate["memory"], estimate["took_memory"]
+    preparing = estimate["preparing_seconds"]
+    shapes = f", {_time(preparing)} of it for new shapes" if preparing else ""
     return (
         f"Estimated {_time(seconds)} and {_memory(memory)} for the steps; took "
-        f"{_time(took_seconds)} ({_off(took_seconds, seconds)}) and {_memory(took_memory)} "
+        f"{_time(took_seconds)} ({_off(took_seconds, seconds)}{shapes}) and {_memory(took_memory)} "
         f"({_off(took_memory, memory)})."
     )
 

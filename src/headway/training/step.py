@@ -171,8 +171,10 @@ class TrainingStep:
             self._pass(_smallest_batch().to(self.device), 0.0)
 
     def preparations(self) -> int:
-        """Return how many passes have prepared later ones, and took longer."""
-        return 0 if self.recorded is None else self.recorded.preparations
+        """Return how many passes have prepared later ones, and took longer; 0 if none do so now."""
+        if self.recorded is None or self.recorded.stopped:
+            return 0
+        return self.recorded.preparations
 
     def could_record(self) -> bool:
         """Tell whether passes would be recorded if layers were compiled, which they are not."""
@@ -220,7 +222,8 @@ class Objective(nn.Module):
         asked = self.model, batch, self.label_smoothing, self.precision
         if self.layers is None:
             return batch_loss(*asked)
-        with self.layers.in_place():
+        # Compiled code keeps the kernels that were allowed when it came into being.
+        with without_plans_of_attention(), self.layers.in_place():
             return batch_loss(*asked, self.layers.losses)
 
 
@@ -276,9 +279,9 @@ def autocast(precision: str, device: str) -> contextlib.AbstractContextManager[o
 def without_plans_of_attention() -> Iterator[None]:
     """Leave cuDNN's kernels of attention out, where PyTorch has others.
 
-    In half types it prefers them, and they are prepared anew for each shape, of which batches have
-    a hundred: a small model makes a hundred updates in the time that one of them takes. At the
-    lengths of sentences the others are as fast (benchmarks/NOTES.md).
+    In half types it prefers them on some GPUs, and they are prepared anew for each shape, of which
+    batches have a hundred: a small model makes a hundred updates in the time that one of them
+    takes. At the lengths of sentences the others are as fast (benchmarks/NOTES.md).
     """
     switches = torch.backends.cuda
     wanted = switches.cudnn_sdp_enabled()

@@ -46,8 +46,8 @@ class BatchStream:
 
         deck: which pairs an epoch holds; all of them once, if unset. resample: cuts the pairs of a
         block into other pieces each time. longest: the most pieces that a side then may have, its
-        symbol included; that of the pairs, if unset. rounded: as in `token_batches`. Raises
-        ConfigError when one pair is beyond max_tokens.
+        symbol included; that of the pairs, if unset. rounded: as if each side had a length of
+        `round_up`. Raises ConfigError when one pair is beyond max_tokens.
         """
         self.pairs = pairs if isinstance(pairs, PairStore) else PairStore.of(pairs)
         self.deck = deck or Deck([len(pairs)], seed=seed)
@@ -124,7 +124,7 @@ class BatchStream:
             seed=self.seed,
             epoch=epoch,
             block=block,
-            rounded=self.rounded,
+            round_up_to=self.longest if self.rounded else None,
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from headway.bundle import load_bundle
 from headway.config.run import RunConfig
@@ -26,9 +27,11 @@ from headway.training import text_check
 from headway.training.check import check_run
 from headway.training.estimate import peak_memory
 from headway.training.micro_batches import FittingStep
+from headway.training.recording import Limits, RecordedPasses
 from headway.training.reporting import Reporter, Show
 from headway.training.run import train
-from headway.training.step import TrainingStep
+from headway.training.step import StepResult, TrainingStep
+from headway.training.stream import BatchStream
 from headway.training.text_check import Unknown
 from headway.training.texts import read_texts
 
@@ -491,6 +494,53 @@ def test_a_long_run_that_a_gpu_could_record_is_remarked_on(
     remarks = check_run(make_config(training=training), "cpu").remarks
 
     assert any("training.compile=true" in remark for remark in remarks) == advised
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_the_estimate_is_of_passes_that_are_recorded(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch, refused: bool
+) -> None:
+    steps: list[list[str]] = []
+    limits: list[Limits] = []
+    streams: list[BatchStream] = []
+
+    def record(run: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
+        if refused:
+            raise RuntimeError("a part has waited")
+        loss = torch.zeros((), dtype=torch.float64)
+
+        def replay() -> None:
+            steps[-1].append("replayed")
+            loss.copy_(run())
+
+        return replay, loss
+
+    class Recording(FittingStep):
+        def __init__(self, *given: Any, **others: Any) -> None:
+            super().__init__(*given, **others)
+            limits.append(others["limits"])
+            self.recorded = RecordedPasses(self._pass, torch.device("cpu"), limits[0], record)
+
+        def __call__(self, step: int, batches: Sequence[Batch]) -> StepResult:
+            steps.append([])
+            return super().__call__(step, batches)
+
+    def spying(*given: Any) -> check_module.Estimate:
+        streams.append(given[1])
+        return estimate(*given)
+
+    estimate = check_module.estimate
+    monkeypatch.setattr(check_module, "estimate", spying)
+    monkeypatch.setattr(check_module, "FittingStep", Recording)
+    check_run(make_config(training={"batch_tokens": 31}), "cpu")
+
+    (stream,) = streams
+    assert limits == [Limits(31, 1 + stream.pairs.longest()[1])]
+    timed = len(stream.block(0, 0))
+    if refused:  # after the first of all and two that would prepare
+        assert len(steps) == 1 + 2 + 1 + timed
+    else:
+        assert steps[3::3] == [["replayed"]] * (1 + timed)
 
 
 def test_that_it_looked_at_the_first_of_many_is_said(

@@ -83,6 +83,35 @@ def test_sides_of_one_length_are_compiled_for_any_lengths(build: Build) -> None:
     assert backend.graphs == 2
 
 
+def test_compiled_code_is_kept_apart_by_the_attention_that_was_allowed(build: Build) -> None:
+    def places(allowed: bool, own: str = "") -> set[str]:
+        seen = set()
+
+        def backend(graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Callable[..., Any]:
+            seen.add(torch.compiler.config.cache_key_tag)
+            return graph
+
+        torch.compiler.reset()
+        objective = Objective(build(), 0.1, "float32")
+        objective.layers = CompiledLayers(objective.model, backend)  # pyright: ignore[reportArgumentType]
+        seen.clear()  # without the trial
+        efficient = torch.backends.cuda.mem_efficient_sdp_enabled()
+        torch.backends.cuda.enable_mem_efficient_sdp(allowed)
+        try:
+            with torch.compiler.config.patch(cache_key_tag=own):
+                objective(make_batch())
+        finally:
+            torch.backends.cuda.enable_mem_efficient_sdp(efficient)
+        return seen
+
+    (usual,), (other,), (tagged,) = places(True), places(False), places(True, "mine")
+    assert "efficient" in usual
+    assert "cudnn" not in usual
+    assert "efficient" not in other
+    assert "cudnn" in other
+    assert tagged == f"mine{usual}"
+
+
 def test_layers_are_as_they_were_even_after_an_error(build: Build) -> None:
     model = build()
     layers = CompiledLayers(model, "eager")

@@ -80,6 +80,7 @@ def test_the_estimate_is_of_the_steps_after_the_first_ones(clock: Clock) -> None
         "seconds": 3.0 * 30,
         "memory": 2_000_000_000,
         "took_seconds": 355.0,
+        "preparing_seconds": 0.0,
         "took_memory": 2_000_000_000,
     }
 
@@ -162,11 +163,28 @@ def test_without_an_estimate_nothing_is_said(clock: Clock) -> None:
 
 def test_how_far_it_was_off_in_words() -> None:
     values = {"seconds": 4260, "memory": 1.9e9, "took_seconds": 4516, "took_memory": 1.976e9}
-    assert comparison_in_words(values) == (
+    assert comparison_in_words(values | {"preparing_seconds": 0.0}) == (
         "Estimated 71 minutes and 1.9 GB for the steps; took 75 minutes (+6 %) and 2.0 GB (+4 %)."
     )
-    values = {"seconds": 80, "memory": 2e9, "took_seconds": 60.04, "took_memory": 2e9}
-    assert "took 60.0 seconds (-25 %) and 2.0 GB (+0 %)" in comparison_in_words(values)
+    values = {"seconds": 80, "memory": 2e9, "took_seconds": 100.04, "took_memory": 2e9}
+    assert "took 100.0 seconds (+25 %, 31.3 seconds of it for new shapes) and" in (
+        comparison_in_words(values | {"preparing_seconds": 31.3})
+    )
+
+
+def test_steps_that_prepare_others_are_counted_apart(clock: Clock) -> None:
+    progress, prepared = Progress(), [0]
+    timer = StepClock(progress, CPU, lambda: prepared[0])
+    for number in range(1, 41):
+        with timer.step():
+            clock.now += 7.0 if number % 3 else 50.0
+            prepared[0] += not number % 3
+        progress.step = number
+        timer.estimate(number, 40)
+
+    assert compare(progress)["estimate"]["seconds"] == 7.0 * 40
+    assert compare(progress)["estimate"]["took_seconds"] == 7.0 * 27 + 50.0 * 13
+    assert compare(progress)["estimate"]["preparing_seconds"] == 50.0 * 13
 
 
 def test_memory_is_the_peak_since_it_was_forgotten() -> None:

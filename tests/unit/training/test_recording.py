@@ -296,6 +296,7 @@ def test_what_does_not_fit_as_a_recording_is_no_reason_to_divide_batches(
     assert said == ["memory does not suffice"]
     assert step.parts == 1
     assert not step.recorded._recordings
+    assert step.preparations() == 0  # none any more
 
 
 class Refused(Again):

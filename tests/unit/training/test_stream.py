@@ -161,3 +161,10 @@ def test_a_pair_beyond_the_budget_is_named_by_its_line() -> None:
         BatchStream(pairs, max_tokens=20, accumulate=1, seed=1)
 
     BatchStream(pairs, max_tokens=21, accumulate=1, seed=1)
+
+
+def test_room_for_rounded_lengths_is_left_up_to_the_longest_side() -> None:
+    pairs = [EncodedPair([5] * 54, [6] * 3, line) for line in range(1, 41)]
+    stream = BatchStream(pairs, max_tokens=1100, accumulate=1, seed=1, rounded=True)
+    # 55 with the symbol; for 56 there would be room for 19.
+    assert sorted(map(len, stream.block(0, 0))) == [20, 20]
