@@ -14,13 +14,12 @@ A bundle is a folder:
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save as save_safetensors
 from torch import Tensor, nn
 
 from headway.config.decoding import DecodingConfig
@@ -29,7 +28,7 @@ from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
 from headway.errors import BundleError, ConfigError
 from headway.json_text import to_json
-from headway.mapping import MappedTensors
+from headway.mapping import MappedTensors, safetensors_parts
 from headway.model.changes import changed_parts, lost_buffers, other_settings
 from headway.model.empty import empty_model
 from headway.model.transformer import Transformer
@@ -179,16 +178,28 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
         description["changed"] = changed
     files = {
         "config.json": to_json(description, indent=2).encode(),
-        WEIGHTS: save_safetensors(model_tensors(bundle.model)),
         "card.md": bundle.card.encode(),
         **tokenizer_files(bundle),
     }
     if bundle.shortlist is not None:
         files[SHORTLIST] = bundle.shortlist.to_bytes()
-    manifest = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
-    for name, data in files.items():
-        write_atomically(folder / name, data)
+    parts: dict[str, Iterator[bytes | memoryview]]
+    parts = {name: iter([data]) for name, data in files.items()}
+    parts[WEIGHTS] = safetensors_parts(model_tensors(bundle.model))
+    hashes = {name: hashlib.sha256() for name in sorted(parts)}
+    for name, data in parts.items():
+        write_atomically(folder / name, _hashed(data, hashes[name]))
+    manifest = {name: found.hexdigest() for name, found in hashes.items()}
     write_atomically(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
+
+
+def _hashed(
+    parts: Iterator[bytes | memoryview], total: "hashlib._Hash"
+) -> Iterator[bytes | memoryview]:
+    """Yield the parts of a file, and add them to its checksum."""
+    for part in parts:
+        total.update(part)
+        yield part
 
 
 def tokenizer_files(bundle: Bundle) -> dict[str, bytes]:

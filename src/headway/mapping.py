@@ -1,5 +1,7 @@
 """Weights that stay in their file: the system reads what is needed and may drop it again.
 
+And how they get there, in the format of safetensors, without a second copy of them in memory.
+
 A bundle's folder is replaced as a whole, never written into, so that what was mapped stays what it
 was. Only a program that writes into the file itself would change weights in use.
 """
@@ -9,7 +11,7 @@ import json
 import math
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,14 @@ from headway.errors import BundleError
 from headway.processes import trim_heap
 
 _LENGTH = 8  # bytes that say how long the header is
+_ALIGNMENT = 8  # of the first tensor
 _METADATA = "__metadata__"
+# In the order in which safetensors writes them, so that each begins at a multiple of its size.
 _DTYPES = {
-    "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
-    "I64": torch.int64, "I32": torch.int32, "U8": torch.uint8, "BOOL": torch.bool,
+    "I64": torch.int64, "F64": torch.float64, "F32": torch.float32, "I32": torch.int32,
+    "BF16": torch.bfloat16, "F16": torch.float16, "U8": torch.uint8, "BOOL": torch.bool,
 }  # fmt: skip
+_NAMES = {kind: name for name, kind in _DTYPES.items()}
 
 
 def map_file(path: Path) -> mmap.mmap | bytes:
@@ -35,6 +40,34 @@ def map_file(path: Path) -> mmap.mmap | bytes:
         if os.fstat(file.fileno()).st_size == 0:
             return b""
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+
+def safetensors_parts(
+    tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> Iterator[bytes | memoryview]:
+    """Yield a file of contiguous tensors on the CPU in parts: its header, then each tensor.
+
+    Together they are what `safetensors.torch.save` returns, which takes twice the memory of all
+    tensors for it; its `save_file`, which takes none, leaves files that only their owner may read.
+    Raises BundleError for a type of numbers that is not read either.
+    """
+    kinds = list(_NAMES)
+    for name, tensor in tensors.items():
+        if tensor.dtype not in _NAMES:
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise _of_no_known_type(f"{name} holds numbers of type {kind}.")
+    ordered = sorted(tensors.items(), key=lambda item: (kinds.index(item[1].dtype), item[0]))
+    header: dict[str, Any] = {} if metadata is None else {_METADATA: dict(metadata)}
+    end = 0
+    for name, tensor in ordered:
+        begin, end = end, end + tensor.nbytes
+        kind, shape = _NAMES[tensor.dtype], list(tensor.shape)
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _ALIGNMENT)
+    yield len(text).to_bytes(_LENGTH, "little") + text
+    for _, tensor in ordered:
+        yield tensor.reshape(-1).view(torch.uint8).numpy().data
 
 
 def read_tensors(path: Path, data: bytes) -> dict[str, Tensor]:
@@ -49,6 +82,10 @@ def _not_safetensors(path: Path) -> BundleError:
     return BundleError(
         f"{path} is not a safetensors file.", "Other formats, pickle above all, are never read."
     )
+
+
+def _of_no_known_type(message: str) -> BundleError:
+    return BundleError(message, f"Save them as one of {', '.join(_DTYPES)}.")
 
 
 class MappedTensors:
@@ -87,10 +124,7 @@ class MappedTensors:
         self, first: int, dtype: str, shape: list[int], data_offsets: tuple[int, int]
     ) -> Tensor:
         if dtype not in _DTYPES:
-            raise BundleError(
-                f"{self.path} holds numbers of type {dtype}.",
-                f"Save them as one of {', '.join(_DTYPES)}.",
-            )
+            raise _of_no_known_type(f"{self.path} holds numbers of type {dtype}.")
         begin, end = data_offsets
         kind, count = _DTYPES[dtype], math.prod(shape)
         if begin < 0 or end - begin != count * kind.itemsize:

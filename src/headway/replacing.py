@@ -22,12 +22,15 @@ def writing(what: object, kind: type[HeadwayError], remedy: str) -> Iterator[Non
         raise kind(f"{what} cannot be written ({error.strerror or error}).", remedy) from error
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file in one step, so that a stop at any moment leaves the old or the new one."""
+def write_atomically(path: Path, data: bytes | Iterator[bytes | memoryview]) -> None:
+    """Replace a file in one step, so that a stop at any moment leaves the old or the new one.
+
+    data: what the file holds, as a whole or a part at a time.
+    """
     fresh = partial_path(path)
     try:
         with open(fresh, "xb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, path)

@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -571,6 +571,30 @@ def test_a_file_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.Monk
     assert seen == [b"old", b"new"]
     assert path.read_bytes() == b"new"
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_in_parts_that_ends_early_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_atomically(path, iter([b"o", memoryview(b"ld")]))
+
+    def broken() -> Iterator[bytes]:
+        yield b"n"
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        write_atomically(path, broken())
+
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_who_may_read_one_file_of_a_bundle_may_read_all(korean: Tokenizer, tmp_path: Path) -> None:
+    save_bundle(tmp_path / "bundle", make_bundle(korean, korean))
+    (tmp_path / "plain").touch()
+
+    modes = {path.name: path.stat().st_mode for path in (tmp_path / "bundle").iterdir()}
+    assert set(modes.values()) == {(tmp_path / "plain").stat().st_mode}
+    assert "model.safetensors" in modes
 
 
 def test_partial_names_are_hidden_and_never_alike(tmp_path: Path) -> None:

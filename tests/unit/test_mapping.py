@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import save, save_file
 from torch import Tensor
 
 from headway.errors import BundleError
-from headway.mapping import MappedTensors, map_file, read_tensors
+from headway.mapping import MappedTensors, map_file, read_tensors, safetensors_parts
 
 
 @pytest.fixture
@@ -96,3 +98,39 @@ def test_numbers_of_a_type_that_weights_do_not_have_are_named(tmp_path: Path) ->
     (tmp_path / "w").write_bytes(header(dtype="U4", shape=[2], data_offsets=[0, 8]))
     with pytest.raises(BundleError, match=r"w holds numbers of type U4\. Save them as one"):
         mapped(tmp_path / "w").tensors()
+
+
+KINDS = [
+    *(torch.int64, torch.float64, torch.float32, torch.int32),
+    *(torch.bfloat16, torch.float16, torch.uint8, torch.bool),
+]
+SHAPES = st.lists(st.integers(0, 4), max_size=3)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
+
+
+@given(
+    st.dictionaries(TEXTS, st.tuples(st.sampled_from(KINDS), SHAPES), max_size=9),
+    # With several, safetensors has no order that stays.
+    st.none() | st.dictionaries(TEXTS, TEXTS, min_size=1, max_size=1),
+)
+def test_a_file_in_parts_is_the_one_that_safetensors_makes(
+    found: dict[str, tuple[torch.dtype, list[int]]], metadata: dict[str, str] | None
+) -> None:
+    tensors = {
+        name: (1 + torch.arange(torch.Size(shape).numel())).view(shape).to(kind)
+        for name, (kind, shape) in found.items()
+    }
+    assert b"".join(safetensors_parts(tensors, metadata)) == save(tensors, metadata)
+
+
+def test_parts_are_the_tensors_themselves() -> None:
+    tensor = torch.randn(5, 3)
+
+    _, part = safetensors_parts({"a": tensor})
+
+    assert torch.frombuffer(part, dtype=torch.float32).data_ptr() == tensor.data_ptr()
+
+
+def test_what_would_not_be_read_is_not_written() -> None:
+    with pytest.raises(BundleError, match=r"b holds numbers of type complex64\..*Save them as"):
+        list(safetensors_parts({"a": torch.ones(2), "b": torch.ones(3, dtype=torch.complex64)}))

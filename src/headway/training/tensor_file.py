@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save
 from torch import Tensor
 
 from headway.errors import BundleError, RunError
-from headway.mapping import MappedTensors, map_file
+from headway.mapping import MappedTensors, map_file, safetensors_parts
 from headway.replacing import write_atomically, writing
 
 
@@ -25,7 +24,7 @@ def write_tensors(
     header = {"headway": json.dumps({"values": text, "checksum": _checksum(tensors, text)})}
     remedy = "What was saved before is unchanged: free some space and continue with --resume."
     with writing(path, RunError, remedy):
-        write_atomically(path, save(tensors, metadata=header))
+        write_atomically(path, safetensors_parts(tensors, header))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
