@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from safetensors.torch import save as save_safetensors
 
+from headway import bundle as bundle_module
 from headway import replacing
 from headway.bundle import (
     Bundle,
@@ -37,6 +38,7 @@ from headway.errors import BundleError
 from headway.model.transformer import Transformer
 from headway.replacing import partial_path, write_atomically
 from headway.saved_bundle import find_bundle, read_bundle
+from headway.training.estimate import forget_peak, peak_memory
 
 FILES = {"config.json", "model.safetensors", "tokenizer.model", "card.md", "manifest.json"}
 
@@ -586,6 +588,21 @@ def test_a_file_in_parts_that_ends_early_leaves_the_old_one(tmp_path: Path) -> N
 
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_saving_takes_no_second_copy_of_the_weights(
+    korean: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = {"a": torch.ones(20_000_000), "b": torch.ones(5_000_000, dtype=torch.float64)}
+    monkeypatch.setattr(bundle_module, "model_tensors", lambda _: large)
+    bundle = make_bundle(korean, korean)
+    forget_peak(torch.device("cpu"))
+    before = peak_memory(torch.device("cpu"))
+
+    save_bundle(tmp_path / "bundle", bundle)
+
+    assert (tmp_path / "bundle" / "model.safetensors").stat().st_size > 120_000_000
+    assert peak_memory(torch.device("cpu")) - before < 30_000_000
 
 
 def test_who_may_read_one_file_of_a_bundle_may_read_all(korean: Tokenizer, tmp_path: Path) -> None:

@@ -71,10 +71,11 @@ class StepClock:
             return None
         a_step = sum(self._measured) / _MEASURED
         progress.estimate = {"step_seconds": a_step, "memory": progress.peak_memory}
-        left = 0 if most_steps is None else most_steps - steps  # 0: no advice for an unknown end
         if most_steps is None:
+            left = 0  # it may be a short run, which needs no advice
             time_left = f"1,000 steps take about {_time(1000 * a_step)}"
         else:
+            left = most_steps - steps
             time_left = f"About {_time(left * a_step)} to go for {left:,} steps at most"
         memory = _memory(progress.peak_memory)
         others = "validation takes" if not self.preparations() else "new shapes and validation take"

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 from headway.errors import RunError
+from headway.training.estimate import forget_peak, peak_memory
 from headway.training.tensor_file import read_tensors, write_tensors
 
+CPU = torch.device("cpu")
 TENSORS = {
     "half": torch.tensor([[1.5, -2.0, 0.1]], dtype=torch.bfloat16),
     "whole": torch.arange(6).reshape(2, 3),
@@ -73,6 +75,17 @@ def test_a_file_cut_short_is_refused(
 
     with pytest.raises(RunError, match="cannot be read"):
         read_tensors(path)
+
+
+def test_writing_takes_no_second_copy(tmp_path: Path) -> None:
+    tensors = {"a": torch.ones(20_000_000), "b": torch.ones(5_000_000, dtype=torch.float64)}
+    forget_peak(CPU)
+    before = peak_memory(CPU)
+
+    write_tensors(tmp_path / "x", tensors)
+
+    assert (tmp_path / "x").stat().st_size > 120_000_000
+    assert peak_memory(CPU) - before < 30_000_000
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
