@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 
 from headway.loops.compiling import compiled, host_has
-from headway.loops.vectors import INT, WORD, for_loops
+from headway.loops.vectors import INT, WORD, for_loops, numbers_of_a_word
 
 # Sums of some rows that, with the weights of a word and an input, fit into the registers: 32 of 16
 # numbers with AVX-512, 16 of 8 with AVX, 32 of 4 on ARM.
@@ -86,16 +86,19 @@ def multiply_blocks(x, weight, row_steps, zeros, relu, y):
     """Compute y = x weight + bias; then max(0, y) where asked.
 
     weight: `in_blocks`. x: (R, W), of the same kind. row_steps, zeros: (R,), of bytes only. y: (R,
-    out), float32. The kind of the words tells what the numbers are, and the first rows of a block:
-    float32: the bias. uint32, pairs of bfloat16: the bias. int32, fours of bytes: the sum of each
-    output's weights, which times the row's zero is taken from the exact sums; the output's step,
-    which multiplies them with that of the row; and the bias.
+    out), float32, or as x has pairs of bfloat16, uint32, (R, out / 2). The kind of the words tells
+    what the numbers are, and the first rows of a block: float32: the bias. uint32, pairs of
+    bfloat16: the bias. int32, fours of bytes: the sum of each output's weights, which times the
+    row's zero is taken from the exact sums; the output's step, which multiplies them with that of
+    the row; and the bias.
     """
-    count, outputs = y.shape
+    count, width = y.shape
     size = weight.shape[1] * OUTPUTS
     floor = np.float32(0.0) if relu else np.float32(-np.inf)
     # Vectors that go to several rows of y one after the other hold up what is loaded next.
     found = np.empty((_ROWS, OUTPUTS), np.float32)
+    share = OUTPUTS // numbers_of_a_word(y)  # of a row of y
+    line = np.empty(share, y.dtype)
     blocks = weight.shape[0]
     together = max(_TOGETHER // (4 * size), 1)
     for begin in range(0, blocks, together):
@@ -117,22 +120,25 @@ def multiply_blocks(x, weight, row_steps, zeros, relu, y):
                     _multiply_two(*given)
                 else:
                     _multiply_one(*given)
-                first = block * OUTPUTS
+                first = block * share
                 for i in range(rows):
-                    if first + OUTPUTS <= outputs:
-                        _copy_line(found, i * OUTPUTS, y, (row + i) * outputs + first)
+                    if first + share <= width:
+                        _copy_line(found, i * OUTPUTS, y, (row + i) * width + first)
                     else:
-                        for o in range(first, outputs):
-                            y[row + i, o] = found[i, o - first]
+                        _copy_line(found, i * OUTPUTS, line, 0)
+                        for o in range(first, width):
+                            y[row + i, o] = line[o - first]
 
 
 @for_loops(types.void)
 def _copy_line(code, found, begin, y, place):
     """Copy the outputs of a block; a slice of y would count references."""
+    pairs = y.kind.dtype == types.uint32
     for v in range(_VECTORS):
-        step = WORD(_LANES * v)
-        vector = found.raw(code.builder.add(begin, step), _FLOATS)
-        y.store(code.builder.add(place, step), vector)
+        vector = found.raw(code.builder.add(begin, WORD(_LANES * v)), _FLOATS)
+        step = _LANES * v // 2 if pairs else _LANES * v
+        vector = code.rounded(vector) if pairs else vector
+        y.store(code.builder.add(place, WORD(step)), vector)
 
 
 def _instruction(code, kind):

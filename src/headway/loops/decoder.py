@@ -5,7 +5,7 @@ import numpy as np
 from headway.loops.compiling import compiled
 from headway.loops.decoding_attention import attend_to_memory, attend_to_past
 from headway.loops.norms import add_norm
-from headway.loops.products import project
+from headway.loops.products import feed_forward, project
 
 
 @compiled
@@ -28,7 +28,6 @@ def decode_rows(
     d_keys, d_values = past_keys[0].shape[2], past_values[0].shape[2]  # of all heads
     qkv = np.empty((count, 2 * d_keys + d_values), np.float32)
     q = np.empty((count, memory_keys[0].shape[2]), np.float32)
-    hidden = np.empty((count, d_ff), np.float32)
     heads = np.empty((count, d_values), np.float32)
     # What a sub-layer's output is added to: post-norm x itself; pre-norm the bare sum, which then
     # takes turns with `total`: where input and output are one array, sums come in another order.
@@ -52,8 +51,7 @@ def decode_rows(
         project(heads, w_memory[layer], False, y)
         add_norm(base, y, gammas[norm + 1], betas[norm + 1], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
-        project(x, w_1[layer], True, hidden)
-        project(hidden, w_2[layer], False, y)
+        feed_forward(x, w_1[layer], w_2[layer], d_ff, y)
         add_norm(base, y, gammas[norm + 2], betas[norm + 2], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
         norm += 3

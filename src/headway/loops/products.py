@@ -1,14 +1,18 @@
 """Products of rows with weights, of whichever kind these are, and rounding to whole numbers."""
 
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import overload
 
-from headway.loops import words
+from headway.loops import LANES, words
 from headway.loops.blocks import LARGEST_BYTE, multiply_blocks
 from headway.loops.byte_products import bytes_for
 from headway.loops.compiling import compiled
-from headway.loops.float_products import in_pairs
+from headway.loops.float_products import in_pairs, room_for_pairs
+from headway.loops.tiles import room
+from headway.loops.vectors import FLOATS, INTS, for_loops
 
 _NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)  # only bytes have them
 
@@ -17,10 +21,14 @@ _NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)  # only by
 def quantize_ranges(x, whole, steps, zeros):
     """Write each row in whole numbers from 0 to LARGEST_BYTE: what lies between its extremes.
 
-    A number is (whole - zeros[i]) * steps[i]; 0 is among them, and exact. whole: (R, in), uint8. So
-    a row that is all above 0, or reaches further on one side, loses no levels to the other.
+    A number is (whole - zeros[i]) * steps[i]; 0 is among them, and exact. whole: (R and more, in
+    and more), uint8, in lines as `words.multiply` has them. So a row that is all above 0, or
+    reaches further on one side, loses no levels to the other.
     """
-    bits = x.view(np.int32)
+    bits, flat = x.view(np.int32), whole.reshape(-1)
+    words_of_row = whole.shape[1] // 4
+    size = words.line_for(words_of_row)
+    lines = words_of_row // size
     for i in range(x.shape[0]):
         # Without their sign bits, numbers are in the order of their bits, and a maximum of integers
         # fills the vectors. What is not a number is the largest, and shows. Each sign by itself.
@@ -39,8 +47,32 @@ def quantize_ranges(x, whole, steps, zeros):
         inverse = np.float32(1.0) / step
         zero = np.rint(lowest * inverse)
         zeros[i] = np.int32(zero)
-        for c in range(x.shape[1]):
-            whole[i, c] = np.rint(x[i, c] * inverse) + zero
+        for line in range(lines):
+            first, at = 4 * size * line, 4 * words.place(i, line, lines, size)
+            there = min(x.shape[1] - first, 4 * size)
+            many = there - there % LANES
+            if many:
+                _round_to_bytes(x, i * x.shape[1] + first, inverse, zero, flat, at, many)
+            for c in range(many, there):
+                flat[at + c] = np.rint(x[i, first + c] * inverse) + zero
+
+
+@for_loops(types.void)
+def _round_to_bytes(code, numbers, first, inverse, zero, whole, place, count):
+    """Write numbers[first:], in steps and from zero, to whole[place:]; in sixteens."""
+    builder, bytes_ = code.builder, ir.VectorType(ir.IntType(8), LANES)
+    inverses, zeros = code.everywhere(inverse), code.everywhere(zero)
+    kind = ir.FunctionType(FLOATS, [FLOATS])
+    rint = cgutils.get_or_insert_function(builder.module, kind, f"llvm.rint.v{LANES}f32")
+
+    def each(index, _):
+        steps = code.times(numbers.load(builder.add(first, index)), inverses)
+        number = code.plus(builder.call(rint, [steps]), zeros)
+        byte = builder.trunc(builder.fptosi(number, INTS), bytes_)
+        whole.store(builder.add(place, index), byte)
+        return []
+
+    code.fold_all(count, LANES, [], each)
 
 
 @compiled
@@ -52,6 +84,38 @@ def project(x, weight, relu, y):
     float32, those of bytes exact.
     """
     _project(x, weight, relu, y)
+
+
+@compiled
+def feed_forward(x, w_1, w_2, d_ff, y):
+    """Compute y = max(0, x w_1 + b_1) w_2 + b_2, equation 2, as `project` does each half.
+
+    What lies between is, in bfloat16, written as the second half takes it.
+    """
+    _feed_forward(x, w_1, w_2, d_ff, y)
+
+
+def _feed_forward(x, w_1, w_2, d_ff, y):
+    raise NotImplementedError
+
+
+@overload(_feed_forward)
+def _choose_feed_forward(x, w_1, w_2, d_ff, y):
+    if w_1.dtype == types.uint32 and w_2.dtype == types.uint32:
+        return _feed_pairs_forward
+    return _feed_floats_forward
+
+
+def _feed_floats_forward(x, w_1, w_2, d_ff, y):
+    hidden = np.empty((x.shape[0], d_ff), np.float32)
+    project(x, w_1, True, hidden)
+    project(hidden, w_2, False, y)
+
+
+def _feed_pairs_forward(x, w_1, w_2, d_ff, y):
+    hidden = room_for_pairs(x.shape[0], d_ff)
+    words.multiply(in_pairs(x), w_1, _NO_STEPS, _NO_ZEROS, True, hidden)
+    words.multiply(hidden, w_2, _NO_STEPS, _NO_ZEROS, False, y)
 
 
 def _project(x, weight, relu, y):
@@ -75,7 +139,8 @@ def _project_pairs(x, weight, relu, y):
 
 def _project_bytes(x, weight, relu, y):
     rows = x.shape[0]
-    whole = np.empty((words.rows_for(rows), 4 * words.row_for(bytes_for(x.shape[1]))), np.uint8)
+    width = bytes_for(x.shape[1])
+    whole = room(words.rows_for(rows) * width // 4).view(np.uint8).reshape(-1, width)
     row_steps, zeros = np.empty(rows, np.float32), np.empty(rows, np.int32)
     quantize_ranges(x, whole, row_steps, zeros)
     words.multiply(whole.view(np.int32), weight, row_steps, zeros, relu, y)

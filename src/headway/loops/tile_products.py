@@ -10,11 +10,15 @@ from numba import types
 from headway.loops import LANES, tiles
 from headway.loops.compiling import compiled
 from headway.loops.tiles import DEEP, SHAPES, TILE, give_back, room, set_up
-from headway.loops.vectors import FLOATS, INTS, WORD, for_loops
+from headway.loops.vectors import FLOATS, INTS, WORD, for_loops, numbers_of_a_word
 
 OUTPUTS = 2 * LANES
 """Outputs of a block."""
 _ROWS = 2 * LANES  # that are multiplied with a block at a time, at most
+# Words of a block that some rows are multiplied with before the next ones are, so that they stay in
+# the first cache; and rows whose sums wait meanwhile.
+_DEPTH, _WAITING = 2**8, 4 * _ROWS
+_BESIDE = 2**16  # words of small blocks, so that of a row of y more is written at a time
 _TOGETHER = 2**18  # words of rows that are multiplied with all blocks before the next ones are
 
 
@@ -22,18 +26,19 @@ _TOGETHER = 2**18  # words of rows that are multiplied with all blocks before th
 def multiply_blocks(x, weight, row_steps, zeros, relu, y):
     """Compute y = x weight + bias, as `blocks.multiply_blocks` does for pairs and fours.
 
-    weight: `in_blocks` of OUTPUTS, in lines that fill up whole tiles. x: at least as many words as
-    lines; so many rows that they fill up whole tiles, of which those beyond y's count for nothing.
+    weight: `in_blocks` of OUTPUTS, in lines that fill up whole tiles. x: in tiles of 16 rows, one
+    after the other, of which rows beyond y's count for nothing; so 16 lines of the cache that are
+    loaded together lie side by side.
     """
     count = y.shape[0]
-    found = room(4 * TILE)
+    found = room(_WAITING * OUTPUTS)
     floor = np.float32(0.0) if relu else np.float32(-np.inf)
     given = row_steps, zeros, floor, y
     set_up(SHAPES)
     if count <= LANES:
         _multiply_few(x, weight, count, found, given)
     else:
-        together = max(_TOGETHER // x.shape[1] // _ROWS, 1) * _ROWS
+        together = max(_TOGETHER // x.shape[1] // _WAITING, 1) * _WAITING
         for row in range(0, count, together):
             _multiply_many(x, weight, row, min(row + together, count), found, given)
     give_back()
@@ -42,52 +47,73 @@ def multiply_blocks(x, weight, row_steps, zeros, relu, y):
 @compiled
 def _multiply_few(x, weight, count, found, given):
     """Multiply the rows of one tile: two blocks at a time, so that four sums take turns."""
-    blocks, lines = weight.shape[0], weight.shape[1]
-    size = lines * OUTPUTS
+    blocks, lines, width = weight.shape[0], weight.shape[1], x.shape[1]
+    first = lines - width
     for block in range(0, blocks - 1, 2):
-        _multiply_wide(x, 0, x.shape[1], weight, block * size, lines, found)
+        _multiply_wide(x, 0, width, weight, block * lines + first, lines, width, found, 0)
         for b in range(2):
             _finish(found, 2 * b * TILE, 0, count, weight, block + b, given)
     if blocks % 2:
-        _multiply_narrow(x, 0, x.shape[1], weight, (blocks - 1) * size, lines, found)
+        place = (blocks - 1) * lines + first
+        _multiply_narrow(x, 0, width, weight, place, lines, width, found, 0)
         _finish(found, 0, 0, count, weight, blocks - 1, given)
 
 
 @compiled
-def _multiply_many(x, weight, first, last, found, given):
-    """Multiply these rows, two tiles of them at a time, with one block after the other."""
-    lines = weight.shape[1]
-    for block in range(weight.shape[0]):
-        for row in range(first, last, _ROWS):
-            factors = x, row, x.shape[1], weight, block * lines * OUTPUTS, lines, found
-            if last - row > LANES:
-                _multiply_square(*factors)
-            else:
-                _multiply_narrow(*factors)
-            _finish(found, 0, row, min(last - row, _ROWS), weight, block, given)
+def _multiply_many(x, weight, begin, end, found, given):
+    """Multiply these rows, two tiles of them at a time, with some blocks, then with the next."""
+    blocks, lines, width = weight.shape[0], weight.shape[1], x.shape[1]
+    beside = max(_BESIDE // (lines * OUTPUTS), 1)
+    waiting = _ROWS if width <= _DEPTH else _WAITING
+    for some in range(0, blocks, beside):
+        for first in range(begin, end, waiting):
+            last = min(first + waiting, end)
+            for block in range(some, min(some + beside, blocks)):
+                for word in range(0, width, _DEPTH):
+                    deep, place = min(width - word, _DEPTH), (block + 1) * lines - width + word
+                    for row in range(first, last, _ROWS):
+                        rows, at = min(last - row, _ROWS), (row - first) * OUTPUTS
+                        upper = row * width + word * LANES
+                        factors = x, upper, width, weight, place, lines, deep, found, at
+                        if rows > LANES:
+                            if word:
+                                _multiply_square_more(*factors)
+                            else:
+                                _multiply_square(*factors)
+                        elif word:
+                            _multiply_narrow_more(*factors)
+                        else:
+                            _multiply_narrow(*factors)
+                        if word + deep == width:
+                            _finish(found, at, row, rows, weight, block, given)
 
 
 @compiled
 def _finish(found, at, row, rows, weight, block, given):
     """Write so many rows of a block's outputs to y."""
     row_steps, zeros, floor, y = given
-    size, outputs, first = weight.shape[1] * OUTPUTS, y.shape[1], block * OUTPUTS
+    size, width, first = weight.shape[1] * OUTPUTS, y.shape[1], block * OUTPUTS
     sums = found, at, rows, weight, block * size, row_steps, zeros, row, floor
-    if first + OUTPUTS <= outputs:
-        _put_lines(*sums, y, row * outputs + first, outputs)
-        return
-    last = np.empty((_ROWS, OUTPUTS), np.float32)
-    _put_lines(*sums, last, 0, OUTPUTS)
-    for i in range(rows):
-        for o in range(first, outputs):
-            y[row + i, o] = last[i, o - first]
+    if numbers_of_a_word(y) == 2:  # and so a block's fill up a line of a tile
+        _put_lines(*sums, y, row * width + block * TILE, DEEP, width * LANES)
+    elif first + OUTPUTS <= width:
+        _put_lines(*sums, y, row * width + first, width, width * LANES)
+    else:
+        last = np.empty((_ROWS, OUTPUTS), np.float32)
+        _put_lines(*sums, last, 0, OUTPUTS, OUTPUTS * LANES)
+        for i in range(rows):
+            for o in range(first, width):
+                y[row + i, o] = last[i, o - first]
 
 
 @for_loops(types.void)
 def _put_lines(
-    code, found, at, rows, weight, begin, row_steps, zeros, row, floor, y, place, stride
+    code, found, at, rows, weight, begin, row_steps, zeros, row, floor, y, place, near, far
 ):
-    """Make outputs of rows' sums: bytes' are scaled, both have their bias."""
+    """Make outputs of rows' sums: bytes' are scaled, both have their bias.
+
+    near, far: words of y from one row to the next, and from one tile's rows to the next one's.
+    """
     builder, bytes_ = code.builder, weight.kind.dtype == types.int32
     floors = code.everywhere(floor)
 
@@ -113,54 +139,69 @@ def _put_lines(
         return [code.scaled(total, row_step, step, bias) for total, step, bias in rest]
 
     def each(i, _):
-        line = builder.mul(builder.lshr(i, WORD(4)), WORD(2 * TILE))
-        own = builder.mul(builder.and_(i, WORD(LANES - 1)), WORD(LANES))
-        line = builder.add(at, builder.add(line, own))
-        sums = [found.raw(builder.add(line, WORD(v * TILE)), kinds[0]) for v in range(2)]
+        tile, line = builder.lshr(i, WORD(4)), builder.and_(i, WORD(LANES - 1))
+        own = builder.mul(tile, WORD(2 * TILE))
+        own = builder.add(at, builder.add(own, builder.mul(line, WORD(LANES))))
+        sums = [found.raw(builder.add(own, WORD(v * TILE)), kinds[0]) for v in range(2)]
+        here = builder.add(builder.mul(tile, far), builder.mul(line, near))
+        here = builder.add(place, here)
         for v, total in enumerate(scaled(i, sums) if bytes_ else biased(i, sums)):
-            here = builder.add(place, builder.add(builder.mul(i, stride), WORD(v * LANES)))
-            y.store(here, code.larger(floors, total))
+            vector = code.larger(floors, total)
+            if y.kind.dtype == types.uint32:
+                y.store(builder.add(here, WORD(v * LANES // 2)), code.rounded(vector))
+            else:
+                y.store(builder.add(here, WORD(v * LANES)), vector)
         return []
 
     code.fold_all(rows, 1, [], each)
 
 
-def _product_of(rows, blocks):
-    """Return what multiplies so many tiles of rows with so many blocks, of two tiles each."""
+def _product_of(rows, blocks, *, more=False):
+    """Return what multiplies so many tiles of rows with so many blocks, of two tiles each.
+
+    more: whether sums go on from those that were found.
+    """
     sums, left = range(2 * rows * blocks), range(4, 4 + rows)
     right = range(4 + rows, 8)  # which take turns
+    few = blocks > 1
 
-    def write(code, x, row, stride, weight, begin, lines, found):
+    def write(code, x, upper, width, weight, place, lines, deep, found, at):
         builder, bytes_ = code.builder, weight.kind.dtype == types.int32
-        beginnings, name = (3, tiles.FOURS) if bytes_ else (1, tiles.PAIRS)
-        width = builder.sub(lines, WORD(beginnings))
-        upper = builder.mul(row, stride)
-        first = builder.add(begin, WORD(beginnings * OUTPUTS))
+        name = tiles.FOURS if bytes_ else tiles.PAIRS
+        below, beside = (builder.mul(words, WORD(LANES)) for words in (width, lines))
+        first = builder.mul(place, WORD(OUTPUTS))
         for tile in sums:
-            tiles.clear(code, tile)
+            if more:
+                tiles.load(code, tile, found, builder.add(at, WORD(tile * TILE)), WORD(DEEP))
+            else:
+                tiles.clear(code, tile)
 
         def each(step, _):
             word = builder.mul(step, WORD(DEEP))
-            line = builder.add(first, builder.mul(word, WORD(OUTPUTS)))
             for i, tile in enumerate(left):
-                place = builder.add(upper, builder.mul(stride, WORD(i * LANES)))
-                tiles.load(code, tile, x, builder.add(place, word), stride)
+                there = builder.add(upper, builder.mul(below, WORD(i)))
+                there = builder.add(there, builder.mul(word, WORD(LANES)))
+                tiles.load(code, tile, x, there, WORD(DEEP), again=few)
+            line = builder.add(first, builder.mul(word, WORD(OUTPUTS)))
             for j in range(2 * blocks):
-                block = builder.mul(lines, WORD(j // 2 * OUTPUTS))
-                place = builder.add(builder.add(line, block), WORD(j % 2 * LANES))
+                there = builder.add(line, builder.mul(beside, WORD(j // 2 * 2)))
+                there = builder.add(there, WORD(j % 2 * LANES))
                 other = right[j % len(right)]
-                tiles.load(code, other, weight, place, WORD(OUTPUTS))
+                tiles.load(code, other, weight, there, WORD(OUTPUTS), again=not few)
                 for i, tile in enumerate(left):
                     tiles.add_products(code, name, sums[2 * blocks * i + j], tile, other)
             return []
 
-        steps = builder.sdiv(width, WORD(DEEP))
-        code.fold_all(steps, 1, [], each)
+        code.fold_all(builder.sdiv(deep, WORD(DEEP)), 1, [], each)
         for tile in sums:
-            tiles.store(code, tile, found, WORD(tile * TILE))
+            tiles.store(code, tile, found, builder.add(at, WORD(tile * TILE)))
 
     return for_loops(types.void)(write)
 
 
 _multiply_square, _multiply_narrow = _product_of(2, 1), _product_of(1, 1)
+_multiply_square_more, _multiply_narrow_more = (
+    _product_of(2, 1, more=True),
+    _product_of(1, 1, more=True),
+)
 _multiply_wide = _product_of(1, 2)

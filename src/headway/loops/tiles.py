@@ -64,10 +64,14 @@ def give_back(code):
     _call(code, "tilerelease")
 
 
-def load(code, tile, numbers, place, stride):
-    """Fill a tile with rows of so many words each, the first from `place` on."""
+def load(code, tile, numbers, place, stride, *, again=True):
+    """Fill a tile with rows of so many words each, the first from `place` on.
+
+    again: whether they are soon wanted again, or leave the first cache to others.
+    """
     bytes_ = code.builder.mul(stride, WORD(4))
-    _call(code, "tileloadd64", _BYTE(tile), numbers.address(place), bytes_)
+    name = "tileloadd64" if again else "tileloaddt164"
+    _call(code, name, _BYTE(tile), numbers.address(place), bytes_)
 
 
 def store(code, tile, numbers, place):

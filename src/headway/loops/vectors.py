@@ -85,6 +85,13 @@ class Code:
         """Return total * (row_step * step) + bias, with the same bits wherever it stands."""
         return self.plus(self.times(total, self.times(row_step, step)), bias)
 
+    def rounded(self, vector):
+        """Return the numbers in bfloat16, by the processor's instruction for it."""
+        name = "llvm.x86.avx512bf16.cvtneps2bf16.512"
+        kind = ir.FunctionType(SHORTS, [FLOATS])
+        instruction = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(instruction, [vector])
+
     def total(self, vector):
         """Return the sum of all numbers."""
         return self._reduced("fadd", vector, ir.Constant(_FLOAT, -0.0))
@@ -278,3 +285,9 @@ def for_loops(result: types.Type) -> Callable[[Callable[..., Any]], Any]:
         return intrinsic(functools.update_wrapper(typed, write))
 
     return turn
+
+
+@for_loops(types.intp)
+def numbers_of_a_word(code, words):
+    """Return how many numbers each word of an array is: of uint32 two of bfloat16, else one."""
+    return WORD(2 if words.kind.dtype == types.uint32 else 1)

@@ -34,10 +34,12 @@ def for_bytes(count):
 
 
 @compiled
-def row_for(count):
-    """Return for how many words a row of so many bytes has to have room.
+def line_for(words):
+    """Return how many words of a row lie side by side, of so many: all, or a tile's."""
+    return _WORDS if _WORDS > 1 else words
 
-    Of tiles an odd number of lines: a power of two apart, rows would share a few places in caches.
-    """
-    words = for_bytes(count)
-    return (words // _WORDS | 1) * _WORDS if _WORDS > 1 else words
+
+@compiled
+def place(row, line, lines, size):
+    """Return where a line of a row begins, of so many words each: in a tile, below that before."""
+    return ((row // _ROWS * lines + line) * _ROWS + row % _ROWS) * size

@@ -15,6 +15,8 @@ from headway.decoding.packed.compiled_products import (
     Bfloat16Product,
     Float32Product,
     Int8LoopProduct,
+    LoopFeedForward,
+    LoopProduct,
 )
 from headway.decoding.packed.fused import FusedDecoder
 from headway.decoding.packed.kernels import Cache, Heads, Linear, Owners, WholeDecoder
@@ -147,6 +149,12 @@ class CompiledKernels:
     def listed(self, projection: Projection) -> ListedLoop:
         """Prepare the projection to the pieces of each row's list."""
         return ListedLoop(self.array(projection.weight), self.array(projection.bias))
+
+    def join(self, first: Linear, second: Linear) -> LoopFeedForward | None:
+        """Return both products in one call, where there are loops for them."""
+        if not isinstance(first, LoopProduct) or not isinstance(second, LoopProduct):
+            return None
+        return LoopFeedForward(first, second) if first.relu else None
 
     def fuse(self, decoder: Stack) -> WholeDecoder | None:
         """Return the decoder in one call, where it has ReLU and products for it."""

@@ -40,6 +40,21 @@ class LoopProduct(ABC):
         return y
 
 
+class LoopFeedForward:
+    """Two products with a ReLU between them, equation 2, in one compiled loop."""
+
+    def __init__(self, first: LoopProduct, second: LoopProduct) -> None:
+        """Take the prepared weights, as they are."""
+        self.first, self.second = first, second
+
+    def __call__(self, x: Floats) -> Floats:
+        """Compute (R, d_model) -> (R, d_model)."""
+        first, second = self.first, self.second
+        y = np.empty((len(x), second.num_outputs), np.float32)
+        products.feed_forward(x, first.weight, second.weight, first.num_outputs, y)
+        return y
+
+
 class Float32Product(LoopProduct):
     """A product in float32."""
 

@@ -83,6 +83,10 @@ class Kernels(Protocol):
         """Prepare the same for the pieces in each row's list: x, slots, lists -> (R, W)."""
         ...
 
+    def join(self, first: Linear, second: Linear) -> Linear | None:
+        """Return a projection with a ReLU and the one after it in one call, if there is one."""
+        ...
+
     def fuse(self, decoder: Any) -> "WholeDecoder | None":
         """Return the whole decoder in one call, if these kernels have it."""
         ...

@@ -84,6 +84,9 @@ class PlainKernels:
         """Prepare the projection to the pieces of each row's list."""
         return ListedProduct(projection, self.device)
 
+    def join(self, first: object, second: object) -> None:
+        """Return None, as `fuse` does."""
+
     def fuse(self, decoder: object) -> None:
         """Return None: operators are what these kernels are made of."""
 

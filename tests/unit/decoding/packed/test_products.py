@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,9 +31,11 @@ from headway.errors import ConfigError
 
 CPU = torch.device("cpu")
 Floats = NDArray[np.float32]
+LOOP_PRODUCTS = ["Int8LoopProduct", "Bfloat16Product", "Float32Product"]
 WEIGHTS = st.sampled_from([1.0, -1.0]) | st.floats(-1, 1, width=32)
 # Signed bytes are slow without AMX, but right; with AMX what is taken out of unsigned ones' sums is
 # rounded before, and nobody asks for them. Elsewhere oneDNN may sum in 16 bits.
+
 BYTE_KINDS = {
     plain_products.TILES: [plain_products.TILES],
     plain_products.DOT_PRODUCTS: [plain_products.TILES, plain_products.DOT_PRODUCTS],
@@ -60,6 +63,35 @@ def quantize_ranges(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     levels = importlib.import_module("headway.loops.blocks").LARGEST_BYTE
     steps = (x.amax(dim=1).clamp_min(0) - x.amin(dim=1).clamp_max(0)) / (levels - 1)
     return (x * steps.reciprocal()[:, None]).round(), steps
+
+
+def places_of(x: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where the bytes of rows lie, (R, in), in the lines that loops multiply."""
+    words = importlib.import_module("headway.loops.words")
+    rows, width = np.indices(x.shape)
+    count = bytes_for(x).shape[1]
+    size = 4 * words.line_for(count // 4)
+    lines = words.place.py_func(rows, width // size, count // size, size // 4)
+    return 4 * lines + width % size
+
+
+def bytes_for(x: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return room for these rows in bytes."""
+    words = importlib.import_module("headway.loops.words")
+    width = importlib.import_module("headway.loops.byte_products").bytes_for(x.shape[1])
+    return np.zeros((words.rows_for(len(x)), width), np.uint8)
+
+
+def loop_product(kind: str) -> Any:
+    """Return one of LOOP_PRODUCTS; skip where the processor has no such sums."""
+    module = pytest.importorskip("headway.decoding.packed.compiled")
+    there = {
+        "Int8LoopProduct": module.multiplies_bytes(),
+        "Bfloat16Product": module.multiplies_bfloat16(),
+    }
+    if not there.get(kind, True):
+        pytest.skip("a processor without these sums")
+    return getattr(module, kind)
 
 
 def compiled_products():
@@ -319,19 +351,12 @@ def test_a_row_is_the_same_among_few_and_among_many(
 @pytest.mark.parametrize(
     ("outputs", "inputs"), [(37, 130), (128, 128), (192, 4), (1, 3), (6000, 2051)]
 )
-@pytest.mark.parametrize("kind", ["Int8LoopProduct", "Bfloat16Product", "Float32Product"])
+@pytest.mark.parametrize("kind", LOOP_PRODUCTS)
 def test_a_row_has_the_same_bits_in_every_batch(
     kind: str, outputs: int, inputs: int, relu: bool
 ) -> None:
     weights, x = projection(outputs, inputs), np.random.randn(70, inputs).astype(np.float32)
-    module = pytest.importorskip("headway.decoding.packed.compiled")
-    needs = {
-        "Int8LoopProduct": module.multiplies_bytes,
-        "Bfloat16Product": module.multiplies_bfloat16,
-    }
-    if kind in needs and not needs[kind]():
-        pytest.skip("a processor without these sums")
-    multiply = getattr(module, kind)(weights, relu)
+    multiply = loop_product(kind)(weights, relu)
 
     expected = multiply(x)
 
@@ -340,20 +365,55 @@ def test_a_row_has_the_same_bits_in_every_batch(
         assert np.array_equal(multiply(x[-rows:]), expected[-rows:])
 
 
+@pytest.mark.parametrize(("rows", "inputs"), [(129, 1100), (300, 4100), (17, 2050)])
+@pytest.mark.parametrize("kind", LOOP_PRODUCTS)
+def test_many_rows_of_many_inputs_are_summed_up(kind: str, rows: int, inputs: int) -> None:
+    """So many that neither what is multiplied together nor what stays in caches holds them."""
+    random = np.random.default_rng(rows)
+    x = random.integers(-3, 4, (rows, inputs)).astype(np.float32)
+    weight, bias = random.integers(-3, 4, (70, inputs)), random.integers(-9, 10, 70)
+    weights = Projection(torch.from_numpy(weight).float(), torch.from_numpy(bias).float())
+
+    y = loop_product(kind)(weights, False)(x)
+
+    if kind == "Int8LoopProduct":
+        expected = exactly(torch.from_numpy(x), weights, ranges=True, fitting=True)
+        torch.testing.assert_close(torch.from_numpy(y).double(), expected, rtol=1e-6, atol=1e-3)
+    else:  # these numbers are whole in bfloat16, and their sums in float32
+        assert np.array_equal(y, x @ weight.T + bias)
+
+
+@pytest.mark.parametrize(
+    ("d_model", "d_ff"), [(130, 70), (64, 256), (3, 1), (33, 65), (512, 1100), (16, 32)]
+)
+@pytest.mark.parametrize("kind", LOOP_PRODUCTS)
+def test_both_halves_in_one_call_have_the_bits_of_two(kind: str, d_model: int, d_ff: int) -> None:
+    product = loop_product(kind)
+    first = product(projection(d_ff, d_model), True)
+    second = product(projection(d_model, d_ff), False)
+    both = compiled_products().LoopFeedForward(first, second)
+    x = np.random.randn(150, d_model).astype(np.float32)
+    x[3] = np.inf
+    x[5, 1] = np.nan
+
+    expected = second(first(x))
+
+    for rows in (1, 5, 6, 7, 16, 17, 33, 48, 150):
+        assert np.array_equal(both(x[:rows]), expected[:rows], equal_nan=True)
+        assert np.array_equal(both(x[-rows:]), expected[-rows:], equal_nan=True)
+
+
 def test_a_row_on_one_side_of_zero_has_all_levels_there() -> None:
     """What comes of a ReLU is rounded half as coarsely as numbers of both signs."""
     loops = pytest.importorskip("headway.loops.products")
     x = np.random.default_rng(0).uniform(0.0, 2.0, (3, 130)).astype(np.float32)
     x[1] *= -1.0
     x[2, ::2] *= -0.5
-    whole, steps, zeros = (
-        np.empty(x.shape, np.uint8),
-        np.empty(3, np.float32),
-        np.empty(3, np.int32),
-    )
+    lines, steps, zeros = bytes_for(x), np.empty(3, np.float32), np.empty(3, np.int32)
 
-    loops.quantize_ranges(x, whole, steps, zeros)
+    loops.quantize_ranges(x, lines, steps, zeros)
 
+    whole = lines.reshape(-1)[places_of(x)]
     largest = loops.LARGEST_BYTE - 1
     assert zeros[0] == 0
     assert zeros[1] == largest
@@ -405,20 +465,20 @@ def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Flo
     loops = pytest.importorskip("headway.loops.byte_products")
     if not pytest.importorskip("headway.loops.blocks").multiplies_bytes():
         pytest.skip("a processor without sums of bytes")
-    outputs, inputs = weight.shape
+    outputs = len(weight)
     whole = compiled_products().quantize_to_fit(torch.from_numpy(weight))[0].numpy()
     ones, nothing = np.ones(outputs, np.float32), np.zeros(outputs, np.float32)
     count, words = 2 * outputs, importlib.import_module("headway.loops.words")
-    x = np.zeros((words.rows_for(count), loops.bytes_for(inputs)), np.uint8)
-    x[:outputs, :inputs] = np.where(whole > 0, loops.LARGEST_BYTE, 0)
-    x[outputs:count, :inputs] = np.where(whole < 0, loops.LARGEST_BYTE, 0)
+    x = loops.LARGEST_BYTE * np.concatenate([whole > 0, whole < 0]).astype(np.uint8)
+    lines = bytes_for(x)
+    lines.reshape(-1)[places_of(x)] = x
     y = np.empty((count, outputs), np.float32)
 
     row_steps, zeros = np.ones(count, np.float32), np.zeros(count, np.int32)
     blocks = loops.in_byte_blocks(whole, ones, nothing)
-    words.multiply(x.view(np.int32), blocks, row_steps, zeros, False, y)
+    words.multiply(lines.view(np.int32), blocks, row_steps, zeros, False, y)
 
-    assert (y == x[:count, :inputs].astype(np.int64) @ whole.T.astype(np.int64)).all()
+    assert (y == x.astype(np.int64) @ whole.T.astype(np.int64)).all()
 
 
 @pytest.mark.parametrize("rows", [1, 6, 13])
