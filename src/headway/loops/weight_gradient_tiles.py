@@ -18,7 +18,7 @@ from headway.loops.weight_gradient import AT_ONCE, BLOCK, add_products, put_in_b
 
 _LOTS = 8  # of G's columns that are at work together
 _BLOCKS = 16  # of X's that they are multiplied with, so that there are 512 KB of sums
-_DEPTH = 128  # pairs of rows whose products are summed at a time: 16 KB of a block
+_DEPTH = AT_ONCE  # pairs of rows whose products are summed at a time: 32 KB of a block
 _SQUARE = 4 * TILE  # COLUMNS x COLUMNS sums
 _PANEL = AT_ONCE * COLUMNS  # words of COLUMNS columns of G, AT_ONCE pairs of rows
 _ROWS = 2 * DEEP  # of G that a tile takes
@@ -71,7 +71,8 @@ def _multiply_part(g, blocks, add, y, sums, first, last):
 def _multiply_panels(rows, panels, count, blocks, lots, left, right, squares):
     """Multiply so many panels with the blocks `left` to `right` of `lots`: a square for each two.
 
-    A part of a block is fetched once for all panels, for all of which it stays in the first cache.
+    A part of a block is fetched once for all panels, for all of which it stays in the first cache:
+    panels leave it to that part.
     """
     pairs = (rows + 1) // 2
     for pair in range(0, pairs, _DEPTH):
@@ -104,7 +105,8 @@ def _square_of(add):
                 tiles.load(code, tile, blocks, place, WORD(COLUMNS))
             row = builder.add(a, builder.mul(step, WORD(2 * TILE)))
             for i, tile in enumerate(left):
-                tiles.load(code, tile, panels, builder.add(row, WORD(i * TILE)), WORD(LANES))
+                place = builder.add(row, WORD(i * TILE))
+                tiles.load(code, tile, panels, place, WORD(LANES), again=False)
             for tile in sums:
                 one, other = left[tile // 2], right[tile % 2]
                 tiles.add_products(code, tiles.PAIRS, tile, one, other)
