@@ -18,7 +18,6 @@ from headway.loops.weight_gradient import AT_ONCE, BLOCK, add_products, put_in_b
 
 _LOTS = 8  # of G's columns that are at work together
 _BLOCKS = 16  # of X's that they are multiplied with, so that there are 512 KB of sums
-_DEPTH = AT_ONCE  # pairs of rows whose products are summed at a time: 32 KB of a block
 _SQUARE = 4 * TILE  # COLUMNS x COLUMNS sums
 _PANEL = AT_ONCE * COLUMNS  # words of COLUMNS columns of G, AT_ONCE pairs of rows
 _ROWS = 2 * DEEP  # of G that a tile takes
@@ -71,19 +70,18 @@ def _multiply_part(g, blocks, add, y, sums, first, last):
 def _multiply_panels(rows, panels, count, blocks, lots, left, right, squares):
     """Multiply so many panels with the blocks `left` to `right` of `lots`: a square for each two.
 
-    A part of a block is fetched once for all panels, for all of which it stays in the first cache:
-    panels leave it to that part.
+    A block is fetched once for all panels, for all of which it stays in the first cache: panels leave
+    it to the block.
     """
     pairs = (rows + 1) // 2
-    for pair in range(0, pairs, _DEPTH):
-        chunk, step = pair // AT_ONCE, pair % AT_ONCE // DEEP
-        steps = -(-min(pairs - pair, _DEPTH) // DEEP)
+    for chunk in range(-(-pairs // AT_ONCE)):
+        steps = -(-min(pairs - chunk * AT_ONCE, AT_ONCE) // DEEP)
         for block in range(left, right):
-            b = (chunk * lots + block) * BLOCK + step * DEEP * COLUMNS
+            b = (chunk * lots + block) * BLOCK
             for panel in range(count):
-                a = (chunk * count + panel) * _PANEL + step * 2 * TILE
+                a = (chunk * count + panel) * _PANEL
                 at = ((block - left) * count + panel) * _SQUARE
-                if pair == 0:
+                if chunk == 0:
                     _multiply_square(panels, a, blocks, b, steps, squares, at)
                 else:
                     _multiply_and_add_square(panels, a, blocks, b, steps, squares, at)
