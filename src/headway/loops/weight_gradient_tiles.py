@@ -70,8 +70,7 @@ def _multiply_part(g, blocks, add, y, sums, first, last):
 def _multiply_panels(rows, panels, count, blocks, lots, left, right, squares):
     """Multiply so many panels with the blocks `left` to `right` of `lots`: a square for each two.
 
-    A block is fetched once for all panels, for all of which it stays in the first cache: panels leave
-    it to the block.
+    A block is fetched once for all panels, which leave the first cache to it.
     """
     pairs = (rows + 1) // 2
     for chunk in range(-(-pairs // AT_ONCE)):
