@@ -86,11 +86,11 @@ def multiply_blocks(x, weight, row_steps, zeros, relu, y):
     """Compute y = x weight + bias; then max(0, y) where asked.
 
     weight: `in_blocks`. x: (R, W), of the same kind. row_steps, zeros: (R,), of bytes only. y: (R,
-    out), float32, or as x has pairs of bfloat16, uint32, (R, out / 2). The kind of the words tells
-    what the numbers are, and the first rows of a block: float32: the bias. uint32, pairs of
-    bfloat16: the bias. int32, fours of bytes: the sum of each output's weights, which times the
-    row's zero is taken from the exact sums; the output's step, which multiplies them with that of
-    the row; and the bias.
+    out), float32, or uint32 for pairs of bfloat16 as x has them. The kind of the words tells what
+    the numbers are, and the first rows of a block: float32: the bias. uint32, pairs of bfloat16:
+    the bias. int32, fours of bytes: the sum of each output's weights, which times the row's zero is
+    taken from the exact sums; the output's step, which multiplies them with that of the row; and
+    the bias.
     """
     count, width = y.shape
     size = weight.shape[1] * OUTPUTS

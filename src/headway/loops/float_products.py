@@ -38,11 +38,23 @@ def in_pairs(x):
     for i in range(rows):
         for line in range(lines):
             place, first = 2 * words.place(i, line, lines, size), 2 * size * line
-            there = min(width - first, 2 * size)
-            _round(x, i, first, there, upper, place)
-            for c in range(place + there, place + 2 * size):
-                upper[c] = np.uint16(0)
+            _round(x, i, first, min(width - first, 2 * size), upper, place)
+    fill_up(pairs, rows, width)
     return pairs
+
+
+@compiled
+def fill_up(pairs, rows, width):
+    """Put zeros behind so many numbers of each row: whatever stood there, they add nothing."""
+    size = words.line_for(pairs.shape[1])
+    lines = pairs.shape[1] // size
+    last = width - 2 * size * (lines - 1)
+    if last < 2 * size:
+        upper = pairs.reshape(-1).view(np.uint16)
+        for i in range(rows):
+            place = 2 * words.place(i, lines - 1, lines, size)
+            for c in range(place + last, place + 2 * size):
+                upper[c] = np.uint16(0)
 
 
 @compiled

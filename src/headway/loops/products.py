@@ -10,7 +10,7 @@ from headway.loops import LANES, words
 from headway.loops.blocks import LARGEST_BYTE, multiply_blocks
 from headway.loops.byte_products import bytes_for
 from headway.loops.compiling import compiled
-from headway.loops.float_products import in_pairs, room_for_pairs
+from headway.loops.float_products import fill_up, in_pairs, room_for_pairs
 from headway.loops.tiles import room
 from headway.loops.vectors import FLOATS, INTS, for_loops
 
@@ -113,8 +113,10 @@ def _feed_floats_forward(x, w_1, w_2, d_ff, y):
 
 
 def _feed_pairs_forward(x, w_1, w_2, d_ff, y):
-    hidden = room_for_pairs(x.shape[0], d_ff)
-    words.multiply(in_pairs(x), w_1, _NO_STEPS, _NO_ZEROS, True, hidden)
+    rows = x.shape[0]
+    hidden = room_for_pairs(rows, d_ff)
+    words.multiply(in_pairs(x), w_1, _NO_STEPS, _NO_ZEROS, True, hidden[:rows])
+    fill_up(hidden, rows, d_ff)  # there, too, infinity times a weight of 0 is not a number
     words.multiply(hidden, w_2, _NO_STEPS, _NO_ZEROS, False, y)
 
 

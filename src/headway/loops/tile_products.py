@@ -15,10 +15,10 @@ from headway.loops.vectors import FLOATS, INTS, WORD, for_loops, numbers_of_a_wo
 OUTPUTS = 2 * LANES
 """Outputs of a block."""
 _ROWS = 2 * LANES  # that are multiplied with a block at a time, at most
-# Words of a block that some rows are multiplied with before the next ones are, so that they stay in
-# the first cache; and rows whose sums wait meanwhile.
+# Words of a deep block that some rows are multiplied with before the next words are, so that these
+# stay in the first cache; and rows whose sums wait meanwhile.
 _DEPTH, _WAITING = 2**8, 4 * _ROWS
-_BESIDE = 2**16  # words of small blocks, so that of a row of y more is written at a time
+_BESIDE = 2**16  # words of blocks that rows are multiplied with in turn: more of a row of y at once
 _TOGETHER = 2**18  # words of rows that are multiplied with all blocks before the next ones are
 
 
@@ -26,11 +26,13 @@ _TOGETHER = 2**18  # words of rows that are multiplied with all blocks before th
 def multiply_blocks(x, weight, row_steps, zeros, relu, y):
     """Compute y = x weight + bias, as `blocks.multiply_blocks` does for pairs and fours.
 
-    weight: `in_blocks` of OUTPUTS, in lines that fill up whole tiles. x: in tiles of 16 rows, one
-    after the other, of which rows beyond y's count for nothing; so 16 lines of the cache that are
-    loaded together lie side by side.
+    weight: `in_blocks` of OUTPUTS, in lines that fill up whole tiles. x: a word a line, in tiles of
+    16 rows, one after the other (`words.place`), of which rows beyond y's count for nothing; so 16
+    lines of the cache that are loaded together lie side by side. A y of uint32 lies as x does.
     """
     count = y.shape[0]
+    if not count:
+        return
     found = room(_WAITING * OUTPUTS)
     floor = np.float32(0.0) if relu else np.float32(-np.inf)
     given = row_steps, zeros, floor, y
@@ -94,7 +96,7 @@ def _finish(found, at, row, rows, weight, block, given):
     row_steps, zeros, floor, y = given
     size, width, first = weight.shape[1] * OUTPUTS, y.shape[1], block * OUTPUTS
     sums = found, at, rows, weight, block * size, row_steps, zeros, row, floor
-    if numbers_of_a_word(y) == 2:  # and so a block's fill up a line of a tile
+    if numbers_of_a_word(y) == 2:  # so that a block's outputs are one line of a tile
         _put_lines(*sums, y, row * width + block * TILE, DEEP, width * LANES)
     elif first + OUTPUTS <= width:
         _put_lines(*sums, y, row * width + first, width, width * LANES)
@@ -163,7 +165,7 @@ def _product_of(rows, blocks, *, more=False):
     """
     sums, left = range(2 * rows * blocks), range(4, 4 + rows)
     right = range(4 + rows, 8)  # which take turns
-    few = blocks > 1
+    few = blocks > 1  # rows, which stay in the first cache; of many, they leave it to the weights
 
     def write(code, x, upper, width, weight, place, lines, deep, found, at):
         builder, bytes_ = code.builder, weight.kind.dtype == types.int32

@@ -19,9 +19,9 @@ has, without = compiling.host_has, tuple(sys.argv[1:])
 compiling.host_has = lambda feature: not feature.startswith(without) and has(feature)
 
 import torch
-from headway.loops.blocks import LARGEST_BYTE, multiplies_bytes
+from headway.loops.blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
 from headway.decoding.packed.compiled_products import (
-    Float32Product, Int8LoopProduct, quantize_to_fit
+    Bfloat16Product, Float32Product, Int8LoopProduct, LoopFeedForward, quantize_to_fit
 )
 from headway.decoding.packed.weights import Projection
 
@@ -34,10 +34,13 @@ for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
     rounded = (x * row_steps.reciprocal()).round() * row_steps
     weight, steps = quantize_to_fit(given.weight)
     for kind, a, b in (
-        (Float32Product, x, given.weight), (Int8LoopProduct, rounded, weight * steps[:, None])
+        (Float32Product, x, given.weight), (Int8LoopProduct, rounded, weight * steps[:, None]),
+        (Bfloat16Product, x.bfloat16(), given.weight.bfloat16()),
     ):
         if kind is Int8LoopProduct and not multiplies_bytes():
             assert not has("avx2")
+            continue
+        if kind is Bfloat16Product and not multiplies_bfloat16():
             continue
         multiply = kind(given, True)
         y = torch.from_numpy(multiply(x.numpy()))
@@ -45,6 +48,9 @@ for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
         assert (y - exact).abs().max() < 1e-4, kind
         for rows in range(1, 15):
             assert torch.equal(torch.from_numpy(multiply(x[:rows].numpy())), y[:rows])
+        back = kind(Projection(torch.randn(inputs, outputs), torch.randn(inputs)), False)
+        both = torch.from_numpy(LoopFeedForward(multiply, back)(x.numpy()))
+        assert torch.equal(both, torch.from_numpy(back(y.numpy())))
 print("right")
 """
 TRAINING = """

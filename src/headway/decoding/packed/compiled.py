@@ -154,7 +154,7 @@ class CompiledKernels:
         """Return both products in one call, where there are loops for them."""
         if not isinstance(first, LoopProduct) or not isinstance(second, LoopProduct):
             return None
-        return LoopFeedForward(first, second) if first.relu else None
+        return LoopFeedForward(first, second) if first.relu and not second.relu else None
 
     def fuse(self, decoder: Stack) -> WholeDecoder | None:
         """Return the decoder in one call, where it has ReLU and products for it."""

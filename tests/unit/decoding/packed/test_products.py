@@ -35,7 +35,6 @@ LOOP_PRODUCTS = ["Int8LoopProduct", "Bfloat16Product", "Float32Product"]
 WEIGHTS = st.sampled_from([1.0, -1.0]) | st.floats(-1, 1, width=32)
 # Signed bytes are slow without AMX, but right; with AMX what is taken out of unsigned ones' sums is
 # rounded before, and nobody asks for them. Elsewhere oneDNN may sum in 16 bits.
-
 BYTE_KINDS = {
     plain_products.TILES: [plain_products.TILES],
     plain_products.DOT_PRODUCTS: [plain_products.TILES, plain_products.DOT_PRODUCTS],
@@ -384,7 +383,7 @@ def test_many_rows_of_many_inputs_are_summed_up(kind: str, rows: int, inputs: in
 
 
 @pytest.mark.parametrize(
-    ("d_model", "d_ff"), [(130, 70), (64, 256), (3, 1), (33, 65), (512, 1100), (16, 32)]
+    ("d_model", "d_ff"), [(130, 70), (64, 256), (3, 1), (33, 65), (512, 1100), (16, 32), (1040, 70)]
 )
 @pytest.mark.parametrize("kind", LOOP_PRODUCTS)
 def test_both_halves_in_one_call_have_the_bits_of_two(kind: str, d_model: int, d_ff: int) -> None:
@@ -393,14 +392,28 @@ def test_both_halves_in_one_call_have_the_bits_of_two(kind: str, d_model: int, d
     second = product(projection(d_model, d_ff), False)
     both = compiled_products().LoopFeedForward(first, second)
     x = np.random.randn(150, d_model).astype(np.float32)
-    x[3] = np.inf
-    x[5, 1] = np.nan
+    x[3], x[5, 1] = np.inf, np.nan
+    first_of_zeros = product(Projection(-torch.ones(d_ff, d_model), torch.zeros(d_ff)), True)
+    none = compiled_products().LoopFeedForward(first_of_zeros, second)
 
     expected = second(first(x))
 
     for rows in (1, 5, 6, 7, 16, 17, 33, 48, 150):
         assert np.array_equal(both(x[:rows]), expected[:rows], equal_nan=True)
         assert np.array_equal(both(x[-rows:]), expected[-rows:], equal_nan=True)
+    # Infinity, which a ReLU makes 0, is not one beside zeros that fill up a row.
+    assert np.array_equal(none(x), second(first_of_zeros(x)), equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", LOOP_PRODUCTS)
+def test_of_no_rows_nothing_is_written(kind: str) -> None:
+    multiply = loop_product(kind)(projection(), False)
+    project = importlib.import_module("headway.loops.products").project
+    y = np.full((3, 37), 7.0, np.float32)
+
+    project(np.empty((0, 130), np.float32), multiply.weight, False, y[:0])
+
+    assert (y == 7.0).all()
 
 
 def test_a_row_on_one_side_of_zero_has_all_levels_there() -> None:
