@@ -14,8 +14,10 @@ from torch import Tensor
 from headway.loops import COLUMNS, threads
 from headway.loops.arrays import TYPES, array, can_loop, is_watched
 
-# From so many products on they pay; of each thread, so many lots of columns. benchmarks/NOTES.md.
-_LEAST = 2**28
+# From so many products on they pay; of each thread, so many lots of columns. With tiles (AMX) from
+# fewer, for oneDNN makes machine code for each number of rows, 3 ms of a step each: as a batch of
+# text has hardly ever the rows of another, a sixth of a tiny model's step (benchmarks/NOTES.md).
+_LEAST, _LEAST_BY_TILES = 2**28, 2**22
 _LOTS = 2
 
 
@@ -68,16 +70,17 @@ def add_weight_gradient(
 
 def _has_loops(grad: Tensor, rows: Tensor) -> bool:
     """Tell whether there are loops for these, and whether they are faster."""
-    widest = max(grad.size(1), rows.size(1))
+    widest, products = max(grad.size(1), rows.size(1)), grad.numel() * rows.size(1)
     return (
         grad.dtype == rows.dtype == torch.bfloat16
         and rows.size(1) % COLUMNS == 0
-        and grad.numel() * rows.size(1) >= _LEAST
+        and products >= _LEAST_BY_TILES
         and widest >= _LOTS * COLUMNS * torch.get_num_threads()
         and type(grad) is type(rows) is Tensor
         and can_loop(grad, rows)
         and not is_watched()
         and _has_sums()
+        and (products >= _LEAST or _has_tiles())
         and threads.can_divide()
     )
 

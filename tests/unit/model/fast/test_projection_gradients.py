@@ -51,6 +51,7 @@ def by_sums(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def loops_whatever_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LEAST", 1)
+    monkeypatch.setattr(module, "_LEAST_BY_TILES", 1)
     monkeypatch.setattr(module, "_LOTS", 0)
 
 
@@ -87,6 +88,24 @@ def test_it_is_the_product_and_the_sum_to_the_last_digits_of_float32(
     digits = count * 2.0**-23
     assert ((out - wide.T @ others).abs() <= digits * (wide.T.abs() @ others.abs())).all()
     assert ((sums - wide.sum(0)).abs() <= digits * wide.abs().sum(0)).all()
+
+
+@pytest.mark.parametrize(
+    ("count", "tiles", "loops"), [(300, True, True), (300, False, False), (100, True, False)]
+)
+def test_by_tiles_smaller_products_are_in_loops(
+    count: int, tiles: bool, loops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For which PyTorch would make machine code, as for each number of rows."""
+    taken: list[Tensor] = []
+    monkeypatch.setattr(module, "_LOTS", 0)
+    monkeypatch.setattr(module, "_has_tiles", lambda: tiles)
+    monkeypatch.setattr(module, "_multiply", lambda grad, *_, **__: taken.append(grad))
+    assert 100 * 160 * 128 < module._LEAST_BY_TILES <= 300 * 160 * 128 < module._LEAST
+
+    weight_gradient(*draw(count, 160, 128))
+
+    assert len(taken) == loops
 
 
 def by_threads(compute: Callable[[], tuple[Tensor, ...]]) -> list[tuple[Tensor, ...]]:
