@@ -124,10 +124,16 @@ for line in sys.stdin:
     statuses = {}
     while len(statuses) < len(children):
         child, status = os.wait()
-        statuses[child] = os.waitstatus_to_exitcode(status)
-        if statuses[child] not in (0, 1):
-            for other in set(children) - set(statuses):
-                os.kill(other, signal.SIGKILL)  # as torchrun would
+        ended = {child: os.waitstatus_to_exitcode(status)}
+        if ended[child] not in (0, 1):
+            for other in set(children) - set(statuses) - {child}:
+                found, status = os.waitpid(other, os.WNOHANG)
+                if found:
+                    ended[other] = os.waitstatus_to_exitcode(status)
+                else:
+                    os.kill(other, signal.SIGKILL)  # as torchrun would
+        # Of those that ended at once, who was killed comes before who lost it.
+        statuses.update(sorted(ended.items(), key=lambda item: item[1]))
     print(next((code for code in statuses.values() if code), 0), flush=True)
 """
 
