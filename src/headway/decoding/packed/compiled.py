@@ -151,7 +151,7 @@ class CompiledKernels:
         return ListedLoop(self.array(projection.weight), self.array(projection.bias))
 
     def join(self, first: Linear, second: Linear) -> LoopFeedForward | None:
-        """Return both products in one call, where there are loops for them."""
+        """Return both products in one call, where there are loops and a ReLU for them."""
         if not isinstance(first, LoopProduct) or not isinstance(second, LoopProduct):
             return None
         return LoopFeedForward(first, second) if first.relu and not second.relu else None

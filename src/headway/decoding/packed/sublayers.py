@@ -163,7 +163,7 @@ class FeedForward:
         first = first_projection(feed_forward)
         self.w_1: Linear = kernels.linear(first, relu=self.activation is None)
         self.w_2: Linear = kernels.linear(Projection.of(feed_forward.w_2))
-        self.both = kernels.join(self.w_1, self.w_2) if self.activation is None else None
+        self.both = kernels.join(self.w_1, self.w_2)
 
     def __call__(self, x: Array, context: Any) -> Array:
         """Compute (R, d_model) -> (R, d_model)."""

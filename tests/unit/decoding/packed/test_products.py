@@ -26,8 +26,10 @@ from headway.decoding.packed.plain_products import (
     quantize_weight,
     worth_integers,
 )
+from headway.decoding.packed.sublayers import FeedForward
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
+from headway.model.feed_forward import PositionwiseFeedForward
 
 CPU = torch.device("cpu")
 Floats = NDArray[np.float32]
@@ -91,6 +93,10 @@ def loop_product(kind: str) -> Any:
     if not there.get(kind, True):
         pytest.skip("a processor without these sums")
     return getattr(module, kind)
+
+
+def numba_types() -> Any:
+    return importlib.import_module("numba").types
 
 
 def compiled_products():
@@ -403,6 +409,34 @@ def test_both_halves_in_one_call_have_the_bits_of_two(kind: str, d_model: int, d
         assert np.array_equal(both(x[-rows:]), expected[-rows:], equal_nan=True)
     # Infinity, which a ReLU makes 0, is not one beside zeros that fill up a row.
     assert np.array_equal(none(x), second(first_of_zeros(x)), equal_nan=True)
+
+
+@pytest.mark.parametrize(("activation", "joined"), [("relu", True), ("gelu", False)])
+def test_a_feed_forward_with_relu_is_one_call(activation: str, joined: bool) -> None:
+    """As if there were none, it would only be slower."""
+    kernels = pytest.importorskip("headway.decoding.packed.compiled").CompiledKernels()
+    module = PositionwiseFeedForward(24, 40, activation=activation)
+    packed = FeedForward(module, kernels)
+    x = torch.randn(5, 24)
+
+    assert (packed.both is not None) == joined
+    found = torch.from_numpy(packed(x.numpy(), None))
+    torch.testing.assert_close(found, module(x), rtol=1e-5, atol=1e-5)
+
+
+def test_what_lies_between_pairs_is_in_pairs() -> None:
+    """As in float32 it would have the same bits, later."""
+    products = pytest.importorskip("headway.loops.products")
+    pairs, floats = (
+        numba_types().Array(getattr(numba_types(), name), 3, "C") for name in ("uint32", "float32")
+    )
+
+    for first, second, way in (
+        (pairs, pairs, products._feed_pairs_forward),
+        (pairs, floats, products._feed_floats_forward),
+        (floats, floats, products._feed_floats_forward),
+    ):
+        assert products._choose_feed_forward(None, first, second, None, None) is way
 
 
 @pytest.mark.parametrize("kind", LOOP_PRODUCTS)
