@@ -18,7 +18,7 @@ def smoothed_losses(
     """Compute smoothed loss and negative log-likelihood of every row, in parts (parts.py).
 
     logits: (R, V), V from LANES on, float32 or bfloat16; if asked to differentiate, these rows
-    become the gradient of the loss. labels: (R,), none of them padding. losses: (R, 2), float64.
+    become the gradient of the loss. labels: (R,); padding has no loss. losses: (R, 2), float64.
     grads: (parts or more, V or 0); part i adds its rows of the gradient to grads[i] before they are
     rounded.
     """
@@ -36,6 +36,11 @@ def _smoothed_losses(
     powers = np.empty(pieces, np.float32)
     for i in range(first, last):
         label = labels[i]
+        if label == pad_id:
+            losses[i] = 0.0
+            if differentiate:
+                logits[i] = 0
+            continue
         top, total = _read_row(logits, i, powers)
         own, padding = powers[label], powers[pad_id]
         mass = _exponentiate_row(powers, top)

@@ -11,6 +11,7 @@ from torch import Tensor
 from headway.errors import ConfigError
 from headway.loops import LANES, threads
 from headway.loops.arrays import array, can_loop
+from headway.model.fast.few_shapes import has_few_shapes
 from headway.model.fast.first_derivatives import first_derivatives_only
 from headway.model.fast.projection_gradients import add_weight_gradient
 
@@ -72,13 +73,30 @@ def projected_cross_entropy(
     chunk = chunk or _rows_at_once(hidden.device, len(weight))
     if hidden.device.type == "cpu":
         # A GPU would have to be waited for: how many these are decides the sizes of what follows.
-        real = (labels != pad_id).nonzero()[:, 0]
-        hidden, labels = hidden.index_select(0, real), labels[real]
+        few = has_few_shapes(hidden.device, _product_dtype(weight))
+        hidden, labels = _real_rows(hidden, labels, pad_id, max(chunk // 4, 1) if few else 1)
     sums = _ProjectedCrossEntropy.apply(
         hidden, weight, bias, labels, smoothing, pad_id, chunk,
         torch.is_grad_enabled(), compute or losses_and_gradient,
     )  # fmt: skip
     return LossSums(*sums)  # type: ignore[misc]
+
+
+def _real_rows(
+    hidden: Float[Tensor, "N d_model"], labels: Int[Tensor, " N"], pad_id: int, multiple: int
+) -> tuple[Float[Tensor, "R d_model"], Int[Tensor, " R"]]:
+    """Return the rows that count, and padding up to a multiple of so many: the last one again."""
+    real = (labels != pad_id).nonzero()[:, 0]
+    missing = -len(real) % multiple
+    labels = F.pad(labels[real], (0, missing), value=pad_id)
+    return hidden.index_select(0, torch.cat([real, real[-1:].expand(missing)])), labels
+
+
+def _product_dtype(weight: Tensor) -> torch.dtype:
+    """Return the type in which products are computed."""
+    device = weight.device.type
+    lowered = torch.is_autocast_enabled(device)
+    return torch.get_autocast_dtype(device) if lowered else weight.dtype
 
 
 def _check_padding(pad_id: int, vocabulary: int) -> None:
@@ -122,9 +140,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         # Needed they are called under no_grad, too.
         differentiate = learning and any(ctx.needs_input_grad[:3])
-        device = hidden.device.type
-        lowered = torch.is_autocast_enabled(device)
-        dtype = torch.get_autocast_dtype(device) if lowered else weight.dtype
+        dtype = _product_dtype(weight)
         hidden_low, weight_low = hidden.to(dtype), weight.to(dtype)
         bias_low = None if bias is None else bias.to(dtype)
         loss = hidden.new_zeros((), dtype=_sum_dtype(hidden))
@@ -132,7 +148,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         grad_hidden = torch.empty_like(hidden_low) if differentiate else None
         grad_weight = weight.new_zeros(weight.shape) if differentiate else None
         grad_bias = torch.zeros_like(bias) if differentiate and bias is not None else None
-        with torch.autocast(device, enabled=False):
+        with torch.autocast(hidden.device.type, enabled=False):
             for start in range(0, len(labels), chunk):
                 rows = slice(start, start + chunk)
                 logits = F.linear(hidden_low[rows], weight_low, bias_low)

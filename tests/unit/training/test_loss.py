@@ -339,6 +339,7 @@ def test_each_part_has_sums_of_its_own() -> None:
     losses = pytest.importorskip("headway.loops.losses")
     values = wide_example(37, torch.float32)
     logits, labels = values["hidden"] @ values["weight"].T, values["labels"]
+    labels[2] = 0
     grads, each = torch.zeros(4, 37), torch.empty(len(labels), 2, dtype=torch.float64)
     given = [x.numpy() for x in (logits, labels)], [x.numpy() for x in (each, grads)]
 
@@ -348,6 +349,9 @@ def test_each_part_has_sums_of_its_own() -> None:
     for part, (first, last) in enumerate(itertools.pairwise(bounds)):
         torch.testing.assert_close(grads[part], logits[first:last].sum(0), rtol=1e-5, atol=1e-6)
     assert not grads[3].any()
+    assert not each[labels == 0].any()
+    assert not logits[labels == 0].any()
+    assert each[labels != 0].all()
 
 
 @pytest.mark.parametrize("pieces", [16, 37])
@@ -448,3 +452,41 @@ def test_padding_that_is_no_piece_is_one_sentence(pad_id: int) -> None:
         )
     with pytest.raises(ConfigError, match=f"pad_id is {pad_id}"):
         label_smoothed_cross_entropy(torch.zeros(3, PIECES), torch.tensor([1, 2, 3]), 0.1, pad_id)
+
+
+def test_in_bfloat16_the_last_chunk_has_few_numbers_of_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    product, counts = torch.nn.functional.linear, set()
+
+    def counted(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        counts.add(len(rows))
+        return product(rows, weight, bias)
+
+    rng = torch.Generator().manual_seed(1)
+    weight = torch.randn(19, 8, generator=rng).requires_grad_()
+    for rows in range(1, 70):
+        hidden = torch.randn(rows, 8, generator=rng).requires_grad_()
+        labels = torch.randint(0, 19, (rows,), generator=rng)
+        labels[rows // 2 :: 5] = 0
+        found = []
+        for precision in (torch.bfloat16, torch.float32):
+            weight.grad = hidden.grad = None
+            with (
+                torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16),
+                monkeypatch.context() as patched,
+            ):
+                if precision == torch.bfloat16:
+                    patched.setattr(loss.F, "linear", counted)
+                sums = projected_cross_entropy(hidden, weight, None, labels, 0.1, 0, 16)
+            sums.loss.backward()
+            assert hidden.grad is not None
+            assert weight.grad is not None
+            found.append([sums.loss.detach(), sums.nll, hidden.grad, weight.grad])
+        for ours, exact in zip(*found, strict=True):
+            # Each logit and gradient is rounded to 8 bits.
+            size = float(exact.abs().amax())
+            torch.testing.assert_close(ours, exact, rtol=2**-6, atol=2**-6 * size)
+        assert not found[0][2][labels == 0].any()
+
+    assert counts == {4, 8, 12, 16}

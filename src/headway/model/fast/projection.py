@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headway.loops.arrays import is_traced, is_watched
+from headway.model.fast.few_shapes import filled_up
 from headway.model.fast.first_derivatives import first_derivatives_only
 from headway.model.fast.projection_gradients import input_gradient, weight_gradient
 from headway.model.fast.relu import relu_, relu_gradient
@@ -105,15 +106,15 @@ class _Project(torch.autograd.Function):
         dtype = torch.get_autocast_dtype(device) if lowered else x.dtype
         weight = _join(parameters[:count], dtype)
         bias = _join(parameters[count:], dtype) if parameters[count:] else None
-        rows = x.to(dtype)
+        rows = filled_up(x, dtype)
         with torch.autocast(device, enabled=False):
-            y = _linear(rows, weight, bias)
+            y = _linear(rows, weight, bias).resize_(len(x), len(weight))
         if relu:
             relu_(y)
         # Where nothing is rounded, no copy is kept: the parameters are there in any case.
         weights = [weight] if lowered else parameters[:count]
         needs_rows = any(ctx.needs_input_grad[3 : 3 + count])
-        ctx.save_for_backward(rows if needs_rows else None, y if relu else None, *weights)
+        ctx.save_for_backward(rows[: len(x)] if needs_rows else None, y if relu else None, *weights)
         ctx.dtype, ctx.parameters = x.dtype, [(len(p), p.dtype) for p in parameters]
         ctx.count = count
         return y

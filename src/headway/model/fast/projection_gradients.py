@@ -13,10 +13,11 @@ from torch import Tensor
 
 from headway.loops import COLUMNS, threads
 from headway.loops.arrays import TYPES, array, can_loop, is_watched
+from headway.model.fast.few_shapes import filled_up
 
 # From so many products on they pay; of each thread, so many lots of columns. With tiles (AMX) from
-# fewer, for oneDNN makes machine code for each number of rows, 3 ms of a step each: as a batch of
-# text has hardly ever the rows of another, a sixth of a tiny model's step (benchmarks/NOTES.md).
+# fewer: to fill up both matrices for oneDNN takes a tenth of a tiny model's step
+# (benchmarks/NOTES.md).
 _LEAST, _LEAST_BY_TILES = 2**28, 2**22
 _LOTS = 2
 
@@ -30,7 +31,7 @@ def weight_gradient(
     up; otherwise the first is in the type of grad, and there is no second.
     """
     if not _has_loops(grad, rows):
-        return grad.T @ rows, None
+        return filled_up(grad, grad.dtype).T @ filled_up(rows, rows.dtype), None
     total = grad.new_empty(grad.size(1), rows.size(1), dtype=torch.float32)
     return total, _multiply(grad, rows, total, add=False)
 
@@ -45,7 +46,7 @@ def input_gradient(
     # PyTorch's product is faster into more columns, and by tiles: benchmarks/NOTES.md.
     shrinks = weight.size(1) <= weight.size(0) and weight.size(0) % 2 == 0
     if not shrinks or dtype not in TYPES or not _has_loops(grad, weight) or _has_tiles():
-        return (grad @ weight).to(dtype)
+        return (filled_up(grad, grad.dtype) @ weight)[: len(grad)].to(dtype)
     from headway.loops.input_gradient import multiply_rows
 
     x = grad.new_empty(grad.size(0), weight.size(1), dtype=dtype)

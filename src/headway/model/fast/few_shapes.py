@@ -1,0 +1,38 @@
+"""Rows filled up with zeros, so that products in bfloat16 have few different numbers of rows.
+
+For each number of rows oneDNN makes machine code, 1 to 18 ms where a tiny model's product takes
+0.05, and batches of text hardly ever repeat one: it was a third of such a model's step
+(benchmarks/NOTES.md).
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headway.loops.arrays import is_traced, is_watched
+
+
+def filled_up(rows: Float[Tensor, "N d"], dtype: torch.dtype) -> Float[Tensor, "M d"]:
+    """Return the rows in this type; in bfloat16 on a CPU with zeros below, M = few_counts(N).
+
+    Whoever watches operations, to count them for example, sees those of N rows.
+    """
+    count = few_counts(len(rows)) if has_few_shapes(rows.device, dtype) else len(rows)
+    if count == len(rows):
+        return rows.to(dtype)
+    filled = rows.new_empty(count, rows.size(1), dtype=dtype)
+    filled[: len(rows)] = rows
+    filled[len(rows) :] = 0
+    return filled
+
+
+def few_counts(rows: int) -> int:
+    """Return the next of the numbers that are used: eight between one power of two and the next."""
+    step = 2 ** max((rows - 1).bit_length() - 4, 0)
+    return -(-rows // step) * step
+
+
+def has_few_shapes(device: torch.device, dtype: torch.dtype) -> bool:
+    """Tell whether products there, in this type, are to have few numbers of rows."""
+    low = device.type == "cpu" and dtype == torch.bfloat16
+    return low and not is_traced() and not is_watched()
