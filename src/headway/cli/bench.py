@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
-from headway.cli.waiting import let_waiting_threads_sleep
 
 bench = typer.Typer(
     no_args_is_help=True,
@@ -49,7 +48,6 @@ def train(
     debug: Debug = False,
 ) -> None:
     """Train on random pieces: target pieces a second, ours and peers'."""
-    let_waiting_threads_sleep()
     from headway.benchmark.training import compare_training
 
     found = compare_training(

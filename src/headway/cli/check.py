@@ -17,7 +17,6 @@ from headway.cli.run_options import (
     ValidTarget,
     chosen_settings,
 )
-from headway.cli.waiting import let_waiting_threads_sleep
 
 if TYPE_CHECKING:
     from headway.data.corpus import Corpus
@@ -46,7 +45,6 @@ def check(
 
     It takes what `headway train` takes.
     """
-    let_waiting_threads_sleep()
     from headway.config.run import load_run_config
     from headway.training.check import check_run, plain
     from headway.training.memory import prepare_process

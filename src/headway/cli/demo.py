@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
-from headway.cli.waiting import let_waiting_threads_sleep
 
 _COMMANDS = (
     'echo "제가 어제 찾은 팔찌는 비쌌습니다." | headway translate {out}',
@@ -59,7 +58,6 @@ def demo(
     device: Device = "auto",
 ) -> None:
     """Train on the built-in Korean-English corpus, evaluate, translate, draw attention."""
-    let_waiting_threads_sleep()
     from headway.demo import remove_demo, run_demo
     from headway.errors import ConfigError, suggest
     from headway.training.memory import prepare_process

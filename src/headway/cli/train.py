@@ -19,7 +19,6 @@ from headway.cli.run_options import (
     ValidTarget,
     chosen_settings,
 )
-from headway.cli.waiting import let_waiting_threads_sleep
 
 
 def train(
@@ -51,7 +50,6 @@ def train(
 
     Without a CONFIG, the presets tiny and small come with a training that suits a laptop.
     """
-    let_waiting_threads_sleep()
     from headway.config.run import load_run_config
     from headway.training.distributed import is_leader
     from headway.training.memory import prepare_process

@@ -36,6 +36,7 @@ from headway.training.shards import divide, gathered
 from headway.training.step import Objective, StepResult
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.validation import ValidationResult, Validator
+from headway.training.waiting import WaitingThreads
 from headway.training.watched_step import WatchedStep
 
 _GROUPS_AHEAD = 2
@@ -168,7 +169,11 @@ class Trainer:
             if self.config.tensorboard and self.world.leads:
                 self.reporter.write_events(self.folder.tensorboard, self.progress.step)
             self.step.look_at_text(self.text_findings)
-            with _stop_signals() as stop, contextlib.closing(self._groups()) as groups:
+            with (
+                _stop_signals() as stop,
+                contextlib.closing(self._groups()) as groups,
+                contextlib.closing(WaitingThreads()) as waiting,
+            ):
                 while not self._enough():
                     with clock.step():
                         group = next(groups)
@@ -182,6 +187,7 @@ class Trainer:
                     if self._keep(group, stopping=stopping):
                         forget_peak(self.device)  # validation is no part of the estimate
                     give_back_holes(self.progress.step)
+                    waiting.look()
                     if stopping and not self._enough():
                         return False
                 if self.progress.snapshots[-1:] != [self.progress.step]:

@@ -215,6 +215,25 @@ def test_holes_in_memory_are_given_back_after_every_twentieth_step(
     assert given == [20, 40]
 
 
+def test_after_each_step_it_looks_how_threads_are_to_wait(
+    make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    class Threads:
+        def look(self) -> None:
+            calls.append("look")
+
+        def close(self) -> None:
+            calls.append("close")
+
+    monkeypatch.setattr("headway.training.trainer.WaitingThreads", Threads)
+
+    make(max_steps=3).run()
+
+    assert calls == ["look", "look", "look", "close"]
+
+
 def test_without_an_interval_it_validates_once_an_epoch(make: Callable[..., Trainer]) -> None:
     trainer = make(validate_every_steps=None, max_epochs=3, max_steps=1000)
     batches = [len(trainer.stream.epoch(number)) for number in range(3)]
