@@ -108,7 +108,9 @@ class _Project(torch.autograd.Function):
         bias = _join(parameters[count:], dtype) if parameters[count:] else None
         rows = filled_up(x, dtype)
         with torch.autocast(device, enabled=False):
-            y = _linear(rows, weight, bias).resize_(len(x), len(weight))
+            y = _linear(rows, weight, bias)
+        if len(rows) > len(x):
+            y.resize_(len(x), y.size(1))
         if relu:
             relu_(y)
         # Where nothing is rounded, no copy is kept: the parameters are there in any case.
