@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -38,6 +39,7 @@ from headway.training.stream import BatchStream
 from headway.training.text_check import CorpusShare, Unknown, findings, shares, unknown
 from headway.training.texts import read_texts
 from headway.training.tokenizers import find_tokenizers
+from headway.training.waiting import WaitingThreads
 
 Tell = Callable[[dict[str, list[Finding]], Sequence[Corpus], HeadwayError], None]
 """Is given what was found in each text, the corpora of training text, and an error."""
@@ -214,18 +216,20 @@ def estimate(
     picked = np.linspace(0, len(batches) - 1, min(_SAMPLE, len(batches))).round().astype(int)
     seconds: list[float] = []
     pairs = 0
-    for index in [largest, largest, *picked]:
-        batch = collate([stream.pairs[row] for row in batches[index]])
-        for _ in range(2 if step.preparations() else 0):
-            step(1, [batch])  # most shapes of a run have been recorded
-        start = time.perf_counter()
-        step(1, [batch])
-        if average is not None:
-            average.update(bundle.model, 1)
-        seconds.append(time.perf_counter() - start)
-        show(pairs := pairs + len(batches[index]))
-        if sum(seconds[2:]) > _ENOUGH:  # batches come in random order, so the first ones are fair
-            break
+    with closing(WaitingThreads()) as waiting:
+        for index in [largest, largest, *picked]:
+            batch = collate([stream.pairs[row] for row in batches[index]])
+            for _ in range(2 if step.preparations() else 0):
+                step(1, [batch])  # most shapes of a run have been recorded
+            start = time.perf_counter()
+            step(1, [batch])
+            if average is not None:
+                average.update(bundle.model, 1)
+            seconds.append(time.perf_counter() - start)
+            waiting.look()
+            show(pairs := pairs + len(batches[index]))
+            if sum(seconds[2:]) > _ENOUGH:  # batches come in random order: the first ones are fair
+                break
     mean = float(np.mean(seconds[2:]))  # the first two prepare memory, and compile
     memory = peak_memory(next(bundle.model.parameters()).device)
     # A block ends with the batches that it has, be they fewer than an update takes.

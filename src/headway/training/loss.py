@@ -11,7 +11,7 @@ from torch import Tensor
 from headway.errors import ConfigError
 from headway.loops import LANES, threads
 from headway.loops.arrays import array, can_loop
-from headway.model.fast.few_shapes import has_few_shapes
+from headway.model.fast.few_shapes import few_counts, has_few_shapes
 from headway.model.fast.first_derivatives import first_derivatives_only
 from headway.model.fast.projection_gradients import add_weight_gradient
 
@@ -74,7 +74,7 @@ def projected_cross_entropy(
     if hidden.device.type == "cpu":
         # A GPU would have to be waited for: how many these are decides the sizes of what follows.
         few = has_few_shapes(hidden.device, _product_dtype(weight))
-        hidden, labels = _real_rows(hidden, labels, pad_id, max(chunk // 4, 1) if few else 1)
+        hidden, labels = _real_rows(hidden, labels, pad_id, few)
     sums = _ProjectedCrossEntropy.apply(
         hidden, weight, bias, labels, smoothing, pad_id, chunk,
         torch.is_grad_enabled(), compute or losses_and_gradient,
@@ -83,11 +83,11 @@ def projected_cross_entropy(
 
 
 def _real_rows(
-    hidden: Float[Tensor, "N d_model"], labels: Int[Tensor, " N"], pad_id: int, multiple: int
+    hidden: Float[Tensor, "N d_model"], labels: Int[Tensor, " N"], pad_id: int, few: bool
 ) -> tuple[Float[Tensor, "R d_model"], Int[Tensor, " R"]]:
-    """Return the rows that count, and padding up to a multiple of so many: the last one again."""
+    """Return the rows that count; with few numbers of them the last one again, as padding."""
     real = (labels != pad_id).nonzero()[:, 0]
-    missing = -len(real) % multiple
+    missing = few_counts(len(real)) - len(real) if few else 0
     labels = F.pad(labels[real], (0, missing), value=pad_id)
     return hidden.index_select(0, torch.cat([real, real[-1:].expand(missing)])), labels
 

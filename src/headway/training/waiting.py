@@ -4,8 +4,8 @@ A thread of GCC's OpenMP that is done with its part of an operation looks some 3
 the others are, and then sleeps. Between two operations of a training it is awake so, which no call
 for it to wake up can match; but where another program holds a core, the one that it looks for
 cannot run while it looks. Where the library knows of more threads than cores it looks 100 times
-only (GOMP_SPINCOUNT in its manual). So while others want the processor, we let it know of one more,
-which has nothing to do: a training beside a busy program is several times as fast.
+only (GOMP_SPINCOUNT in its manual). So while others want the processor, we let it know of more,
+which have nothing to do: a training beside a busy program is several times as fast.
 """
 
 import _thread
@@ -31,72 +31,80 @@ class WaitingThreads:
 
     def __init__(self) -> None:
         """Begin; they are awake."""
-        self._can_choose = _can_choose()
-        self._looked, self._waited = time.perf_counter(), _waited_for_cores()
-        self._at_work: _thread.LockType | None = None
+        self._crowds = _crowds_needed()
+        self._looked, self._waited = time.perf_counter(), _waits_for_cores()
+        self._at_work: list[_thread.LockType] = []
 
     @property
     def asleep(self) -> bool:
         """Whether a thread that waits soon sleeps."""
-        return self._at_work is not None
+        return bool(self._at_work)
 
     def look(self) -> None:
         """Find out whether other programs want the processor; call it between two steps."""
         now = time.perf_counter()
-        if not self._can_choose or now - self._looked < _BETWEEN_LOOKS:
+        if not self._crowds or now - self._looked < _BETWEEN_LOOKS:
             return
-        waited = _waited_for_cores()
-        share = (waited - self._waited) / (now - self._looked)
+        waited = _waits_for_cores()
+        more = [waited[each] - self._waited[each] for each in waited.keys() & self._waited.keys()]
+        share = sum(more) / (now - self._looked)
         self._looked, self._waited = now, waited
         if share > _BUSY and not self.asleep:
-            self._at_work = _crowd()
+            for _ in range(self._crowds):
+                self._crowd()
         elif share < _QUIET:
             self.close()
 
     def close(self) -> None:
         """Have them wait awake again, as they did before."""
-        if self._at_work is not None:
-            self._at_work.release()
-            self._at_work = None
+        while self._at_work:
+            self._at_work.pop().release()
 
+    def _crowd(self) -> None:
+        """Let OpenMP know of more threads, until we close.
 
-def _can_choose() -> bool:
-    """Tell whether one thread more is what it takes; what a person has chosen stays."""
-    chosen = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
-    if sys.platform != "linux" or chosen:
-        return False
-    cores = len(os.sched_getaffinity(0))
-    return 1 < cores <= _MOST_CORES and torch.get_num_threads() == cores and threads.can_divide()
-
-
-def _waited_for_cores() -> float:
-    """Return for how many seconds threads of this process could have run and did not.
-
-    The second number of schedstat (sched-stats.rst of the kernel); a kernel without it says 0.
-    """
-    waited = 0
-    with suppress(OSError):  # a thread may have ended since it was listed
-        for thread in Path("/proc/self/task").iterdir():
-            waited += int((thread / "schedstat").read_text().split()[1])
-    return waited / 1e9
-
-
-def _crowd() -> _thread.LockType:
-    """Let OpenMP know of a thread more, until what is returned is released.
-
-    It belongs to a thread of ours, which asks for it by dividing an operation. That is none of
-    `threading`, for where one of those runs, no process is forked, and it holds nothing that a
-    forked process could wait for.
-    """
-    started, at_work = _thread.allocate_lock(), _thread.allocate_lock()
-    started.acquire()
-    at_work.acquire()
-
-    def hold() -> None:
-        torch.zeros(_DIVIDED, device="cpu").add_(1)
-        started.release()
+        They belong to a thread of ours, which asks for them by dividing an operation. That is none
+        of `threading`, for where one of those runs, no process is forked, and it holds nothing that
+        a forked process could wait for.
+        """
+        started, at_work = _thread.allocate_lock(), _thread.allocate_lock()
+        started.acquire()
         at_work.acquire()
 
-    _thread.start_new_thread(hold, ())
-    started.acquire(timeout=_STARTED)
-    return at_work
+        def hold() -> None:
+            try:
+                torch.zeros(_DIVIDED, device="cpu").add_(1)
+            finally:
+                started.release()
+            at_work.acquire()
+
+        with suppress(RuntimeError):  # there may be no more threads: then they wait as they did
+            _thread.start_new_thread(hold, ())
+            self._at_work.append(at_work)
+            started.acquire(timeout=_STARTED)
+
+
+def _crowds_needed() -> int:
+    """Return how many times as many threads are more than cores; 0 where nothing is to be chosen.
+
+    What a person has chosen stays.
+    """
+    chosen = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
+    if sys.platform != "linux" or chosen or not threads.can_divide():
+        return 0
+    cores, used = len(os.sched_getaffinity(0)), torch.get_num_threads()
+    # Each brings what the library starts for it, one thread less than it divides among.
+    return (cores - used) // (used - 1) + 1 if 1 < used <= cores <= _MOST_CORES else 0
+
+
+def _waits_for_cores() -> dict[str, float]:
+    """Return for how many seconds each thread of this process could have run and did not.
+
+    The second number of schedstat (sched-stats.rst of the kernel), which not every kernel has.
+    """
+    waits: dict[str, float] = {}
+    with suppress(OSError):
+        for thread in Path("/proc/self/task").iterdir():
+            with suppress(OSError, IndexError):  # it may have ended since it was listed
+                waits[thread.name] = int((thread / "schedstat").read_text().split()[1]) / 1e9
+    return waits

@@ -1,6 +1,7 @@
 """The loss is what section 5.4 says, and the fast way to it gives the same numbers."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -465,10 +466,10 @@ def test_in_bfloat16_the_last_chunk_has_few_numbers_of_rows(
 
     rng = torch.Generator().manual_seed(1)
     weight = torch.randn(19, 8, generator=rng).requires_grad_()
-    for rows in range(1, 70):
+    for rows in range(75, 290, 7):
         hidden = torch.randn(rows, 8, generator=rng).requires_grad_()
         labels = torch.randint(0, 19, (rows,), generator=rng)
-        labels[rows // 2 :: 5] = 0
+        labels[rows // 2 :: 17] = 0
         found = []
         for precision in (torch.bfloat16, torch.float32):
             weight.grad = hidden.grad = None
@@ -478,7 +479,7 @@ def test_in_bfloat16_the_last_chunk_has_few_numbers_of_rows(
             ):
                 if precision == torch.bfloat16:
                     patched.setattr(loss.F, "linear", counted)
-                sums = projected_cross_entropy(hidden, weight, None, labels, 0.1, 0, 16)
+                sums = projected_cross_entropy(hidden, weight, None, labels, 0.1, 0, 64)
             sums.loss.backward()
             assert hidden.grad is not None
             assert weight.grad is not None
@@ -489,4 +490,22 @@ def test_in_bfloat16_the_last_chunk_has_few_numbers_of_rows(
             torch.testing.assert_close(ours, exact, rtol=2**-6, atol=2**-6 * size)
         assert not found[0][2][labels == 0].any()
 
-    assert counts == {4, 8, 12, 16}
+    assert counts == set(range(8, 65, 8))
+
+
+@pytest.mark.parametrize("chunk", [None, 10**6])
+def test_few_rows_stay_few(chunk: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def compute(logits: Tensor, *others: Any) -> tuple[LossSums, Tensor | None]:
+        seen.append(len(logits))
+        return losses_and_gradient(logits, *others)
+
+    monkeypatch.setattr(loss, "_has_loops", lambda logits, pad_id: False)
+    hidden, weight = torch.randn(37, 8), torch.randn(19, 8)
+    with torch.autocast("cpu", torch.bfloat16):
+        projected_cross_entropy(
+            hidden, weight, None, torch.arange(37) % 18 + 1, 0.1, 0, chunk, compute
+        )
+
+    assert seen == [40]

@@ -1,7 +1,7 @@
 """Rows filled up with zeros, so that products in bfloat16 have few different numbers of rows.
 
-For each number of rows oneDNN makes machine code, 1 to 18 ms where a tiny model's product takes
-0.05, and batches of text hardly ever repeat one: it was a third of such a model's step
+For each number of rows oneDNN makes machine code, 0.3 to 18 ms where a tiny model's product takes
+0.05 to 0.5, and batches of text hardly ever repeat one: it was a quarter of such a model's step
 (benchmarks/NOTES.md).
 """
 
