@@ -43,11 +43,12 @@ def hand_back_freed_memory() -> bool:
 def keep_few_kernels() -> None:
     """Have little remembered of each product's sizes; call it before the first product.
 
-    Batches of text hardly ever repeat theirs. oneDNN remembers 1,024 kernels, 0.3 GB and, far apart
-    in memory, some 5 % of a step of the tiny model; PyTorch 1,024 descriptions of matrix products
-    and as many of linear layers, in bfloat16 a quarter of a megabyte each (benchmarks/NOTES.md).
-    What is kept is more than a step needs. A number in the environment stays. It holds for the
-    whole process.
+    Batches of text hardly ever repeat theirs, but for the rows of layers that learn in bfloat16,
+    which are filled up (few_shapes.py). oneDNN remembers 1,024 kernels, 0.3 GB and, far apart in
+    memory, some 5 % of a step of the tiny model; PyTorch 1,024 descriptions of matrix products and
+    as many of linear layers, in bfloat16 a quarter of a megabyte each (benchmarks/NOTES.md). What
+    is kept is more than a step needs. A number in the environment stays. It holds for the whole
+    process.
     """
     names = [f"{library}_PRIMITIVE_CACHE_CAPACITY" for library in ("ONEDNN", "DNNL")]
     if not any(name in os.environ for name in names):

@@ -238,6 +238,32 @@ def test_time_is_that_of_all_steps_and_memory_that_of_the_largest_batch(
         assert found.memory < before - 200e6
 
 
+def test_between_the_steps_it_looks_how_threads_are_to_wait(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    step = check_module.FittingStep.__call__
+
+    def watched(self: object, number: int, batches: list) -> object:
+        calls.append("step")
+        return step(self, number, batches)  # type: ignore[arg-type]
+
+    class Threads:
+        def look(self) -> None:
+            calls.append("look")
+
+        def close(self) -> None:
+            calls.append("close")
+
+    monkeypatch.setattr(check_module.FittingStep, "__call__", watched)
+    monkeypatch.setattr(check_module, "WaitingThreads", Threads)
+
+    check_run(make_config(), "cpu")
+
+    assert len(calls) > 5
+    assert calls == ["step", "look"] * (len(calls) // 2) + ["close"]
+
+
 def test_a_moving_average_is_part_of_every_step_that_is_tried(
     make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

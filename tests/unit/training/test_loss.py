@@ -490,7 +490,7 @@ def test_in_bfloat16_the_last_chunk_has_few_numbers_of_rows(
             torch.testing.assert_close(ours, exact, rtol=2**-6, atol=2**-6 * size)
         assert not found[0][2][labels == 0].any()
 
-    assert counts == set(range(8, 65, 8))
+    assert counts == {16, 32, 48, 64}
 
 
 @pytest.mark.parametrize("chunk", [None, 10**6])
@@ -508,4 +508,4 @@ def test_few_rows_stay_few(chunk: int | None, monkeypatch: pytest.MonkeyPatch) -
             hidden, weight, None, torch.arange(37) % 18 + 1, 0.1, 0, chunk, compute
         )
 
-    assert seen == [40]
+    assert seen == [48]

@@ -234,6 +234,25 @@ def test_after_each_step_it_looks_how_threads_are_to_wait(
     assert calls == ["look", "look", "look", "close"]
 
 
+def test_threads_wait_as_they_did_after_a_training_that_fails(
+    make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    class Threads:
+        def look(self) -> None:
+            raise MemoryError
+
+        def close(self) -> None:
+            calls.append("close")
+
+    monkeypatch.setattr("headway.training.trainer.WaitingThreads", Threads)
+
+    with pytest.raises(MemoryError):
+        make(max_steps=3).run()
+    assert calls == ["close"]
+
+
 def test_without_an_interval_it_validates_once_an_epoch(make: Callable[..., Trainer]) -> None:
     trainer = make(validate_every_steps=None, max_epochs=3, max_steps=1000)
     batches = [len(trainer.stream.epoch(number)) for number in range(3)]

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
+from headway.model.fast.few_shapes import few_counts
 
 Precision = Literal["float32", "bfloat16", "int8"]
 Product = Callable[[Tensor], Tensor]
@@ -122,7 +123,7 @@ class Int8Product:
         whole, steps = quantize_rows(x)
         if kind := self.bytes_for(len(x)):
             whole = (whole + kind.offset).to(kind.dtype)
-            whole = F.pad(whole, (0, 0, 0, tile_rows(len(x)) - len(x)))
+            whole = F.pad(whole, (0, 0, 0, few_counts(len(x)) - len(x)))
         y = self.multiply(whole)[: len(x)].mul_(steps[:, None] * self.steps).add_(self.bias)
         return y.relu_() if self.relu else y
 
@@ -162,16 +163,6 @@ class OneDnnProduct:
             whole, 1.0, self.kind.offset, self.packed, self.ones, self.zeros,
             None, 1.0, 0, torch.float32, "none", [], "",
         )  # fmt: skip
-
-
-def tile_rows(rows: int) -> int:
-    """Return the rows of whole tiles, so many or up to an eighth more.
-
-    oneDNN makes machine code for each number of rows, which takes half a millisecond; so there are
-    few numbers. A part of a tile takes as long as a whole one.
-    """
-    step = max(16, 2 ** ((rows - 1).bit_length() - 4))
-    return -(-rows // step) * step
 
 
 def byte_kind() -> ByteKind | None:

@@ -1,4 +1,4 @@
-"""Rows filled up with zeros, so that products in bfloat16 have few different numbers of rows.
+"""Rows filled up with zeros, so that products by oneDNN have few different numbers of rows.
 
 For each number of rows oneDNN makes machine code, 0.3 to 18 ms where a tiny model's product takes
 0.05 to 0.5, and batches of text hardly ever repeat one: it was a quarter of such a model's step
@@ -10,6 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headway.loops.arrays import is_traced, is_watched
+
+_TILE = 16
 
 
 def filled_up(rows: Float[Tensor, "N d"], dtype: torch.dtype) -> Float[Tensor, "M d"]:
@@ -27,8 +29,11 @@ def filled_up(rows: Float[Tensor, "N d"], dtype: torch.dtype) -> Float[Tensor, "
 
 
 def few_counts(rows: int) -> int:
-    """Return the next of the numbers that are used: eight between one power of two and the next."""
-    step = 2 ** max((rows - 1).bit_length() - 4, 0)
+    """Return the rows of whole tiles; from 128 on eight numbers between powers of two.
+
+    A part of a tile (AMX) takes as long as a whole one.
+    """
+    step = max(_TILE, 2 ** ((rows - 1).bit_length() - 4))
     return -(-rows // step) * step
 
 

@@ -591,10 +591,3 @@ def test_bytes_are_of_the_kind_that_the_processor_multiplies_fast(
     monkeypatch.setattr(plain_products.torch.backends.mkldnn, "is_available", lambda: True)
 
     assert plain_products.byte_kind() is kind
-
-
-def test_rows_of_whole_tiles_are_few_and_little_more() -> None:
-    for rows in range(12, 5000):
-        assert rows <= plain_products.tile_rows(rows) <= max(rows * 9 / 8, rows + 15)
-        assert plain_products.tile_rows(rows) % 16 == 0
-    assert len({plain_products.tile_rows(rows) for rows in range(12, 5000)}) < 70
