@@ -352,6 +352,29 @@ def test_a_row_is_the_same_among_few_and_among_many(
     assert torch.equal(multiply(x)[:few], multiply(x[:few]))
 
 
+@pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
+@pytest.mark.parametrize("kind", BYTE_KINDS)
+def test_onednn_multiplies_few_numbers_of_rows(
+    kind: ByteKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with any number it would only be slower."""
+    monkeypatch.setattr(plain_products, "byte_kind", lambda: kind)
+    multiply, counts = Int8Product(projection(), False), set()
+    many = multiply.many
+    assert many is not None
+
+    def counted(whole: Any) -> Any:
+        counts.add(len(whole))
+        return many(whole)
+
+    counted.kind = kind  # type: ignore[attr-defined]
+    monkeypatch.setattr(multiply, "many", counted)
+    for rows in range(65, 257):
+        assert len(multiply(torch.randn(rows, 130))) == rows
+
+    assert counts == set(range(80, 257, 16))
+
+
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize(
     ("outputs", "inputs"), [(37, 130), (128, 128), (192, 4), (1, 3), (6000, 2051)]
