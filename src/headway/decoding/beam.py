@@ -54,7 +54,7 @@ class BeamSearch:
         self.width = 2 * self.copies  # pieces of each row to look at
         can_only_fall = not (options.length_penalty or options.coverage_penalty)
         self.drops_hopeless = self.ranks_by_score and can_only_fall
-        self.finished_needed = max(math.ceil(options.patience * self.copies), options.n_best)
+        self.finished_needed = max(options.patience * self.copies, options.n_best)
         self.slots = np.empty(0, dtype=np.int64)  # those at work, ascending, (N,)
         self.log_probs = np.empty((0, self.copies))  # -inf: no hypothesis, (N, K)
         self.worst = np.empty(0)  # score of the worst that will be returned, -inf: not known, (N,)

@@ -11,6 +11,7 @@ from torch import Tensor
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 from headway.decoding.engine import Ints
 from headway.decoding.rules import NO_RULES, Past, Rules
+from headway.errors import HeadwayError
 from headway.loops.arrays import has_numba
 
 # Padding and start are no output; the unknown piece cannot be turned back into text.
@@ -36,6 +37,7 @@ def candidates(
     logits, kept, sums = steer(logits, only, rules, pasts)
     values, ids, totals = best_pieces(logits, min(count, logits.size(1)), NEVER_CHOSEN)
     totals = totals if sums is None else sums
+    check_numbers(totals)
     log_probs = values.astype(np.float64) - totals[:, None]
     if kept:
         chosen = list(kept)
@@ -43,6 +45,16 @@ def candidates(
         log_probs[chosen, 0] = np.array(list(kept.values())) - totals[chosen]
         ids[chosen, 0] = [choice for choice in only if choice is not None]
     return _with_columns(logits, log_probs, ids, totals, also) if also else (log_probs, ids)
+
+
+def check_numbers(totals: _Values) -> None:
+    """Refuse rows that have NaN in them, by their log(sum(exp(logits))): no piece is the best."""
+    if math.isnan(totals @ totals):  # which is one look at all of them
+        raise HeadwayError(
+            "What the model computes for a sentence is not a number (NaN), so no piece can be "
+            "chosen.",
+            "Look for NaN in its weights; where there is none, translate in float32.",
+        )
 
 
 def _with_columns(

@@ -110,9 +110,11 @@ def claim_crew(engine: Engine[Any], workers: int) -> Crew | None:
             crew.end()
         if len(crew.members) < workers and may_fork():
             crew.grow(engine, workers)
-    except BaseException:
+    except BaseException as error:
         crew.end()
         crew.claimed.release()
+        if isinstance(error, OSError):  # a limit of processes or memory; no semaphores
+            return None
         raise
     if crew.members:
         return crew

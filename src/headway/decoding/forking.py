@@ -19,22 +19,32 @@ R = TypeVar("R")
 _TOGETHER = 16  # results that a process sends at once
 
 
-def run_in_processes(
+def forked_workers(
     run: Callable[[Iterable[T]], Iterator[R]], items: Sequence[T], workers: int
-) -> Iterator[R]:
-    """Yield the results of `run`, of several processes that share the items.
+) -> dict[Connection, BaseProcess]:
+    """Start processes that share the items; fewer, or none, where the system refuses more.
 
     A process has everything from the moment in which it was forked: all that it is told is the
-    number of the next item. An error in one is raised here; so is the end of one by force.
+    number of the next item. Its results come by its connection: `results_of_workers`.
     """
     context = multiprocessing.get_context("fork")
-    taken = context.Value("q", 0)
     processes: dict[Connection, BaseProcess] = {}
-    try:
+    with contextlib.suppress(OSError):  # a limit of processes or memory; no semaphores
+        taken = context.Value("q", 0)
         for _ in range(workers):
             ours, theirs = context.Pipe(duplex=False)
-            processes[ours] = fork(_work, run, Taken(items, taken), theirs)
+            # Whoever writes for nobody is to notice it: so no worker keeps an end to read from.
+            processes[ours] = fork(_work, run, Taken(items, taken), theirs, [*processes, ours])
             theirs.close()
+    return processes
+
+
+def results_of_workers(processes: dict[Connection, BaseProcess]) -> Iterator[Any]:
+    """Yield what `forked_workers` find, and end them, at the latest when nobody wants more.
+
+    An error in one is raised here; so is the end of one by force.
+    """
+    try:
         yield from results_of(dict(processes))
     finally:
         for connection, process in processes.items():
@@ -74,9 +84,14 @@ def results_of(running: dict[Connection, BaseProcess]) -> Iterator[Any]:
 
 
 def _work(
-    run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], connection: Connection
+    run: Callable[[Iterable[T]], Iterator[R]],
+    items: Iterable[T],
+    connection: Connection,
+    of_the_parent: Sequence[Connection],
 ) -> None:
-    """Compute with one thread in this process."""
+    """Compute with one thread in this process, as long as somebody reads the results."""
+    for other in of_the_parent:
+        other.close()
     torch.set_num_threads(1)
     send_results(run, items, connection)
 

@@ -29,6 +29,8 @@ class Sampling:
         """Check what nothing could be drawn with."""
         for name in ("seed", "top_k"):
             _check_whole(name, getattr(self, name))
+        for name in ("min_p", "temperature", "top_p"):
+            _check_number(name, getattr(self, name))
         _check("min_p", self.min_p, 0 <= self.min_p <= 1, "from 0 to 1", "0 leaves all pieces.")
         _check("seed", self.seed, self.seed >= 0, "at least 0", "Take any whole number.")
         possible = 0 < self.temperature < math.inf
@@ -86,8 +88,10 @@ class SearchOptions:
             "length_penalty", "coverage_penalty", "diversity", "patience", "prefix_bias",
             "repetition_penalty",
         ):  # fmt: skip
-            value = getattr(self, name)
-            _check(name, value, isinstance(value, Real), "a number", "Give one.")
+            _check_number(name, getattr(self, name))
+        if self.sampling is not None:
+            remedy = "Give Sampling, such as Sampling(top_p=0.9), or None to search."
+            require_type("sampling", self.sampling, Sampling, remedy)
         self._check_beam()
         for name, value, possible, allowed, remedy in (
             ("length_penalty", self.length_penalty, 0 <= self.length_penalty <= 10,
@@ -165,6 +169,10 @@ def _widened(beam_size: int, n_best: int, groups: int = 1) -> int:
 
 def _check_whole(name: str, value: object) -> None:
     _check(name, value, isinstance(value, Integral), "a whole number", "Round it.")
+
+
+def _check_number(name: str, value: object) -> None:
+    _check(name, value, isinstance(value, Real), "a number", "Give one.")
 
 
 def _check(name: str, value: object, possible: bool, allowed: str, remedy: str) -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -256,8 +257,9 @@ def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequen
         )
     for own in each:
         require_type("A list of terms", own, Iterable, "Give one list of words for each sentence.")
-        for term in own:
-            require_type("A term", term, str, "Give words.")
+    each = [list(own) for own in each]
+    for term in chain.from_iterable(each):
+        require_type("A term", term, str, "Give words.")
     return each
 
 

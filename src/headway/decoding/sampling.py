@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import Attend
-from headway.decoding.candidates import NEVER_CHOSEN, steer
+from headway.decoding.candidates import NEVER_CHOSEN, check_numbers, steer
 from headway.decoding.coverage import Coverage
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis, best_first
@@ -72,6 +72,7 @@ class SamplingSearch:
         pasts = [Past(s.request, s.ids) for s in active] if self.rules else ()
         logits, kept, sums = steer(logits, only, self.rules, pasts)
         totals = logits.logsumexp(dim=1).cpu().numpy() if sums is None else sums
+        check_numbers(totals)
         logits[:, NEVER_CHOSEN] = -math.inf
         pieces = draw(logits, self.sampling, np.array([s.stream.random() for s in active]))
         values = logits.gather(1, torch.from_numpy(pieces)[:, None].to(logits.device))[:, 0]

@@ -27,6 +27,7 @@ from headway.decoding.streaming import stream_search
 from headway.decoding.translation import Alternative, StreamEnd, Translation
 from headway.devices import resolve_device
 from headway.errors import ConfigError, require_type
+from headway.model.probe import listening
 
 _WORTH_A_WORKER = 8  # sentences
 
@@ -49,6 +50,7 @@ class Translator:
         put into eval mode. ensemble: more bundles; the probabilities of all are averaged at each
         step.
         """
+        ensemble = tuple(ensemble)
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
         self.models = [each.model.eval() for each in (bundle, *ensemble)]
@@ -58,7 +60,7 @@ class Translator:
         check_vocabularies(bundle, ensemble)
         engines = [build_engine(model, engine, precision) for model in self.models]
         self.engine = EnsembleEngine(engines) if ensemble else engines[0]
-        self._made_of = (bundle, engine, precision, tuple(ensemble))
+        self._made_of = (bundle, engine, precision, ensemble)
         self._prepared = Prepared(self.models)
         self._copies_weights = any(engine.copies_weights for engine in engines)
 
@@ -332,6 +334,11 @@ class Translator:
                 "The model has changed since this Translator was made, which prepared its weights.",
                 "Make another one, or use engine='reference', which prepares nothing.",
             )
+        if self._copies_weights and listening():
+            raise ConfigError(
+                "A trace or an edit listens, but the packed engine calls no part of the model.",
+                "Load it with engine='reference', or translate outside the `with` block.",
+            )
 
     def _options(
         self,
@@ -359,8 +366,8 @@ class Translator:
     def _workers(self, jobs: int) -> int:
         """Return how many searches run side by side: one a core, if there is work for each."""
         workers = min(torch.get_num_threads(), jobs // _WORTH_A_WORKER)
-        if workers < 2 or self.device.type != "cpu" or self._prepared.have_hooks():
-            return 1  # what a hook writes down should be in this process
+        if workers < 2 or self.device.type != "cpu" or listening() or self._prepared.have_hooks():
+            return 1  # what a trace or a hook writes down should be in this process
         return workers
 
 

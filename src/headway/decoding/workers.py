@@ -11,7 +11,7 @@ import torch
 
 from headway.decoding.crew import CrewJob, claim_crew
 from headway.decoding.engine import Engine
-from headway.decoding.forking import run_in_processes
+from headway.decoding.forking import forked_workers, results_of_workers
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 from headway.decoding.search import Search, run_search
@@ -80,8 +80,10 @@ def side_by_side(
 
     if workers == 1:
         yield from inferring_run(items)
-    elif may_fork():
-        yield from run_in_processes(inferring_run, list(items), workers)
+        return
+    items = list(items)
+    if may_fork() and (processes := forked_workers(inferring_run, items, workers)):
+        yield from results_of_workers(processes)
     else:
         yield from _run_in_threads(inferring_run, items, workers)
 

@@ -35,6 +35,8 @@ from headway.errors import ConfigError
         ({"prefix_bias": 1.5}, "prefix_bias is 1.5, but must be above 0, up to 1"),
         ({"groups": 3}, "groups is 3, but must be a divisor of beam_size 4"),
         ({"groups": 2, "sampling": Sampling()}, "There are 2 groups, but pieces are drawn"),
+        ({"sampling": True}, "sampling is of type bool.*Give Sampling"),
+        ({"sampling": {"top_p": 0.9}}, "sampling is of type dict.*Give Sampling"),
         ({"diversity": math.inf}, "diversity is inf, but must be at least 0"),
     ],
 )
@@ -62,6 +64,9 @@ def test_the_defaults_are_the_papers() -> None:
         ({"top_p": 0.0}, "top_p is 0.0, but must be above 0, up to 1"),
         ({"min_p": 1.1}, "min_p is 1.1, but must be from 0 to 1"),
         ({"seed": -1}, "seed is -1, but must be at least 0"),
+        ({"temperature": "0.7"}, "temperature is 0.7, but must be a number"),
+        ({"top_p": None}, "top_p is None, but must be a number"),
+        ({"min_p": "0"}, "min_p is 0, but must be a number"),
     ],
 )
 def test_what_nothing_can_be_drawn_with_is_refused(numbers: dict[str, Any], message: str) -> None:

@@ -1,6 +1,7 @@
 """The Translator: any text in, one line out, in order, with every trouble flagged."""
 
 import copy
+import math
 import pickle
 import unicodedata
 from typing import Any, Literal
@@ -12,9 +13,12 @@ from headway.bundle import Bundle
 from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.tokenizer import END_ID, START_ID, Tokenizer, train_tokenizer
+from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.translator import Translator, load
 from headway.devices import resolve_device
-from headway.errors import BundleError, ConfigError
+from headway.errors import BundleError, ConfigError, HeadwayError
+from headway.inspection.edit import zero
+from headway.inspection.trace import trace
 from headway.model.transformer import Transformer
 
 TEXT = [
@@ -334,3 +338,64 @@ def test_each_part_of_a_long_sentence_keeps_its_tag() -> None:
     assert [i for part in parts for i in part[len(tag) :]] == tokenizer.encode(long)
     assert all(tag[-1] not in part for part in translator.requests.parts(long))
     assert translator.translate(f"<2ko> {long}").num_parts == len(parts)
+
+
+@pytest.mark.parametrize("number", [1, 9])
+def test_an_edit_works_on_every_sentence_of_an_engine_that_calls_the_model(
+    translator: Translator, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)  # workers, if it were for that alone
+    by_module = Translator(translator.bundle, engine="reference")
+    sentences = (TEXT * 4)[: 2 * number]
+    plain = by_module.translate(sentences, beam_size=1)
+    model = translator.bundle.model
+    edit = {"decoder.layers.0.feed_forward.output": zero()}
+
+    with trace(model, edit=edit) as seen:
+        edited = by_module.translate(sentences, beam_size=1)
+        alone = [by_module.translate(sentence, beam_size=1) for sentence in sentences]
+
+    assert [t.text for t in edited] == [t.text for t in alone]
+    assert all(a.score != b.score for a, b in zip(edited, plain, strict=True))
+    assert "decoder.output" in seen
+
+
+def test_an_engine_that_calls_no_part_of_the_model_is_heard_by_nobody_and_says_so(
+    translator: Translator,
+) -> None:
+    with (
+        trace(translator.bundle.model),
+        pytest.raises(ConfigError, match=r"calls no part.*engine='reference'"),
+    ):
+        translator.translate(TEXT)
+
+
+def test_lists_that_can_be_read_only_once_are_read_once(translator: Translator) -> None:
+    terms = [["go "], ["student"]]
+
+    listed = translator.translate(TEXT[3:5], terms=terms)
+    once = translator.translate(TEXT[3:5], terms=[map(str.strip, own) for own in terms])  # type: ignore[arg-type]
+
+    assert [t.text for t in once] == [t.text for t in listed]
+    assert "student" in once[1].text
+    single = Translator(translator.bundle, ensemble=[translator.bundle])
+    drained = Translator(translator.bundle, ensemble=(b for b in [translator.bundle]))  # type: ignore[arg-type]
+    assert len(copy.copy(drained).models) == len(single.models) == 2
+
+
+@pytest.mark.parametrize("engine", ["packed", "reference"])
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_model_of_no_numbers_is_refused(
+    tokenizer: Tokenizer, engine: Literal["packed", "reference"], beam_size: int
+) -> None:
+    bundle = translator_of(tokenizer).bundle
+    with torch.no_grad():
+        bundle.model.get_parameter("decoder.layers.0.feed_forward.w_1.weight")[2, 3] = math.nan
+    translator = Translator(bundle, engine=engine)
+
+    with pytest.raises(HeadwayError, match=r"not a number \(NaN\)"):
+        translator.translate(TEXT[:2], beam_size=beam_size)
+    with pytest.raises(HeadwayError, match=r"not a number \(NaN\)"):
+        list(translator.stream(TEXT[0], options=SearchOptions(beam_size)))
+    with pytest.raises(HeadwayError, match=r"not a number \(NaN\)"):
+        translator.translate(TEXT[0], options=SearchOptions(beam_size, sampling=Sampling()))

@@ -4,6 +4,7 @@ import itertools
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from headway.decoding import workers
+from headway.decoding import forking, workers
 from headway.decoding.engines import build_engine
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
@@ -186,3 +187,53 @@ def test_workers_end_whatever_the_caller_does_with_signals(monkeypatch: pytest.M
         signal.signal(signal.SIGTERM, before)
         for child in multiprocessing.active_children():
             child.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_where_the_system_refuses_processes_those_there_are_or_threads_do_the_work(
+    monkeypatch: pytest.MonkeyPatch, allowed: int
+) -> None:
+    asked = itertools.count()
+    fork = forking.fork
+
+    def limited(*given: Any) -> Any:
+        if next(asked) >= allowed:
+            raise BlockingIOError("no more processes")
+        return fork(*given)
+
+    monkeypatch.setattr(workers, "may_fork", lambda: True)
+    monkeypatch.setattr(forking, "fork", limited)
+    found = list(side_by_side(doubled, range(50), 3))
+
+    assert sorted(found) == [(number, 2 * number) for number in range(50)]
+    assert next(asked) == allowed + 1
+
+
+KILLED = """
+import os, signal, sys, threading
+from headway.decoding.workers import side_by_side
+
+def endless(numbers):
+    for number in numbers:
+        while True:
+            yield os.getpid(), b"x" * 10_000
+
+pids = set()
+for pid, _ in side_by_side(endless, range(2), 2):
+    pids.add(pid)
+    if len(pids) == 2:
+        print(*pids, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+def test_workers_do_not_outlive_a_parent_that_was_killed() -> None:
+    # Their standard output is its own, which this waits for the end of.
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120
+    )
+
+    assert done.returncode == -signal.SIGKILL
+    assert len(done.stdout.split()) == 2
