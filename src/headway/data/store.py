@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, overload
 
 import numpy as np
@@ -23,8 +22,8 @@ from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair, EncodedPairs
 from headway.data.ragged import Ragged, Rows, starts_of
 from headway.errors import DataError
+from headway.replacing import PARTIAL, partial_path
 
-PARTIAL = ".partial"  # ends the name of a folder that is being written
 _MANIFEST = "shards.json"
 _CHUNK = 10_000  # pairs turned into arrays at once
 _BLOCK = 1 << 24  # bytes hashed at once
@@ -251,7 +250,7 @@ def made_once(folder: Path) -> Iterator[None]:
             folder.parent.mkdir(parents=True, exist_ok=True)
             lock = (folder.parent / f".{folder.name}.lock").open("a")
             fcntl.flock(stack.enter_context(lock), fcntl.LOCK_EX)
-        for partial in folder.parent.glob(f".{folder.name}.*{PARTIAL}"):
+        for partial in folder.parent.glob(f".{folder.name}-*{PARTIAL}"):
             shutil.rmtree(partial, ignore_errors=True)
         yield
 
@@ -260,7 +259,9 @@ def partial_folder(folder: Path) -> Path:
     """Return a new folder that is to become this one when it is whole."""
     with writing_to(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        return Path(mkdtemp(prefix=f".{folder.name}.", suffix=PARTIAL, dir=folder.parent))
+        partial = partial_path(folder)
+        partial.mkdir()
+        return partial
 
 
 @contextmanager

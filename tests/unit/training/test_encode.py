@@ -338,13 +338,26 @@ def test_what_a_killed_process_left_is_removed(make_config: MakeConfig, tmp_path
     config = make_config(data={"shards": str(tmp_path / "kept")})
     encode(config)
     (pairs,) = (tmp_path / "kept").glob("pairs-*")
-    leftover = pairs.with_name(f".{pairs.name}.dead.partial")
+    leftover = pairs.with_name(f".{pairs.name}-dead.partial")
     pairs.rename(leftover)
 
     encode(config)
 
     assert pairs.exists()
     assert not leftover.exists()
+
+
+def test_others_may_read_what_is_kept_as_the_umask_lets_them(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    before = os.umask(0o027)
+    try:
+        encode(make_config(data={"shards": str(tmp_path / "kept")}))
+    finally:
+        os.umask(before)
+
+    folders = [path for path in (tmp_path / "kept").iterdir() if path.is_dir()]
+    assert [path.stat().st_mode & 0o777 for path in folders] == [0o750, 0o750]
 
 
 def full(*_: object, **__: object) -> None:
@@ -375,7 +388,7 @@ def test_a_full_disk_is_a_clear_error_and_leaves_nothing(
         elif what == "pieces":
             patch.setattr(Path, "write_bytes", full)
         elif what == "arrays":
-            patch.setattr("headway.data.store.mkdtemp", full)
+            patch.setattr("headway.data.store.partial_path", full)
         elif what == "numbers":
             patch.setattr(Path, "open", open_file)
         else:
