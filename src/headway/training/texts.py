@@ -62,28 +62,7 @@ class Texts:
 
 def read_texts(data: DataConfig) -> Texts:
     """Find all files that the configuration names; training and validation text are required."""
-    if not (data.source or data.corpora):
-        raise ConfigError(
-            "'data.source' is missing.",
-            "Name the text files in [data], or with --source, --target, --valid-source and "
-            "--valid-target.",
-        )
-    if data.source and data.corpora:
-        raise ConfigError(
-            "Both 'data.source' and 'data.corpora' name training text.",
-            "Make data.source one of the corpora, [[data.corpora]].",
-        )
-    if not (data.valid_source or data.hold_out):
-        raise ConfigError(
-            "'data.valid_source' is missing.",
-            "Name validation text, or hold some of the training text out with "
-            "--set data.hold_out=500.",
-        )
-    if data.test_target and not data.test_source:
-        raise ConfigError(
-            "'data.test_target' is given, but 'data.test_source' is missing.",
-            "Name both sides of the test text, or neither.",
-        )
+    _check_named(data)
     _check_tags(data)
     folder = Path(data.directory)
     corpora = training_corpora(data)
@@ -110,6 +89,34 @@ def read_texts(data: DataConfig) -> Texts:
         checksum=fingerprint(digests),
         training_checksum=fingerprint(digests[: len(files)]),
     )
+
+
+def _check_named(data: DataConfig) -> None:
+    """Refuse text that is missing, or named in vain."""
+    if not (data.source or data.corpora):
+        raise ConfigError(
+            "'data.source' is missing.",
+            "Name the text files in [data], or with --source, --target, --valid-source and "
+            "--valid-target.",
+        )
+    for name in ("source", "target"):
+        if getattr(data, name) and data.corpora:
+            raise ConfigError(
+                f"Both 'data.{name}' and 'data.corpora' name training text.",
+                f"Make data.{name} part of one of the corpora, [[data.corpora]].",
+            )
+    if not (data.valid_source or data.hold_out):
+        raise ConfigError(
+            "'data.valid_source' is missing.",
+            "Name validation text, or hold some of the training text out with "
+            "--set data.hold_out=500.",
+        )
+    for split, text in (("valid", "validation"), ("test", "test")):
+        if getattr(data, f"{split}_target") and not getattr(data, f"{split}_source"):
+            raise ConfigError(
+                f"'data.{split}_target' is given, but 'data.{split}_source' is missing.",
+                f"Name both sides of the {text} text, or neither.",
+            )
 
 
 def _check_tags(data: DataConfig) -> None:

@@ -198,7 +198,15 @@ def test_a_held_out_pair_stays_out_with_spaces_around_it_too(
     ("names", "problem"),
     [
         (TWO | {"source": "train.source"}, "Both 'data.source' and 'data.corpora' name"),
-        (TWO | {"valid_source": "", "hold_out": 3}, "data.hold_out is 3, but there are 2 corpora"),
+        (TWO | {"target": "train.target"}, "Both 'data.target' and 'data.corpora' name"),
+        (
+            TWO | {"valid_source": "", "valid_target": "", "hold_out": 3},
+            "data.hold_out is 3, but there are 2 corpora",
+        ),
+        (
+            {"valid_source": "", "hold_out": 3},
+            "data.valid_target' is given, but 'data.valid_source' is missing",
+        ),
         ({"source": "*.source", "target": "train.target"}, "names 2 files and train.target 1"),
         (TWO | {"tag": "<bakc>"}, "data.tag is '<bakc>', but the tags of the corpora are '<back>'"),
         ({"tag": "<2 ko>"}, "which holds a space"),
@@ -208,7 +216,17 @@ def test_a_held_out_pair_stays_out_with_spaces_around_it_too(
             r"'weight' in entry 1 of 'data\.corpora' is 0\.0",
         ),
     ],
-    ids=["both", "hold-out", "unequal", "foreign-tag", "spaced-tag", "misspelt", "no-weight"],
+    ids=[
+        "both",
+        "both-targets",
+        "hold-out",
+        "half",
+        "unequal",
+        "foreign-tag",
+        "spaced-tag",
+        "misspelt",
+        "no-weight",
+    ],
 )
 def test_what_does_not_fit_is_refused(
     make_config: MakeConfig, names: dict[str, Any], problem: str
