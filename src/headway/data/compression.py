@@ -38,7 +38,9 @@ def _open_zstandard(path: StrPath) -> IO[bytes]:
         raise MissingExtraError.of(
             "data", f"Reading {path} needs Zstandard, which this Python does not have."
         ) from error
-    return _buffered(zstd.open(path, "rb"))
+    # Of its own accord it takes the windows of `zstd --long` for damage from 256 MiB on.
+    window = zstd.DecompressionParameter.window_log_max
+    return _buffered(zstd.open(path, "rb", options={window: window.bounds()[1]}))
 
 
 class _Streams(io.RawIOBase):

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from backports import zstd
 
 from headway.data.compression import plain_name, readable
 from headway.data.lines import read_lines
@@ -87,6 +88,14 @@ def test_xz_may_be_filled_up_with_zeros(tmp_path: Path) -> None:
     path = tmp_path / "a.xz"
     path.write_bytes(compress(b"one\n", ".xz") + bytes(8) + compress(b"two\n", ".xz") + bytes(4))
     assert list(read_lines(path)) == ["one", "two"]
+
+
+def test_zstandard_may_look_back_as_far_as_it_can(tmp_path: Path) -> None:
+    path = tmp_path / "a.zst"
+    # Whole text at once would be given a window of its own length.
+    compressor = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 28})
+    path.write_bytes(compressor.compress(b"one\n") + compressor.flush())
+    assert list(read_lines(path)) == ["one"]
 
 
 def test_without_zstandard_it_says_what_to_install(
