@@ -24,7 +24,7 @@ from headway.training.precision import choose_precision
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder, writing_run
 from headway.training.run_stream import build_stream
-from headway.training.settings import check_settings, remarks
+from headway.training.settings import check_settings, check_tokenizers, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
 from headway.training.text_check import Looked, is_held_out, looked_at
@@ -140,6 +140,7 @@ def _lead(
         _check_same_text(folder, texts)
     kept = start.tokenizers if start else folder.read_tokenizers() if resume else None
     tokenizers = kept or find_tokenizers(config, texts, place.reporter)
+    check_tokenizers(config, *tokenizers)
     encoded = _encode(config, place, texts, tokenizers)
     trainer = _build_trainer(config, place, texts, encoded, tokenizers)
     if start:

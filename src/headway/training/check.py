@@ -32,7 +32,7 @@ from headway.training.recording import Limits
 from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.run_stream import build_stream
 from headway.training.schedule import Schedule
-from headway.training.settings import check_settings, remarks
+from headway.training.settings import check_settings, check_tokenizers, remarks
 from headway.training.start_from import open_start
 from headway.training.step import Objective
 from headway.training.stream import BatchStream
@@ -139,6 +139,7 @@ def check_run(
             found = {name: found for name, _, found in some if found is not None}
             tell(found, texts.corpora, error)
         raise
+    check_tokenizers(config, source, target)
     keep_texts = config.tokenizer.sampling is not None
     encoded = encode_texts(
         texts, source, target, config.data, keep_texts=keep_texts, reporter=reporter

@@ -8,7 +8,7 @@ from headway.config.training import TrainingConfig
 from headway.data.examining import CleaningRules
 from headway.data.hub import is_dataset
 from headway.data.sampling import check_samples
-from headway.data.tokenizer import LEAST_COVERAGE
+from headway.data.tokenizer import LEAST_COVERAGE, Tokenizer
 from headway.data.vocabulary import check_pieces
 from headway.errors import ConfigError
 from headway.evaluation.metrics import score_texts
@@ -72,7 +72,7 @@ def cleaning_rules(data: DataConfig) -> CleaningRules:
 
 
 def _check_tokenizer(config: RunConfig) -> None:
-    """Refuse what a tokenizer would be refused for once it is there."""
+    """Refuse what `check_tokenizers` would refuse, as far as it is known before they are there."""
     tokenizer = config.tokenizer
     check_pieces(config.new_pieces)
     if tokenizer.source_model or config.training.start_from:
@@ -86,6 +86,15 @@ def _check_tokenizer(config: RunConfig) -> None:
     if tokenizer.sampling is not None:
         check_samples(tokenizer.kind)
     if not tokenizer.joint:
+        check_sharing(config)
+
+
+def check_tokenizers(config: RunConfig, source: Tokenizer, target: Tokenizer) -> None:
+    """Refuse what cannot be trained with these, before hours of cutting text into pieces."""
+    if config.tokenizer.sampling is not None:
+        for side in (source, target):
+            check_samples(side.kind)
+    if source != target:
         check_sharing(config)
 
 

@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 import torch
 
+from headway.bundle import Bundle, save_bundle
 from headway.config.run import RunConfig
+from headway.data.tokenizer import train_tokenizer
 from headway.errors import ConfigError, RunError
+from headway.training import begin as begin_module
+from headway.training import check as check_module
 from headway.training.begin import Place, Ready, begin, goes_on
+from headway.training.check import check_run
 from headway.training.distributed import World
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
@@ -148,3 +153,34 @@ def test_a_run_goes_on_by_itself_only_where_this_torchrun_began_it(
     assert not goes_on(folder, later)
     assert goes_on(folder, own)
     assert goes_on(folder, World(store=HashStore()))  # the leader is on another machine now
+
+
+@pytest.mark.parametrize("how", ["two", "given", "trained"])
+def test_what_tokenizers_cannot_do_is_said_before_text_is_encoded(
+    make_config: MakeConfig,
+    bundle: Bundle,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+) -> None:
+    one, other, trained = (tmp_path / name for name in ("one.model", "other.model", "trained"))
+    one.write_bytes(bundle.source_tokenizer.to_bytes())
+    capitals = train_tokenizer(["ONE TWO SIX"], kind="word", vocabulary_size=30)
+    other.write_bytes(capitals.to_bytes())
+    save_bundle(trained, bundle)
+    models = {"source_model": str(one), "target_model": str(other)}
+    config = {
+        "two": make_config(tokenizer={"joint": False, **models}),
+        "given": make_config(tokenizer={"source_model": str(one), "sampling": 0.1}),
+        "trained": make_config(tokenizer={"sampling": 0.1}, training={"start_from": str(trained)}),
+    }[how]
+    if how == "trained":
+        config = config.model_copy(update={"model": type(config.model)()})
+    for module in (begin_module, check_module):
+        monkeypatch.setattr(module, "encode_texts", None)
+    problem = "vocabularies of their own" if how == "two" else "A word tokenizer has one way only"
+
+    with pytest.raises(ConfigError, match=problem):
+        begin_as(World(), config, tmp_path / "run")
+    with pytest.raises(ConfigError, match=problem):
+        check_run(config, "cpu")
