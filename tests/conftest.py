@@ -1,10 +1,12 @@
 """Every test starts from its own seed and leaves PyTorch's settings as it found them."""
 
+import errno
 import os
 import random
 import zlib
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,3 +90,19 @@ def build() -> Build:
 def tiny(build: Build) -> Transformer:
     """Return a small model in eval mode: 1 + 2 layers, 23 pieces, float32."""
     return build()
+
+
+@pytest.fixture
+def shut(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Return what lets nobody look into a folder: root may always, so `stat` is replaced."""
+    stat = Path.stat
+
+    def shut_folder(folder: Path) -> None:
+        def refusing(path: Path, **named: Any) -> os.stat_result:
+            if folder in path.parents:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return stat(path, **named)
+
+        monkeypatch.setattr(Path, "stat", refusing)
+
+    return shut_folder

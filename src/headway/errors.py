@@ -18,7 +18,9 @@ the configuration was wrong.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Self
 
 
@@ -111,3 +113,18 @@ def require_type(name: str, given: object, kind: type | tuple[type, ...], remedy
     """Refuse an argument of another type, before it ends in an error from somewhere within."""
     if not isinstance(given, kind):
         raise ConfigError(f"{name} is of type {type(given).__name__}.", remedy)
+
+
+@contextmanager
+def permitted(place: Path, kind: type[HeadwayError]) -> Iterator[None]:
+    """Tell of a place that this user may not even look at by an error of this kind.
+
+    So it is below a folder without the permission to search it: there `Path.exists` raises.
+    """
+    try:
+        yield
+    except PermissionError:
+        raise kind(
+            f"{place} may not be read by this user.",
+            "Change its permissions, or those of the folders above it.",
+        ) from None

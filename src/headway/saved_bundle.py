@@ -18,7 +18,14 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
-from headway.errors import BundleError, ConfigError, DataError, TokenizerError, require_type
+from headway.errors import (
+    BundleError,
+    ConfigError,
+    DataError,
+    TokenizerError,
+    permitted,
+    require_type,
+)
 from headway.mapping import MappedTensors, map_file, read_tensors
 
 FORMAT = 1
@@ -97,9 +104,10 @@ def find_bundle(path: str | Path) -> Path:
     """Return the folder of a bundle; of a run, that of its averaged or else its best bundle."""
     require_type("A bundle", path, (str, PathLike), "Give the name of its folder.")
     folder = Path(path)
-    for candidate in (folder, folder / "averaged", folder / "best"):
-        if (candidate / MANIFEST).is_file():
-            return candidate
+    with permitted(folder, BundleError):
+        for candidate in (folder, folder / "averaged", folder / "best"):
+            if (candidate / MANIFEST).is_file():
+                return candidate
     if not folder.exists():
         raise BundleError(f"There is no bundle {folder}.", "Check the name of the folder.")
     if not folder.is_dir():

@@ -402,6 +402,14 @@ def test_a_run_gives_its_averaged_bundle_or_else_its_best(joint: Bundle, tmp_pat
     assert find_bundle(tmp_path) == tmp_path / "averaged"
 
 
+def test_a_bundle_in_a_folder_that_may_not_be_searched_is_named(
+    saved: Path, shut: Callable[[Path], None]
+) -> None:
+    shut(saved.parent)
+    with pytest.raises(BundleError, match=f"{saved} may not be read by this user. Change its perm"):
+        load_bundle(saved)
+
+
 def test_a_folder_that_is_no_bundle_and_no_folder_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"is not a bundle: it has no manifest\.json"):
         load_bundle(tmp_path)

@@ -14,7 +14,7 @@ from headway.data.hub import dataset_digest, is_dataset
 from headway.data.lines import read_lines
 from headway.data.tables import table_reader
 from headway.data.unequal import where_they_part
-from headway.errors import ConfigError, DataError
+from headway.errors import ConfigError, DataError, permitted
 
 _READ_SIZE = 1 << 20
 
@@ -191,8 +191,9 @@ def matching_files(folder: Path, name: str) -> tuple[StrPath, ...]:
     if is_dataset(name):
         return (name,)
     path = folder / name
-    if path.exists() or not set("*?[") & set(name):
-        return (path,)
+    with permitted(path, DataError):
+        if path.exists() or not set("*?[") & set(name):
+            return (path,)
     # A pattern may lead out of the folder, or be absolute; the folder's own name is none.
     names = glob(str(Path(name)), root_dir=folder, recursive=True)
     found = tuple(sorted(folder / each for each in names))
@@ -250,7 +251,11 @@ def _wildcards(path: StrPath, folder: Path, name: str) -> tuple[str, ...]:
 def check_read_again(path: StrPath) -> None:
     """Refuse what can be read once only, such as the end of a pipe."""
     place = Path(path)
-    if not is_dataset(path) and place.exists() and not (place.is_file() or place.is_dir()):
+    if is_dataset(path):
+        return
+    with permitted(place, DataError):
+        once = place.exists() and not (place.is_file() or place.is_dir())
+    if once:
         raise DataError(
             f"{path} is a pipe or a device and no file, but text is read more than once.",
             "Write it into a file first.",

@@ -48,7 +48,7 @@ def goes_on(folder: RunFolder, world: World) -> bool:
     torchrun does not count all of its restarts, and where the leader is on another machine now, the
     mark that a run began is gone. So a run that was refused leaves a mark as well.
     """
-    if not folder.config.exists():
+    if not folder.has_begun():
         return False
     return world.has_word(_begun(folder)) or (restarted() and not world.has_word(_refused(folder)))
 

@@ -12,7 +12,7 @@ from typing import Any
 from headway.bundle import check_place
 from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.data.tokenizer import Tokenizer
-from headway.errors import ConfigError, RunError
+from headway.errors import ConfigError, RunError, permitted
 from headway.json_text import to_json
 from headway.replacing import PARTIAL, write_atomically, writing
 from headway.training.start_from import inherit
@@ -66,6 +66,11 @@ class RunFolder:
         self.tensorboard = self.path / "tensorboard"
         self.lock = self.path / ".lock"
 
+    def has_begun(self) -> bool:
+        """Tell whether a run began here; RunError where this user may not look."""
+        with permitted(self.path, RunError):
+            return self.config.exists()
+
     def check_free(self) -> None:
         """Raise RunError if the folder holds anything already, or cannot be made."""
         try:
@@ -75,18 +80,20 @@ class RunFolder:
                 f"The name of the folder {str(self.path)!a} is not UTF-8.",
                 "Choose another one with --out.",
             ) from None
+        begun = self.has_begun()
         if not self.path.exists():
             self._check_place()
             return
         if not self.path.is_dir():
             raise RunError(f"{self.path} is a file.", "Choose a folder with --out.")
-        if all(self._is_scrap(path) for path in self.path.iterdir()):
-            return
-        what = "another run" if self.config.exists() else "something else"
+        with permitted(self.path, RunError):
+            if all(self._is_scrap(path) for path in self.path.iterdir()):
+                return
+        what = "another run" if begun else "something else"
         raise RunError(
             f"The folder {self.path} holds {what} already.",
             "Choose another folder with --out"
-            + (", or continue that run with --resume." if self.config.exists() else "."),
+            + (", or continue that run with --resume." if begun else "."),
         )
 
     def _check_place(self) -> None:
@@ -122,7 +129,7 @@ class RunFolder:
         return config
 
     def _own_config(self) -> RunConfig:
-        if not self.config.exists():
+        if not self.has_begun():
             if any(self.path.glob("seed-*/config.toml")):
                 raise RunError(
                     f"The folder {self.path} holds runs of several seeds.",

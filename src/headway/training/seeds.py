@@ -49,7 +49,7 @@ def train_seeds(
     folders = [Path(out) / f"seed-{seed}" for seed in seeds]
     for seed, folder in zip(seeds, folders, strict=True):
         one = _with_seed(config, seed)
-        begun = RunFolder(folder).config.exists()
+        begun = RunFolder(folder).has_begun()
         if begun and _finished(one, folder):
             continue
         reporter = make_reporter()

@@ -2,13 +2,21 @@
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from headway.data import corpus
 from headway.data.compression import StrPath
-from headway.data.corpus import Pair, file_digest, read_pairs, read_parallel
+from headway.data.corpus import (
+    Pair,
+    check_read_again,
+    file_digest,
+    matching_files,
+    read_pairs,
+    read_parallel,
+)
 from headway.errors import ConfigError, DataError
 
 from .files import write
@@ -152,3 +160,17 @@ def test_a_fingerprint_of_a_compressed_file_is_of_its_bytes(tmp_path: Path) -> N
 def test_a_fingerprint_of_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There is no file"):
         fingerprint([tmp_path / "nowhere"])
+
+
+def test_text_in_a_folder_that_may_not_be_searched_is_named(
+    tmp_path: Path, shut: Callable[[Path], None]
+) -> None:
+    shut(tmp_path)
+    for look in (
+        lambda: matching_files(tmp_path, "a.en"),
+        lambda: check_read_again(tmp_path / "a.en"),
+    ):
+        with pytest.raises(
+            DataError, match=r"a\.en may not be read by this user\. Change its perm"
+        ):
+            look()

@@ -284,3 +284,12 @@ def test_runs_of_several_seeds_are_not_said_to_be_none(tmp_path: Path) -> None:
     config.touch()
     with pytest.raises(RunError, match=r"holds runs of several seeds.*--seeds N"):
         RunFolder(tmp_path).resume(None)
+
+
+def test_a_run_in_a_folder_that_may_not_be_searched_is_named(
+    folder: RunFolder, shut: Callable[[Path], None]
+) -> None:
+    shut(folder.path.parent)
+    for look in (folder.check_free, folder.has_begun, lambda: folder.resume(None)):
+        with pytest.raises(RunError, match=r"run may not be read by this user\. Change its perm"):
+            look()
