@@ -8,9 +8,10 @@ once; then only what batches ask for is read, and several processes share it.
 import fcntl
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, overload
@@ -243,16 +244,35 @@ def kept_store(folder: Path) -> bool:
 def made_once(folder: Path) -> Iterator[None]:
     """Let one process at a time make a folder, so that the others find it made.
 
-    What earlier ones left that were killed while they made it is removed.
+    What earlier ones left that were killed while they made it, or another beside it, is removed.
     """
     with ExitStack() as stack:
         with writing_to(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
-            lock = (folder.parent / f".{folder.name}.lock").open("a")
+            lock = _lock_of(folder).open("a")
             fcntl.flock(stack.enter_context(lock), fcntl.LOCK_EX)
-        for partial in folder.parent.glob(f".{folder.name}-*{PARTIAL}"):
-            shutil.rmtree(partial, ignore_errors=True)
+        _remove_leftovers(folder)
         yield
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.lock")
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what is no longer written, of this folder and of those beside it.
+
+    Whoever makes one holds its lock, which ends with the process.
+    """
+    for partial in folder.parent.glob(f".*{PARTIAL}"):
+        # Behind the folder's name a random one: after a full stop, where an older version made it.
+        named = re.fullmatch(r"\.(.+)[-.]\w+", partial.name.removesuffix(PARTIAL))
+        if named and named[1] == folder.name:
+            shutil.rmtree(partial, ignore_errors=True)
+        elif named and (lock := _lock_of(folder.with_name(named[1]))).exists():
+            with suppress(OSError), lock.open("a") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(partial, ignore_errors=True)
 
 
 def partial_folder(folder: Path) -> Path:

@@ -17,7 +17,7 @@ import torch
 
 from headway.data.cleaning import Cleaning
 from headway.data.encoded import EncodedPair
-from headway.data.store import PairStore, StoreWriter, made_once
+from headway.data.store import PairStore, StoreWriter, made_once, partial_folder
 from headway.data.tokenizer import Tokenizer
 from headway.errors import DataError, HeadwayError
 from headway.processes import mapped
@@ -345,6 +345,26 @@ def test_what_a_killed_process_left_is_removed(make_config: MakeConfig, tmp_path
 
     assert pairs.exists()
     assert not leftover.exists()
+
+
+def test_what_a_killed_process_left_of_another_text_is_removed_unless_it_is_at_work(
+    tmp_path: Path,
+) -> None:
+    made, dead, alive = (tmp_path / f"pairs-{name}" for name in ("made", "dead", "alive"))
+    with made_once(dead):
+        left = partial_folder(dead)
+    left_before = tmp_path / f".{dead.name}.k3_9xq1c.partial"  # as they once were named
+    of_others = tmp_path / ".bundle-0a1b2c3d.partial"
+    left_before.mkdir()
+    of_others.mkdir()
+
+    with made_once(alive):
+        at_work = partial_folder(alive)
+        with made_once(made):
+            assert not left.exists()
+            assert not left_before.exists()
+            assert at_work.exists()
+            assert of_others.exists()
 
 
 def test_others_may_read_what_is_kept_as_the_umask_lets_them(
