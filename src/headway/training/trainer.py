@@ -192,6 +192,7 @@ class Trainer:
                         return False
                 if self.progress.snapshots[-1:] != [self.progress.step]:
                     self._validate()  # a continued run may have been told to end right here
+                self._say_why_so_early()
         finally:
             self.reporter.stop()
         return True
@@ -206,12 +207,26 @@ class Trainer:
 
     def _enough(self) -> bool:
         """Tell whether steps, epochs or patience have run out."""
-        config, progress = self.config, self.progress
-        return (
-            progress.step >= config.max_steps
-            or (config.max_epochs is not None and progress.epoch >= config.max_epochs)
-            or (config.patience is not None and progress.validations_since_best >= config.patience)
-        )
+        return self.progress.step >= self.config.max_steps or self._reached() is not None
+
+    def _reached(self) -> str | None:
+        """Return the setting that ends the run whatever its number of steps, if one does."""
+        progress = self.progress
+        counts = {"max_epochs": progress.epoch, "patience": progress.validations_since_best}
+        for name, count in counts.items():
+            most = getattr(self.config, name)
+            if most is not None and count >= most:
+                return f"training.{name} = {most}"
+        return None
+
+    def _say_why_so_early(self) -> None:
+        """Say what ended the run before its last step, so that nobody raises max_steps alone."""
+        step, reached = self.progress.step, self._reached()
+        if reached and step < self.config.max_steps:
+            self.reporter.say(
+                f"The run ends at step {step:,}, for {reached} is reached. Raise it to go on with "
+                "--resume."
+            )
 
     def _advance(self, group: BatchGroup, target_tokens: int) -> None:
         self.progress.step += 1

@@ -306,6 +306,37 @@ def test_patience_ends_the_run(make: Callable[..., Trainer]) -> None:
     assert trainer.progress.validations_since_best == 2
 
 
+@pytest.mark.parametrize(
+    ("settings", "reached"),
+    [
+        ({"patience": 1}, "training.patience = 1"),
+        ({"max_epochs": 1}, "training.max_epochs = 1"),
+        ({"max_steps": 2, "patience": 1}, None),
+    ],
+)
+def test_what_ends_a_run_before_its_last_step_is_said_then_and_when_it_goes_no_further(
+    make: Callable[..., Trainer],
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, int],
+    reached: str | None,
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(Reporter, "say", lambda _, message: said.append(message))
+    losses = [2.0, 2.5, *[1.0] * 100]
+    first = make(losses=losses, **{"max_steps": 1000} | settings)
+    assert first.run()
+    step = first.progress.step
+    expected = f"The run ends at step {step}, for {reached} is reached. Raise it to go on with "
+    assert [m for m in said if "The run ends" in m] == [f"{expected}--resume."] * bool(reached)
+
+    said.clear()
+    second = make(losses=losses, **{"max_steps": 2000} | settings)
+    second.resume()
+    assert second.run()
+    assert second.progress.step == step
+    assert [m for m in said if "The run ends" in m] == [f"{expected}--resume."] * bool(reached)
+
+
 def test_only_the_last_weights_are_kept_for_the_average(make: Callable[..., Trainer]) -> None:
     trainer = make(average_checkpoints=2)
 
