@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair, EncodedPairs
 from headway.data.ragged import Ragged, Rows, starts_of
-from headway.errors import DataError
+from headway.errors import DataError, permitted
 from headway.replacing import PARTIAL, partial_path
 
 _MANIFEST = "shards.json"
@@ -237,7 +237,8 @@ def open_store(folder: Path) -> tuple[PairStore, dict[str, Any]]:
 
 def kept_store(folder: Path) -> bool:
     """Tell whether a folder holds a store that was written to its end."""
-    return (folder / _MANIFEST).exists()
+    with permitted(folder, DataError):
+        return (folder / _MANIFEST).exists()
 
 
 @contextmanager

@@ -39,15 +39,20 @@ def find_tokenizers(
     name = texts.name_of_what_is_made(settings)
     folder = Path(data.directory) / data.shards / f"pieces-{name}"
     paths = [folder / "source.model", folder / "target.model"]
-    with made_once(folder):
-        if not folder.exists():
-            sides = build()
-            partial = partial_folder(folder)
-            with writing_to(folder):
-                for path, side in zip(paths, sides, strict=True):
-                    (partial / path.name).write_bytes(side.to_bytes())
-                partial.rename(folder)
+    if not folder.exists():  # nor is a lock written where all is there, and may be read only
+        with made_once(folder):
+            if not folder.exists():
+                _keep(folder, dict(zip(paths, build(), strict=True)))
     return Tokenizer.from_file(paths[0]), Tokenizer.from_file(paths[1])
+
+
+def _keep(folder: Path, sides: dict[Path, Tokenizer]) -> None:
+    """Write models of pieces into a folder that is there only when it has both."""
+    partial = partial_folder(folder)
+    with writing_to(folder):
+        for path, side in sides.items():
+            (partial / path.name).write_bytes(side.to_bytes())
+        partial.rename(folder)
 
 
 def _say_unused(config: RunConfig, sides: tuple[Tokenizer, Tokenizer], reporter: Reporter) -> None:

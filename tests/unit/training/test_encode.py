@@ -380,6 +380,18 @@ def test_others_may_read_what_is_kept_as_the_umask_lets_them(
     assert [path.stat().st_mode & 0o777 for path in folders] == [0o750, 0o750]
 
 
+def test_where_all_is_kept_nothing_is_written(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(data={"shards": str(tmp_path / "kept")})
+    encode(config)
+    for lock in (tmp_path / "kept").glob(".*.lock"):
+        lock.unlink()
+    before = sorted((tmp_path / "kept").rglob("*"))
+
+    encode(config)
+
+    assert sorted((tmp_path / "kept").rglob("*")) == before
+
+
 def full(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
