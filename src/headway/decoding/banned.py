@@ -1,7 +1,9 @@
 """Texts that must not occur in a translation, however they would be cut into pieces."""
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 
 import numpy as np
 from jaxtyping import Float
@@ -27,6 +29,7 @@ class BannedTexts:
     def __init__(self, texts: Iterable[str], tokenizer: Tokenizer) -> None:
         """Prepare the rule for these texts."""
         self.pieces = _as_bytes(tokenizer)
+        self._sorted = sorted(enumerate(self.pieces), key=itemgetter(1))
         self.texts: list[bytes] = []
         # How far a text may be written already, and the pieces that then complete it.
         completions: dict[bytes, set[int]] = {}
@@ -45,16 +48,20 @@ class BannedTexts:
         self._lengths = sorted({len(done) for done in self._after})
 
     def _completions(self, text: bytes) -> Iterator[tuple[bytes, list[int]]]:
-        for done in range(len(text)):
-            rest = text[done:]
-            ids = [
-                i
-                for i, piece in enumerate(self.pieces)
-                # Nothing yet: it may also stand within a piece.
-                if (piece.startswith(rest) if done else rest in piece)
-            ]
-            if ids:
+        # Where nothing of it is written yet, it may also stand within a piece.
+        if ids := [i for i, piece in enumerate(self.pieces) if text in piece]:
+            yield b"", ids
+        for done in range(1, len(text)):
+            if ids := self._beginning_with(text[done:]):
                 yield text[:done], ids
+
+    def _beginning_with(self, text: bytes) -> list[int]:
+        def beginning(numbered: tuple[int, bytes]) -> bytes:
+            return numbered[1][: len(text)]
+
+        first = bisect_left(self._sorted, text, key=beginning)
+        end = bisect_right(self._sorted, text, first, key=beginning)
+        return [number for number, _ in self._sorted[first:end]]
 
     def occur_in(self, ids: Iterable[int]) -> bool:
         """Tell whether these pieces write one of the texts."""

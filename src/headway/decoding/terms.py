@@ -81,21 +81,30 @@ class TermsBeamSearch(BeamSearch):
         banks: dict[int, list[int]] = defaultdict(list)
         order = np.argsort(-totals, kind="stable").tolist()
         possible = [place for place in order if totals[place] > -math.inf]
+        pasts = [past.tolist() for past in self.ids[row, :, :step]]
+        there = [[occurs(term, past) for term in terms] for past in pasts]
         for place in possible:
-            piece = int(ids[place])
-            past = self.ids[row, place // width, :step].tolist()
+            piece, copy = int(ids[place]), place // width
+            past = pasts[copy]
             after = past if piece == END_ID else [*past, piece]
-            banks[num_written(terms, after)].append(place)
+            banks[num_written(terms, after, there[copy])].append(place)
         fullest_first = [banks[bank] for bank in sorted(banks, reverse=True)]
         in_turn = [p for turn in zip_longest(*fullest_first) for p in turn if p is not None]
         return [*in_turn, *order[len(possible) :]][:count]
 
 
-def num_written(terms: Terms, ids: Sequence[int]) -> int:
-    """Count pieces of terms: all of those that occur, and of the one that is furthest begun."""
-    occurring = sum(len(term) for term in terms if occurs(term, ids))
-    begun = (num_begun(term, ids) for term in terms if not occurs(term, ids))
-    return occurring + max(begun, default=0)
+def num_written(terms: Terms, ids: Sequence[int], there: Sequence[bool]) -> int:
+    """Count pieces of terms: all of those that occur, and of the one that is furthest begun.
+
+    there: of each term, whether it occurs before the last of the ids.
+    """
+    occurring = furthest = 0
+    for term, is_there in zip(terms, there, strict=True):
+        if is_there or list(ids[-len(term) :]) == list(term):
+            occurring += len(term)
+        else:
+            furthest = max(furthest, num_begun(term, ids))
+    return occurring + furthest
 
 
 def next_pieces(terms: Terms, ids: Sequence[int]) -> list[int]:

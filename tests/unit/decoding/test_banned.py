@@ -98,3 +98,14 @@ def test_a_word_is_banned_at_the_beginning_of_a_translation_too() -> None:
 def test_nothing_cannot_be_banned(text: str) -> None:
     with pytest.raises(ConfigError, match="has nothing to write"):
         BannedTexts([text], TOKENIZER)
+
+
+def test_each_piece_that_begins_with_what_is_left_is_forbidden() -> None:
+    pieces = BYTES.pieces(range(len(BYTES)))
+    rule = BannedTexts(["cat"], BYTES)
+
+    for done in (b"c", b"ca"):
+        left = b"cat"[len(done) :].decode()
+        spelled = {f"<0x{ord(left[0]):02X}>"} if len(left) == 1 else set()
+        expected = [i for i, p in enumerate(pieces) if p.startswith(left) or p in spelled]
+        assert sorted(rule._after[done]) == expected
