@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from headway.decoding.engine import Engine
-from headway.decoding.forking import Taken, fork, results_of, send_results
+from headway.decoding.forking import Taken, fork, refusals_accepted, results_of, send_results
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 from headway.decoding.search import Search, run_search
@@ -51,13 +51,14 @@ class Crew:
         self.members: dict[Connection, BaseProcess] = {}
 
     def grow(self, engine: Engine[Any], workers: int) -> None:
-        """Fork until there are so many."""
-        if not self.members:  # who was killed may have had the lock of an older number
-            self.taken = get_context("fork").Value("q", 0)
-        while len(self.members) < workers:
-            ours, theirs = get_context("fork").Pipe()
-            self.members[ours] = fork(_serve, engine, theirs, self.taken)
-            theirs.close()
+        """Fork until there are so many, or the system refuses more."""
+        with refusals_accepted():
+            if not self.members:  # who was killed may have had the lock of an older number
+                self.taken = get_context("fork").Value("q", 0)
+            while len(self.members) < workers:
+                ours, theirs = get_context("fork").Pipe()
+                self.members[ours] = fork(_serve, engine, theirs, self.taken)
+                theirs.close()
 
     def work(self, job: CrewJob, workers: int) -> Iterator[tuple[int, list[Hypothesis]]]:
         """Yield what so many of the workers find, or all if they are fewer; give the claim back."""
@@ -110,11 +111,9 @@ def claim_crew(engine: Engine[Any], workers: int) -> Crew | None:
             crew.end()
         if len(crew.members) < workers and may_fork():
             crew.grow(engine, workers)
-    except BaseException as error:
+    except BaseException:
         crew.end()
         crew.claimed.release()
-        if isinstance(error, OSError):  # a limit of processes or memory; no semaphores
-            return None
         raise
     if crew.members:
         return crew

@@ -29,14 +29,23 @@ def forked_workers(
     """
     context = multiprocessing.get_context("fork")
     processes: dict[Connection, BaseProcess] = {}
-    with contextlib.suppress(OSError):  # a limit of processes or memory; no semaphores
-        taken = context.Value("q", 0)
-        for _ in range(workers):
-            ours, theirs = context.Pipe(duplex=False)
-            # Whoever writes for nobody is to notice it: so no worker keeps an end to read from.
-            processes[ours] = fork(_work, run, Taken(items, taken), theirs, [*processes, ours])
-            theirs.close()
+    try:
+        with refusals_accepted():
+            taken = context.Value("q", 0)
+            for _ in range(workers):
+                ours, theirs = context.Pipe(duplex=False)
+                # Whoever writes for nobody is to notice it: no worker keeps an end to read from.
+                processes[ours] = fork(_work, run, Taken(items, taken), theirs, [*processes, ours])
+                theirs.close()
+    except BaseException:
+        _end(processes)
+        raise
     return processes
+
+
+def refusals_accepted() -> contextlib.suppress:
+    """Accept that the system gives no more processes: for memory, a limit, or no semaphores."""
+    return contextlib.suppress(OSError)
 
 
 def results_of_workers(processes: dict[Connection, BaseProcess]) -> Iterator[Any]:
@@ -47,10 +56,14 @@ def results_of_workers(processes: dict[Connection, BaseProcess]) -> Iterator[Any
     try:
         yield from results_of(dict(processes))
     finally:
-        for connection, process in processes.items():
-            process.kill()  # it may have a handler of this process's own for gentler signals
-            process.join()
-            connection.close()
+        _end(processes)
+
+
+def _end(processes: dict[Connection, BaseProcess]) -> None:
+    for connection, process in processes.items():
+        process.kill()  # it may have a handler of this process's own for gentler signals
+        process.join()
+        connection.close()
 
 
 def fork(work: Callable[..., None], *given: Any) -> BaseProcess:

@@ -251,6 +251,24 @@ def test_where_no_process_can_be_had_the_next_call_may_try_again(
     assert len(at_work()) == 2
 
 
+def test_where_the_system_refuses_more_those_there_are_do_the_work(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[BaseProcess] = []
+    fork = crew.fork
+
+    def limited(*given: object) -> BaseProcess:
+        if started:
+            raise BlockingIOError("no more processes")
+        started.append(fork(*given))
+        return started[0]
+
+    monkeypatch.setattr(crew, "fork", limited)
+
+    assert ids_of(found_by(engine)) == ids_of(found_by(engine, 1))
+    assert at_work() == {started[0].pid}
+
+
 def test_workers_that_are_busy_are_not_disturbed(engine: Engine) -> None:
     claimed = crew.claim_crew(engine, 2)
     assert claimed is not None
