@@ -17,6 +17,7 @@ from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
 from headway.model.changes import lost_buffers
 from headway.training.checkpoint import saved_step
+from headway.training.compiling import require_compiler
 from headway.training.distributed import World, restarted
 from headway.training.encode import EncodedTexts, encode_texts, keep_encoded
 from headway.training.new_model import build_bundle, check_positions
@@ -135,6 +136,8 @@ def _lead(
     start = None if folder.checkpoint.exists() else open_start(config, place.change)
     config = start.config if start else config
     check_settings(config)  # before hours of cutting text into pieces
+    if config.training.compile:
+        require_compiler(place.device)
     texts = read_texts(config.data)
     if resume:
         _check_same_text(folder, texts)

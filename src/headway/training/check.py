@@ -21,6 +21,7 @@ from headway.data.finding import Finding
 from headway.devices import resolve_device
 from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
+from headway.training.compiling import require_compiler
 from headway.training.ema import WeightAverage
 from headway.training.encode import encode_texts
 from headway.training.estimate import advice, forget_peak, peak_memory
@@ -130,6 +131,8 @@ def check_run(
     start = open_start(config)
     config = start.config if start else config
     check_settings(config)
+    if config.training.compile:
+        require_compiler(place)
     texts = read_texts(config.data)
     try:
         source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)

@@ -16,6 +16,22 @@ from headway.model.transformer import Transformer
 from headway.training.loss import losses_and_gradient
 
 
+def require_compiler(device: torch.device, backend: str = "inductor") -> None:
+    """Compile a sum, to notice a compiler that is missing before anything is prepared.
+
+    Raises ConfigError where nothing can be compiled for the device.
+    """
+    try:
+        torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2, device=device))
+    except Exception as error:  # Dynamo's, Inductor's, Triton's, or of whom they call
+        cause = getattr(error, "inner_exception", error)  # what Dynamo's own are raised for
+        reason = " ".join(str(cause).split("\n\n")[0].split()) or type(cause).__name__
+        raise ConfigError(
+            f"torch.compile does not work on {device.type} here ({reason}).",
+            "Install a C++ compiler (and Triton for a GPU), or leave training.compile out.",
+        ) from error
+
+
 class CompiledLayers:
     """What is compiled of a training: the forward pass of each layer; on a GPU `losses`, too."""
 
@@ -25,7 +41,7 @@ class CompiledLayers:
         Raises ConfigError where nothing can be compiled for the model's device.
         """
         device = next(model.parameters()).device
-        _try(device, backend)
+        require_compiler(device, backend)
         # On a CPU loops compute it, or it is as fast as it is.
         self.losses = losses_and_gradient
         if device.type != "cpu":
@@ -78,16 +94,3 @@ def _kernels_of_attention() -> str:
     }
     own = torch.compiler.config.cache_key_tag
     return " ".join([own, "headway, attention by", *(name for name in allowed if allowed[name])])
-
-
-def _try(device: torch.device, backend: str) -> None:
-    """Compile a sum: a compiler that is missing should be noticed before the first step."""
-    try:
-        torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2, device=device))
-    except Exception as error:  # Dynamo's, Inductor's, Triton's, or of whom they call
-        cause = getattr(error, "inner_exception", error)  # what Dynamo's own are raised for
-        reason = " ".join(str(cause).split("\n\n")[0].split()) or type(cause).__name__
-        raise ConfigError(
-            f"torch.compile does not work on {device.type} here ({reason}).",
-            "Install a C++ compiler (and Triton for a GPU), or leave training.compile out.",
-        ) from error

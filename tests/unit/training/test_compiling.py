@@ -1,6 +1,7 @@
 """Compiled layers are called in training alone, and a missing compiler is noticed at once."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from headway.errors import ConfigError
 from headway.model.transformer import Transformer
 from headway.training.check import check_run
 from headway.training.compiling import CompiledLayers
+from headway.training.run import train
 from headway.training.step import Objective, seed_random
 
 # Dynamo looks at gradients of whatever it meets.
@@ -164,6 +166,27 @@ def test_where_nothing_can_be_compiled_one_sentence_says_so(build: Build) -> Non
         ConfigError, match=r"does not work on cpu here \(No working C\+\+ compiler found\)\."
     ):
         CompiledLayers(build(), broken)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_compiler_that_is_missing_is_noticed_before_the_text_is_read(
+    make_config: Callable[..., RunConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> Callable[..., Any]:
+        raise RuntimeError("No working C++ compiler found")
+
+    monkeypatch.setattr(torch, "compile", broken)
+    monkeypatch.setattr("headway.training.begin.read_texts", None)
+    monkeypatch.setattr("headway.training.check.read_texts", None)
+    config = make_config(training={"compile": True})
+
+    for use in (
+        lambda: train(config, tmp_path / "run", device="cpu"),
+        lambda: check_run(config, "cpu"),
+    ):
+        with pytest.raises(ConfigError, match=r"torch\.compile does not work on cpu here"):
+            use()
+
+    assert not (tmp_path / "run").exists()  # free for the run without it
 
 
 def test_a_check_and_a_measurement_compile_where_that_is_asked_for(
