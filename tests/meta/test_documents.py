@@ -118,7 +118,7 @@ def test_every_option_on_the_page_about_processes_exists() -> None:
     commands = re.findall(r"torchrun (--.*?) -m headway train (.*)", text.replace("\\\n", " "))
     assert len(commands) >= 8
     for before, after in commands:
-        assert set(re.findall(r"--[a-z-]+", before)) - {"--shutdown-timeout"} <= torchs
+        assert set(re.findall(r"--[a-z-]+", before)) <= torchs
         assert set(re.findall(r"--[a-z-]+", after)) <= own
         for section, key in re.findall(r"--set (\w+)\.(\w+)=", after):
             assert key in type(getattr(RunConfig(), section)).model_fields

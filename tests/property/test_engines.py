@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.engine import Engine
@@ -23,6 +24,8 @@ from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
 from headway.decoding.searches import build_search, search_all
 from headway.decoding.workers import search_with_workers
+from headway.model.attention import MultiHeadAttention
+from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.transformer import Transformer
 
 Build = Callable[..., Transformer]
@@ -96,6 +99,53 @@ def test_alone_in_any_batch_in_any_order_on_any_engine_a_sentence_gets_the_same(
         for slots in (7, 64):
             assert_same(search_all(engine, options, requests, slots=slots), expected)
             assert_same(shuffled(engine, options, requests, slots), expected)
+
+
+MIXED = {"d_model": 24, "d_ff": 33, "num_heads": 4, "d_k": 6, "d_v": 6, "num_encoder_layers": 2}
+
+
+def other_heads(model: Transformer) -> None:
+    model.encoder.layers[1].self_attention = MultiHeadAttention(24, 2)
+    model.decoder.layers[1].cross_attention = MultiHeadAttention(24, 8)
+
+
+def other_head_widths(model: Transformer) -> None:
+    model.decoder.layers[0].cross_attention = MultiHeadAttention(24, 3, d_k=5, d_v=17)
+    model.decoder.layers[1].self_attention = MultiHeadAttention(24, 3, d_k=16, d_v=2)
+
+
+def wider(model: Transformer) -> None:
+    model.encoder.layers[0].feed_forward = PositionwiseFeedForward(24, 19)
+    model.decoder.layers[1].feed_forward = PositionwiseFeedForward(24, 71)
+
+
+def narrower(model: Transformer) -> None:
+    model.encoder.layers[1].feed_forward = PositionwiseFeedForward(24, 7)
+    model.decoder.layers[1].feed_forward = PositionwiseFeedForward(24, 9)
+
+
+def no_gamma(model: Transformer) -> None:
+    model.encoder.layers[0].feed_forward_residual.norm = nn.LayerNorm(24, elementwise_affine=False)
+    model.decoder.layers[1].self_attention_residual.norm = nn.LayerNorm(24, bias=False)
+    model.decoder.layers[0].feed_forward_residual.norm = nn.LayerNorm(24, elementwise_affine=False)
+
+
+@pytest.mark.parametrize(
+    "change", [other_heads, other_head_widths, wider, narrower, no_gamma], ids=lambda f: f.__name__
+)
+def test_layers_of_different_sizes_are_the_same_to_every_engine(
+    build: Build, change: Callable[[Transformer], None]
+) -> None:
+    model, requests = build(**MIXED), some(5, 9)
+    torch.manual_seed(6)
+    change(model)
+    for parameter in model.eval().parameters():  # what is new, too, is far from zero
+        parameter.data.add_(torch.randn_like(parameter), alpha=0.1)
+    options = SearchOptions(3, n_best=3)
+    expected, *others = (search_all(each, options, requests, slots=4) for each in engines(model))
+    assert len({tuple(best.ids) for best, *_ in expected}) > 5
+    for found in others:
+        assert_same(found, expected)
 
 
 @settings(max_examples=6)

@@ -11,7 +11,8 @@ from headway.data.lines import read_lines
 from headway.data.sample import build_sample_corpus
 from headway.errors import ConfigError, DataError
 
-_SAMPLE_LANGUAGES = ("korean", "english")
+_SAMPLE_LANGUAGES = ("ko", "en")
+_CODES = {"korean": "ko", "english": "en"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ def _read(
 
 
 def _sample(bundle: Bundle) -> list[Pair]:
-    languages = (bundle.source_language.lower(), bundle.target_language.lower())
+    names = (bundle.source_language.lower(), bundle.target_language.lower())
+    languages = tuple(_CODES.get(name, name) for name in names)
     if set(languages) != set(_SAMPLE_LANGUAGES):
         raise ConfigError(
             f"There is no built-in text for a model from {bundle.source_language} to "

@@ -129,6 +129,8 @@ class MultiHeadAttention(nn.Module):
 
         While training on a CPU with Numba there are first derivatives only (`attention_in_loops`).
         """
+        if type(self) is MultiHeadAttention:
+            self.check_widths()
         if cache is None:
             self._check_inputs(query, key, value, mask)
             # Equation 1 and its gradient in loops: the same to rounding, faster on a CPU. What
@@ -146,6 +148,25 @@ class MultiHeadAttention(nn.Module):
             heads = self._explicit(q, k, v, mask)  # (B, H, T, d_v)
         concat = probe(self, "concat", heads.transpose(1, 2).flatten(2))  # (B, T, H * d_v)
         return probe(self, "output", self.w_o(concat))
+
+    def check_widths(self) -> None:
+        """Raise ConfigError where the projections are not of num_heads times d_k and d_v.
+
+        Some of what computes this attention splits by the number of heads, some by their widths.
+        """
+        for name, linear, width in (
+            ("w_q", self.w_q, self.d_k),
+            ("w_k", self.w_k, self.d_k),
+            ("w_v", self.w_v, self.d_v),
+        ):
+            wanted = self.num_heads * width
+            made = getattr(linear, "out_features", wanted)  # somebody's own part may not say
+            if made != wanted:
+                raise ConfigError(
+                    f"{name} makes {made} numbers, but {self.num_heads} heads of {width} are "
+                    f"{wanted}.",
+                    "Set num_heads, d_k and d_v together, or make another MultiHeadAttention.",
+                )
 
     def keys_and_values(
         self, key: Float[Tensor, "B S d_model"], value: Float[Tensor, "B S d_model"]

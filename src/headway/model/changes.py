@@ -77,6 +77,7 @@ def changes_in_words(model: nn.Module) -> str:
         f"{path or 'the model'} is of class {kind}" for path, kind in changed_parts(model).items()
     ]
     found += [f"{path or 'the model'} has hooks" for path in hooked_parts(model)]
+    found += [f"{path or 'the stack'} {words}" for path, words in _unusual_norms(model).items()]
     return f"{found[0]} ({len(found)} such parts in all)" if len(found) > 1 else "".join(found)
 
 
@@ -85,6 +86,23 @@ def have_hooks(parts: Iterable[nn.Module]) -> list[bool]:
     everywhere = torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks
     hooks = map(_hooks, parts)
     return [bool(before or after or everywhere) for before, after in hooks]
+
+
+def _unusual_norms(model: nn.Module) -> dict[str, str]:
+    """Say of stacks how they are neither post- nor pre-norm all through, by path.
+
+    They compute that as it stands; what reads weights takes a stack that ends with a LayerNorm for
+    pre-norm, and one without for post-norm.
+    """
+    found: dict[str, str] = {}
+    for path, stack in model.named_modules():
+        if type(stack) is Encoder or type(stack) is Decoder:
+            frames = [part for part in stack.modules() if isinstance(part, Residual)]
+            if stack.norm is None and any(frame.norm_position == "pre" for frame in frames):
+                found[path] = "has pre-norm frames and no norm at its end"
+            elif stack.norm is not None and any(f.norm_position == "post" for f in frames):
+                found[path] = "has post-norm frames and a norm at its end"
+    return found
 
 
 def _is_changed(part: nn.Module) -> bool:

@@ -64,3 +64,19 @@ def test_the_built_in_sentences_serve_both_directions(bundle: Bundle, korean_fir
         korean, english = english, korean
     assert english.isascii()
     assert not korean.isascii()
+
+
+@pytest.mark.parametrize("names", [("ko", "en"), ("Korean", "English")])
+def test_the_built_in_text_serves_both_directions_by_name_or_code(
+    bundle: Bundle, names: tuple[str, str]
+) -> None:
+    decoding = bundle.decoding.model_copy(update={"max_source_pieces": 100})
+    bundle = replace(bundle, decoding=decoding)
+    there, back = (
+        read_material(replace(bundle, source_language=a, target_language=b), None, None, 5)
+        for a, b in (names, names[::-1])
+    )
+    assert len(there.text.sentences) == 5
+    assert there.text.sentences == back.references
+    assert back.text.sentences == there.references
+    assert "\uac00" <= there.text.sentences[0][0] <= "\ud7a3"  # Korean

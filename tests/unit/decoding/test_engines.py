@@ -10,6 +10,7 @@ from headway.decoding.engines import build_engine
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.reference import ReferenceEngine
 from headway.errors import ConfigError
+from headway.model.residual import Residual
 from headway.model.transformer import Transformer
 
 
@@ -57,6 +58,17 @@ def own_class(model: Transformer) -> None:
     )
 
 
+def closing_norms(model: Transformer) -> None:
+    size = model.source_embedding.tokens.weight.size(1)
+    model.encoder.norm, model.decoder.norm = nn.LayerNorm(size), nn.LayerNorm(size)
+
+
+def pre_norm_without_one(model: Transformer) -> None:
+    for part in model.decoder.modules():
+        if isinstance(part, Residual):
+            part.norm_position = "pre"
+
+
 def hook(model: Transformer) -> None:
     model.encoder.layers[0].feed_forward.register_forward_hook(lambda _, __, y: y * 0)
 
@@ -66,6 +78,8 @@ def hook(model: Transformer) -> None:
     [
         (own_class, "decoder.layers.0.cross_attention_residual.norm is of class Halved"),
         (hook, "encoder.layers.0.feed_forward has hooks"),
+        (closing_norms, "encoder has post-norm frames and a norm at its end"),
+        (pre_norm_without_one, "decoder has pre-norm frames and no norm at its end"),
     ],
 )
 def test_what_only_a_call_computes_goes_to_the_engine_that_calls(

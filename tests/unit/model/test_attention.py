@@ -337,6 +337,24 @@ def test_a_size_is_a_whole_number(size: Any) -> None:
         MultiHeadAttention(size, 2)
 
 
+def test_a_number_of_heads_that_was_set_alone_is_refused_and_with_the_widths_it_counts() -> None:
+    x = torch.randn(1, 3, 8)
+    attention, plain = MultiHeadAttention(8, 2, d_v=6), MultiHeadAttention(8, 4, d_v=3)
+    plain.load_state_dict(attention.state_dict())
+
+    attention.num_heads = 4
+    with pytest.raises(
+        ConfigError, match=r"w_q makes 8 numbers, but 4 heads of 4 are 16\. Set num"
+    ):
+        attention(x, x, x)
+    attention.d_k = 2
+    with pytest.raises(ConfigError, match=r"w_v makes 12 numbers, but 4 heads of 6 are 24"):
+        attention(x, x, x)
+    attention.d_v = 3
+
+    torch.testing.assert_close(attention(x, x, x), plain(x, x, x))
+
+
 def test_queries_and_keys_of_different_width_are_refused() -> None:
     with pytest.raises(ConfigError, match="width 7 and keys 6"):
         scaled_dot_product_attention(torch.ones(5, 7), torch.ones(4, 6), torch.ones(4, 7))

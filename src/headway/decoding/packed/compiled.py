@@ -162,8 +162,10 @@ class CompiledKernels:
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
         """Take the vectors out of the module."""
-        beta = torch.zeros_like(module.weight) if module.bias is None else module.bias
-        return _Norm(self.array(module.weight), self.array(beta), np.float32(module.eps))
+        shape = module.normalized_shape
+        gamma = torch.ones(shape) if module.weight is None else module.weight
+        beta = torch.zeros(shape) if module.bias is None else module.bias
+        return _Norm(self.array(gamma), self.array(beta), np.float32(module.eps))
 
     def normalize(self, x: Floats, norm: _Norm) -> Floats:
         """Compute LayerNorm(x)."""

@@ -20,7 +20,7 @@ Floats = NDArray[np.float32]
 
 
 class FusedDecoder:
-    """All layers of a decoder with ReLU, each product of the same kind in all of them."""
+    """All layers of a decoder with ReLU, of the same sizes and kinds of products in all of them."""
 
     def __init__(self, decoder: Stack) -> None:
         """Take the prepared weights, as they are."""
@@ -42,7 +42,7 @@ class FusedDecoder:
         one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
         one_kind = all(len({type(product) for product in role}) == 1 for role in products)
         compiled = all(isinstance(p, LoopProduct) for role in products for p in role)
-        return relu and one_epsilon and one_kind and compiled
+        return relu and one_epsilon and one_kind and compiled and _has_one_size(decoder)
 
     def __call__(self, x: Floats, step: Step) -> Floats:
         """Compute (R, d_model) -> (R, d_model), in place."""
@@ -57,6 +57,14 @@ class FusedDecoder:
             self.gammas, self.betas, self.epsilon, self.pre,
         )  # fmt: skip
         return x
+
+
+def _has_one_size(decoder: Stack) -> bool:
+    """Tell whether all layers are as wide as the first, and all attentions divided as its own."""
+    attentions = (s for s in decoder.sublayers if isinstance(s, PastAttention | MemoryAttention))
+    networks = (s for s in decoder.sublayers if isinstance(s, FeedForward))
+    heads = {attention.heads for attention in attentions}
+    return len(heads) == len({network.d_ff for network in networks}) == 1
 
 
 def _products(decoder: Stack) -> list[list[Any]]:

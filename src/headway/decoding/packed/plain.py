@@ -92,7 +92,9 @@ class PlainKernels:
 
     def norm(self, module: nn.LayerNorm) -> nn.LayerNorm:
         """Use the module, or where its numbers are of another type a copy of it in float32."""
-        return module if module.weight.dtype == torch.float32 else copy.deepcopy(module).float()
+        if module.weight is None or module.weight.dtype == torch.float32:
+            return module
+        return copy.deepcopy(module).float()
 
     def normalize(self, x: Tensor, norm: nn.LayerNorm) -> Tensor:
         """Compute LayerNorm(x)."""

@@ -139,9 +139,7 @@ class Int8Product:
         """Multiply whole numbers; the result has no steps in it yet."""
         if self.many is not None and not whole.is_floating_point():
             return self.many(whole)
-        return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
-            whole, 1.0, LEVELS + 1, self.packed
-        )
+        return _multiply_packed(whole, self.packed)
 
 
 class OneDnnProduct:
@@ -201,6 +199,15 @@ class SharpProduct:
         return logits
 
 
+def _multiply_packed(
+    whole: Float[Tensor, "R in"], packed: torch.ScriptObject
+) -> Float[Tensor, "R out"]:
+    """Multiply whole numbers by FBGEMM."""
+    return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
+        whole, 1.0, LEVELS + 1, packed
+    )
+
+
 def _pack(weight: Int8[Tensor, "out in"]) -> torch.ScriptObject:
     """Pack whole numbers, with a step of 1: what comes out of a product are then its sums."""
     try:
@@ -208,7 +215,10 @@ def _pack(weight: Int8[Tensor, "out in"]) -> torch.ScriptObject:
             # PyTorch means to drop these tensors one day; on AVX2 it has no other fast product.
             warnings.filterwarnings("ignore", message=".*quantized tensor creation.*")
             whole = torch.quantize_per_tensor(weight.float(), 1.0, 0, torch.qint8)
-            return torch.ops.quantized.linear_prepack(whole, None)
+            packed = torch.ops.quantized.linear_prepack(whole, None)
+            # Packing succeeds for kinds of products, too, that have no such multiplication.
+            _multiply_packed(torch.zeros(1, weight.size(1)), packed)
+            return packed
     except (AttributeError, NotImplementedError, RuntimeError) as error:
         raise ConfigError(
             f"This PyTorch cannot multiply 8-bit integers here ({str(error).splitlines()[0]}).",

@@ -87,7 +87,8 @@ class Stack:
 
 
 def heads_of(attention: MultiHeadAttention) -> Heads:
-    """Return how an attention is divided."""
+    """Return how an attention is divided; ConfigError where its projections are of other sizes."""
+    attention.check_widths()
     return Heads(attention.num_heads, attention.d_k, attention.d_v)
 
 
@@ -159,6 +160,7 @@ class FeedForward:
         name = feed_forward.activation
         self.kernels = kernels
         self.gated = feed_forward.w_gate is not None
+        self.d_ff = feed_forward.w_1.out_features
         self.activation = None if name == "relu" else (ACTIVATIONS | GATED_ACTIVATIONS)[name]
         first = first_projection(feed_forward)
         self.w_1: Linear = kernels.linear(first, relu=self.activation is None)

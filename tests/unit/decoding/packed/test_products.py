@@ -325,6 +325,18 @@ def test_where_there_is_no_product_of_integers_it_is_said(
         Int8Product(projection(), False)
 
 
+@pytest.mark.skipif(
+    "onednn" not in torch.backends.quantized.supported_engines, reason="needs another kind"
+)
+def test_what_packs_and_cannot_multiply_is_said_before_the_first_product(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.backends.quantized, "engine", "onednn")
+
+    with pytest.raises(ConfigError, match="cannot multiply 8-bit integers here"):
+        Int8Product(projection(), False)
+
+
 @pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
 @pytest.mark.parametrize("kind", BYTE_KINDS)
 def test_bytes_give_the_very_same_sums(kind: ByteKind, monkeypatch: pytest.MonkeyPatch) -> None:
