@@ -21,7 +21,7 @@ def test_the_code_on_the_page_runs(
     save_bundle(tmp_path / "runs" / "ko-en", make_bundle())
     monkeypatch.chdir(tmp_path)
     exec(code, {})
-    assert (tmp_path / "ko-en-ct2" / "model.bin").exists()
+    assert (tmp_path / "ko-en-by-python" / "model.bin").exists()
 
 
 def test_options_and_numbers_on_the_page_are_those_of_the_code() -> None:
