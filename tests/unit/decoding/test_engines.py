@@ -10,6 +10,7 @@ from headway.decoding.engines import build_engine
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.reference import ReferenceEngine
 from headway.errors import ConfigError
+from headway.model.attention import MultiHeadAttention
 from headway.model.residual import Residual
 from headway.model.transformer import Transformer
 
@@ -97,3 +98,15 @@ def test_what_only_a_call_computes_goes_to_the_engine_that_calls(
         build_engine(tiny, "packed")
     with pytest.raises(ConfigError, match=message):
         build_engine(tiny, "auto", "int8")
+
+
+@pytest.mark.parametrize("attention", ["encoder.layers.0.self", "decoder.layers.1.cross"])
+def test_heads_that_were_set_alone_are_refused_by_what_reads_weights(
+    tiny: Transformer, attention: str
+) -> None:
+    part = tiny.get_submodule(f"{attention}_attention")
+    assert isinstance(part, MultiHeadAttention)
+    part.num_heads = 5  # of 3 heads of 5: as wide, and split otherwise
+
+    with pytest.raises(ConfigError, match="w_q makes 15 numbers, but 5 heads of 5 are 25"):
+        build_engine(tiny, "packed")
