@@ -100,6 +100,11 @@ class DataConfig(Section):
         return [tag for tag in dict.fromkeys(tags) if tag]
 
     @property
+    def validates(self) -> bool:
+        """Tell whether there is validation text, named or held out."""
+        return bool(self.valid_source or self.hold_out)
+
+    @property
     def languages(self) -> tuple[str, str]:
         """Return the names of the languages, from and to."""
         if self.reverse:

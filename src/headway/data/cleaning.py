@@ -157,7 +157,8 @@ class Cleaning:
         report.total += len(lines)
         report.kept += int(is_kept.sum())
         for row, note in examined.notes:
-            report._add(report.notes, note, int(lines[row]))
+            if is_kept[row]:
+                report._add(report.notes, note, int(lines[row]))
         for row, reason in sorted(dropped.items()):
             report._add(report.dropped, reason, int(lines[row]))
         return np.flatnonzero(is_kept)

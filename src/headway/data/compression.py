@@ -50,8 +50,8 @@ class _Streams(io.RawIOBase):
     of two joined files is lost without a word if its first bytes are damaged.
     """
 
-    def __init__(self, path: StrPath, decompressor: Callable[[], Any], filler: bytes) -> None:
-        self._file = Path(path).open("rb")  # noqa: SIM115 - closed by close()
+    def __init__(self, file: IO[bytes], decompressor: Callable[[], Any], filler: bytes) -> None:
+        self._file = file  # closed by close()
         self._decompressor = decompressor
         self._filler = filler  # what may stand between streams
         self._stream = decompressor()
@@ -86,7 +86,7 @@ class _Streams(io.RawIOBase):
 
 
 def _open_bzip2(path: StrPath) -> IO[bytes]:
-    return _buffered(_Streams(path, bz2.BZ2Decompressor, b""))
+    return _buffered(_Streams(Path(path).open("rb"), bz2.BZ2Decompressor, b""))
 
 
 def _open_gzip(path: StrPath) -> IO[bytes]:
@@ -99,7 +99,7 @@ def _open_gzip(path: StrPath) -> IO[bytes]:
 
 
 def _open_xz(path: StrPath) -> IO[bytes]:
-    return _buffered(_Streams(path, lzma.LZMADecompressor, b"\0"))
+    return _buffered(_Streams(Path(path).open("rb"), lzma.LZMADecompressor, b"\0"))
 
 
 def _buffered(file: Any) -> IO[bytes]:

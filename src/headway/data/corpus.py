@@ -1,6 +1,7 @@
 """Reads sentence pairs from disk and changes nothing in them."""
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -195,11 +196,25 @@ def matching_files(folder: Path, name: str) -> tuple[StrPath, ...]:
         if path.exists() or not set("*?[") & set(name):
             return (path,)
     # A pattern may lead out of the folder, or be absolute; the folder's own name is none.
-    names = glob(str(Path(name)), root_dir=folder, recursive=True)
-    found = tuple(sorted(folder / each for each in names))
+    found = tuple(sorted(folder / each for each in _matching(folder, Path(name))))
     if not found:
         raise DataError(f"No file matches {path}.", "Check the pattern and the folder.")
     return found
+
+
+def _matching(folder: Path, pattern: Path) -> list[str]:
+    """Return all that matches; refuse a folder on the way there that may not be looked into."""
+    for depth in range(pattern.is_absolute(), len(pattern.parts)):
+        above = str(Path(*pattern.parts[:depth]))
+        mode = os.R_OK | os.X_OK if set("*?[") & set(pattern.parts[depth]) else os.X_OK
+        for each in glob(f"{above}/", root_dir=folder, recursive=True):  # which leaves it out
+            if not os.access(folder / each, mode):
+                raise DataError(
+                    f"{folder / each} may not be read by this user, and {folder / pattern} leads "
+                    "through it.",
+                    "Change its permissions, or choose a pattern that does not.",
+                )
+    return glob(str(pattern), root_dir=folder, recursive=True)
 
 
 def partners(
@@ -271,10 +286,10 @@ def fingerprint(digests: Iterable[bytes]) -> str:
     return hashlib.sha256(b"".join(digests)).hexdigest()
 
 
-def file_digest(path: StrPath) -> bytes:
-    """Return the SHA-256 of the bytes of a file, or of the rows of a data set."""
+def file_digest(path: StrPath, fields: tuple[str, str]) -> bytes:
+    """Return the SHA-256 of a file's bytes, or of the columns of a data set with these fields."""
     if is_dataset(path):
-        return dataset_digest(str(path))
+        return dataset_digest(str(path), fields)
     digest = hashlib.sha256()
     with readable(path, decompress=False) as file:
         while block := file.read(_READ_SIZE):

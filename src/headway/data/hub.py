@@ -5,7 +5,7 @@ hf://OWNER/NAME?name=ko-en&split=train      from the hub, streamed; `name` is it
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -21,8 +21,12 @@ def is_dataset(source: object) -> bool:
     return isinstance(source, str) and source.startswith(_SCHEME)
 
 
-def rows_of(source: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a data set, one after the other and never all at once."""
+def rows_of(source: str, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a data set, one after the other and never all at once.
+
+    Of their columns only those in which these fields are, if all of them are there: others may be
+    pictures, which would be decoded.
+    """
     place, options = _parse(source)
     datasets = _library(source)
     split = options.get("split")
@@ -47,18 +51,27 @@ def rows_of(source: str) -> Iterator[dict[str, Any]]:
         rows = rows[split]
     elif split:
         raise ConfigError(f"{source} has no splits.", "Leave ?split= out.")
+    columns = _columns(fields, rows.column_names or [])
+    if columns <= set(rows.column_names or []):
+        rows = rows.select_columns(sorted(columns))
     try:
         yield from rows
     except Exception as error:
         raise DataError(f"{source} cannot be read: {error}", "Try again, or copy it.") from error
 
 
-def dataset_digest(source: str) -> bytes:
-    """Return the SHA-256 of the rows of a data set, whatever files it is in."""
+def dataset_digest(source: str, fields: Sequence[str]) -> bytes:
+    """Return the SHA-256 of the columns of a data set in which these fields are, in any files."""
     digest = hashlib.sha256()
-    for row in rows_of(source):
-        digest.update(repr(sorted(row.items())).encode("utf-8", "surrogatepass"))
+    for row in rows_of(source, fields):
+        text = sorted((name, row[name]) for name in _columns(fields, row) if name in row)
+        digest.update(repr(text).encode("utf-8", "surrogatepass"))
     return digest.digest()
+
+
+def _columns(fields: Sequence[str], known: Collection[str]) -> set[str]:
+    """Return the columns in which fields are; `translation.en` is in one, or is one."""
+    return {name if name in known else name.partition(".")[0] for name in fields}
 
 
 def _parse(source: str) -> tuple[str, dict[str, str]]:

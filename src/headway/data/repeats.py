@@ -103,7 +103,7 @@ def _retranslated(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:
     first: dict[str, int] = {}
     targets: dict[str, set[str]] = {}
     for line, pair in enumerate(pairs, start=1):
-        if not pair.source:
+        if not all(pair):
             continue
         known = targets.setdefault(pair.source, set())
         if known and pair.target not in known:

@@ -45,6 +45,8 @@ class Sampler(ABC):
                 "Leave tokenizer.sampling out, or train a tokenizer with Headway.",
             )
         self.symbols = {t: i for i, (t, _, kind) in enumerate(table) if kind == USER_DEFINED}
+        self.longest = max(map(len, (*self.ids, *self.symbols)), default=1)
+        """Characters of the longest piece."""
         longest_first = sorted(self.symbols, key=len, reverse=True)
         self._symbols = re.compile(f"({'|'.join(map(re.escape, longest_first))})")
 

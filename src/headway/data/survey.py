@@ -89,21 +89,18 @@ def overlap(
     of another kind, in which a source may well have another translation.
     """
     held_out = [pair.stripped() for pair in held_out]
-    known = {pair.stripped() for pair in train}
+    known = {pair for pair in (pair.stripped() for pair in train) if all(pair)}
     sources = {pair.source for pair in known}
     known |= {pair.stripped() for pair in others}
+    lines = [(line, pair) for line, pair in enumerate(held_out, start=1) if all(pair)]
     found = [
         on_lines(
             "pair is in the training text too",
-            (line for line, pair in enumerate(held_out, start=1) if pair in known),
+            (line for line, pair in lines if pair in known),
         ),
         on_lines(
             "source is in the training text, with another translation",
-            (
-                line
-                for line, pair in enumerate(held_out, start=1)
-                if pair not in known and pair.source in sources
-            ),
+            (line for line, pair in lines if pair not in known and pair.source in sources),
         ),
         *other_scripts(main_scripts(train), held_out),
     ]

@@ -12,6 +12,8 @@ from headway.errors import ConfigError, DataError, MissingExtraError, suggest
 
 Sides = tuple[str, str]
 
+_READ_SIZE = 1 << 20  # bytes of a column
+
 
 def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> Iterator[Sides]:
     """Yield two columns of a file in which tabs separate the columns.
@@ -92,7 +94,8 @@ def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterat
     number = 0
     with readable(path) as file:
         try:
-            table = parquet.ParquetFile(file)
+            # Of its own accord it keeps all that it has read until the file is closed.
+            table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_READ_SIZE)
             known = table.schema_arrow.names
             named = (source_field, target_field)
             # One column, if both fields are in one structure.
@@ -119,7 +122,7 @@ def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterat
 
 def dataset_pairs(source: StrPath, source_field: str, target_field: str) -> Iterator[Sides]:
     """Yield two fields of each row of a data set of Hugging Face; needs the extra `datasets`."""
-    for number, row in enumerate(rows_of(str(source)), start=1):
+    for number, row in enumerate(rows_of(str(source), (source_field, target_field)), start=1):
         where = f"{source}, row {number},"
         yield _field(row, source_field, where), _field(row, target_field, where)
 
@@ -140,20 +143,19 @@ def table_reader(
     return None
 
 
-def _field(row: Any, name: str, where: str) -> str:
+def _field(row: dict[str, Any], name: str, where: str) -> str:
     """Return the text that a row has under this name, step by step for a name with dots."""
-    value = row
-    whole = isinstance(row, dict) and name in row  # which may have a dot in it
-    for part in [name] if whole else name.split("."):
-        if not isinstance(value, dict) or part not in value:
-            raise _no_field(where, name, value)
+    parts = [name] if name in row else name.split(".")  # a name may have a dot in it
+    value: Any = row
+    for number, part in enumerate(parts):
+        if not isinstance(value, dict):
+            above = ".".join(parts[:number])
+            raise _no_text(where, value, above, f"which has no field for '{name}'")
+        if part not in value:
+            raise _no_field(where, name, list(value))
         value = value[part]
     if not isinstance(value, str):
-        raise DataError(
-            f"{where} has {json.dumps(value, ensure_ascii=False, default=str)[:40]} in field "
-            f"'{name}', which is no text.",
-            "Give text, an empty one if there is none, or name another field.",
-        )
+        raise _no_text(where, value, name, "which is no text")
     if not value.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in value):
         raise DataError(
             f"{where} has half a character (a lone surrogate) in field '{name}'.",
@@ -162,9 +164,16 @@ def _field(row: Any, name: str, where: str) -> str:
     return value
 
 
-def _no_field(where: str, name: str, known: Any) -> DataError:
-    names = list(known) if isinstance(known, dict | list) else []  # a row, or names of columns
-    hint = suggest(name.rpartition(".")[2], names) if names else ""
+def _no_text(where: str, value: Any, name: str, why: str) -> DataError:
+    found = json.dumps(value, ensure_ascii=False, default=str)[:40]
+    return DataError(
+        f"{where} has {found} in field '{name}', {why}.",
+        "Name another field, or give text: an empty one if there is none.",
+    )
+
+
+def _no_field(where: str, name: str, known: list[str]) -> DataError:
+    hint = suggest(name.rpartition(".")[2], known) if known else ""
     setting = "Name it with data.source_field or data.target_field."
     return DataError(f"{where} has no field '{name}'.", f"{hint} {setting}".strip())
 

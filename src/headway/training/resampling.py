@@ -24,10 +24,14 @@ def resampling(
     """Return what cuts the pairs of a block by chance, each time into other pieces.
 
     A pair keeps the pieces that it has if one side would have more than max_pieces, or with its tag
-    more than longest_side.
+    more than longest_side. Nor is one tried that would even of the longest pieces, if all of it is
+    known: by BPE a word takes time that grows with the square of its length.
     """
     source_sampler = build_sampler(source, alpha)
     target_sampler = source_sampler if source == target else build_sampler(target, alpha)
+    source_most, target_most = (
+        max_pieces * each.longest for each in (source_sampler, target_sampler)
+    )
     tags = Ragged.of([source.encode(corpus.tag) for corpus in texts.corpora])
 
     def resample(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> PairStore:
@@ -37,13 +41,19 @@ def resampling(
         return PairStore(sources, targets, rows)
 
     def cut(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> tuple[Ragged, Ragged]:
-        sources, targets = zip(*(store.text(row) for row in rows.tolist()), strict=True)
+        texts = [store.text(row) for row in rows.tolist()]
+        hopeless = np.array([len(a) > source_most or len(b) > target_most for a, b in texts])
+        sources, targets = zip(
+            *(("", "") if no else text for no, text in zip(hopeless, texts, strict=True)),
+            strict=True,
+        )
         seeds = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
         text = source_sampler.sample(sources, int(seeds[0]))
         source = tags.pick(store.corpora(rows)).beside(text)
         target = target_sampler.sample(targets, int(seeds[1]))
         fits = np.maximum(text.lengths(), target.lengths()) <= max_pieces
         fits &= np.maximum(source.lengths(), target.lengths()) <= longest_side
+        fits &= ~hopeless
         kept = np.arange(len(rows)) + np.where(fits, 0, len(rows))
         return (
             Ragged.joined([source, store.source.pick(rows)]).pick(kept),

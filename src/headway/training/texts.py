@@ -60,38 +60,45 @@ class Texts:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def read_texts(data: DataConfig) -> Texts:
-    """Find all files that the configuration names; training and validation text are required."""
-    _check_named(data)
+def read_texts(data: DataConfig, *, needs_validation: bool = True) -> Texts:
+    """Find all files that the configuration names; training and validation text are required.
+
+    needs_validation: whether validation text is, too; where it is not, there may be none.
+    """
+    _check_named(data, needs_validation)
     _check_tags(data)
     folder = Path(data.directory)
     corpora = training_corpora(data)
-    files = [file for corpus in corpora for file in corpus.files]
+    files = [(file, corpus.fields) for corpus in corpora for file in corpus.files]
     named = [name for name in (data.valid_source, data.valid_target) if data.valid_source and name]
     valid_files: list[StrPath] = [name if is_dataset(name) else folder / name for name in named]
-    for file in (*files, *valid_files):
+    fields = (data.source_field, data.target_field)
+    all_files = [*files, *((file, fields) for file in valid_files)]
+    for file, _ in all_files:
         check_read_again(file)
+    valid: list[Pair] = []
     valid_lines = None
     if data.valid_source:
         valid = read_split(data, data.valid_source, data.valid_target)
-    else:
+    elif data.hold_out:
         corpus, valid_lines, held_out = _hold_out(corpora, data.hold_out)
         corpora = [corpus]
         valid = [_tagged(data.tag, pair) for pair in held_out]
-    all_files = [*files, *valid_files]
-    digests = [file_digest(file) for file in all_files]
+    digests = [file_digest(*file) for file in all_files]
     return Texts(
         corpora=corpora,
         valid=valid,
         valid_lines=valid_lines,
         test=read_split(data, data.test_source, data.test_target) if data.test_source else [],
-        files={str(file): digest.hex() for file, digest in zip(all_files, digests, strict=True)},
+        files={
+            str(file): digest.hex() for (file, _), digest in zip(all_files, digests, strict=True)
+        },
         checksum=fingerprint(digests),
         training_checksum=fingerprint(digests[: len(files)]),
     )
 
 
-def _check_named(data: DataConfig) -> None:
+def _check_named(data: DataConfig, needs_validation: bool) -> None:
     """Refuse text that is missing, or named in vain."""
     if not (data.source or data.corpora):
         raise ConfigError(
@@ -105,7 +112,7 @@ def _check_named(data: DataConfig) -> None:
                 f"Both 'data.{name}' and 'data.corpora' name training text.",
                 f"Make data.{name} part of one of the corpora, [[data.corpora]].",
             )
-    if not (data.valid_source or data.hold_out):
+    if needs_validation and not data.validates:
         raise ConfigError(
             "'data.valid_source' is missing.",
             "Name validation text, or hold some of the training text out with "
@@ -128,7 +135,8 @@ def _check_tags(data: DataConfig) -> None:
                 "A tag is one piece, such as <2ko>.",
             )
     trained = [corpus.tag for corpus in data.corpora]
-    if trained and data.tag not in trained:
+    used = data.tag or data.validates or data.test_source
+    if trained and used and data.tag not in trained:
         raise ConfigError(
             f"data.tag is {data.tag!r}, but the tags of the corpora are "
             f"{', '.join(map(repr, dict.fromkeys(trained)))}.",

@@ -194,6 +194,13 @@ def test_control_characters_are_noted_and_the_pair_is_kept() -> None:
     assert report.examples["control characters, pair kept"] == [1, 4, 5]
 
 
+def test_a_pair_that_is_dropped_is_not_said_to_be_kept() -> None:
+    kept, report = run([("a\x07", ""), ("a\x07", "b"), ("a", "c")], CleaningRules())
+    assert len(kept) == 2
+    assert report.examples["control characters, pair kept"] == [2]
+    assert report.dropped == {"empty target": 1}
+
+
 def test_targets_that_normalization_changes_visibly_are_noted() -> None:
     apart = unicodedata.normalize("NFD", "저는")
     targets = ["so … what", "½ cup", "  two   spaces ", apart, "plain"]

@@ -15,9 +15,10 @@ from .files import ENDINGS, compress, write
 TEXT = b"".join(b"line %d\n" % number for number in range(5000))
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_missing_file_is_named(tmp_path: Path, ending: str) -> None:
     with pytest.raises(DataError, match=r"There is no file .*nowhere\.txt"):
-        list(read_lines(tmp_path / "nowhere.txt"))
+        list(read_lines(tmp_path / f"nowhere.txt{ending}"))
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_folder_is_no_pattern_and_files_may_lie_at_any_depth(tmp_path: Path) -
 
 
 def fingerprint(paths: list[StrPath]) -> str:
-    return corpus.fingerprint(map(file_digest, paths))
+    return corpus.fingerprint(file_digest(path, ("source", "target")) for path in paths)
 
 
 def test_a_fingerprint_sees_bytes_and_order_but_not_names(tmp_path: Path) -> None:
@@ -160,6 +160,36 @@ def test_a_fingerprint_of_a_compressed_file_is_of_its_bytes(tmp_path: Path) -> N
 def test_a_fingerprint_of_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There is no file"):
         fingerprint([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize("pattern", ["*/part-*.en", "**/part-*.en", "b/part-*.en"])
+@pytest.mark.parametrize("absolute", [False, True])
+def test_a_folder_that_a_pattern_leads_to_and_nobody_may_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, *, absolute: bool
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part-1.en").touch()
+    name = f"{tmp_path}/{pattern}" if absolute else pattern
+    assert len(matching_files(tmp_path, name)) == (1 if pattern.startswith("b") else 3)
+
+    access = os.access
+
+    def cannot_list_b(path: Path, mode: int) -> bool:
+        return access(path, mode) and not (Path(path).name == "b" and mode & os.R_OK)
+
+    monkeypatch.setattr(os, "access", cannot_list_b)
+
+    with pytest.raises(
+        DataError, match=r"/b/? may not be read by this user, and .*part-\*\.en leads"
+    ):
+        matching_files(tmp_path, name)
+    assert matching_files(tmp_path, "a/part-*.en") == (tmp_path / "a" / "part-1.en",)
+    (tmp_path / "b" / "d").mkdir()
+    (tmp_path / "b" / "d" / "part-3.en").touch()
+    known = name.rpartition("/")[0].replace("**", "b").replace("*", "b")
+    through = matching_files(tmp_path, f"{known}/d/part-*.en")
+    assert through == (tmp_path / "b" / "d" / "part-3.en",)
 
 
 def test_text_in_a_folder_that_may_not_be_searched_is_named(

@@ -33,11 +33,32 @@ def test_the_rows_of_a_folder_are_its_pairs(saved: Path) -> None:
 
 def test_the_fingerprint_is_that_of_the_rows(saved: Path) -> None:
     whole, same, other = (
-        file_digest(f"hf://{saved}/{name}")
+        file_digest(f"hf://{saved}/{name}", ("translation.ko", "translation.en"))
         for name in ("whole", "splits?split=train", "splits?split=other")
     )
 
     assert whole == same != other
+
+
+@pytest.mark.parametrize("fields", [("source", "target"), ("both.ko", "both.en")])
+def test_pictures_beside_the_text_are_not_looked_at(
+    tmp_path: Path, fields: tuple[str, str]
+) -> None:
+    import datasets
+
+    both = [{"ko": pair.source, "en": pair.target} for pair in PAIRS]
+    text = {"source": [one["ko"] for one in both], "target": [one["en"] for one in both]}
+    text["both"] = both
+    broken = [{"bytes": b"no picture", "path": None}] * len(PAIRS)
+    plain = datasets.Dataset.from_dict(text)
+    kinds = datasets.Features({**plain.features, "image": datasets.Image()})
+    datasets.Dataset.from_dict(text | {"image": broken}, kinds).save_to_disk(tmp_path / "images")
+    plain.save_to_disk(tmp_path / "plain")
+    images = f"hf://{tmp_path}/images"
+
+    assert read_pairs(images, source_field=fields[0], target_field=fields[1]) == PAIRS
+    assert file_digest(images, fields) == file_digest(f"hf://{tmp_path}/plain", fields)
+    assert file_digest(images, fields) != file_digest(images, ("source", "source"))
 
 
 def test_its_name_is_no_pattern(saved: Path) -> None:
@@ -75,4 +96,4 @@ def test_a_missing_library_is_named(saved: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_an_address_that_is_none_is_named() -> None:
     with pytest.raises(ConfigError, match=r"hf://x\[1\] is no address"):
-        next(rows_of("hf://x[1]"))
+        next(rows_of("hf://x[1]", ("source", "target")))

@@ -33,7 +33,7 @@ def test_each_line_is_named_with_the_first_that_it_repeats(pairs: list[Pair]) ->
         line for line, pair in enumerate(pairs, 1) if any(pair) and pair in pairs[: line - 1]
     )
     assert repeated.earlier == tuple(pairs.index(pairs[n - 1]) + 1 for n in repeated.lines)
-    sources = [pair.source for pair in pairs]
+    sources = [pair.source if all(pair) else None for pair in pairs]
     assert other.earlier == tuple(sources.index(sources[n - 1]) + 1 for n in other.lines)
     assert not set(other.lines) & set(repeated.lines)
     assert all(sources[n - 1] for n in other.lines)

@@ -48,9 +48,9 @@ def test_each_problem_is_found_and_named_by_its_line() -> None:
 
 def test_an_empty_line_is_empty_and_nothing_else() -> None:
     pairs = [Pair("", "one"), Pair(" ", "two"), Pair("", ""), Pair("", ""), Pair("셋", "three")]
-    assert problems(survey(pairs)) == {
+    assert problems(survey([*pairs, Pair("셋", "")])) == {
         "empty source": (1, 2, 3, 4),
-        "empty target": (3, 4),
+        "empty target": (3, 4, 6),
     }
 
 
@@ -148,6 +148,15 @@ def test_held_out_text_that_was_trained_on_is_found() -> None:
     assert problems(overlap(train, held_out)) == {
         "pair is in the training text too": (1,),
         "source is in the training text, with another translation": (3,),
+    }
+
+
+def test_an_empty_line_is_no_leak() -> None:
+    train = [Pair("", ""), Pair("", "one"), Pair("둘", ""), Pair("셋", "three")]
+    held_out = [Pair(" ", ""), Pair("", "one"), Pair("", "two"), Pair("둘", ""), Pair("셋", "")]
+    assert overlap(train, [*held_out, Pair("둘", "two")]) == []
+    assert problems(overlap(train, [Pair("셋", "3")])) == {
+        "source is in the training text, with another translation": (1,)
     }
 
 

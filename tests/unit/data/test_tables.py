@@ -1,5 +1,8 @@
 """One file with both sides: columns, JSON lines, Parquet."""
 
+import io
+import json
+import random
 import sys
 from pathlib import Path
 
@@ -9,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from headway.data import tables
 from headway.data.corpus import Pair, read_pairs
+from headway.data.tables import parquet_pairs
 from headway.errors import ConfigError, DataError, MissingExtraError
 
 from .files import ENDINGS, compress, write
@@ -105,6 +110,45 @@ def test_a_field_whose_own_name_has_a_dot_is_that_field(tmp_path: Path) -> None:
     lines = tmp_path / "a.jsonl"
     lines.write_text('{"src.en": "one", "src": {"en": "two"}, "t": {"x": "three"}}\n')
     assert read_pairs(lines, **fields) == [Pair("one", "three")]
+
+
+def test_parquet_is_read_as_its_rows_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read ahead is kept until the end: a large file would be in memory whole."""
+    text = [f"{random.Random(n).random()}" for n in range(300_000)]
+    columns = pyarrow.table({"source": text, "target": text[::-1]})
+    path = tmp_path / "a.parquet"
+    parquet.write_table(columns, path, row_group_size=10_000, use_dictionary=False)
+    read: list[int] = []
+
+    class Counting(io.FileIO):
+        def read(self, size: int = -1, /) -> bytes:  # type: ignore[override]
+            read.append(size)
+            return super().read(size) or b""
+
+    monkeypatch.setattr(tables, "readable", Counting)
+
+    pairs = parquet_pairs(path, "source", "target")
+    first = next(pairs)
+    after_the_first = sum(read)
+
+    assert first == (text[0], text[-1])
+    assert sum(1 for _ in pairs) == len(text) - 1
+    assert after_the_first < path.stat().st_size / 2 < sum(read)
+
+
+def test_a_structure_that_is_missing_is_named(tmp_path: Path) -> None:
+    fields = {"source_field": "translation.ko", "target_field": "translation.en"}
+    rows = [{"ko": "둘", "en": "two"}, None]
+    path = write_parquet(tmp_path / "a.parquet", {"translation": rows})
+    lines = write(
+        tmp_path / "a.jsonl", "".join(f"{json.dumps({'translation': row})}\n" for row in rows)
+    )
+    where = r"has null in field 'translation', which has no field for 'translation\.ko'"
+    for file, place in ((path, "row 2"), (lines, "line 2")):
+        with pytest.raises(DataError, match=f"{place}, {where}"):
+            read_pairs(file, **fields)
 
 
 def test_a_row_or_a_column_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -1,10 +1,14 @@
 """Text is cut by chance, the same way from the same numbers, and never beyond what fits."""
 
+from collections.abc import Sequence
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from headway.data.deck import Deck
+from headway.data.ragged import Ragged
+from headway.data.sampler import Sampler
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError
 from headway.training.encode import EncodedTexts
@@ -53,6 +57,39 @@ def test_a_pair_that_sampling_makes_too_long_keeps_its_pieces(make_config: MakeC
     ]
 
     assert max(widths) <= 13
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_a_text_that_is_far_too_long_is_not_cut_in_vain(
+    make_config: MakeConfig, data_folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    lines = (data_folder / "train.source").read_text().splitlines()
+    lines[3] = "one" * 4_000
+    (data_folder / "train.source").write_text("\n".join(lines) + "\n")
+    settings = CHARACTERS | {"kind": kind}
+    config = make_config(tokenizer=settings, data={"max_pieces": 12, "too_long": "cut"})
+    texts, tokenizers, encoded = encode(config)
+    stream = build_stream(config, texts, encoded, tokenizers)
+    tried: list[str] = []
+    sample = Sampler.sample
+
+    def watched(self: Sampler, texts: Sequence[str], seed: int) -> Ragged:
+        tried.extend(texts)
+        return sample(self, texts, seed)
+
+    monkeypatch.setattr(Sampler, "sample", watched)
+
+    batches = [batch for group in islice(stream.groups(), 60) for batch in group.batches]
+
+    assert "one" in {word for text in tried for word in text.split()}
+    assert max(map(len, tried)) < 1_000
+    (kept,) = {
+        tuple(i for i in ids if i)
+        for batch in batches
+        for row, ids in zip(batch.indices, batch.source_ids.tolist(), strict=True)
+        if row == 3
+    }
+    assert kept[:12] == tuple(encoded.train[3].source_ids)
 
 
 def test_a_tokenizer_with_one_way_to_cut_cannot_sample(make_config: MakeConfig) -> None:

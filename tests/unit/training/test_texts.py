@@ -48,9 +48,9 @@ def test_each_file_is_hashed_once(make_config: MakeConfig, monkeypatch: pytest.M
     hashed: list[str] = []
     digest = texts_module.file_digest
 
-    def counted(path: Path) -> bytes:
+    def counted(path: Path, fields: tuple[str, str]) -> bytes:
         hashed.append(path.name)
-        return digest(path)
+        return digest(path, fields)
 
     monkeypatch.setattr(texts_module, "file_digest", counted)
 
@@ -120,6 +120,22 @@ def test_holding_everything_out_leaves_nothing_to_train_on(make_config: MakeConf
 def test_a_test_target_without_its_source_is_refused(make_config: MakeConfig) -> None:
     with pytest.raises(ConfigError, match=r"data\.test_target' is given.*Name both"):
         read_texts(make_config(data={"test_target": "valid.target"}).data)
+
+
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_a_tag_that_is_trained_nowhere_is_refused_where_there_is_text_for_it(
+    make_config: MakeConfig, split: str
+) -> None:
+    corpus = {"source": "train.source", "target": "train.target", "tag": "<2a>"}
+    data = {"source": "", "target": "", "corpora": [corpus], "valid_source": "", "valid_target": ""}
+    assert read_texts(make_config(data=data).data, needs_validation=False).valid == []
+    sides = {f"{split}_source": "valid.source", f"{split}_target": "valid.target"}
+    with pytest.raises(
+        ConfigError, match=r"data\.tag is '', but the tags of the corpora are '<2a>'"
+    ):
+        read_texts(make_config(data=data | sides).data, needs_validation=False)
+    with pytest.raises(ConfigError, match=r"data\.tag is '<2b>', but the tags of the corpora"):
+        read_texts(make_config(data=data | {"tag": "<2b>"}).data, needs_validation=False)
 
 
 def test_what_can_be_read_once_only_is_refused(make_config: MakeConfig, data_folder: Path) -> None:
