@@ -17,7 +17,6 @@ from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
 from headway.model.changes import lost_buffers
 from headway.training.checkpoint import saved_step
-from headway.training.compiling import require_compiler
 from headway.training.distributed import World, restarted
 from headway.training.encode import EncodedTexts, encode_texts, keep_encoded
 from headway.training.new_model import build_bundle, check_positions
@@ -135,9 +134,7 @@ def _lead(
     check_shard(config.training, place.world)
     start = None if folder.checkpoint.exists() else open_start(config, place.change)
     config = start.config if start else config
-    check_settings(config)  # before hours of cutting text into pieces
-    if config.training.compile:
-        require_compiler(place.device)
+    check_settings(config, place.device)  # before hours of cutting text into pieces
     texts = read_texts(config.data)
     if resume:
         _check_same_text(folder, texts)
@@ -167,7 +164,9 @@ def _lead(
                 f"decoding.max_source_pieces is {longest:,}, not {asked.max_source_pieces:,}: by "
                 "data.max_pieces no sentence of the training is longer."
             )
-        for remark in remarks(config.training, config.training.max_steps):
+        training = config.training
+        steps = trainer.stream.steps(training.max_steps, training.max_epochs)
+        for remark in remarks(training, steps):
             place.reporter.say(remark)
         _record_start(trainer, place, texts, encoded, start)
     if place.world.size > 1 and not config.data.shards:
@@ -314,8 +313,12 @@ def _build_trainer(
 
 
 def _to_compare(config: RunConfig, place: Place, texts: Texts) -> Iterator[Looked]:
-    """Yield the text whose sides are compared: by one process, when a run begins."""
-    if place.world.leads and not place.folder.checkpoint.exists():
+    """Yield the text whose sides are compared: by one process, when a run begins.
+
+    A tuned one still begins after the checkpoint of step 0, with which it says nothing of its text.
+    """
+    checkpoint = place.folder.checkpoint
+    if place.world.leads and (not checkpoint.exists() or saved_step(checkpoint) == 0):
         looked = looked_at(config.data, texts, _COMPARED)
         yield from (text for text in looked if not is_held_out(text.name, texts))
 

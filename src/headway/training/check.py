@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from headway.bundle import Bundle
-from headway.config.data import DataConfig
 from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate
@@ -21,7 +20,6 @@ from headway.data.finding import Finding
 from headway.devices import resolve_device
 from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
-from headway.training.compiling import require_compiler
 from headway.training.ema import WeightAverage
 from headway.training.encode import encode_texts
 from headway.training.estimate import advice, forget_peak, peak_memory
@@ -120,20 +118,14 @@ def check_run(
     in the text if no vocabulary can be made of it, which may be why, and the error, before that is
     raised.
     Nothing is written, but for the encoded text where `data.shards` keeps it. Raises what training
-    would raise about text and configuration. Training may end earlier than estimated, if patience
-    ends it.
+    would raise about text and configuration; validation text alone may be missing. Training may end
+    earlier than estimated, if patience ends it.
     """
     place = torch.device(resolve_device(device))
-    no_validation = _names_no_validation(config.data)
-    if no_validation:  # which training cannot do without; the text can be looked at all the same
-        data = config.data.model_copy(update={"hold_out": 1})
-        config = config.model_copy(update={"data": data})
     start = open_start(config)
     config = start.config if start else config
-    check_settings(config)
-    if config.training.compile:
-        require_compiler(place)
-    texts = read_texts(config.data)
+    check_settings(config, place)
+    texts = read_texts(config.data, needs_validation=False)
     try:
         source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
     except HeadwayError as error:
@@ -151,18 +143,15 @@ def check_run(
     training = config.training
     stream = build_stream(config, texts, encoded, (source, target))
     bundle = build_bundle(config, source, target, place)
-    # No update takes batches of two blocks.
-    updates = math.ceil(len(stream.block(0, 0)) / training.accumulate) * stream.deck.num_blocks(0)
-    steps = min(training.max_steps, (training.max_epochs or math.inf) * updates)
+    steps = stream.steps(training.max_steps, training.max_epochs)
     precision = choose_precision(training.precision, place)
     # Before the text is looked at: what that takes of memory, training does not.
     with reporter.preparing("Trying the model") as show:
-        estimated = estimate(bundle, stream, training, precision, int(steps), show)
+        estimated = estimate(bundle, stream, training, precision, steps, show)
     found = {}
     unknowns: dict[str, Unknown] = {}
     for name, pairs, suspicious in findings(config.data, texts):
-        if not (no_validation and name.startswith("validation")):
-            unknowns[name] = unknown(pairs, source, target)
+        unknowns[name] = unknown(pairs, source, target)
         if suspicious is not None:
             found[name] = suspicious
     return RunCheck(
@@ -172,20 +161,17 @@ def check_run(
         unknown=unknowns,
         parameters=count_parameters(bundle.model),
         vocabulary=bundle.config.target_vocab_size,
-        steps=int(steps),
-        epochs=steps / updates,
+        steps=steps,
+        epochs=steps / stream.updates_of_an_epoch,
         precision=precision,
         estimate=estimated,
-        remarks=[*[_NO_VALIDATION] * no_validation, *_remarks(training, int(steps), estimated)],
+        remarks=_remarks(config, steps, estimated),
     )
 
 
-def _remarks(training: TrainingConfig, steps: int, estimated: Estimate) -> list[str]:
-    return remarks(training, steps) + advice(estimated.could_record, estimated.seconds)
-
-
-def _names_no_validation(data: DataConfig) -> bool:
-    return bool(data.source and not (data.corpora or data.valid_source or data.hold_out))
+def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:
+    some = remarks(config.training, steps) + advice(estimated.could_record, estimated.seconds)
+    return some if config.data.validates else [_NO_VALIDATION, *some]
 
 
 def estimate(

@@ -61,7 +61,7 @@ class Progress:
     preparing_seconds: float = 0.0
     """Time of those of them that have prepared later ones, which no estimate holds."""
     peak_memory: int = 0
-    """Most bytes held so far by any process of the run."""
+    """Most bytes that process 0 has held so far, also before the run was continued."""
     estimate: dict[str, float] | None = None
     """What the first steps made expect; empty once the hardware has changed."""
     changed: dict[str, str] = field(default_factory=dict)

@@ -77,15 +77,21 @@ class Diagnosis:
     """Look at each update and validation of one run."""
 
     def __init__(
-        self, observed: Observed, *, warmup_steps: int, unigram_loss: float | None
+        self,
+        observed: Observed,
+        *,
+        warmup_steps: int,
+        unigram_loss: float | None,
+        clip_norm: float | None = None,
     ) -> None:
         """Go on from what was observed.
 
         unigram_loss: that of the pieces' frequencies alone; without it nothing is said of what was
-        learned.
+        learned. clip_norm: what gradients are clipped to already.
         """
         self.observed = observed
         self.warmup_steps = warmup_steps
+        self.gentler = gentler(clip_norm)
         self.unigram_loss = unigram_loss
 
     def update(self, step: int, loss: float, norm: float, rate: float) -> list[Finding]:
@@ -97,7 +103,10 @@ class Diagnosis:
         seen.since_validation[1] += loss
         if len(seen.losses) < BLOCK:
             return []
-        found = [*_rising_loss(seen, step, rate), *_exploding_gradient(seen, rate)]
+        found = [
+            *_rising_loss(seen, step, rate, self.gentler),
+            *_exploding_gradient(seen, rate, self.gentler),
+        ]
         seen.losses, seen.norms = [], []
         return self.new(step, *found)
 
@@ -107,7 +116,7 @@ class Diagnosis:
         if step > self.warmup_steps:
             found += _same_output(self.observed, result)
             if self.unigram_loss is not None:
-                found += _nothing_learned(self.observed, result, self.unigram_loss)
+                found += _nothing_learned(self.observed, result, self.unigram_loss, self.gentler)
                 found += _ignored_source(self.observed, result, self.unigram_loss)
         return self.new(step, *found)
 
@@ -119,6 +128,13 @@ class Diagnosis:
                 self.observed.findings.append({"step": step} | finding._asdict())
                 fresh.append(finding)
         return fresh
+
+
+def gentler(clip_norm: float | None) -> str:
+    """Return what makes smaller updates, where gradients are clipped to this already."""
+    if clip_norm is not None and clip_norm <= 1:
+        return "a lower learning_rate or more warmup_steps"
+    return "a lower learning_rate, more warmup_steps or clip_norm=1.0"
 
 
 def unknown_pieces(
@@ -154,7 +170,7 @@ def not_recorded(why: str) -> Finding:
     )
 
 
-def _rising_loss(seen: Observed, step: int, rate: float) -> Iterator[Finding]:
+def _rising_loss(seen: Observed, step: int, rate: float, gentler: str) -> Iterator[Finding]:
     """Find a loss that stays clearly above its lowest for two blocks."""
     mean = statistics.fmean(seen.losses)
     error = statistics.stdev(seen.losses) / math.sqrt(len(seen.losses))
@@ -168,12 +184,11 @@ def _rising_loss(seen: Observed, step: int, rate: float) -> Iterator[Finding]:
             "rising loss",
             f"The training loss has risen from {seen.lowest_loss:.2f} (up to step "
             f"{seen.lowest_step:,}) to {mean:.2f}: the rate, now {rate:.2g}, is most likely too "
-            "high. Start another run with a lower learning_rate, more warmup_steps or "
-            "clip_norm=1.0.",
+            f"high. Start another run with {gentler}.",
         )
 
 
-def _exploding_gradient(seen: Observed, rate: float) -> Iterator[Finding]:
+def _exploding_gradient(seen: Observed, rate: float, gentler: str) -> Iterator[Finding]:
     """Find gradient norms far beyond those of the run so far, for two blocks."""
     median = statistics.median(seen.norms)
     blocks, logs = seen.norm_logs
@@ -188,8 +203,7 @@ def _exploding_gradient(seen: Observed, rate: float) -> Iterator[Finding]:
         yield Finding(
             "exploding gradient",
             f"The gradient's norm is {median:.3g}, where {usual:.3g} was usual: the rate, now "
-            f"{rate:.2g}, is most likely too high. Start another run with a lower learning_rate, "
-            "more warmup_steps or clip_norm=1.0.",
+            f"{rate:.2g}, is most likely too high. Start another run with {gentler}.",
         )
 
 
@@ -219,7 +233,9 @@ def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[Findi
         )
 
 
-def _nothing_learned(seen: Observed, result: Validated, unigram_loss: float) -> Iterator[Finding]:
+def _nothing_learned(
+    seen: Observed, result: Validated, unigram_loss: float, gentler: str
+) -> Iterator[Finding]:
     """Find a model that after its warm-up has not come below the frequencies of pieces."""
     # Once is enough: a loss that rises again is another problem.
     seen.learned = seen.learned or result.loss < unigram_loss
@@ -232,8 +248,7 @@ def _nothing_learned(seen: Observed, result: Validated, unigram_loss: float) -> 
             "It still falls, so the rate is too low, or it has not been long enough yet: train "
             "longer, or start another run with a higher learning_rate."
             if falls
-            else "Most likely the rate is too high: start another run with a lower learning_rate, "
-            "more warmup_steps or clip_norm=1.0."
+            else f"Most likely the rate is too high: start another run with {gentler}."
         )
         yield Finding(
             "nothing learned",

@@ -116,10 +116,14 @@ class World:
         what is in no unit while the module does. Gradients become their mean, as in `wrap`. All
         processes must then call the module equally often: each waits for the others' shares.
         """
-        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.device_mesh import DeviceMesh
         from torch.distributed.fsdp import fully_shard  # takes half a second, and few need it
 
-        mesh = init_device_mesh(_device_type(), (self.size,))
+        everyone = dist.group.WORLD
+        assert everyone is not None, "divide is for processes that have joined"
+        # Not init_device_mesh: on a machine with a GPU that makes another group for gloo, and waits
+        # for all processes, which may be elsewhere.
+        mesh = DeviceMesh.from_group(everyone, _device_type())
         for unit in units:
             fully_shard(unit, mesh=mesh)
         fully_shard(module, mesh=mesh)

@@ -69,14 +69,17 @@ def encode_texts(
             )
             with writer, ending_is_named(), reporter.preparing("Encoding text") as show:
                 train, report = _encode(texts.corpora, source, target, rules, writer, show)
-    valid, valid_report = clean(
-        untag(data.tag, texts.valid),
-        source.encode_batch,
-        target.encode_batch,
-        rules=CleaningRules(max_pieces=data.max_pieces, too_long="cut"),
-        lines=texts.valid_lines,
-        name="Validation text: ",
-    )
+    valid: list[EncodedPair] = []
+    valid_report = CleaningReport()
+    if data.validates:
+        valid, valid_report = clean(
+            untag(data.tag, texts.valid),
+            source.encode_batch,
+            target.encode_batch,
+            rules=CleaningRules(max_pieces=data.max_pieces, too_long="cut"),
+            lines=texts.valid_lines,
+            name="Validation text: ",
+        )
     tag = source.encode(data.tag)
     valid = [pair._replace(source_ids=tag + pair.source_ids) for pair in valid]
     return EncodedTexts(train, valid, report, valid_report)

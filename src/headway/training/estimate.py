@@ -23,7 +23,7 @@ _LONG = 600  # seconds; compiling takes one or two minutes of them
 
 
 class StepClock:
-    """Adds up the time of the steps of a run, over all its processes, in its progress."""
+    """Adds up the time of the steps of a run in its progress, however often it is continued."""
 
     def __init__(
         self,

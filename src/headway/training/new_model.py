@@ -39,10 +39,9 @@ def check_positions(architecture: Architecture, encoded: EncodedTexts) -> None:
     """Refuse text that is longer than a learned table of positions."""
     if architecture.positions != "learned":
         return
-    longest = 1 + max(
-        encoded.train.longest()[1],
-        *(len(ids) for pair in encoded.valid for ids in pair[:2]),
-    )  # the start or end symbol has a position too
+    validated = (len(ids) for pair in encoded.valid for ids in pair[:2])
+    # The start or end symbol has a position, too.
+    longest = 1 + max([encoded.train.longest()[1], *validated])
     if longest > architecture.max_positions:
         raise ConfigError(
             f"model.max_positions is {architecture.max_positions}, but the longest sentence takes "

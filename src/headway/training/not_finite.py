@@ -11,6 +11,7 @@ from headway.data.batching import Batch
 from headway.data.store import PairStore
 from headway.data.tokenizer import PAD_ID
 from headway.errors import NotFiniteError, TrainingError
+from headway.training.diagnosis import gentler
 
 MOST_IN_A_ROW = 10
 _LINES_NAMED = 10
@@ -62,12 +63,12 @@ def stopping_error(error: NotFiniteError, described: str) -> NotFiniteError:
     )
 
 
-def check_in_a_row(skipped: int, error: NotFiniteError) -> None:
+def check_in_a_row(skipped: int, error: NotFiniteError, clip_norm: float | None) -> None:
     """Raise TrainingError when so many updates in a row cannot be the fault of their text."""
     if skipped >= MOST_IN_A_ROW:
         raise TrainingError(
             f"{error.message} Nor was that of the {skipped - 1} updates before it, all left out: "
             "one bad batch is not the reason.",
-            "Start another run with a lower learning_rate or with clip_norm; the last checkpoint "
-            "from before is good.",
+            f"Start another run with {gentler(clip_norm)}; the last checkpoint from before is "
+            "good.",
         )

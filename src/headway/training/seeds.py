@@ -128,7 +128,13 @@ def summarize(folders: Sequence[Path]) -> dict[str, Any]:
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Return mean, sample standard deviation (n - 1 below), smallest and largest value."""
+    """Return mean, sample standard deviation (n - 1 below), smallest and largest value.
+
+    All of them are NaN where a value is no number.
+    """
+    if any(map(math.isnan, values)):
+        names = ("mean", "standard_deviation", "min", "max")
+        return dict.fromkeys(names, math.nan) | {"values": list(values)}
     return {
         "mean": statistics.fmean(values),
         "standard_deviation": statistics.stdev(values),

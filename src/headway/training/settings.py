@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import torch
+
 from headway.config.data import DataConfig
 from headway.config.run import RunConfig, dump_run_config
 from headway.config.training import TrainingConfig
@@ -12,12 +14,13 @@ from headway.data.tokenizer import LEAST_COVERAGE, Tokenizer
 from headway.data.vocabulary import check_pieces
 from headway.errors import ConfigError
 from headway.evaluation.metrics import score_texts
+from headway.training.compiling import require_compiler
 from headway.training.schedule import Schedule
 from headway.training.tensorboard import require_tensorboard
 
 
-def check_settings(config: RunConfig) -> None:
-    """Refuse what could not be trained with, whatever the text is."""
+def check_settings(config: RunConfig, device: torch.device) -> None:
+    """Refuse what could not be trained with on this device, whatever the text is."""
     training = config.training
     source = config.recipe.data_source
     if source and _reads_from_folder(config.data) and not Path(config.data.directory).is_dir():
@@ -32,6 +35,8 @@ def check_settings(config: RunConfig) -> None:
     if training.tensorboard:
         require_tensorboard()
     Schedule(training.schedule, 1.0, training.warmup_steps, training.max_steps)
+    if training.compile:
+        require_compiler(device)
 
 
 def remarks(training: TrainingConfig, steps: int) -> list[str]:
@@ -39,10 +44,11 @@ def remarks(training: TrainingConfig, steps: int) -> list[str]:
     if training.warmup_steps <= steps:
         return []
     reached = steps / training.warmup_steps
+    about = "about " if steps < training.max_steps else ""  # as epochs have it
     return [
-        f"The run has {steps:,} steps, and training.warmup_steps is {training.warmup_steps:,}: the "
-        f"rate ends at {reached:.0%} of its peak, and little is learned. Set training.warmup_steps "
-        f"to a tenth of the steps, say, or give more steps."
+        f"The run has {about}{steps:,} steps, and training.warmup_steps is "
+        f"{training.warmup_steps:,}: the rate ends at {reached:.0%} of its peak, and little is "
+        "learned. Set training.warmup_steps to a tenth of the steps, say, or train longer."
     ]
 
 

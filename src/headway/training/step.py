@@ -23,6 +23,7 @@ from headway.errors import NotFiniteError
 from headway.model.changes import changed_parts
 from headway.model.transformer import Transformer
 from headway.training.compiling import CompiledLayers
+from headway.training.diagnosis import gentler
 from headway.training.distributed import World
 from headway.training.loss import (
     Compute,
@@ -115,8 +116,7 @@ class TrainingStep:
             self.forget_gradients()
             raise NotFiniteError(
                 f"The loss or its gradient is not finite at step {step} (rate {rate:.2g}).",
-                "Start another run with a lower learning_rate or with clip_norm; the last "
-                "checkpoint is good.",
+                f"Start another run with {gentler(self.clip_norm)}; the last checkpoint is good.",
             )
         if self.waits:
             large = self.clip_norm is not None and total_norm > self.clip_norm

@@ -1,7 +1,9 @@
 """The order of the data: each corpus by its weight, and a position that resuming returns to."""
 
+import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -75,6 +77,18 @@ class BatchStream:
         """Return the batches of one block of an epoch in the same way."""
         rows = self.deck.rows(epoch, number)
         return [rows[batch].tolist() for batch in self._cut(self.pairs, rows, epoch, number)]
+
+    @cached_property
+    def updates_of_an_epoch(self) -> int:
+        """Return how many groups the first epoch has, or nearly: its blocks are about alike."""
+        # No update takes batches of two blocks.
+        return math.ceil(len(self.block(0, 0)) / self.accumulate) * self.deck.num_blocks(0)
+
+    def steps(self, max_steps: int, max_epochs: int | None) -> int:
+        """Return about how many groups a run takes that ends after so many steps or epochs."""
+        if max_epochs is None:
+            return max_steps
+        return min(max_steps, max_epochs * self.updates_of_an_epoch)
 
     def groups(
         self, epoch: int = 0, block: int = 0, batch: int = 0, *, blocks_ahead: int = 0

@@ -174,7 +174,7 @@ class Trainer:
                 contextlib.closing(self._groups()) as groups,
                 contextlib.closing(WaitingThreads()) as waiting,
             ):
-                while not self._enough():
+                while self._goes_on():
                     with clock.step():
                         group = next(groups)
                         result = self.step(group.batches)
@@ -190,8 +190,6 @@ class Trainer:
                     waiting.look()
                     if stopping and not self._enough():
                         return False
-                if self.progress.snapshots[-1:] != [self.progress.step]:
-                    self._validate()  # a continued run may have been told to end right here
                 self._say_why_so_early()
         finally:
             self.reporter.stop()
@@ -204,6 +202,13 @@ class Trainer:
             return self.stream.groups(*place)
         # Subword sampling cuts a block of 131,072 pairs in seconds.
         return ahead(self.stream.groups(*place, blocks_ahead=1), _GROUPS_AHEAD)
+
+    def _goes_on(self) -> bool:
+        """Tell whether there is a step to make; a run ends with a validation, if with no other."""
+        if self._enough() and self.progress.snapshots[-1:] != [self.progress.step]:
+            self._validate()  # a continued run may have been told to end right here
+            forget_peak(self.device)  # which is no part of the estimate
+        return not self._enough()  # unless patience ended it, and this is the best so far
 
     def _enough(self) -> bool:
         """Tell whether steps, epochs or patience have run out."""

@@ -38,11 +38,15 @@ class WatchedStep:
         if step.recorded is not None:
             step.recorded.say_stopped = self._not_recorded
         self.progress = progress
+        self.clip_norm = config.clip_norm
         self.skip_not_finite = config.not_finite == "skip"
         self.reporter = reporter
         self.pairs = pairs
         self.diagnosis = Diagnosis(
-            progress.observed, warmup_steps=config.warmup_steps, unigram_loss=unigram_loss
+            progress.observed,
+            warmup_steps=config.warmup_steps,
+            unigram_loss=unigram_loss,
+            clip_norm=self.clip_norm,
         )
 
     def look_at_text(self, findings: Sequence[Finding]) -> None:
@@ -84,7 +88,7 @@ class WatchedStep:
             raise not_finite.stopping_error(error, described) from None
         self.progress.skipped += 1
         self.progress.skipped_in_a_row += 1
-        not_finite.check_in_a_row(self.progress.skipped_in_a_row, error)
+        not_finite.check_in_a_row(self.progress.skipped_in_a_row, error, self.clip_norm)
 
     def _use_parts(self, parts: int) -> None:
         """Remember that batches need parts, and say so the first time."""

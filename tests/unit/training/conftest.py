@@ -162,5 +162,5 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[CompiledLayers]:
         return made[-1]
 
     monkeypatch.setattr("headway.training.step.CompiledLayers", recorded)
-    monkeypatch.setattr("headway.training.check.require_compiler", lambda device: None)
+    monkeypatch.setattr("headway.training.settings.require_compiler", lambda device: None)
     return made

@@ -462,10 +462,20 @@ def test_a_corpus_whose_sides_are_exchanged_is_found(
     assert not exchanged(1) & problems("<2b>", "<2a>")  # of another tag sides may be others
 
 
-def test_text_can_be_looked_at_before_there_is_validation_text(make_config: MakeConfig) -> None:
-    config = make_config(data={"valid_source": "", "valid_target": ""})
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("tags", [[], ["<2a>"], ["<2a>", "<2b>"]])
+def test_text_can_be_looked_at_before_there_is_validation_text(
+    make_config: MakeConfig, tags: list[str], positions: str
+) -> None:
+    corpora = [{"source": "train.source", "target": "train.target", "tag": tag} for tag in tags]
+    data: dict[str, Any] = {"valid_source": "", "valid_target": ""}
+    if corpora:
+        data |= {"source": "", "target": "", "corpora": corpora}
+    config = make_config(data=data, model={"positions": positions})
     found = check_run(config, "cpu")
-    assert list(found.findings) == list(found.unknown) == ["training"]
+    names = ["training, corpus 1", "training, corpus 2"] if len(tags) == 2 else ["training"]
+    assert list(found.findings) == list(found.unknown) == names
+    assert sum(corpus.pairs for corpus in found.corpora) == found.cleaning.total
     assert found.remarks[0].startswith("To train, name validation text, or hold some of ")
     with pytest.raises(ConfigError, match=r"'data\.valid_source' is missing"):
         read_texts(config.data)

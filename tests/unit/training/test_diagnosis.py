@@ -113,6 +113,22 @@ def test_a_loss_that_fell_and_rises_is_said_once_with_its_numbers() -> None:
     assert "lower learning_rate" in found.message
 
 
+@pytest.mark.parametrize("clip_norm", [None, 0.5, 1.0, 5.0])
+def test_a_gradient_that_is_clipped_is_not_to_be_clipped(clip_norm: float | None) -> None:
+    fresh = Diagnosis(Observed(), warmup_steps=10, unigram_loss=5.41, clip_norm=clip_norm)
+    diagnoses = [copy.deepcopy(fresh) for _ in range(3)]
+    found = [
+        *train(diagnoses[0], [*falling(600), *([5.5] * 400)]),
+        *train(diagnoses[1], [2.0] * 400, [*[0.1] * 200, *[9.0] * 200]),
+        *validate(diagnoses[2], losses_only(5.9, 5.7, 5.8), [6.0] * 3),
+    ]
+
+    assert problems(found) == ["rising loss", "exploding gradient", "nothing learned"]
+    for finding in found:
+        assert "lower learning_rate" in finding.message
+        assert ("clip_norm=1.0" in finding.message) == (clip_norm in (None, 5.0))
+
+
 @given(st.floats(0.51, 50), st.floats(0.1, 6))
 def test_every_clear_rise_is_found(rise: float, low: float) -> None:
     curve = [low] * (3 * BLOCK) + [low + rise] * (2 * BLOCK)

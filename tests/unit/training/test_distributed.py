@@ -122,3 +122,23 @@ def test_without_a_standard_output_nothing_is_sent_elsewhere(
         os.write(1, b"what another file has as its number 1\n")
 
     assert capfd.readouterr() == ("what another file has as its number 1\n", "")
+
+
+def test_dividing_a_model_waits_for_no_other_process_on_a_machine_with_a_gpu_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Process 0 divides before it tells the others that the run has begun."""
+    from torch.distributed import HashStore  # pyright: ignore[reportPrivateImportUsage]
+
+    def waits(*_: object, **__: object) -> None:
+        raise AssertionError("a new group needs all processes")
+
+    torch.distributed.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+    try:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr("torch.distributed.device_mesh.new_group", waits)
+        model = torch.nn.Sequential(torch.nn.Linear(5, 3), torch.nn.Linear(3, 2))
+        World(0, 1).divide(model, [model[0]])
+        assert model(torch.ones(4, 5)).shape == (4, 2)
+    finally:
+        torch.distributed.destroy_process_group()

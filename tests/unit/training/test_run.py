@@ -61,6 +61,15 @@ def write_unknown_pieces(data_folder: Path) -> None:
     path.write_text(path.read_text().replace("one", "eleven"))
 
 
+def write_moved_sides(data_folder: Path) -> None:
+    sizes = [random.Random(n).randint(1, 9) for n in range(400)]
+    sources = ["a " * size for size in sizes]
+    targets = [text.replace("a", "b") for text in [*sources[:100], *sources[101:300]]]
+    lines = {"source": sources[:299], "target": targets}
+    for side, texts in lines.items():
+        (data_folder / f"train.{side}").write_text("".join(f"{text}\n" for text in texts))
+
+
 def recorded_kinds(run: Path) -> list[str]:
     return [json.loads(line)["kind"] for line in (run / "metrics.jsonl").read_text().splitlines()]
 
@@ -327,17 +336,22 @@ def test_a_setting_that_another_one_makes_idle_is_said(
 
 
 @pytest.mark.usefixtures("no_picture")
-@pytest.mark.parametrize("warmup", [2, 3])
+@pytest.mark.parametrize("ends", [{"max_steps": 2}, {"max_steps": 90, "max_epochs": 1}])
+@pytest.mark.parametrize("later", [0, 1])
 def test_a_run_that_ends_in_its_warm_up_is_remarked_on(
-    make_config: MakeConfig, tmp_path: Path, quiet: Reporter, warmup: int
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter, ends: dict[str, int], later: int
 ) -> None:
     said: list[str] = []
     quiet.say = said.append  # type: ignore[method-assign]
-    config = make_config(training={"max_steps": 2, "warmup_steps": warmup})
+    training = {"batch_tokens": 200, "accumulate": 100, "validation_sentences": 0} | ends
+    steps = train(make_config(training=training), tmp_path / "before", reporter=quiet).step
+    said.clear()
 
-    train(config, tmp_path / "run", reporter=quiet)
+    config = make_config(training=training | {"warmup_steps": steps + later})
+    assert train(config, tmp_path / "run", reporter=quiet).step == steps
 
-    assert any("the rate ends at 67% of its peak" in message for message in said) == (warmup == 3)
+    remark = f"the rate ends at {steps / (steps + later):.0%} of its peak"
+    assert any(remark in message for message in said) == bool(later)
 
 
 @pytest.mark.usefixtures("no_picture")
@@ -389,12 +403,7 @@ def test_text_that_the_vocabulary_does_not_know_is_said_and_reported(
 def test_sides_that_are_moved_are_said_and_reported(
     make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter, hold_out: int
 ) -> None:
-    sizes = [random.Random(n).randint(1, 9) for n in range(400)]
-    sources = ["a " * size for size in sizes]
-    targets = [text.replace("a", "b") for text in [*sources[:100], *sources[101:300]]]
-    lines = {"source": sources[:299], "target": targets}
-    for side, texts in lines.items():
-        (data_folder / f"train.{side}").write_text("".join(f"{text}\n" for text in texts))
+    write_moved_sides(data_folder)
     data = {"hold_out": hold_out} | ({"valid_source": "", "valid_target": ""} if hold_out else {})
     config = make_config(data=data, training={"max_steps": 1, "validation_sentences": 0})
 
@@ -436,12 +445,26 @@ def test_what_is_said_of_the_text_is_recorded_once_when_a_run_begins_again(
 
 
 @pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize(
+    ("write", "problem"),
+    [
+        (write_unknown_pieces, "unknown pieces, validation target"),
+        (write_moved_sides, "misaligned text, training"),
+    ],
+    ids=["unknown", "moved"],
+)
 def test_what_is_said_of_the_text_is_recorded_once_when_a_tuned_run_begins_again(
-    make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
+    make_config: MakeConfig,
+    data_folder: Path,
+    tmp_path: Path,
+    quiet: Reporter,
+    write: Callable[[Path], None],
+    problem: str,
 ) -> None:
-    write_unknown_pieces(data_folder)
-    train(make_config(), tmp_path / "base", reporter=quiet)
-    tuned = make_config(training={"start_from": str(tmp_path / "base"), "max_steps": 3})
+    write(data_folder)
+    training: dict[str, Any] = {"max_steps": 3, "validation_sentences": 0}
+    train(make_config(training=training), tmp_path / "base", reporter=quiet)
+    tuned = make_config(training=training | {"start_from": str(tmp_path / "base")})
 
     class Fails(Reporter):
         def step(self, step: int, result: StepResult) -> None:
@@ -449,9 +472,12 @@ def test_what_is_said_of_the_text_is_recorded_once_when_a_tuned_run_begins_again
 
     with pytest.raises(InterruptedError):  # it has only the checkpoint that it started from
         train(tuned, tmp_path / "run", reporter=Fails(quiet=True))
-    train(None, tmp_path / "run", resume=True, reporter=quiet)
+    report = train(None, tmp_path / "run", resume=True, reporter=quiet).report
 
-    assert recorded_kinds(tmp_path / "run").count("diagnosis") == 1
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    recorded = [json.loads(line) for line in lines]
+    for records in (recorded, report["diagnoses"]):
+        assert [record.get("problem") for record in records].count(problem) == 1
 
 
 @pytest.mark.usefixtures("no_picture")

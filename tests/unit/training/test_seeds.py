@@ -1,6 +1,7 @@
 """Several seeds are several runs, each as it would be alone, and their spread."""
 
 import json
+import math
 import os
 import signal
 from collections.abc import Callable
@@ -90,6 +91,24 @@ def test_the_spread_worked_out_by_hand() -> None:
     found = spread([2.0, 4.0, 9.0])
     assert found.pop("standard_deviation") == pytest.approx(13**0.5)  # (9 + 1 + 16) / 2
     assert found == {"mean": 5.0, "min": 2.0, "max": 9.0, "values": [2.0, 4.0, 9.0]}
+
+
+def test_a_loss_that_is_no_number_leaves_the_other_scores(
+    config: RunConfig, tmp_path: Path
+) -> None:
+    out = tmp_path / "all"
+    train_seeds(config, out, 2, make_reporter=quiet_reporter)
+    report = json.loads((out / "seed-5" / "report.json").read_text())
+    (out / "seed-5" / "report.json").write_text(json.dumps(report | {"validation_loss": None}))
+
+    again = train_seeds(config, out, 2, resume=True, make_reporter=quiet_reporter)
+
+    assert again is not None
+    written = json.loads((out / "seeds.json").read_text())["scores"]
+    assert [written[0][key] for key in ("mean", "standard_deviation", "min", "max")] == [None] * 4
+    assert written[0]["values"][0] is not None
+    assert all(math.isfinite(score["standard_deviation"]) for score in again["scores"][1:])
+    assert table(again)[1].split() == ["valid", "loss", *["nan"] * 4]
 
 
 def test_a_stop_continues_the_run_it_hit_and_repeats_none(
