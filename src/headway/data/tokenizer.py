@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import sentencepiece
+import torch
 
 from headway.data.protobuf import fields_of
 from headway.errors import ConfigError, DataError, TokenizerError
@@ -109,8 +110,10 @@ class Tokenizer:
         return self._processor.encode(_encodable(text))
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """Return the piece ids of several texts, in order."""
-        return self._processor.encode([_encodable(text) for text in texts])
+        """Return the piece ids of several texts, in order, with as many threads as PyTorch has."""
+        encodable = [_encodable(text) for text in texts]
+        # Of its own accord each process would take all of the machine.
+        return self._processor.encode(encodable, num_threads=torch.get_num_threads())
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of some pieces, on one line; padding, start and end are left out.

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import sentencepiece
+import torch
 
 from headway.data.tokenizer import (
     END_ID,
@@ -441,3 +442,22 @@ def test_a_word_that_never_ends_is_no_trouble() -> None:
 
 def test_any_seed_is_a_seed() -> None:
     assert trained(seed=20260101123456) == trained()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_no_more_threads_cut_text_than_pytorch_has(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    tokenizer = trained()
+    expected = [tokenizer.encode(text) for text in SENTENCES]
+    encode, used = sentencepiece.SentencePieceProcessor.encode, []
+
+    def watched(self: Any, *given: Any, **named: Any) -> Any:
+        used.append(named.get("num_threads"))
+        return encode(self, *given, **named)
+
+    monkeypatch.setattr(sentencepiece.SentencePieceProcessor, "encode", watched)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+
+    assert tokenizer.encode_batch(SENTENCES) == expected
+    assert used == [threads]
