@@ -36,17 +36,13 @@ from headway.training.start_from import open_start
 from headway.training.step import Objective
 from headway.training.stream import BatchStream
 from headway.training.text_check import CorpusShare, Unknown, findings, shares, unknown
-from headway.training.texts import read_texts
+from headway.training.texts import read_texts, ways_to_validate
 from headway.training.tokenizers import find_tokenizers
 from headway.training.waiting import WaitingThreads
 
 Tell = Callable[[dict[str, list[Finding]], Sequence[Corpus], HeadwayError], None]
 """Is given what was found in each text, the corpora of training text, and an error."""
 
-_NO_VALIDATION = (
-    "To train, name validation text, or hold some of the training text out with --set "
-    "data.hold_out=500."
-)
 _SAMPLE = 12  # batches that are timed
 _ENOUGH = 20.0  # seconds of them, after which no more are
 
@@ -171,7 +167,9 @@ def check_run(
 
 def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:
     some = remarks(config.training, steps) + advice(estimated.could_record, estimated.seconds)
-    return some if config.data.validates else [_NO_VALIDATION, *some]
+    if config.data.validates:
+        return some
+    return [f"To train, {ways_to_validate(config.data)}.", *some]
 
 
 def estimate(

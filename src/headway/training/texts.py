@@ -114,9 +114,7 @@ def _check_named(data: DataConfig, needs_validation: bool) -> None:
             )
     if needs_validation and not data.validates:
         raise ConfigError(
-            "'data.valid_source' is missing.",
-            "Name validation text, or hold some of the training text out with "
-            "--set data.hold_out=500.",
+            "'data.valid_source' is missing.", f"{ways_to_validate(data).capitalize()}."
         )
     for split, text in (("valid", "validation"), ("test", "test")):
         if getattr(data, f"{split}_target") and not getattr(data, f"{split}_source"):
@@ -124,6 +122,13 @@ def _check_named(data: DataConfig, needs_validation: bool) -> None:
                 f"'data.{split}_target' is given, but 'data.{split}_source' is missing.",
                 f"Name both sides of the {text} text, or neither.",
             )
+
+
+def ways_to_validate(data: DataConfig) -> str:
+    """Return how a run may come to validation text: none is held out of several corpora."""
+    if len(data.corpora) > 1:
+        return "name validation text with data.valid_source and data.valid_target"
+    return "name validation text, or hold some training text out with --set data.hold_out=500"
 
 
 def _check_tags(data: DataConfig) -> None:

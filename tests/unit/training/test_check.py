@@ -476,7 +476,8 @@ def test_text_can_be_looked_at_before_there_is_validation_text(
     names = ["training, corpus 1", "training, corpus 2"] if len(tags) == 2 else ["training"]
     assert list(found.findings) == list(found.unknown) == names
     assert sum(corpus.pairs for corpus in found.corpora) == found.cleaning.total
-    assert found.remarks[0].startswith("To train, name validation text, or hold some of ")
+    assert found.remarks[0].startswith("To train, name validation text")
+    assert ("data.hold_out" in found.remarks[0]) == (len(tags) < 2)  # see _hold_out
     with pytest.raises(ConfigError, match=r"'data\.valid_source' is missing"):
         read_texts(config.data)
 
