@@ -193,7 +193,7 @@ def matching_files(folder: Path, name: str) -> tuple[StrPath, ...]:
         return (name,)
     path = folder / name
     with permitted(path, DataError):
-        if path.exists() or not set("*?[") & set(name):
+        if path.exists() or not _has_wildcard(name):
             return (path,)
     # A pattern may lead out of the folder, or be absolute; the folder's own name is none.
     found = tuple(sorted(folder / each for each in _matching(folder, Path(name))))
@@ -202,11 +202,15 @@ def matching_files(folder: Path, name: str) -> tuple[StrPath, ...]:
     return found
 
 
+def _has_wildcard(name: str) -> bool:
+    return bool(set("*?[") & set(name))
+
+
 def _matching(folder: Path, pattern: Path) -> list[str]:
     """Return all that matches; refuse a folder on the way there that may not be looked into."""
     for depth in range(pattern.is_absolute(), len(pattern.parts)):
         above = str(Path(*pattern.parts[:depth]))
-        mode = os.R_OK | os.X_OK if set("*?[") & set(pattern.parts[depth]) else os.X_OK
+        mode = os.R_OK | os.X_OK if _has_wildcard(pattern.parts[depth]) else os.X_OK
         for each in glob(f"{above}/", root_dir=folder, recursive=True):  # which leaves it out
             if not os.access(folder / each, mode):
                 raise DataError(

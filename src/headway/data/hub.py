@@ -51,8 +51,9 @@ def rows_of(source: str, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
         rows = rows[split]
     elif split:
         raise ConfigError(f"{source} has no splits.", "Leave ?split= out.")
-    columns = _columns(fields, rows.column_names or [])
-    if columns <= set(rows.column_names or []):
+    known = set(rows.column_names or ())  # of a stream they may be unknown
+    columns = _columns(fields, known)
+    if columns <= known:
         rows = rows.select_columns(sorted(columns))
     try:
         yield from rows

@@ -61,9 +61,9 @@ class Texts:
 
 
 def read_texts(data: DataConfig, *, needs_validation: bool = True) -> Texts:
-    """Find all files that the configuration names; training and validation text are required.
+    """Find all files that the configuration names; training text is required.
 
-    needs_validation: whether validation text is, too; where it is not, there may be none.
+    needs_validation: whether validation text is required, too.
     """
     _check_named(data, needs_validation)
     _check_tags(data)

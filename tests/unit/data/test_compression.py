@@ -1,5 +1,6 @@
 """Files open whatever their compression, whole or not at all."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +20,25 @@ TEXT = b"".join(b"line %d\n" % number for number in range(5000))
 def test_a_missing_file_is_named(tmp_path: Path, ending: str) -> None:
     with pytest.raises(DataError, match=r"There is no file .*nowhere\.txt"):
         list(read_lines(tmp_path / f"nowhere.txt{ending}"))
+
+
+@pytest.mark.parametrize("ending", [".bz2", ".xz"])
+def test_a_missing_file_is_not_closed_as_well(tmp_path: Path, ending: str) -> None:
+    """Python 3.13 prints what a finalizer raises; before, it does so when developing."""
+    program = f"""
+from headway.data.compression import readable
+from headway.errors import DataError
+try:
+    with readable({str(tmp_path / "nowhere")!r} + {ending!r}):
+        pass
+except DataError:
+    print("named")
+"""
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "named\n"
+    assert "Exception ignored" not in done.stderr
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:

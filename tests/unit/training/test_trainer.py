@@ -341,17 +341,20 @@ def test_what_ends_a_run_before_its_last_step_is_said_then_and_when_it_goes_no_f
     ("losses", "end"), [([2.6], 7), ([1.0, 1.5], 8), ([1.0, 0.5, 0.7], 10)], ids=str
 )
 def test_a_patience_that_is_lowered_ends_no_run_that_has_improved_since(
-    make: Callable[..., Trainer], losses: list[float], end: int
+    make: Callable[..., Trainer], losses: list[float], end: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stops = HookedReporter(7, lambda: os.kill(os.getpid(), signal.SIGTERM))
     assert not make([2.0, 2.5, 2.6], reporter=stops, max_steps=100).run()
 
     again = make(losses, patience=1, max_steps=100)
     again.resume()
+    forgotten: list[torch.device] = []
+    monkeypatch.setattr(trainer_module, "forget_peak", forgotten.append)
     assert again.run()
 
     assert again.progress.step == end
     assert again.progress.validations_since_best >= 1
+    assert len(forgotten) == len(losses)  # no validation is part of what steps take
     assert validations(again)[-len(losses) :] == [7, 8, 10][: len(losses)]
 
 
