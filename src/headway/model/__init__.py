@@ -23,3 +23,7 @@ names:
 In attention on its own, T positions ask and S positions answer; in self-attention they are the
 same positions. A mask is boolean and True where a query may attend.
 """
+
+from headway.model import vector_math
+
+vector_math.prepare()
