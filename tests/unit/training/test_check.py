@@ -478,8 +478,9 @@ def test_text_can_be_looked_at_before_there_is_validation_text(
     assert sum(corpus.pairs for corpus in found.corpora) == found.cleaning.total
     assert found.remarks[0].startswith("To train, name validation text")
     assert ("data.hold_out" in found.remarks[0]) == (len(tags) < 2)  # see _hold_out
-    with pytest.raises(ConfigError, match=r"'data\.valid_source' is missing"):
+    with pytest.raises(ConfigError, match=r"'data\.valid_source' is missing") as caught:
         read_texts(config.data)
+    assert caught.value.remedy.lower() == found.remarks[0].removeprefix("To train, ").lower()
 
 
 def test_what_is_held_out_has_its_unknown_pieces_counted(make_config: MakeConfig) -> None:
