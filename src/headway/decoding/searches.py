@@ -6,6 +6,7 @@ from functools import partial
 
 from headway.decoding.attention import Attend
 from headway.decoding.beam import BeamSearch
+from headway.decoding.counting import SentenceCounter
 from headway.decoding.diverse import DiverseBeamSearch
 from headway.decoding.engine import Engine
 from headway.decoding.greedy import GreedySearch
@@ -86,6 +87,7 @@ def search_all(
     }
     copies = {terms: build().copies for terms, build in builds.items()}
     found: list[list[Hypothesis]] = [[] for _ in requests]
+    counter = SentenceCounter(requests)
     for terms, own in by_kind.items():
         rows = copies[terms]
         for index, hypotheses in search_with_workers(
@@ -98,6 +100,7 @@ def search_all(
             lasting=attend is None and banned is None,
         ):
             found[index] = hypotheses
+            counter.ended(index)
     return found
 
 

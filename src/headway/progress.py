@@ -1,0 +1,124 @@
+"""How far a piece of work is: a bar on a terminal, one line a minute elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Advance = Callable[[int], None]
+"""Called with the number of units that were done since the last call."""
+
+_DRAWN_SECONDS = 0.1
+_LINE_SECONDS = 60.0
+
+
+@contextmanager
+def progress(
+    what: str,
+    total: int,
+    *,
+    unit: str = "sentences",
+    quiet: bool = False,
+    console: "Console | None" = None,
+    stopped: str = "",
+) -> Iterator[Advance]:
+    """Show how much of the work within is done, on standard error.
+
+    On a terminal a bar shows the units and the time left, and goes away at the end. Elsewhere one
+    line a minute is printed, with quiet nothing. Ctrl-C prints how much was done and `stopped`, a
+    sentence on what became of it. A standard error that cannot be written ends no work.
+
+    what: the work as a noun, such as "Translation". console: used instead of a new one.
+    """
+    from rich.console import Console
+
+    console = console or Console(stderr=True, quiet=quiet, highlight=False)
+    shown = _Shown(what, total, unit, console)
+    draw = _bar if console.is_terminal and not console.quiet else _lines
+    try:
+        with draw(shown) as update:
+
+            def advance(count: int) -> None:
+                shown.done += count
+                update()
+
+            yield advance
+    except KeyboardInterrupt:
+        done = f"Stopped after {shown.done:,} of {total:,} {unit}."
+        shown.say(f"{done} {stopped}".strip())
+        raise
+
+
+class _Shown:
+    """The state of a work, and where it is told."""
+
+    def __init__(self, what: str, total: int, unit: str, console: "Console") -> None:
+        self.what = what
+        self.total = total
+        self.unit = unit
+        self.console = console
+        self.done = 0
+
+    def say(self, line: str) -> None:
+        with suppress(OSError):
+            self.console.print(line, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _bar(shown: _Shown) -> Iterator[Callable[[], None]]:
+    """Give a function that draws the bar anew, at most ten times a second."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=None),
+        TextColumn(f"{{task.completed:,}}/{{task.total:,}} {shown.unit}", markup=False),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=shown.console,
+        auto_refresh=False,  # beside a thread that draws, no process could be forked
+        transient=True,
+    )
+    task = bar.add_task(shown.what, total=shown.total)
+    due = 0.0
+
+    def update() -> None:
+        nonlocal due
+        bar.update(task, completed=shown.done)
+        if time.monotonic() >= due:
+            due = time.monotonic() + _DRAWN_SECONDS
+            with suppress(OSError):
+                bar.refresh()
+
+    try:
+        with suppress(OSError):
+            bar.start()
+        update()
+        yield update
+    finally:
+        with suppress(OSError):
+            bar.stop()
+
+
+@contextmanager
+def _lines(shown: _Shown) -> Iterator[Callable[[], None]]:
+    """Give a function that prints a line when a minute has passed since the last one."""
+    start = time.monotonic()
+    due = start + _LINE_SECONDS
+
+    def update() -> None:
+        nonlocal due
+        now = time.monotonic()
+        if now < due:
+            return
+        due = now + _LINE_SECONDS
+        line = f"{shown.what}: {shown.done:,} of {shown.total:,} {shown.unit}"
+        if shown.done:
+            left = (now - start) * (shown.total - shown.done) / shown.done
+            line += f", about {left / 60:,.1f} minutes left"
+        shown.say(f"{line}.")
+
+    yield update
