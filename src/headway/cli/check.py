@@ -66,7 +66,7 @@ def check(
             return
         for text, some in findings.items():
             head = f"{text.capitalize()} text{_files(text, corpora)}:"
-            print("\n".join([head, *lines_of(some)]), flush=True)
+            print("\n".join([head, *lines_of(some, text)]), flush=True)
 
     found = check_run(load_run_config(config, chosen), device, reporter, tell)
     if as_json:
@@ -82,7 +82,7 @@ def report_lines(found: "RunCheck") -> list[str]:
     for text, count in found.unknown.items():
         if text in found.findings:
             head = f"{text.capitalize()} text{_files(text, found.corpora)}: {count}"
-            lines += [head, *lines_of(found.findings[text])]
+            lines += [head, *lines_of(found.findings[text], text)]
         else:
             lines.append(f"{text.capitalize()} text, held out of it: {count}")
     lines.append(f"In training: {found.cleaning.summary()}")
@@ -101,9 +101,13 @@ def report_lines(found: "RunCheck") -> list[str]:
     return lines + [f"Note: {remark}" for remark in found.remarks]
 
 
-def lines_of(findings: Sequence["Finding"]) -> list[str]:
-    """Return what is suspicious about a text, one line each."""
-    return [f"  {finding}" for finding in findings] or ["  nothing suspicious"]
+def lines_of(findings: Sequence["Finding"], text: str) -> list[str]:
+    """Return what is suspicious about a text of this name, one line each, with the remedy."""
+    is_trained_on = text.startswith("training")
+    return [
+        f"  {finding} → {finding.remedy if is_trained_on else finding.remedy_held_out}"
+        for finding in findings
+    ] or ["  nothing suspicious"]
 
 
 def _files(text: str, corpora: "Sequence[CorpusShare | Corpus]") -> str:

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from headway.data.problems import problem_of
+
 _EXAMPLES = 5
 
 
@@ -11,6 +13,8 @@ _EXAMPLES = 5
 class Finding:
     """One kind of suspicion and the lines that it falls on."""
 
+    id: str
+    """A short name that stays the same: a row of `headway.data.problems`."""
     problem: str
     count: int
     lines: tuple[int, ...]
@@ -32,9 +36,25 @@ class Finding:
         noun = "line" if self.count == 1 else "lines"
         return f"{self.problem}: {self.count:,} ({noun} {', '.join(shown)}{more})"
 
+    @property
+    def remedy(self) -> str:
+        """Return the remedy in training text, a verb phrase or a command."""
+        return problem_of(self.id).remedy
+
+    @property
+    def remedy_held_out(self) -> str:
+        """Return the remedy in validation or test text, for which no rule of [data] holds."""
+        problem = problem_of(self.id)
+        return problem.held_out or problem.remedy
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, `through` and `earlier` only where there are any."""
-        values = {"problem": self.problem, "count": self.count, "lines": list(self.lines)}
+        values = {
+            "id": self.id,
+            "problem": self.problem,
+            "count": self.count,
+            "lines": list(self.lines),
+        }
         if self.through is not None:
             values["through"] = self.through
         if self.earlier:
@@ -42,7 +62,15 @@ class Finding:
         return values
 
 
-def on_lines(problem: str, lines: Iterable[int]) -> Finding:
+def on_lines(id: str, problem: str, lines: Iterable[int]) -> Finding:
     """Return one problem of these lines, counted from 1."""
-    found = tuple(lines)
-    return Finding(problem, len(found), found)
+    numbers = tuple(lines)
+    return Finding(id, problem, len(numbers), numbers)
+
+
+def by_harm(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that fall on any line, the most harmful first, in a stable order."""
+    return sorted(
+        (finding for finding in findings if finding.count),
+        key=lambda finding: problem_of(finding.id).rank,
+    )

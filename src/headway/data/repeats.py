@@ -23,12 +23,12 @@ def repeats(pairs: Sequence[Pair]) -> list[Finding]:
     pasted = set(source)
     least_of_labels = _MOST * sum(all(pair) for pair in pairs)
     source, target = (lines if len(lines) <= least_of_labels else [] for lines in (source, target))
-    retranslated = (row for row in _retranslated(pairs) if row[0] not in pasted)
+    others = (row for row in _retranslated(pairs) if row[0] not in pasted)
     return [
-        _after_others("pair seen before", _repeated(pairs)),
-        _after_others("other translation of a source seen before", retranslated),
-        on_lines("source that many different targets share", source),
-        on_lines("target that many different sources share", target),
+        _after_others("duplicate-pairs", "pair seen before", _repeated(pairs)),
+        _after_others("other-translation", "other translation of a source seen before", others),
+        on_lines("shared-source", "source that many different targets share", source),
+        on_lines("shared-target", "target that many different sources share", target),
     ]
 
 
@@ -63,9 +63,9 @@ class Repeats:
                 same &= translated
             unsaid &= ~same
             rows = zip((np.flatnonzero(same) + 1).tolist(), earlier[same].tolist(), strict=True)
-            findings.append(
-                _after_others(f"pair is in corpus {number} too{_tagged(known.tag, tag)}", rows)
-            )
+            id = "in-corpus" if known.tag == tag else "in-corpus-of-other-tag"
+            problem = f"pair is in corpus {number} too{_tagged(known.tag, tag)}"
+            findings.append(_after_others(id, problem, rows))
         self._known.append(_Known(tag, distinct, first + 1))
         return [finding for finding in findings if finding.count]
 
@@ -84,10 +84,10 @@ def _tagged(there: str, here: str) -> str:
     return f", there with the tag {there}" if there else ", there without a tag"
 
 
-def _after_others(problem: str, found: Iterable[tuple[int, int]]) -> Finding:
+def _after_others(id: str, problem: str, found: Iterable[tuple[int, int]]) -> Finding:
     rows = list(found)
     lines, earlier = zip(*rows, strict=True) if rows else ((), ())
-    return Finding(problem, len(lines), lines, earlier=earlier)
+    return Finding(id, problem, len(lines), lines, earlier=earlier)
 
 
 def _repeated(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from headway.data.corpus import Pair
 from headway.data.examining import is_copy
-from headway.data.finding import Finding, on_lines
+from headway.data.finding import Finding, by_harm, on_lines
 from headway.data.misaligned import Stretch, misaligned
 from headway.data.repeats import repeats
 from headway.data.scripts import main_script
@@ -30,14 +30,21 @@ _BYTES = (
     "\u2013-\u203a\u20ac\u2122]"
 )
 _DAMAGES = {
-    "with codes of HTML, such as &amp;": re.compile(
-        r"&(?:[A-Za-z][A-Za-z\d]{1,8}|#\d{2,7}|#x[\dA-Fa-f]{2,6});"
+    "html-codes": (
+        "with codes of HTML, such as &amp;",
+        re.compile(r"&(?:[A-Za-z][A-Za-z\d]{1,8}|#\d{2,7}|#x[\dA-Fa-f]{2,6});"),
     ),
-    "with characters that were lost in reading (\ufffd)": re.compile("\ufffd"),
+    "lost-characters": (
+        "with characters that were lost in reading (\ufffd)",
+        re.compile("\ufffd"),
+    ),
     # Two characters in a row, of two to four bytes: one may be right, as in «aquí…» or „Maß“.
-    "in UTF-8 that was read as something else, as Ã© is for é": re.compile(
-        f"[\u00c2\u00c3][\u0080-\u00bf]|\u00e2[\u0080\u20ac]|\u00f0{_BYTES}{{3}}"
-        f"|(?:[\u00c2-\u00df]{_BYTES}|[\u00e0-\u00ef]{_BYTES}{{2}}){{2}}"
+    "mojibake": (
+        "in UTF-8 that was read as something else, as Ã© is for é",
+        re.compile(
+            f"[\u00c2\u00c3][\u0080-\u00bf]|\u00e2[\u0080\u20ac]|\u00f0{_BYTES}{{3}}"
+            f"|(?:[\u00c2-\u00df]{_BYTES}|[\u00e0-\u00ef]{_BYTES}{{2}}){{2}}"
+        ),
     ),
 }
 
@@ -47,7 +54,7 @@ Scripts = tuple[Counter[str], Counter[str]]
 
 
 def survey(pairs: Sequence[Pair]) -> list[Finding]:
-    """Return what is suspicious about these pairs by themselves, the gravest first."""
+    """Return what is suspicious about these pairs by themselves, the most harmful first."""
     pairs = [pair.stripped() for pair in pairs]
     numbered = list(enumerate(pairs, start=1))
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
@@ -56,10 +63,11 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
     stretches = misaligned(sources, targets)
     found = [
         *_moved(stretches),
-        on_lines("empty source", (n for n, pair in numbered if not pair.source)),
-        on_lines("empty target", (n for n, pair in numbered if not pair.target)),
-        on_lines("both sides the same", (n for n, pair in numbered if _is_same(pair))),
+        on_lines("empty-source", "empty source", (n for n, p in numbered if not p.source)),
+        on_lines("empty-target", "empty target", (n for n, p in numbered if not p.target)),
+        on_lines("copies", "both sides the same", (n for n, pair in numbered if _is_same(pair))),
         on_lines(
+            "near-copies",
             "both sides the same but for case, spaces and punctuation",
             (n for n, pair in numbered if is_copy(*pair) and not _is_same(pair)),
         ),
@@ -71,7 +79,7 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
         *_damaged(pairs),
         *repeats(pairs),
     ]
-    return [finding for finding in found if finding.count]
+    return by_harm(found)
 
 
 def misalignments(pairs: Sequence[Pair]) -> list[Finding]:
@@ -95,16 +103,18 @@ def overlap(
     lines = [(line, pair) for line, pair in enumerate(held_out, start=1) if all(pair)]
     found = [
         on_lines(
+            "in-training",
             "pair is in the training text too",
             (line for line, pair in lines if pair in known),
         ),
         on_lines(
+            "source-in-training",
             "source is in the training text, with another translation",
             (line for line, pair in lines if pair not in known and pair.source in sources),
         ),
         *other_scripts(main_scripts(train), held_out),
     ]
-    return [finding for finding in found if finding.count]
+    return by_harm(found)
 
 
 def _moved(stretches: Iterable[Stretch]) -> Iterator[Finding]:
@@ -114,7 +124,8 @@ def _moved(stretches: Iterable[Stretch]) -> Iterator[Finding]:
     """
     for stretch in stretches:
         problem = f"targets {stretch.what_targets_do}"
-        yield Finding(problem, stretch.end - stretch.start, (stretch.start + 1,), stretch.end)
+        count = stretch.end - stretch.start
+        yield Finding("misaligned", problem, count, (stretch.start + 1,), stretch.end)
 
 
 def _far_lengths(
@@ -137,7 +148,7 @@ def _far_lengths(
     long = ratios > max(high + reach, median + np.log(_FAR))
     for word, far in (("short", short), ("long", long)):
         lines = (np.flatnonzero(whole & far) + 1).tolist()
-        yield on_lines(f"target unusually {word} for its source", lines)
+        yield on_lines(f"length-{word}", f"target unusually {word} for its source", lines)
 
 
 def _foreign(side: str, scripts: list[str]) -> Iterator[Finding]:
@@ -149,7 +160,7 @@ def _foreign(side: str, scripts: list[str]) -> Iterator[Finding]:
             continue
         name = script.capitalize()
         lines = (line for line, found in enumerate(scripts, start=1) if found == script)
-        yield on_lines(f"{side} in {name} letters", lines)
+        yield on_lines(f"foreign-script-{side}", f"{side} in {name} letters", lines)
 
 
 def _own_scripts(counts: Counter[str]) -> set[str]:
@@ -161,16 +172,16 @@ def _without_letters(side: str, texts: list[str], scripts: list[str]) -> Iterato
     both = enumerate(zip(texts, scripts, strict=True), start=1)
     lines = [line for line, (text, script) in both if text and not script]
     if len(lines) > len(texts) / 2:
-        yield on_lines(f"{side} without letters", lines)
+        yield on_lines(f"no-letters-{side}", f"{side} without letters", lines)
 
 
 def _damaged(pairs: Sequence[Pair]) -> Iterator[Finding]:
     """Yield what shows that text was read, or written, as what it is not."""
     for side in ("source", "target"):
         texts = [getattr(pair, side) for pair in pairs]
-        for problem, sign in _DAMAGES.items():
+        for id, (problem, sign) in _DAMAGES.items():
             lines = (n for n, text in enumerate(texts, start=1) if sign.search(text))
-            yield on_lines(f"{side} {problem}", lines)
+            yield on_lines(f"{id}-{side}", f"{side} {problem}", lines)
 
 
 def main_scripts(pairs: Iterable[Pair]) -> Scripts:
@@ -203,7 +214,7 @@ def other_scripts(
         if count > _MOST * own.total() and known[script] < (1 - _MOST) * known.total():
             problem = f"{side} in {script.capitalize()} letters, {where} {expected.capitalize()}"
             lines = (line for line, found in enumerate(scripts, start=1) if found == script)
-            findings.append(on_lines(problem, lines))
+            findings.append(on_lines(f"other-script-{side}", problem, lines))
     return findings
 
 

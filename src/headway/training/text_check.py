@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from headway.config.data import DataConfig
 from headway.data.corpus import Corpus, Pair
-from headway.data.finding import Finding
+from headway.data.finding import Finding, by_harm
 from headway.data.repeats import Repeats
 from headway.data.survey import Scripts, main_scripts, other_scripts, overlap, survey
 from headway.data.tokenizer import Tokenizer
@@ -109,7 +109,7 @@ def is_held_out(name: str, texts: Texts) -> bool:
 def findings(
     data: DataConfig, texts: Texts
 ) -> Iterator[tuple[str, list[Pair], list[Finding] | None]]:
-    """Yield each text as `looked_at` does, and what is suspicious about it.
+    """Yield each text as `looked_at` does, and what is suspicious about it, the worst first.
 
     None of what is held out: it was looked at where it stands. A source in training text of another
     tag has another translation there, so that only equal pairs are said. Corpora of one tag should
@@ -126,12 +126,13 @@ def findings(
                 found += other_scripts(scripts, pairs, f"in corpus {first}")
             else:
                 usual[tag] = number, main_scripts(pairs)
-            yield name, pairs, found + repeats.of_next(pairs, tag)
+            yield name, pairs, by_harm(found + repeats.of_next(pairs, tag))
         elif is_held_out(name, texts):
             yield name, pairs, None
         else:
             train = train or _with_tag_and_without(texts.corpora, data.tag)
-            yield name, pairs, survey(pairs) + overlap(train[0], pairs, train[1])
+            found = survey(pairs) + overlap(train[0], pairs, train[1])
+            yield name, pairs, by_harm(found)
 
 
 def _with_tag_and_without(corpora: Sequence[Corpus], tag: str) -> tuple[list[Pair], list[Pair]]:

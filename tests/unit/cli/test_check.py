@@ -56,10 +56,13 @@ def test_the_report_for_people(run, config: Path) -> None:
     assert status == 0, err
     lines = printed.splitlines()
     assert lines[0].startswith("Training text: 0 of ")
-    assert "  empty target: 1 (line 3)" in lines
-    assert "  pair seen before: 1 (line 4 as 2)" in lines
+    assert "  pair seen before: 1 (line 4 as 2) → --set data.drop_duplicates=true" in lines
+    assert lines[2] == "  empty target: 1 (line 3) → leave it: training drops such pairs"
     assert "In training: 4 pairs read, 3 kept; dropped 1: empty target 1 (line 3)" in lines
-    assert "  pair is in the training text too: 1 (line 1)" in lines
+    overlap = (
+        "  pair is in the training text too: 1 (line 1) → take these pairs out of the training"
+    )
+    assert f"{overlap} text" in lines
     assert any(line.startswith("Training: 7 steps, 7.0 epochs, float32") for line in lines)
     assert "GB of memory for the steps" in lines[-1]
     assert sorted(config.parent.iterdir()) == before
@@ -70,7 +73,8 @@ def test_the_report_for_programs(run, config: Path) -> None:
     assert (status, err) == (0, "")
     report = json.loads(printed)
     assert report["steps"] == 9
-    assert report["findings"]["training"][0] == {
+    assert report["findings"]["training"][1] == {
+        "id": "empty-target",
         "problem": "empty target",
         "count": 1,
         "lines": [3],
@@ -85,7 +89,8 @@ def test_findings_are_told_if_no_vocabulary_fits_the_text(run, config: Path) -> 
     status, printed, err = run(*call)
     assert status == 2
     assert "vocabulary_size is 3000" in err
-    assert printed.splitlines()[:2] == ["Training text:", "  empty target: 1 (line 3)"]
+    assert printed.splitlines()[0] == "Training text:"
+    assert printed.splitlines()[2].startswith("  empty target: 1 (line 3) → ")
 
     status, printed, err = run(*call, "--json")
     assert status == 2
@@ -93,7 +98,7 @@ def test_findings_are_told_if_no_vocabulary_fits_the_text(run, config: Path) -> 
     report = json.loads(printed)
     assert list(report) == ["findings", "error"]
     assert report["error"].startswith("vocabulary_size is 3000")
-    assert report["findings"]["training"][0]["problem"] == "empty target"
+    assert report["findings"]["training"][1]["problem"] == "empty target"
 
 
 def test_of_several_texts_these_findings_have_the_files_in_their_heading_too(

@@ -117,6 +117,7 @@ def test_a_missing_line_moves_all_that_follow(missing: int, side: str) -> None:
     assert found.count == end - start + 1
     assert str(found) == f"{found.problem}: {found.count} (about lines {start} to {end})"
     assert found.as_dict() == {
+        "id": "misaligned",
         "problem": found.problem,
         "count": found.count,
         "lines": [start],

@@ -1,0 +1,73 @@
+"""The table of all that may be found in text: its id, how harmful it is, and the remedy.
+
+Ids are stable: JSON has them, and programs may rely on them. `docs/corpora.md` says when each is
+found.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+
+class Problem(NamedTuple):
+    """One row of the table."""
+
+    id: str
+    rank: int
+    """Its place in the order of harm: 0 is the worst."""
+    remedy: str
+    """A verb phrase, or a command."""
+    held_out: str
+    """The remedy in validation and test text, where it is another one; empty otherwise."""
+
+
+_CLEAN = "headway clean"
+_LOOK = "make sure that these are the right files, and not exchanged"
+_SIDES = ("source", "target")
+
+# The worst first: text that teaches another task, pairs that teach what is wrong, pairs that teach
+# little, and pairs that spoil a score. `{side}` makes two rows of one.
+_ROWS = (
+    ("other-script-{side}", _LOOK, ""),
+    ("no-letters-{side}", "make sure that this is the right file and column", ""),
+    ("misaligned", _CLEAN, ""),
+    ("mojibake-{side}", _CLEAN, ""),
+    ("lost-characters-{side}", f"{_CLEAN} --drop lost-characters-{{side}}", ""),
+    ("foreign-script-{side}", f"{_CLEAN} --drop foreign-script-{{side}}", ""),
+    ("copies", "--set data.drop_identical=true", f"{_CLEAN} --drop copies"),
+    ("near-copies", "--set data.drop_copies=true", f"{_CLEAN} --drop near-copies"),
+    ("shared-{side}", f"{_CLEAN} --drop shared-{{side}}", ""),
+    ("length-short", f"{_CLEAN} --drop length-short", ""),
+    ("length-long", f"{_CLEAN} --drop length-long", ""),
+    ("html-codes-{side}", _CLEAN, ""),
+    ("in-training", "take these pairs out of the training text", ""),
+    ("source-in-training", "take these sources out of the training text", ""),
+    ("duplicate-pairs", "--set data.drop_duplicates=true", f"{_CLEAN} --drop duplicate-pairs"),
+    ("in-corpus", "--set data.drop_duplicates=true", ""),
+    ("in-corpus-of-other-tag", "make sure that both tags are meant", ""),
+    ("other-translation", "keep them, unless one of them is wrong", ""),
+    ("empty-{side}", "leave it: training drops such pairs", "leave it: such pairs are not used"),
+)
+
+
+def problems() -> tuple[Problem, ...]:
+    """Return the whole table, the most harmful first."""
+    return tuple(_by_id().values())
+
+
+def problem_of(id: str) -> Problem:
+    """Return the row with this id."""
+    return _by_id()[id]
+
+
+@cache
+def _by_id() -> dict[str, Problem]:
+    numbered = enumerate(_expanded())
+    return {row[0]: Problem(row[0], rank, *row[1:]) for rank, row in numbered}
+
+
+def _expanded() -> Iterator[tuple[str, ...]]:
+    """Yield the rows, those of a side once for each."""
+    for row in _ROWS:
+        for side in _SIDES if "{side}" in row[0] else ("",):
+            yield tuple(cell.replace("{side}", side) for cell in row)
