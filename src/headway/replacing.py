@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from headway.errors import HeadwayError
 PARTIAL = ".partial"
 """Ends the name of what is being written."""
 
+SIZE_LIMIT = "Raise the limit on the size of a file (`ulimit -f`)"
+
 
 @contextlib.contextmanager
 def writing(what: object, kind: type[HeadwayError], remedy: str) -> Iterator[None]:
@@ -19,6 +22,7 @@ def writing(what: object, kind: type[HeadwayError], remedy: str) -> Iterator[Non
     try:
         yield
     except OSError as error:
+        remedy = f"{SIZE_LIMIT}." if error.errno == errno.EFBIG else remedy
         raise kind(f"{what} cannot be written ({error.strerror or error}).", remedy) from error
 
 

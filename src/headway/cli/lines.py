@@ -1,20 +1,17 @@
 """Lines of text in and out of a command, as they come, none lost."""
 
 import codecs
-import errno
 import os
-import secrets
-import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from headway.data.corpus import read_sentences
 from headway.data.lines import decode_line
+from headway.data.output import OutputFile, opened
 from headway.decoding.alignment import pharaoh
 from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translation import ScoredText, StreamEnd, Translation
@@ -98,20 +95,15 @@ class LineWriter:
         self.quiet = quiet
         self.requests = requests
         self.number = 0
-        self.file = None if path is None else _NewFile(path, "--out")
-        self.alignments = None if alignments is None else _NewFile(alignments, "--alignments")
+        self.file = None if path is None else OutputFile(path, "--out")
+        self.alignments = None if alignments is None else OutputFile(alignments, "--alignments")
         self.opened = ExitStack()
 
     def __enter__(self) -> Self:
         """Open what will become the files."""
         if self.file is None:
             check_output()
-        with ExitStack() as opened:
-            if self._files():
-                opened.enter_context(_telling_before_it_ends())
-            for file in self._files():
-                opened.enter_context(file)
-            self.opened = opened.pop_all()
+        self.opened.enter_context(opened(*self._files()))
         return self
 
     def __exit__(
@@ -123,7 +115,7 @@ class LineWriter:
         """Put the whole files in their places; after an error, say where the lines so far are."""
         self.opened.__exit__(kind, error, trace)
 
-    def _files(self) -> "list[_NewFile]":
+    def _files(self) -> "list[OutputFile]":
         return [file for file in (self.file, self.alignments) if file is not None]
 
     def write(self, sentences: Sequence[str], translations: Sequence[Translation]) -> None:
@@ -187,115 +179,6 @@ def remark(
         notes.append("the translation is empty")
     for note in notes:
         print(f"Note: line {number}: {note}.", file=sys.stderr)
-
-
-class _NewFile:
-    """A file of lines that takes its place once it is whole."""
-
-    def __init__(self, path: Path, option: str) -> None:
-        """Write to this path, which came by this option."""
-        self.path = path
-        self.option = option
-        self.partial: Path | None = None
-        """None for what is no file, such as a pipe, and cannot be replaced."""
-        self.file: IO[str] | None = None
-
-    def __enter__(self) -> Self:
-        try:
-            if self.path.is_file() or not self.path.exists():
-                # Beside the file: an older one there is not lost before there is a whole new one.
-                self.path = Path(os.path.realpath(self.path))  # a link stays one
-                self.partial, self.file = _open_beside(self.path)
-            else:
-                self.file = open(self.path, "w", encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise self._refused(error, "Choose") from None
-        return self
-
-    def write(self, line: str) -> None:
-        assert self.file is not None
-        try:
-            self.file.write(line + "\n")
-        except OSError as error:
-            raise self._refused(error) from None
-
-    def flush(self) -> None:
-        assert self.file is not None
-        try:
-            self.file.flush()
-        except OSError as error:
-            raise self._refused(error) from None
-
-    def _refused(self, error: OSError, remedy: str = "") -> DataError:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        remedy = remedy or ("Free some space, or choose" if full else "Choose")
-        return DataError(
-            f"The file {self.path} cannot be written ({error.strerror}).",
-            f"{remedy} another one with {self.option}.",
-        )
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self.file is not None
-        refused = None
-        try:
-            self.file.close()
-            if self.partial is not None and error is None:
-                os.replace(self.partial, self.path)
-        except OSError as failure:
-            refused = self._refused(failure)
-        if self.partial is not None and (error or refused):
-            self._tell_of(self.partial)
-        if refused is not None and error is None:
-            raise refused
-
-    def _tell_of(self, partial: Path) -> None:
-        """Say where the lines are that could be written; remove a file without any."""
-        if partial.stat().st_size:
-            with open(partial, "rb") as file:
-                blocks = iter(lambda: file.read(_READ_BYTES), b"")
-                lines = sum(block.count(b"\n") for block in blocks)
-            print(f"Note: {lines:,} lines so far are in {partial}.", file=sys.stderr)
-        else:
-            partial.unlink()
-
-
-@contextmanager
-def _telling_before_it_ends() -> Iterator[None]:
-    """Let SIGTERM, by which systems end a job, leave the block as Ctrl-C does, and then end it.
-
-    By itself it would end the process where it is, before files can be told of. Where it is
-    ignored, or somebody listens already, it stays so. Only the main thread hears of signals.
-    """
-    here = threading.current_thread() is threading.main_thread()
-    if not here or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield
-        return
-    came = False
-
-    def leave(number: int, frame: object) -> None:
-        nonlocal came
-        came = True
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        if came:
-            sys.stderr.flush()
-            signal.raise_signal(signal.SIGTERM)
-
-
-def _open_beside(path: Path) -> tuple[Path, IO[str]]:
-    """Open a file of a new name beside this one, which nobody reads or has saved lines in."""
-    beside = path.with_name(f"{path.name}-{secrets.token_hex(4)}.partial")
-    return beside, open(beside, "x", encoding="utf-8", newline="\n")
 
 
 def _as_dict(translation: Translation, nbest: int, *, aligned: bool) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Opens files of bytes, compressed or not, and says in one sentence what is wrong with one."""
+"""Opens files of bytes, compressed or not; says in one sentence what is wrong with one."""
 
 import bz2
 import gzip
@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from headway.errors import DataError, MissingExtraError
 
@@ -28,7 +28,8 @@ _SIGNATURES = {
 }
 
 
-def _open_zstandard(path: StrPath) -> IO[bytes]:
+def _zstandard(path: StrPath) -> Any:
+    """Return the module that knows Zstandard."""
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
@@ -36,8 +37,13 @@ def _open_zstandard(path: StrPath) -> IO[bytes]:
             from backports import zstd
     except ImportError as error:
         raise MissingExtraError.of(
-            "data", f"Reading {path} needs Zstandard, which this Python does not have."
+            "data", f"{path} needs Zstandard, which this Python does not have."
         ) from error
+    return zstd
+
+
+def _open_zstandard(path: StrPath) -> IO[bytes]:
+    zstd = _zstandard(path)
     # Of its own accord it takes the windows of `zstd --long` for damage from 256 MiB on.
     window = zstd.DecompressionParameter.window_log_max
     return _buffered(zstd.open(path, "rb", options={window: window.bounds()[1]}))
@@ -114,6 +120,22 @@ _OPENERS: dict[str, Callable[[StrPath], IO[bytes]]] = {
     ".zst": _open_zstandard,
 }
 COMPRESSIONS = tuple(_OPENERS)
+
+
+def compressing(file: IO[bytes], path: StrPath) -> IO[bytes] | None:
+    """Return a file that compresses into this one as the name says; None if it says nothing.
+
+    To close it ends the stream, and leaves the file itself open.
+    """
+    # No name and no time in it: the same lines are the same bytes.
+    ending = compression(path)
+    if ending == ".gz":
+        return cast(IO[bytes], gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0))
+    if ending == ".bz2":
+        return bz2.BZ2File(file, "wb")
+    if ending == ".xz":
+        return lzma.LZMAFile(file, "wb")
+    return _zstandard(path).ZstdFile(file, "wb") if ending else None
 
 
 def plain_name(path: StrPath) -> str:

@@ -16,7 +16,8 @@ from typing import IO
 
 import pytest
 
-from headway.cli.lines import _arriving_lines, _NewFile
+from headway.cli.lines import _arriving_lines
+from headway.data.output import OutputFile
 from headway.errors import DataError
 
 MESSY = [
@@ -576,7 +577,7 @@ def test_a_full_disk_is_said_of_the_file_that_did_not_fit(
 def test_what_did_fit_is_said_and_an_empty_file_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: list[str]
 ) -> None:
-    out = _NewFile(tmp_path / "out", "--out").__enter__()
+    out = OutputFile(tmp_path / "out", "--out").__enter__()
     for line in lines:
         out.write(line)
     out.flush()

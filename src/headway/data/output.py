@@ -1,0 +1,255 @@
+"""Lines of text into a file that is seen whole, or into a stream that is open already."""
+
+import contextlib
+import errno
+import io
+import os
+import re
+import secrets
+import shutil
+import signal
+import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import IO, BinaryIO, Self, cast
+
+from headway.data.compression import COMPRESSIONS, compressing, compression, readable
+from headway.errors import DataError
+from headway.replacing import SIZE_LIMIT
+
+_BLOCK = 1 << 18
+_DESCRIPTORS = re.compile(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")
+_MOST_LINKS = 40  # as many as Linux follows
+_OTHER_FORMS = (".parquet", ".zip", ".7z", ".rar", ".tar", ".tgz", ".lz4", ".lzma", ".br", ".z")
+_DOCUMENTS = (".docx", ".xlsx", ".odt", ".pdf")
+
+
+class OutputFile:
+    """A file of lines that takes its place once it is whole.
+
+    A name that ends in .gz, .bz2, .xz or .zst is compressed. An older file keeps its mode, owner
+    and hard links. A pipe, a device or an open descriptor, such as /dev/stdout, gets the lines as
+    they come.
+    """
+
+    def __init__(self, path: Path, option: str = "--out") -> None:
+        """Write to this path, which came by this option."""
+        self.path = path
+        self.option = option
+        self.partial: Path | None = None
+        """Holds the lines until they are whole; None where they go straight to a stream."""
+        self.file: IO[str] | None = None
+        self._in_place = False
+        self._raw: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        """Open it; DataError, before any work, where that cannot be."""
+        _check_form(self.path, self.option)
+        compressing(io.BytesIO(), self.path)  # raises where a library is missing
+        try:
+            self._raw = self._open()
+        except OSError as error:
+            raise self._refused(error, "Choose") from None
+        coded = compressing(self._raw, self.path) or self._raw
+        self.file = io.TextIOWrapper(cast(BinaryIO, coded), encoding="utf-8", newline="\n")
+        return self
+
+    def write(self, line: str) -> None:
+        """Write a line, which has no end of its own."""
+        assert self.file is not None
+        try:
+            self.file.write(line + "\n")
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def flush(self) -> None:
+        """Hand on the lines so far to readers; what is compressed waits for its block."""
+        assert self.file is not None
+        if compression(self.path):
+            return
+        try:
+            self.file.flush()
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Put the whole file in its place; after an error, say where the lines so far are."""
+        assert self.file is not None
+        assert self._raw is not None
+        refused = None
+        try:
+            with self._raw:  # a compressor leaves it open
+                self.file.close()
+            if self.partial is not None and error is None:
+                self._put(self.partial)
+        except OSError as failure:
+            refused = self._refused(failure)
+        if self.partial is not None and (error or refused):
+            _tell_of(self.partial)
+        if refused is not None and error is None:
+            raise refused
+
+    def _open(self) -> IO[bytes]:
+        stream = _open_already(self.path)
+        if stream is not None:
+            return stream
+        if self.path.exists() and not self.path.is_file():
+            return open(self.path, "wb")
+        self.path = Path(os.path.realpath(self.path))  # a link stays one
+        return self._open_beside()
+
+    def _open_beside(self) -> IO[bytes]:
+        """Open a file of a new name: an older file is not lost before the new one is whole."""
+        ending = compression(self.path)  # so that the lines of a failed run can be read
+        name = f"{self.path.name}-{secrets.token_hex(4)}.partial{ending}"
+        old = self.path.stat() if self.path.exists() else None
+        if old is None:
+            self.partial = self.path.with_name(name)
+            return open(self.partial, "xb")
+        if not os.access(self.path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self.path))
+        file, self.partial = _open_private(self.path.with_name(name))
+        with contextlib.suppress(OSError):  # a file system without modes
+            os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
+        new = os.fstat(file.fileno())
+        same_owner = (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid)
+        beside = self.partial.parent == self.path.parent
+        self._in_place = not (same_owner and beside and old.st_nlink == 1)
+        return file
+
+    def _put(self, partial: Path) -> None:
+        """Replace the file; where that cannot be, as at a mount point, write its content."""
+        if not self._in_place:
+            try:
+                os.replace(partial, self.path)
+                return
+            except OSError:
+                if not self.path.exists():
+                    raise
+        with open(partial, "rb") as new, open(self.path, "r+b") as old:
+            shutil.copyfileobj(new, old, _BLOCK)
+            old.truncate()
+        partial.unlink()
+
+    def _refused(self, error: OSError, remedy: str = "") -> DataError:
+        known = {
+            errno.ENOSPC: "Free some space, or choose",
+            errno.EDQUOT: "Free some space, or choose",
+            errno.EFBIG: f"{SIZE_LIMIT}, or choose",
+        }
+        remedy = remedy or known.get(error.errno or 0, "Choose")
+        return DataError(
+            f"The file {self.path} cannot be written ({error.strerror}).",
+            f"{remedy} another one with {self.option}.",
+        )
+
+
+@contextlib.contextmanager
+def opened(*files: OutputFile) -> Iterator[None]:
+    """Open files; SIGTERM and SIGHUP leave the block as Ctrl-C does, and then end the process.
+
+    By themselves they would end it before files can be told of.
+    """
+    with contextlib.ExitStack() as stack:
+        if files:
+            stack.enter_context(_telling_before_it_ends())
+        for file in files:
+            stack.enter_context(file)
+        yield
+
+
+def _check_form(path: Path, option: str) -> None:
+    """Refuse a name that promises another form than lines of text."""
+    ending = path.suffix.lower()
+    if ending in _OTHER_FORMS or ending in _DOCUMENTS:
+        raise DataError(
+            f"{path} would hold lines of text, and its name says {ending}.",
+            f"Choose another name with {option}; {', '.join(COMPRESSIONS)} are compressed.",
+        )
+
+
+def _open_already(path: Path) -> IO[bytes] | None:
+    """Open a copy of the descriptor that a name such as /dev/stdout stands for.
+
+    To open that name itself would write from the beginning of the file that the descriptor
+    leads to, and to replace it would lose the lines that are there.
+    """
+    name = str(path)
+    for _ in range(_MOST_LINKS):
+        folder = os.path.realpath(os.path.dirname(name))
+        number = os.path.basename(name)
+        match = _DESCRIPTORS.fullmatch(folder)
+        if match and number.isdecimal():
+            if match["process"] not in (None, str(os.getpid())):
+                return open(name, "ab")
+            os.write(int(number), b"")  # raises where it is closed, or open for reading alone
+            return os.fdopen(os.dup(int(number)), "wb")
+        if not os.path.islink(name):
+            return None
+        name = os.path.join(folder, os.readlink(name))
+    return None
+
+
+def _open_private(beside: Path) -> tuple[IO[bytes], Path]:
+    """Open a new file that its user alone may read, or one among temporary files."""
+    for path in (beside, Path(tempfile.gettempdir()) / beside.name):
+        with contextlib.suppress(OSError):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            return os.fdopen(os.open(path, flags, 0o600), "wb"), path
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(beside))
+
+
+def _tell_of(partial: Path) -> None:
+    """Say where the lines are that could be written; remove a file without any."""
+    size = lines = 0
+    with contextlib.suppress(DataError), readable(partial) as file:  # it may be compressed
+        for block in iter(lambda: file.read(_BLOCK), b""):
+            size += len(block)
+            lines += block.count(b"\n")
+    if size:
+        print(f"Note: {lines:,} lines so far are in {partial}.", file=sys.stderr)
+    else:
+        partial.unlink()
+
+
+@contextlib.contextmanager
+def _telling_before_it_ends() -> Iterator[None]:
+    """Let the signals that end a job raise KeyboardInterrupt in the block, and end it afterwards.
+
+    A signal that is ignored, or that another handler listens to, stays so. Only the main thread
+    hears of signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [
+        number
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
+        if signal.getsignal(number) == signal.SIG_DFL
+    ]
+    came: list[int] = []
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    for number in numbers:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+        if came:
+            with contextlib.suppress(OSError):
+                sys.stderr.flush()
+            signal.raise_signal(came[0])
