@@ -10,6 +10,7 @@ _NAMED = 20  # pieces
 def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Debug = False) -> None:
     """Show sizes, vocabulary, training record and checksum of a model."""
     from headway.data.vocabulary import never_cut
+    from headway.evaluation.units import scores_in_percent
     from headway.model.accounting import count_by_part
     from headway.saved_bundle import read_bundle
 
@@ -34,7 +35,7 @@ def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Deb
         },
         "model": bundle.config.model_dump(),
         "decoding": bundle.decoding.model_dump(),
-        "record": bundle.record,
+        "record": scores_in_percent(bundle.record),
     }
     if as_json:
         print_json(values)
@@ -75,7 +76,7 @@ def _show(values: dict[str, Any]) -> None:
         rows.append((f"shortlist: {name}", f"{value:,}"))
     for text in ("valid", "test"):
         for score in record.get(text, []):
-            rows.append((f"{text} {score['name']}", f"{score['value']:.4f}  {score['signature']}"))
+            rows.append((f"{text} {score['name']}", f"{score['value']:.2f}  {score['signature']}"))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         print(f"{name:<{width}}  {value}")

@@ -9,6 +9,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from headway.errors import ConfigError, DataError, MissingExtraError, suggest
+from headway.evaluation.units import PERCENT
 
 _TOKENIZED_LINES = 100
 
@@ -19,14 +20,14 @@ class Score:
 
     name: str
     value: float
-    """BLEU, chrF and TER from 0 to 100 as sacreBLEU gives them; exact and wer as fractions."""
+    """In percent, whatever the metric; TER and WER can exceed 100."""
     signature: str
     higher_is_better: bool = True
+    unit: str = "%"
 
     def __str__(self) -> str:
-        """Return the score as one line: name, value, signature."""
-        digits = 4 if self.name in ("exact", "wer") else 2
-        return f"{self.name} {self.value:.{digits}f}  {self.signature}"
+        """Return the score as one line: name, value with two decimals, signature."""
+        return f"{self.name} {self.value:.2f}  {self.signature}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -124,7 +125,8 @@ def _ter(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) ->
 def _exact(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
     # White space at the ends, such as the \r of a file from Windows, is no difference to a reader.
     equal = sum(h.strip() == r.strip() for h, r in zip(hypotheses, references, strict=True))
-    return Score("exact", equal / len(references), "share of equal lines|ends:stripped")
+    signature = f"share of equal lines|ends:stripped|{PERCENT}"
+    return Score("exact", 100 * equal / len(references), signature)
 
 
 def _word_error_rate(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
@@ -132,8 +134,9 @@ def _word_error_rate(hypotheses: Sequence[str], references: Sequence[str], token
     for hypothesis, reference in zip(hypotheses, references, strict=True):
         errors += edit_distance(hypothesis.split(), reference.split())
         words += len(reference.split())
-    value = errors / words if words else float(errors > 0)
-    return Score("wer", value, "word edits / reference words|split:space", higher_is_better=False)
+    value = 100 * errors / words if words else 100.0 * (errors > 0)
+    signature = f"word edits / reference words|split:space|{PERCENT}"
+    return Score("wer", value, signature, higher_is_better=False)
 
 
 def edit_distance(hypothesis: Sequence[str], reference: Sequence[str]) -> int:

@@ -32,11 +32,11 @@ def write_card(config: RunConfig, report: dict[str, Any]) -> str:
         "",
         "## Scores",
         "",
-        "| text | metric | score | signature |",
+        "| text | metric | score in % | signature |",
         "|---|---|---|---|",
     ]
     lines += [
-        f"| {name} | {score['name']} | {score['value']:.4f} | "
+        f"| {name} | {score['name']} | {score['value']:.2f} | "
         f"`{score['signature'].replace('|', escaped)}` |"
         for name in ("valid", "test")
         for score in report.get(name, [])
@@ -49,7 +49,7 @@ def write_interim_card(step: int, epoch: int, loss: float, scores: dict[str, flo
 
     loss, scores: what validation found of them.
     """
-    found = [f"- {name}: {value:.2f}" for name, value in scores.items()]
+    found = [f"- {name}: {value:.2f} %" for name, value in scores.items()]
     lines = [
         "# Best weights of a run",
         "",

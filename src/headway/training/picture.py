@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from headway.evaluation.units import validation_in_percent
 from headway.replacing import write_atomically
 from headway.training.run_folder import writing_run
 
@@ -56,7 +57,7 @@ def draw_losses(records: Records, picture: Path, say: Callable[[str], None]) -> 
 
 
 def panels(records: Records) -> list[Panel]:
-    """Choose what to draw: losses, the scores of each scale that there is, and the rate."""
+    """Choose what to draw: losses, scores if there are any, and the rate."""
     steps = [record for record in records if record["kind"] == "step"]
     validations = [record for record in records if record["kind"] == "validation"]
     losses = [
@@ -66,15 +67,14 @@ def panels(records: Records) -> list[Panel]:
     rates = [_curve("", steps, lambda record: record["rate"], 0)]
     found = [
         Panel("loss per target\npiece (nats)", 3.5, losses),
-        Panel("score (0 to 100)", 2.4, _scores(("bleu", "chrf", "ter"), validations)),
-        Panel("score (share)", 2.4, _scores(("exact", "wer"), validations)),
+        Panel("score (%)", 2.4, _scores(validations)),
         Panel("rate", 1.6, rates),
     ]
     kept = [panel._replace(curves=[c for c in panel.curves if c.steps]) for panel in found]
     return [panel for panel in kept if panel.curves] or kept[:1]
 
 
-def _scores(names: tuple[str, ...], validations: Records) -> list[Curve]:
+def _scores(validations: Records) -> list[Curve]:
     labels = {
         "bleu": "BLEU",
         "chrf": "chrF",
@@ -84,12 +84,12 @@ def _scores(names: tuple[str, ...], validations: Records) -> list[Curve]:
     }
     return [
         _curve(
-            labels[name],
+            label,
             [record for record in validations if name in record["scores"]],
-            lambda record, name=name: record["scores"][name],
+            lambda record, name=name: validation_in_percent(record)[name],
             color,
         )
-        for color, name in enumerate(names)
+        for color, (name, label) in enumerate(labels.items())
     ]
 
 

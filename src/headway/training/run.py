@@ -120,9 +120,10 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
     reporter.say(f"Scores of {folder.averaged}:")
     for name, pairs in (("valid", texts.valid), ("test", texts.test)):
         if pairs:
-            report[name] = [score.as_dict() for score in score_bundle(bundle, pairs, config)]
-            for score in report[name]:
-                reporter.say(f"{name} {score['name']} {score['value']:.4f}  {score['signature']}")
+            scores = score_bundle(bundle, pairs, config)
+            report[name] = [score.as_dict() for score in scores]
+            for score in scores:
+                reporter.say(f"{name} {score}")
     record = report | {"config": config.model_dump()}
     finished = dataclasses.replace(bundle, record=record, card=write_card(config, report))
     if (found := _earlier_shortlist(folder, reporter)) is not None:  # of a run that goes on

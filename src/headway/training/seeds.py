@@ -13,6 +13,7 @@ from typing import Any
 from headway.bundle import Change
 from headway.config.run import RunConfig, load_run_config
 from headway.errors import ConfigError, RunError
+from headway.evaluation.units import scores_in_percent
 from headway.training.distributed import is_alone
 from headway.training.reporting import Reporter
 from headway.training.run import train
@@ -101,7 +102,8 @@ def _finished(config: RunConfig, folder: Path) -> bool:
 
 def summarize(folders: Sequence[Path]) -> dict[str, Any]:
     """Return the scores of finished runs, and mean and spread of each."""
-    reports = [(run := RunFolder(folder)).read_json(run.report) for folder in folders]
+    found = [(run := RunFolder(folder)).read_json(run.report) for folder in folders]
+    reports = [scores_in_percent(report) for report in found]
     runs = [
         {
             "seed": report["seed"],
@@ -118,11 +120,11 @@ def summarize(folders: Sequence[Path]) -> dict[str, Any]:
     losses = [math.nan if loss is None else loss for loss in losses]  # JSON has no NaN
     scores = [{"text": "valid", "name": "loss", "signature": "", **spread(losses)}]
     for text in ("valid", "test"):
-        for index, first in enumerate(reports[0].get(text, [])):
+        for index in range(len(reports[0].get(text, []))):
             same = [report[text][index] for report in reports]
             _check_signatures(text, same)
             values = spread([score["value"] for score in same])
-            named = {"name": first["name"], "signature": first["signature"]}
+            named = {key: same[0][key] for key in ("name", "signature", "unit")}
             scores.append({"text": text, **named, **values})
     return {"runs": runs, "scores": scores}
 
@@ -161,5 +163,7 @@ def table(summary: dict[str, Any]) -> list[str]:
     keys = ("mean", "standard_deviation", "min", "max")
     lines = [" " * width + "".join(f"{head:>10}" for head in ("mean", "± sd", "min", "max"))]
     for name, score in zip(names, summary["scores"], strict=True):
-        lines.append(f"{name:<{width}}" + "".join(f"{score[key]:10.4f}" for key in keys))
+        decimals = 4 if score["name"] == "loss" else 2
+        cells = "".join(f"{score[key]:10.{decimals}f}" for key in keys)
+        lines.append(f"{name:<{width}}{cells}")
     return lines

@@ -298,6 +298,7 @@ class Trainer:
                 "loss": result.loss,
                 "perplexity": result.perplexity,
                 "scores": result.scores,
+                "unit": "%",
                 "target_tokens": progress.target_tokens,
                 "seconds": round(progress.seconds, 1),
                 "best": best,

@@ -27,6 +27,7 @@ class ValidationResult:
     loss: float
     """Negative log-likelihood without smoothing, mean over real target pieces."""
     scores: dict[str, float]
+    """In percent."""
     exchanged: tuple[float, float] | None = None
     """Loss of at most 200 pairs, and their loss with the sources exchanged among them."""
     same_output: str | None = None

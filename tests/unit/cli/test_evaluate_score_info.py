@@ -149,6 +149,20 @@ def test_info_for_people_names_the_same_figures(run, bundle_path: Path) -> None:
     assert "never cut" not in out
 
 
+def test_info_shows_scores_of_earlier_versions_in_percent(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    old = {"name": "exact", "value": 0.98765, "signature": "share of equal lines"}
+    bundle = dataclasses.replace(load_bundle(bundle_path), record={"test": [old]})
+    save_bundle(tmp_path / "old", bundle)
+
+    assert "98.77  share of equal lines|unit:percent" in run("info", tmp_path / "old")[1]
+    values = json.loads(run("info", tmp_path / "old", "--json")[1])
+    assert values["record"]["test"][0] | {"value": 0.0} == {
+        "name": "exact", "value": 0.0, "unit": "%", "signature": "share of equal lines|unit:percent"
+    }  # fmt: skip
+
+
 def test_info_tells_of_parts_that_only_their_own_code_could_load(
     run, bundle_path: Path, tmp_path: Path
 ) -> None:

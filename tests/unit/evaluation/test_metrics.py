@@ -94,21 +94,36 @@ def test_a_remark_says_that_text_is_tokenized_already() -> None:
 def test_exact_is_the_share_of_equal_lines() -> None:
     (score,) = score_texts(["a b", "a  b", "c", ""], ["a b", "a b", "C", ""], ["exact"])
 
-    assert score.value == 0.5
-    assert str(score) == "exact 0.5000  share of equal lines|ends:stripped"
+    assert (score.value, score.unit) == (50.0, "%")
+    assert str(score) == "exact 50.00  share of equal lines|ends:stripped|unit:percent"
 
 
 def test_word_error_rate_by_hand() -> None:
     # One substitution and one insertion against 3 words, two deletions against 2: 4 / 5.
     (score,) = score_texts(["a x c d", ""], ["a b c", "e f"], ["wer"])
 
-    assert score.value == pytest.approx(0.8)
+    assert score.value == pytest.approx(80.0)
     assert not score.higher_is_better
 
 
 def test_word_error_rate_of_empty_references() -> None:
     assert score_texts([""], [""], ["wer"])[0].value == 0.0
-    assert score_texts(["a"], [""], ["wer"])[0].value == 1.0
+    assert score_texts(["a"], [""], ["wer"])[0].value == 100.0
+
+
+def test_every_metric_has_one_unit_and_two_decimals() -> None:
+    """Where every word is wrong, as where no line is right, it shows which unit is meant."""
+    right = {score.name: score for score in score_texts(["a b c d"], ["a b c d"], list(METRICS))}
+    wrong = {score.name: score for score in score_texts(["e f g h"], ["a b c d"], list(METRICS))}
+
+    for name, score in right.items():
+        best, worst = (100.0, 0.0) if score.higher_is_better else (0.0, 100.0)
+        assert (score.value, wrong[name].value) == (
+            pytest.approx(best),
+            pytest.approx(worst, abs=25),
+        )
+        assert score.as_dict()["unit"] == "%"
+        assert str(score).startswith(f"{name} {best:.2f}  ")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +148,7 @@ def test_edit_distance_is_a_distance(one: list[str], other: list[str], third: li
 def test_a_perfect_translation_has_no_errors(lines: list[str]) -> None:
     exact, wer = score_texts(lines, lines, ["exact", "wer"])
 
-    assert (exact.value, wer.value) == (1.0, 0.0)
+    assert (exact.value, wer.value) == (100.0, 0.0)
 
 
 def test_scores_come_in_the_order_asked_for() -> None:

@@ -14,7 +14,7 @@ REPORT = {
     "parameters": 456789,
     "trained_on": "2026-01-02",
     "valid": [{"name": "bleu", "value": 12.34567, "signature": "nrefs:1|tok:13a"}],
-    "test": [{"name": "exact", "value": 0.5, "signature": "share of equal lines"}],
+    "test": [{"name": "exact", "value": 50.0, "signature": "share of equal lines"}],
 }
 
 
@@ -40,8 +40,8 @@ def test_the_card_holds_data_licence_scores_and_training() -> None:
         "| precision, seed | bfloat16, 6 |",
         "| averaged weights | 3 |",
         "| trained on | 2026-01-02 |",
-        "| valid | bleu | 12.3457 | `nrefs:1\\|tok:13a` |",
-        "| test | exact | 0.5000 | `share of equal lines` |",
+        "| valid | bleu | 12.35 | `nrefs:1\\|tok:13a` |",
+        "| test | exact | 50.00 | `share of equal lines` |",
     ):
         assert line in card.splitlines()
 

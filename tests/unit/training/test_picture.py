@@ -53,7 +53,7 @@ def shape(records: list[dict[str, object]]) -> list[tuple[str, list[str]]]:
     ]
 
 
-def test_there_is_a_panel_for_each_scale_that_was_recorded() -> None:
+def test_all_scores_share_a_panel_for_they_have_one_unit() -> None:
     losses = ("loss", ["training", "validation"])
     plain = [update(2), update(4), validation(4)]
 
@@ -63,10 +63,9 @@ def test_there_is_a_panel_for_each_scale_that_was_recorded() -> None:
         ("score", ["BLEU", "chrF"]),
         ("rate", [""]),
     ]
-    assert shape([*plain, validation(6, exact=0.5, ter=70.0, wer=0.25)]) == [
+    assert shape([*plain, validation(6, exact=50.0, ter=70.0, wer=25.0)]) == [
         losses,
-        ("score", ["TER"]),
-        ("score", ["exact", "word"]),
+        ("score", ["TER", "exact", "word"]),
         ("rate", [""]),
     ]
     assert shape([validation(3)]) == [("loss", ["validation"])]
@@ -82,6 +81,14 @@ def test_curves_have_the_steps_and_values_of_their_records() -> None:
     assert [curve[1:3] for curve in loss.curves] == [([2, 4], [4.5, 2.25]), ([4, 6], [1.75, 7 / 6])]
     assert [curve[1:3] for curve in scores.curves] == [([6], [5.5]), ([4, 6], [30.0, 40.0])]
     assert [curve[1:3] for curve in rate.curves] == [([2, 4], [0.002, 0.004])]
+
+
+def test_records_of_earlier_versions_are_drawn_in_percent_too() -> None:
+    new = validation(6, exact=75.0, bleu=5.5) | {"unit": "%"}
+
+    _, scores = panels([validation(4, exact=0.5, bleu=4.5), new])
+
+    assert [curve[2] for curve in scores.curves] == [[4.5, 5.5], [50.0, 75.0]]
 
 
 def test_a_validation_has_its_color_also_when_nothing_else_is_there() -> None:

@@ -222,8 +222,9 @@ def test_scores_of_different_kinds_are_not_averaged(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="bleu tok:13a, bleu tok:none"):
         summarize(folders)
 
+    assert summarize(folders[:1] * 2)["scores"][1]["unit"] == "%"
     assert table(summarize([folders[0], folders[0]])) == [
         "                mean      ± sd       min       max",
         "valid loss    4.0000    0.0000    4.0000    4.0000",
-        "test bleu     3.5000    0.0000    3.5000    3.5000",
+        "test bleu       3.50      0.00      3.50      3.50",
     ]
