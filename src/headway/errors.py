@@ -12,12 +12,16 @@
     ├── TraceError           a name or edit that a trace does not know (also a KeyError)
     └── MissingExtraError    an optional dependency that is not installed (also an ImportError)
 
+A warning, `HeadwayWarning`, says that a result is right but was reached in another way than usual.
+
 A message has two parts: what was given and what is allowed, then what to do. The command line
 prints both on one line and exits with `exit_status`: 1 when the work failed, 2 when the call or
 the configuration was wrong.
 """
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,6 +89,18 @@ class MissingExtraError(HeadwayError, ImportError):
     def of(cls, extra: str, problem: str) -> Self:
         """Return the error for what an extra of this package brings."""
         return cls(problem, f"Install it with: pip install 'headway[{extra}]'.")
+
+
+class HeadwayWarning(UserWarning):
+    """A result is right, but was reached in another way than usual."""
+
+
+def warn(message: str) -> None:
+    """Warn at the line that called this package, by whichever of its functions."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == "headway":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, HeadwayWarning, stacklevel=level)
 
 
 def suggest(given: str, known: Iterable[str]) -> str:

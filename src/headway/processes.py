@@ -1,6 +1,7 @@
 """Processes: whether there may be others, work that they share, and memory to give back."""
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import sys
@@ -56,14 +57,22 @@ def mapped(work: Callable[[T], R], items: Iterable[T], processes: int) -> Iterat
     """Yield what `work` makes of each item, in their order; several processes do it.
 
     Items are asked for in this process, a few more than are in work, and sent to the others, which
-    have all else from the moment in which they are forked. Few items are worked on here.
+    have all else from the moment in which they are forked. Few items are worked on here, and so
+    are all where the system refuses more processes.
     """
     items = iter(items)
+    # As many as a loader asks for while it starts, so that none is lost if it cannot.
     first = list(islice(items, 2 * processes))
-    items = chain(first, items)
-    if processes == 1 or len(first) < 2 * processes:
-        yield from map(work, items)
-        return
+    if processes > 1 and len(first) == 2 * processes:
+        results = _started(work, chain(first, items), processes)
+        if results is not None:
+            yield from results
+            return
+    yield from map(work, chain(first, items))
+
+
+def _started(work: Callable[[T], R], items: Iterator[T], processes: int) -> Iterator[R] | None:
+    """Start the processes; None where the system has no semaphores, memory or descriptors left."""
     loader = DataLoader(
         _Worked(work),
         sampler=items,  # a loader sends what a sampler says; elsewhere these are row numbers
@@ -73,9 +82,29 @@ def mapped(work: Callable[[T], R], items: Iterable[T], processes: int) -> Iterat
         multiprocessing_context="fork",
         generator=torch.Generator(),  # of its own: the global one is what a run repeats by
     )
-    with forking():
-        results = iter(loader)
-    yield from results
+    children = multiprocessing.active_children()
+    with _finalizers_unheard(), forking():
+        try:
+            return iter(loader)
+        except OSError:
+            pass  # here the error ends, and with it the last reference to what has not started
+        gc.collect()
+    for child in multiprocessing.active_children():
+        if child not in children:
+            child.kill()
+            child.join()
+    return None
+
+
+@contextmanager
+def _finalizers_unheard() -> Iterator[None]:
+    """Ignore errors of finalizers: a loader that has not started raises one when it is deleted."""
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda unraisable: None
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
 
 
 @contextmanager

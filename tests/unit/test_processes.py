@@ -1,5 +1,9 @@
 """Several processes give what one gives, in order, and end with the one that began them."""
 
+import errno
+import gc
+import multiprocessing.context
+import multiprocessing.synchronize
 import os
 import signal
 import subprocess
@@ -57,6 +61,37 @@ def test_items_are_asked_for_as_they_are_needed() -> None:
 
     assert len(asked) < 20
     results.close()  # type: ignore[attr-defined]
+
+
+@linux_only
+@pytest.mark.parametrize("refused", ["Lock", "Process"])
+@pytest.mark.parametrize("allowed", [0, 1])
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_where_the_system_refuses_others_this_process_does_all(
+    refused: str, allowed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system may have no semaphores, or no more descriptors or memory for a process."""
+    made = []
+    original = multiprocessing.context.Process.start
+
+    def refuse(self: object, *arguments: object, **options: object) -> None:
+        if len(made) == allowed:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        made.append(self)
+        if refused == "Process":
+            original(self)
+
+    if refused == "Lock":
+        monkeypatch.setattr(multiprocessing.synchronize.SemLock, "__init__", refuse)
+    else:
+        monkeypatch.setattr(multiprocessing.context.ForkProcess, "start", refuse)
+    children = multiprocessing.active_children()
+
+    results = list(mapped(squared, iter(range(20)), 2))
+    gc.collect()
+
+    assert results == [(number**2, os.getpid()) for number in range(20)]
+    assert multiprocessing.active_children() == children
 
 
 @linux_only

@@ -4,6 +4,8 @@ import errno
 import io
 import os
 import sys
+import warnings
+from typing import Any
 
 import typer
 
@@ -22,6 +24,7 @@ from headway.cli import (
     train,
     translate,
 )
+from headway.errors import HeadwayWarning
 from headway.loops.notice import tell_of_compiling
 
 app = typer.Typer(
@@ -73,6 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     if "--quiet" not in arguments and sys.stderr.isatty():  # somebody is waiting
         tell_of_compiling(lambda message: print(f"Note: {message}", file=sys.stderr))
+    _show_warnings_as_notes("--quiet" in arguments)
     try:
         try:
             # Typer itself ends usage errors with 2, Ctrl-C with 130 and a closed pipe with 1.
@@ -83,6 +87,19 @@ def main(arguments: list[str] | None = None) -> None:
         if "--debug" in arguments:
             raise
         sys.exit(_explain(error))
+
+
+def _show_warnings_as_notes(quiet: bool) -> None:
+    """Print a warning of ours as one sentence, without the line of code that it concerns."""
+    show_others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+        if not issubclass(category, HeadwayWarning):
+            show_others(message, category, *place, **options)
+        elif not quiet:
+            print(f"Note: {message}", file=sys.stderr)
+
+    warnings.showwarning = show
 
 
 def _flush() -> None:

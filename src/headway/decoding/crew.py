@@ -22,6 +22,7 @@ from headway.decoding.request import Request
 from headway.decoding.search import Search, run_search
 from headway.processes import may_fork, trim_heap
 
+_OPEN_FILES = "/proc/self/fd"
 _SECONDS = 1.0  # between two looks of an idle worker whether anybody is left to work for
 _crews: "weakref.WeakKeyDictionary[Engine[Any], Crew]" = weakref.WeakKeyDictionary()
 
@@ -100,7 +101,7 @@ def claim_crew(engine: Engine[Any], workers: int) -> Crew | None:
     """
     crew = _crews.get(engine)
     if crew is None or crew.owner != os.getpid():
-        if not may_fork():
+        if not (may_fork() and os.path.isdir(_OPEN_FILES)):
             return None
         crew = _crews[engine] = Crew()
         weakref.finalize(engine, crew.end)
@@ -153,9 +154,14 @@ def _let_go_of_files(kept: int) -> None:
     """Put nothing in the place of all open files but this one and standard error.
 
     Whoever waits for the end of a pipe or a connection of the parent is not to wait for a worker.
-    Their numbers stay taken: objects that came along with the fork may still close them.
+    Their numbers stay taken: objects that came along with the fork may still close them. A number
+    beyond the limit of open files, which was lowered since, cannot be taken again: it is closed.
     """
     nothing = os.open(os.devnull, os.O_RDWR)
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) not in (2, kept, nothing):
-            os.dup2(nothing, int(name), inheritable=False)
+    for number in map(int, os.listdir(_OPEN_FILES)):
+        if number in (2, kept, nothing):
+            continue
+        try:
+            os.dup2(nothing, number, inheritable=False)
+        except OSError:
+            os.close(number)

@@ -1,7 +1,5 @@
 """Which engine computes, and in which precision."""
 
-import sys
-import warnings
 from typing import Literal, get_args
 
 from headway.decoding.agreement import disagreement
@@ -10,7 +8,7 @@ from headway.decoding.packed.choosing import kernels_for
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
-from headway.errors import ConfigError, suggest
+from headway.errors import ConfigError, suggest, warn
 from headway.model.changes import changes_in_words
 from headway.model.transformer import Transformer
 
@@ -42,9 +40,9 @@ def build_engine(
                 f"The packed engine computes the paper's equations, but {others}.",
                 "Use engine='reference' in float32, which calls the model's own parts.",
             )
-        _warn(f"The reference engine translates, which is slower: {others}.")
+        warn(f"The reference engine translates, which is slower: {others}.")
         if fault := disagreement(model):
-            _warn(fault)
+            warn(fault)
         engine = "reference"
     if engine == "reference":
         if precision not in ("auto", "float32"):
@@ -55,14 +53,6 @@ def build_engine(
         return ReferenceEngine(model)
     device = model.output_projection.weight.device
     return PackedEngine(model, kernels_for(device, _choose(model, precision)))
-
-
-def _warn(message: str) -> None:
-    """Warn, and name the line of whoever called this package, by whichever of its functions."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == "headway":
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
 
 
 def _choose(model: Transformer, precision: PrecisionName) -> Precision:

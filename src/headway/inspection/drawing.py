@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from headway.errors import ConfigError, MissingExtraError
+from headway.errors import ConfigError
+from headway.pictures import import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,12 +32,11 @@ def drawing(path: str | Path, width: float, height: float) -> Iterator["Figure"]
             f"A figure cannot be written as '{path.name}'.",
             f"Choose a name with one of these endings: {', '.join(ENDINGS)}.",
         )
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-        from matplotlib.text import Text
-    except ImportError as error:
-        raise MissingExtraError.of("plot", "Figures need matplotlib.") from error
+    import_matplotlib()
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
     from headway.inspection.fonts import check_hangul, font_families
 
     # Outlines and embedded fonts: a figure looks the same where the font is missing.

@@ -1,11 +1,14 @@
 """Tensors as the arrays that loops take."""
 
 import functools
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from headway.errors import warn
 
 TYPES = (torch.float32, torch.bfloat16)
 
@@ -30,8 +33,18 @@ def is_watched() -> bool:
 
 @functools.cache
 def has_numba() -> bool:
-    """Tell whether loops can be compiled."""
-    return find_spec("numba") is not None
+    """Return True if loops can be compiled; warn once of a Numba that cannot be used."""
+    if find_spec("numba") is None:
+        return False
+    try:
+        import_module("headway.loops.compiling")
+    except Exception as error:  # Numba and llvmlite raise several kinds, such as SystemError
+        warn(
+            f"Numba is installed, but cannot be used ({error}). PyTorch computes instead, "
+            "and takes several times as long."
+        )
+        return False
+    return True
 
 
 def array(tensor: Tensor) -> Any:

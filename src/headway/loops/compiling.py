@@ -16,6 +16,11 @@ from numba.core.codegen import get_host_cpu_features
 from headway.loops.notice import Patience
 from headway.loops.own_copies import OwnCopies
 
+if getattr(
+    config, "DISABLE_JIT", 0
+):  # Numba would run the loops as Python, which has no such operations
+    raise ImportError("the environment variable NUMBA_DISABLE_JIT is set")
+
 # Sums may be reordered, so that they use the machine's vectors. Not nnan or ninf: a model whose
 # numbers are not finite must show it.
 FAST = {"reassoc", "contract", "arcp", "nsz"}

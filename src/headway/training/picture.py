@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from headway.errors import MissingExtraError
 from headway.evaluation.units import validation_in_percent
+from headway.pictures import import_matplotlib
 from headway.replacing import write_atomically
 from headway.training.run_folder import writing_run
 
@@ -30,17 +32,32 @@ class Panel(NamedTuple):
 
 
 def draw_losses(records: Records, picture: Path, say: Callable[[str], None]) -> None:
-    """Draw what a run has recorded; without matplotlib, or anything to draw, say so."""
+    """Draw the records of a run; where that cannot be done, say why.
+
+    A picture is never worth a run: no error of matplotlib leaves this function. An output that
+    cannot be written is a RunError, as for every file of a run.
+    """
     if not records:
         say("No loss picture: metrics.jsonl has no record.")
         return
     try:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import MaxNLocator
-    except ImportError:
-        say("No loss picture: matplotlib is not installed. Install headway[plot] to have one.")
+        import_matplotlib()
+        image = _drawn(panels(records), picture.suffix.removeprefix("."))
+    except MissingExtraError as error:
+        say(f"No loss picture: {error}")
         return
-    shown = panels(records)
+    except Exception as error:  # of a library that is installed by halves
+        say(f"No loss picture: matplotlib failed ({type(error).__name__}: {error}).")
+        return
+    with writing_run(picture):
+        write_atomically(picture, image)
+
+
+def _drawn(shown: list[Panel], kind: str) -> bytes:
+    """Return the panels as one picture of this kind, such as png."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
     heights = [panel.height for panel in shown]
     figure = Figure(figsize=(7, sum(heights)), layout="constrained")
     grid = figure.subplots(len(shown), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
@@ -51,9 +68,8 @@ def draw_losses(records: Records, picture: Path, say: Callable[[str], None]) -> 
     grid[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.align_ylabels()
     image = io.BytesIO()
-    figure.savefig(image, format=picture.suffix.removeprefix("."), dpi=144)
-    with writing_run(picture):
-        write_atomically(picture, image.getvalue())
+    figure.savefig(image, format=kind, dpi=144)
+    return image.getvalue()
 
 
 def panels(records: Records) -> list[Panel]:

@@ -342,6 +342,28 @@ def test_many_requests_are_not_copied(engine: Engine, monkeypatch: pytest.Monkey
     assert at_work() == set()
 
 
+def test_without_a_list_of_open_files_none_are_kept(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.decoding.crew._OPEN_FILES", "/nowhere")
+
+    assert crew.claim_crew(engine, 2) is None
+
+
+def test_a_file_beyond_the_limit_is_closed(tmp_path: Path) -> None:
+    """Its number cannot be taken again once the limit is lower."""
+    program = f"""
+import os, resource
+from headway.decoding.crew import _let_go_of_files
+high, low = os.dup2(os.open({str(tmp_path)!r}, os.O_RDONLY), 90), os.open({str(tmp_path)!r}, 0)
+resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60))
+_let_go_of_files(0)
+assert not os.path.exists("/proc/self/fd/90")
+assert os.readlink(f"/proc/self/fd/{{low}}") == os.devnull
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_a_worker_holds_no_file_of_its_parent_open(engine: Engine) -> None:
     reading, writing = os.pipe()
     found_by(engine)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from headway.errors import RunError
 from headway.training.picture import draw_losses, panels
 
 
@@ -116,6 +117,35 @@ def test_without_matplotlib_it_says_what_to_install(
     draw_losses(records, tmp_path / "loss.png", said.append)
 
     assert said == [
-        "No loss picture: matplotlib is not installed. Install headway[plot] to have one."
+        "No loss picture: Figures need matplotlib, which is not installed. "
+        "Install it with: pip install 'headway[plot]'."
     ]
     assert not (tmp_path / "loss.png").exists()
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("Key backend"), AttributeError("_ARRAY_API not found"), OSError("font")]
+)
+def test_no_error_of_matplotlib_ends_a_run(
+    error: Exception,
+    records: list[dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
+    said: list[str] = []
+
+    draw_losses(records, tmp_path / "loss.png", said.append)
+
+    assert said == [f"No loss picture: matplotlib failed ({type(error).__name__}: {error})."]
+    assert not (tmp_path / "loss.png").exists()
+
+
+def test_a_picture_that_cannot_be_written_is_an_error_of_the_run(
+    records: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    with pytest.raises(RunError, match="cannot be written"):
+        draw_losses(records, tmp_path / "absent" / "loss.png", print)

@@ -4,7 +4,13 @@ Keras computes with TensorFlow, JAX or PyTorch. Which one, the variable KERAS_BA
 ~/.keras/keras.json decides before the first import; nothing here depends on it.
 """
 
+from contextlib import suppress
+
 from headway.errors import MissingExtraError
+from headway.pictures import import_matplotlib
+
+with suppress(MissingExtraError):  # Keras imports it where it is there, in any environment
+    import_matplotlib()
 
 try:
     import keras
