@@ -24,6 +24,7 @@ from headway.cli import (
     train,
     translate,
 )
+from headway.cli.guesses import Command
 from headway.errors import HeadwayWarning
 from headway.loops.notice import tell_of_compiling
 
@@ -37,18 +38,18 @@ app = typer.Typer(
 )
 
 # In the order in which a newcomer needs them.
-app.command("demo")(demo.demo)
-app.command("check")(check.check)
-app.command("train")(train.train)
-app.command("translate")(translate.translate)
-app.command("inspect")(inspect.inspect)
-app.command("serve")(serve.serve)
-app.command("evaluate")(evaluate.evaluate)
-app.command("score")(score.score)
-app.command("align")(align.align)
-app.command("shortlist")(shortlist.shortlist)
-app.command("info")(info.info)
-app.command("export")(export.export)
+app.command("demo", cls=Command)(demo.demo)
+app.command("check", cls=Command)(check.check)
+app.command("train", cls=Command)(train.train)
+app.command("translate", cls=Command)(translate.translate)
+app.command("inspect", cls=Command)(inspect.inspect)
+app.command("serve", cls=Command)(serve.serve)
+app.command("evaluate", cls=Command)(evaluate.evaluate)
+app.command("score", cls=Command)(score.score)
+app.command("align", cls=Command)(align.align)
+app.command("shortlist", cls=Command)(shortlist.shortlist)
+app.command("info", cls=Command)(info.info)
+app.command("export", cls=Command)(export.export)
 app.add_typer(bench.bench, name="bench")
 
 

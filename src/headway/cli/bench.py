@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from headway.cli.guesses import Command
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
 
 bench = typer.Typer(
@@ -14,7 +15,7 @@ bench = typer.Typer(
 )
 
 
-@bench.command("train")
+@bench.command("train", cls=Command)
 def train(
     size: Annotated[
         str, typer.Option("--size", metavar="tiny|base|big", help="Which model to train.")
@@ -81,7 +82,7 @@ def train(
         )
 
 
-@bench.command("translate")
+@bench.command("translate", cls=Command)
 def translate(
     model: Model,
     against: Annotated[

@@ -1,5 +1,6 @@
 """Options of `translate` that say how to search, and what they make of a model's own way."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,6 +125,10 @@ Terms = Annotated[
     Path | None,
     typer.Option("--terms", help="Words that must occur, one line a sentence, tabs between them."),
 ]
+Text = Annotated[
+    list[str] | None,
+    typer.Option("--text", help="A sentence to translate instead of a file; several are allowed."),
+]
 TopK = Annotated[int | None, typer.Option("--top-k", help="Sample among the K best pieces only.")]
 TopP = Annotated[
     float | None,
@@ -131,25 +136,30 @@ TopP = Annotated[
 ]
 
 
-def change(
-    options: "SearchOptions",
-    given: dict[str, Any],
-    drawing: dict[str, Any],
-    *,
-    sample: bool,
-) -> "SearchOptions":
-    """Return a model's own options, changed where something was given.
+_SEARCHING = (
+    "attention_layer", "beam", "coverage_penalty", "diversity", "groups", "length_form",
+    "length_penalty", "max_length", "min_length", "nbest", "no_repeat_ngram", "patience",
+    "prefix_bias", "repetition_penalty", "shortlist",
+)  # fmt: skip
+_DRAWING = ("temperature", "top_k", "top_p", "min_p", "seed")
+_NAMES = {"beam": "beam_size", "nbest": "n_best"}  # in Python, where they differ
 
-    Any number for drawing means that pieces are drawn, but for a seed alone.
+
+def change(options: "SearchOptions", chosen: Mapping[str, Any]) -> "SearchOptions":
+    """Return a model's own options, changed where something was chosen.
+
+    chosen: values of the options of `translate` by name, None where unset. Any number for drawing
+    means that pieces are drawn, but for a seed alone.
     """
     from headway.decoding.options import Sampling, changed_options
 
-    given = {name: value for name, value in given.items() if value is not None}
-    drawing = {name: value for name, value in drawing.items() if value is not None}
-    if drawing.keys() == {"seed"} and not sample:
+    searching = {_NAMES.get(name, name): chosen[name] for name in _SEARCHING}
+    searching = {name: value for name, value in searching.items() if value is not None}
+    drawing = {name: value for name in _DRAWING if (value := chosen[name]) is not None}
+    if drawing.keys() == {"seed"} and not chosen["sample"]:
         raise typer.BadParameter("--seed is of what is drawn; add --sample, or leave it out.")
-    if "diversity" in given and given.get("groups", options.groups) == 1:
+    if "diversity" in searching and searching.get("groups", options.groups) == 1:
         raise typer.BadParameter("--diversity is between groups; add --groups, or leave it out.")
-    if sample or drawing:
-        given["sampling"] = Sampling(**drawing)
-    return changed_options(options, given)
+    if chosen["sample"] or drawing:
+        searching["sampling"] = Sampling(**drawing)
+    return changed_options(options, searching)

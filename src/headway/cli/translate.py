@@ -5,6 +5,7 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -24,10 +25,12 @@ _STREAM_ALONE = "--stream prints text alone: no --out, --alignments, --nbest or 
 
 
 def translate(
+    ctx: typer.Context,
     model: Model,
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="Text, one sentence a line; else stdin.")
     ] = None,
+    text: search.Text = None,
     out: Annotated[Path | None, typer.Option("--out", help="Where to write; else stdout.")] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
@@ -65,32 +68,23 @@ def translate(
     device: Device = "auto",
 ) -> None:
     """Translate a file or standard input; docs/decoding.md says what each option does."""
-    given = {
-        "attention_layer": attention_layer, "beam_size": beam, "coverage_penalty": coverage_penalty,
-        "diversity": diversity, "groups": groups, "length_form": length_form,
-        "length_penalty": length_penalty, "max_length": max_length, "min_length": min_length,
-        "n_best": nbest, "no_repeat_ngram": no_repeat_ngram, "patience": patience,
-        "prefix_bias": prefix_bias, "repetition_penalty": repetition_penalty,
-        "shortlist": shortlist,
-    }  # fmt: skip
-    drawing = dict(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    _check_sentences(model, file, text)
     _check_files(file, prefix, terms, out=out, alignments=alignments)
     if stream and (out or alignments or nbest != 1 or as_json):
         raise typer.BadParameter(_STREAM_ALONE)
     if prefix_bias is not None and prefix is None:
         raise typer.BadParameter("--prefix-bias favours a prefix; name its file with --prefix.")
     translator = _load(model, device, engine, precision, ensemble or [])
-    options = search.change(translator.options, given, drawing, sample=sample)
-    wishes = _Wishes(options, ban or [], prefix, terms)
+    wishes = _Wishes(search.change(translator.options, ctx.params), ban or [], prefix, terms)
     tags = TagWatch(translator.bundle, quiet)
     if stream:
-        _stream(translator, file, wishes, tags, quiet)
+        _stream(translator, _incoming(file, text), wishes, tags, quiet)
     else:
         from headway.cli.lines import LineWriter
 
         form = {"nbest": nbest, "as_json": as_json, "quiet": quiet, "alignments": alignments}
         with LineWriter(out, requests=translator.requests, **form) as writer:
-            _write(translator, file, wishes, tags, writer, batch_tokens)
+            _write(translator, _incoming(file, text), wishes, tags, writer, batch_tokens)
     wishes.finish(quiet)
     tags.finish()
 
@@ -107,6 +101,30 @@ def _load(
         ensemble=ensemble,
         precision=cast("PrecisionName", precision),
     )
+
+
+def _check_sentences(model: Path, file: Path | None, text: Sequence[str] | None) -> None:
+    """Refuse a sentence where a file is to be named, and a file beside sentences."""
+    if file is None:
+        return
+    if text:
+        raise typer.BadParameter("--text and FILE are both text; give one of them.")
+    if not os.path.exists(file) and (" " in str(file) or not file.suffix):
+        from headway.errors import ConfigError, shown
+
+        raise ConfigError(
+            f"There is no file {shown(str(file))}.",
+            f"To translate a sentence: headway translate {quote(str(model))} --text "
+            f"{quote(str(file))}",
+        )
+
+
+def _incoming(file: Path | None, text: Sequence[str] | None) -> Iterator[list[str]]:
+    from headway.cli.lines import incoming_lines
+
+    if text:
+        return iter([[line for sentence in text for line in sentence.split("\n")]])
+    return incoming_lines(file)
 
 
 def _check_files(
@@ -169,28 +187,30 @@ class _Wishes:
 
 def _write(
     translator: "Translator",
-    file: Path | None,
+    incoming: Iterator[list[str]],
     wishes: _Wishes,
     tags: TagWatch,
     writer: "LineWriter",
     batch_tokens: int,
 ) -> None:
-    from headway.cli.lines import incoming_lines
-
     aligned = writer.alignments is not None
-    for lines in incoming_lines(file):
+    for lines in incoming:
         wanted = wishes.of(len(lines)) | {"attention": aligned, "batch_tokens": batch_tokens}
         sentences = list(tags.of(lines))
         writer.write(sentences, translator.translate(sentences, **wanted))
 
 
 def _stream(
-    translator: "Translator", file: Path | None, wishes: _Wishes, tags: TagWatch, quiet: bool
+    translator: "Translator",
+    incoming: Iterator[list[str]],
+    wishes: _Wishes,
+    tags: TagWatch,
+    quiet: bool,
 ) -> None:
-    from headway.cli.lines import check_output, incoming_lines, remark
+    from headway.cli.lines import check_output, remark
 
     check_output()
-    for number, line in enumerate(tags.of(chain.from_iterable(incoming_lines(file))), start=1):
+    for number, line in enumerate(tags.of(chain.from_iterable(incoming)), start=1):
         end = _print_bits(translator.stream(line, **wishes.of(1)))
         if not quiet:
             remark(number, line, end, translator.requests)

@@ -125,18 +125,27 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise ConfigError(f"There is no configuration file {path}.", "Check the name.") from None
+        remedy = _remedy(path, "Check the name.")
+        raise ConfigError(f"There is no configuration file {path}.", remedy) from None
     except OSError as error:
         raise ConfigError(
             f"The configuration file {path} cannot be read ({error.strerror}).",
             "Check that it is a file and its permissions.",
         ) from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from None
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise ConfigError(
-            f"{path} is not valid TOML: {error}.", "Mend the line that is named."
+            f"{path} is not UTF-8 text.", _remedy(path, "Save it as UTF-8.")
         ) from None
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
+        remedy = _remedy(path, "Mend the line that is named.")
+        raise ConfigError(f"{path} is not valid TOML: {error}.", remedy) from None
+
+
+def _remedy(path: Path, usual: str) -> str:
+    """Return the remedy for a file that is no TOML; one of another name may be a text."""
+    if path.suffix == ".toml":
+        return usual
+    return "A configuration is TOML. Text is named with --source and --target."
 
 
 def _apply(values: dict[str, Any], override: str) -> None:

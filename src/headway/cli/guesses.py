@@ -1,0 +1,218 @@
+"""What people type who guess: other spellings are taken, and a wrong call says what would be right.
+
+Every command of the table is a `Command`, so that no command has hints of its own.
+"""
+
+import copy
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from headway.errors import ConfigError
+
+# Typer has Click within it or beside it, depending on its version; this is of the right one.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+_SPELLINGS = {
+    "--beam": ("--beam-size", "--beams", "--num-beams"),
+    "--nbest": ("--n-best",),
+    "--out": ("--output",),
+    "--reference": ("--target",),
+    "--target": ("--reference",),
+    "--text": ("--sentence",),
+}
+"""By option: spellings that mean the same where a command has no such option."""
+
+_SHORT = {"--out": "-o"}
+_OTHER_VALUES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "gpu": "cuda"}
+_OTHER_SETTINGS = {
+    "batch_size": "batch_tokens",
+    "epochs": "max_epochs",
+    "lr": "learning_rate",
+    "steps": "max_steps",
+    "vocab_size": "vocabulary_size",
+}
+_TEXT_OPTIONS = ("--source", "--target", "--reference", "--valid-source", "--valid-target")
+_MODEL = ("-m", "--model", "--model-path", "--checkpoint")
+_INPUT = ("-i", "--in", "--input", "--input-file", "--file", "--src")
+_INPUTS = {
+    "FILE", "--glossary", "--gold", "--hypothesis", "--prefix", "--reference", "--sample",
+    "--source", "--target", "--terms",
+}  # fmt: skip
+_OUTPUTS = {"--alignments", "--out"}
+_WRITE_LINES = ("translate", "evaluate")  # the commands whose --out is a file of lines
+
+
+class Command(TyperCommand):
+    """A command that takes other spellings, `-` for a standard stream, and hints at what is meant.
+
+    Raises ConfigError, whose message is one line that can be copied, where there is a hint, and
+    Click's own error elsewhere.
+    """
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        """Give the options that have one their short form."""
+        super().__init__(*arguments, **settings)
+        for param in self.params:
+            param.opts += [_SHORT[name] for name in param.opts if name in _SHORT]
+
+    def make_parser(self, ctx: Any) -> Any:
+        """Return a parser that takes the other spellings, too, which the help does not list."""
+        parser = super().make_parser(ctx)
+        names = self._options()
+        for name, others in _SPELLINGS.items():
+            spellings = [other for other in others if other not in names]
+            if name in names and spellings:
+                other = copy.copy(names[name])
+                other.opts, other.secondary_opts = spellings, []
+                other.add_to_parser(parser, ctx)
+        return parser
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, or say what was probably meant."""
+        asked = list(args)
+        try:
+            remaining = super().parse_args(ctx, args)
+        except UsageError as error:
+            if option := getattr(error, "option_name", None):
+                raise self._no_option(ctx, option) from None
+            if hint := self._arguments_hint(ctx, asked):
+                message = getattr(error, "message", "") or "An option is missing"
+                raise ConfigError(f"{message.rstrip('.')}.", hint) from None
+            raise
+        self._name_streams(ctx)
+        return remaining
+
+    def _options(self) -> dict[str, Any]:
+        return {name: param for param in self.params for name in param.opts if name[0] == "-"}
+
+    def _no_option(self, ctx: Any, option: str) -> ConfigError:
+        """Return the error for an option that this command has not."""
+        words = [ctx.info_name]
+        while (ctx := ctx.parent).parent:
+            words.insert(0, ctx.info_name)
+        command = " ".join(words)
+        message = f"`headway {command}` has no option {option}."
+        return ConfigError(message, self._suggestion(option) or f"See headway {command} --help.")
+
+    def _suggestion(self, option: str) -> str:
+        """Return what was probably meant by this option, or nothing."""
+        names, arguments = self._options(), [p.name for p in self.params if "--" not in p.opts[0]]
+        wanted = option.lstrip("-")
+        if option in _MODEL and "model" in arguments:
+            return f"The model is the first argument: headway {self.name} MODEL …"
+        if option in _MODEL and "--from" in names:
+            return "Did you mean --from MODEL? Sizes of a new model are those of --preset."
+        if option in _INPUT and "file" in arguments:
+            return f"The text is the second argument: headway {self.name} MODEL FILE"
+        if option in _INPUT and "--source" in names:
+            return "Did you mean --source?"
+        if value := self._flag_of_value(wanted):
+            return f"Did you mean {value}?"
+        if "--set" in names and (setting := _setting(wanted)):
+            return f"Did you mean --set {setting}=…?"
+        if near := difflib.get_close_matches(option, names, n=3, cutoff=0.7):
+            return f"Did you mean {' or '.join(near)}?"
+        return ""
+
+    def _flag_of_value(self, wanted: str) -> str:
+        """Return the option with a value that was written as an option, `--int8`, or nothing."""
+        if wanted == "greedy" and "--beam" in self._options():
+            return "--beam 1"
+        wanted = _OTHER_VALUES.get(wanted, wanted)
+        for name, param in self._options().items():
+            values = (param.metavar or "").split("|")
+            if len(values) > 1 and wanted in values:
+                return f"{name} {wanted}"
+        return ""
+
+    def _arguments_hint(self, ctx: Any, asked: Sequence[str]) -> str:
+        """Return which options files are for that were given without one."""
+        options, remaining, _ = self.make_parser(ctx).parse_args(list(asked))
+        arguments = [p.name for p in self.params if "--" not in p.opts[0]]
+        first, *more = [_flat(options.get(name)) for name in arguments] or [[]]
+        positional = [*first, *(text for some in more for text in some), *remaining]
+        names = self._options()
+        if "--text" in names:
+            if not remaining:
+                return ""
+            if any(Path(text).exists() for text in positional[1:]):
+                return "It takes one file: call it once for each."
+            sentence = quote(" ".join(positional[1:]))
+            return f"A sentence is one argument, in quotes: --text {sentence}"
+        texts = [text for text in positional["model" in arguments or "models" in arguments :]
+                 if not text.endswith(".toml") and not Path(text).is_dir()]  # fmt: skip
+        free = [name for name in _TEXT_OPTIONS if name in names and not options.get(_key(name))]
+        if not texts or "--source" not in names or len(texts) > len(free):
+            return ""
+        pairs = zip(free, texts, strict=False)
+        return f"Did you mean {' '.join(f'{name} {quote(text)}' for name, text in pairs)}?"
+
+    def _name_streams(self, ctx: Any) -> None:
+        """Let `-` stand for standard input or standard output, wherever a file is meant."""
+        streams: dict[str, str] = {}
+        for param in self.params:
+            if str(ctx.params.get(param.name)) != "-":
+                continue
+            name = param.opts[0] if param.opts[0][0] == "-" else param.name.upper()
+            if (stream := self._stream(name)) is None:
+                continue
+            if stream in streams:
+                raise ConfigError(
+                    f"{streams[stream]} and {name} are both `-`, one standard stream.",
+                    "Name a file for one of them.",
+                )
+            streams[stream] = name
+            usual = name == "FILE" or (self.name == "translate" and name == "--out")
+            ctx.params[param.name] = None if usual else Path(stream)
+        if streams.get("/dev/stdout") == "--alignments" and ctx.params.get("out") is None:
+            raise ConfigError(
+                "--alignments is `-`, but translations go to standard output, too.",
+                "Write them into a file with --out.",
+            )
+
+    def _stream(self, name: str) -> str | None:
+        """Return the standard stream that `-` is for this parameter; None if it is a text."""
+        if name in _TEXT_OPTIONS and ("--set" in self._options() or "valid" in name):
+            raise ConfigError(
+                f"{name} is `-`, but this text is read more than once.",
+                "Write it into a file, and name that.",
+            )
+        if name in _INPUTS and self.name != "inspect":  # where they are sentences
+            return "/dev/stdin"
+        if name not in _OUTPUTS:
+            return None
+        if name == "--out" and self.name not in _WRITE_LINES:
+            raise ConfigError("--out is `-`, but it names a file or folder here.", "Choose a name.")
+        return "/dev/stdout"
+
+
+def _key(option: str) -> str:
+    return option.lstrip("-").replace("-", "_")
+
+
+def _flat(value: Any) -> list[str]:
+    if isinstance(value, (list, tuple)):
+        return [str(each) for each in value if each is not None]
+    return [value] if isinstance(value, str) else []
+
+
+def _setting(wanted: str) -> str:
+    """Return the setting, `section.name`, that a word is or nearly is; nothing if none is near."""
+    from headway.config.run import RunConfig
+
+    name = wanted.replace("-", "_")
+    name = _OTHER_SETTINGS.get(name, name)
+    known = {
+        field: f"{section}.{field}"
+        for section, default in RunConfig()
+        if section != "recipe"
+        for field in type(default).model_fields
+    }
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+    return known[near[0]] if near else ""

@@ -1,0 +1,201 @@
+"""Other spellings of options are taken, and a wrong call says what would be right."""
+
+from pathlib import Path
+
+import pytest
+
+LINES = "저는 갑니다 .\n너는 온다 !\n"
+
+
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("train.en", "train.af", "dev.en", "dev.af"):
+        Path(name).write_text(LINES, encoding="utf-8")
+    return Path("train.en")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ("translate M -i train.en", "The text is the second argument"),
+        ("translate --model M train.en", "The model is the first argument"),
+        ("translate M --int8", "Did you mean --precision int8?"),
+        ("translate M --bf16", "Did you mean --precision bfloat16?"),
+        ("translate M --gpu", "Did you mean --device cuda?"),
+        ("translate M --packed", "Did you mean --engine packed?"),
+        ("translate M --greedy", "Did you mean --beam 1?"),
+        ("translate M --temprature 1", "Did you mean --temperature?"),
+        ("evaluate M --precison int8", "Did you mean --precision?"),
+        ("train --model x", "Did you mean --from MODEL?"),
+        ("train -i train.en", "Did you mean --source?"),
+        ("train --max-steps 5", "Did you mean --set training.max_steps=…?"),
+        ("check --lr 5", "Did you mean --set training.learning_rate=…?"),
+        ("check --vocab-size 5", "Did you mean --set tokenizer.vocabulary_size=…?"),
+        ("bench train --devise cpu", "`headway bench train` has no option --devise. Did you mean"),
+        ("info M --frobnicate", "See headway info --help."),
+        ("check train.en train.af", "Did you mean --source train.en --target train.af?"),
+        ("check --source train.en train.af", "Text is named with --source and --target."),
+        ("check --source train.en nowhere.af", "Text is named with --source and --target."),
+        ("score M --source train.en 'a b'", "Did you mean --target 'a b'?"),
+        ("train a.toml train.en train.af", "Did you mean --source train.en --target train.af?"),
+        (
+            "train train.en train.af dev.en dev.af",
+            "--target train.af --valid-source dev.en --valid-target dev.af?",
+        ),
+        ("evaluate M train.en train.af", "Did you mean --source train.en --reference train.af?"),
+        ("score M train.en train.af", "Did you mean --source train.en --target train.af?"),
+        ("translate M train.en train.af", "It takes one file: call it once for each."),
+        ("translate M The minister spoke", "--text 'The minister spoke'"),
+    ],
+)
+def test_a_wrong_call_says_in_one_line_what_would_be_right(
+    run, text: Path, bundle_path: Path, arguments: str, hint: str
+) -> None:
+    import shlex
+
+    words = [str(bundle_path) if word == "M" else word for word in shlex.split(arguments)]
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+    assert hint in err
+
+
+def test_a_wrong_call_without_a_hint_keeps_its_usage(run) -> None:
+    status, _, err = run("info")
+    assert status == 2
+    assert "Usage: " in err
+
+
+@pytest.mark.parametrize(
+    ("option", "other"),
+    [("--nbest", "--n-best"), ("--beam", "--beam-size"), ("--beam", "--num-beams")],
+)
+def test_both_spellings_of_an_option_are_one(
+    run, text: Path, bundle_path: Path, option: str, other: str
+) -> None:
+    outputs = [run("translate", bundle_path, text, each, 2)[:2] for each in (option, other)]
+    outputs.append(run("translate", bundle_path, text, f"{other}=2")[:2])
+    assert outputs[0][0] == 0
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_references_and_targets_are_taken_for_each_other(run, text: Path, bundle_path) -> None:
+    scored = [
+        run("score", bundle_path, "--source", text, name, "train.af")
+        for name in ("--target", "--reference")
+    ]
+    assert scored[0] == scored[1]
+    assert scored[0][0] == 0
+    status, out, _ = run("evaluate", bundle_path, "--source", text, "--target", "train.af")
+    assert (status, out[:5]) == (0, "bleu ")
+
+
+def test_an_option_of_a_command_keeps_its_own_meaning(run, bundle_path: Path) -> None:
+    """`inspect --target` is a sentence, and no other spelling of a file."""
+    status, out, _ = run("inspect", bundle_path, "너는 온다 !", "--target", "-", "--json")
+    assert (status, "stdin" in out) == (0, False)
+
+
+@pytest.mark.parametrize("option", ["-o", "--out", "--output"])
+def test_each_spelling_of_out_writes_the_file(run, text: Path, bundle_path, option: str) -> None:
+    assert run("translate", bundle_path, text, option, "lines")[:2] == (0, "")
+    assert Path("lines").read_text("utf-8") == run("translate", bundle_path, text)[1]
+
+
+def test_the_short_form_of_out_is_in_the_help_of_every_command_that_writes(run) -> None:
+    for command in ("demo", "train", "translate", "inspect", "export"):
+        assert " -o " in run(command, "--help")[1]
+
+
+def test_a_sentence_is_translated(run, text: Path, bundle_path: Path) -> None:
+    first, second = LINES.splitlines()
+    status, out, _ = run("translate", bundle_path, "--text", first, "--text", second)
+    assert (status, out) == (0, run("translate", bundle_path, text)[1])
+
+
+def test_a_sentence_in_place_of_a_file_gets_the_command(run, text: Path, bundle_path) -> None:
+    status, _, err = run("translate", bundle_path, "The minister spoke.")
+    assert status == 2
+    assert err == (
+        "Error: There is no file 'The minister spoke.'. To translate a sentence: "
+        f"headway translate {bundle_path} --text 'The minister spoke.'\n"
+    )
+
+
+def test_a_mistyped_file_is_no_sentence(run, text: Path, bundle_path: Path) -> None:
+    status, _, err = run("translate", bundle_path, "trian.en")
+    assert (status, "--text" in err) == (1, False)
+
+
+def test_a_sentence_beside_a_file_is_refused(run, text: Path, bundle_path: Path) -> None:
+    status, _, err = run("translate", bundle_path, text, "--text", "a")
+    assert (status, "--text and FILE" in err) == (2, True)
+
+
+def test_a_text_that_is_taken_for_a_configuration_is_named_with_source(run, text: Path) -> None:
+    status, _, err = run("check", text)
+    assert status == 2
+    assert "Text is named with --source and --target" in err
+
+
+@pytest.fixture
+def stdin(text: Path, monkeypatch: pytest.MonkeyPatch):
+    """Let standard input be the text, also for what opens /dev/stdin."""
+    import os
+
+    before = os.dup(0)
+    descriptor = os.open(text, os.O_RDONLY)
+    os.dup2(descriptor, 0)
+    os.close(descriptor)
+    with open(0, encoding="utf-8", closefd=False) as file:
+        monkeypatch.setattr("sys.stdin", file)
+        yield
+    os.dup2(before, 0)
+    os.close(before)
+
+
+def test_a_dash_is_standard_input_wherever_a_text_is_meant(
+    run, text: Path, bundle_path: Path, stdin
+) -> None:
+    both = ("--source", text, "--target")
+    expected = run("score", bundle_path, *both, "train.af")
+    assert run("score", bundle_path, *both, "-") == expected
+    assert expected[0] == 0
+
+
+def test_a_dash_is_the_text_to_translate_and_standard_output(
+    run, text: Path, bundle_path: Path, stdin
+) -> None:
+    status, out, _ = run("translate", bundle_path, "-", "--out", "-")
+    assert (status, out) == (0, run("translate", bundle_path, text)[1])
+    assert not Path("-").exists()
+
+
+def test_alignments_go_to_standard_output(run, text: Path, bundle_path: Path) -> None:
+    status, out, _ = run("translate", bundle_path, text, "--out", "o", "--alignments", "-")
+    assert status == 0
+    run("translate", bundle_path, text, "--out", "o", "--alignments", "a")
+    assert out == Path("a").read_text("utf-8")
+    assert not Path("-").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("score M --source - --target -", "--source and --target are both `-`"),
+        ("translate M - --alignments - --out -", "--out and --alignments are both `-`"),
+        ("translate M - --alignments -", "translations go to standard output, too"),
+        ("check --source - --target train.en", "--source is `-`, but this text is read more"),
+        ("train --source train.en --out -", "--out is `-`, but it names a file or folder"),
+        ("export M --to keras --out -", "--out is `-`, but it names a file or folder"),
+    ],
+)
+def test_a_dash_that_cannot_be_a_stream_is_refused(
+    run, text: Path, bundle_path: Path, arguments: str, message: str
+) -> None:
+    words = [bundle_path if word == "M" else word for word in arguments.split()]
+    status, _, err = run(*words)
+    assert status == 2
+    assert message in err
