@@ -87,6 +87,11 @@ class DataConfig(Section):
     """Drop pairs whose two sides are the same text."""
     drop_copies: bool = False
     """Drop pairs whose two sides are the same words, but for case, spaces and punctuation."""
+    drop_number_mismatch: bool = False
+    """Drop pairs whose sides have numbers that cannot be the same, as `2020` and `2021`; a number
+    up to 31 may be a word on the other side."""
+    drop_url_mismatch: bool = False
+    """Drop pairs of which one side has an address of a page or of mail that the other has not."""
     source_script: str = ""
     """Script of what is named source, with `reverse` too, such as `hangul` or `latin`; pairs in
     another are dropped."""

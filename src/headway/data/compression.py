@@ -26,6 +26,16 @@ _SIGNATURES = {
     b"\x28\xb5\x2f\xfd": ".zst",
     b"PAR1": ".parquet",
 }
+# Files of other programs, which may bear the name of a text.
+_DOCUMENTS = {
+    b"PK\x03\x04": "a ZIP archive, as .docx, .xlsx and .odt are",
+    b"PK\x05\x06": "an empty ZIP archive",
+    b"\xd0\xcf\x11\xe0": "a document of an old Office, as .doc and .xls are",
+    b"%PDF-": "a PDF",
+    b"{\\rtf": "a document in RTF",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!\x1a\x07": "a RAR archive",
+}
 
 
 def _zstandard(path: StrPath) -> Any:
@@ -188,6 +198,11 @@ def readable(path: StrPath, *, decompress: bool = True) -> Iterator[IO[bytes]]:
 def signature(start: bytes) -> str:
     """Return the ending that a file with these first bytes should have, or nothing."""
     return next((e for magic, e in _SIGNATURES.items() if start.startswith(magic)), "")
+
+
+def document(start: bytes) -> str:
+    """Return what a file with these first bytes is, if it is of another program, or nothing."""
+    return next((kind for magic, kind in _DOCUMENTS.items() if start.startswith(magic)), "")
 
 
 def _damaged(error: Exception) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.data.corpus import Pair
+from headway.data.details import has_other_addresses, has_other_numbers
 from headway.data.ragged import Ragged
 from headway.data.scripts import check_script, main_script
 from headway.errors import ConfigError
@@ -43,6 +44,9 @@ class CleaningRules:
         drop_identical: Drop a pair whose two sides are the same text.
         drop_copies: Drop a pair whose two sides are the same but for case, spaces and punctuation;
             one without any letter is kept.
+        drop_number_mismatch: Drop a pair whose sides have numbers that cannot be the same.
+        drop_url_mismatch: Drop a pair of which one side has an address of a page or of mail that
+            the other has not.
         source_script: Drop a pair whose source has letters, most of them of another script than
             this, such as `hangul`; empty for any.
         target_script: The same for the target.
@@ -55,6 +59,8 @@ class CleaningRules:
     drop_duplicates: bool = False
     drop_identical: bool = False
     drop_copies: bool = False
+    drop_number_mismatch: bool = False
+    drop_url_mismatch: bool = False
     source_script: str = ""
     target_script: str = ""
 
@@ -98,10 +104,11 @@ class Examined:
 class Examiner:
     """Encodes pairs, and finds out all that their order does not decide.
 
-    The first rule that a pair breaks is the first of: held out, empty, identical, copy, script,
-    over-long, ratio. `without` are the pairs that are held out, stripped of spaces. Lengths and
-    ratio are those of all pieces, before anything is cut. With `normalize_target`, the targets that
-    it changes visibly (… to ..., ½ to 1/2) are noted: nobody will see them again in a translation.
+    The first rule that a pair breaks is the first of: held out, empty, identical, copy, numbers,
+    addresses, script, over-long, ratio. `without` are the pairs that are held out, stripped of
+    spaces. Lengths and ratio are those of all pieces, before anything is cut. With
+    `normalize_target`, the targets that it changes visibly (… to ..., ½ to 1/2) are noted: nobody
+    will see them again in a translation.
     tag: what the pairs ask for; with another one, equal text is no duplicate.
     """
 
@@ -171,6 +178,12 @@ def _reasons(
         yield "source identical to target", same
     if rules.drop_copies:
         yield "target copies source", (row for row, pair in enumerate(pairs) if is_copy(*pair))
+    for wanted, reason, is_mismatch in (
+        (rules.drop_number_mismatch, "other numbers on one side", has_other_numbers),
+        (rules.drop_url_mismatch, "other addresses on one side", has_other_addresses),
+    ):
+        if wanted:
+            yield reason, (row for row, pair in enumerate(pairs) if is_mismatch(*pair))
     for side, script in (("source", rules.source_script), ("target", rules.target_script)):
         if script:
             texts = (getattr(pair, side) for pair in pairs)

@@ -5,12 +5,16 @@ more characters; in a parallel corpus one such character shifts every later pair
 the files are read as bytes and split there.
 """
 
+import codecs
 from collections.abc import Iterator
 
-from headway.data.compression import StrPath, readable, signature
+from headway.data.compression import StrPath, document, readable, signature
 from headway.errors import DataError
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_CONTROL = bytes(set(range(32)) - set(b"\t\r"))
+_CONTROL_SHARE = 0.4  # of the bytes; the first of a Latin or Cyrillic letter is one in UTF-16
+_OF_A_DOCUMENT = "Save its text in a file of its own, in UTF-8, with one sentence a line."
 
 
 def read_lines(path: StrPath) -> Iterator[str]:
@@ -28,26 +32,82 @@ def read_lines(path: StrPath) -> Iterator[str]:
 
 
 def decode_line(line: bytes, *, path: StrPath, number: int) -> str:
-    """Return the text of one line, or say where it stops being UTF-8."""
+    """Return the text of one line, or say where it stops being UTF-8.
+
+    Raises DataError for a first line that is the beginning of an archive or a document, too, and
+    for text in UTF-16 or UTF-32, whose NUL bytes are UTF-8.
+    """
+    if number == 1 and (kind := document(line)):
+        raise DataError(f"{path} is {kind}, and no text.", _OF_A_DOCUMENT)
     try:
-        return line.decode("utf-8")
+        text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path}, line {number}, byte {error.start + 1} of the line (0x{line[error.start]:02x})"
             " is not UTF-8.",
-            _encoding_remedy(line),
+            _encoding_remedy(line, number),
         ) from None
+    if "\0" in text and _is_half_control(line) and (encoding := _wide_encoding(line, number)):
+        raise DataError(
+            f"{path}, line {number}, has a NUL byte beside each letter: it looks like {encoding}.",
+            _convert(encoding),
+        )
+    return text
 
 
-def _encoding_remedy(line: bytes) -> str:
+def _encoding_remedy(line: bytes, number: int) -> str:
     """Guess from a line what else the file may be."""
     if ending := signature(line):
         return f"It looks compressed: unpack it, or let the name of its file end in {ending}."
-    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "It looks like UTF-16: convert it, for example with `iconv -f UTF-16 -t UTF-8`."
+    encoding = _marked_encoding(line) if number == 1 else ""
+    if encoding := encoding or _wide_encoding(line, number):
+        return f"It looks like {encoding}. {_convert(encoding)}"
     if _looks_korean(line):
         return "It looks like Korean in CP949: convert it with `iconv -f CP949 -t UTF-8`."
     return "Convert the file to UTF-8, for example with `iconv -f CP1252 -t UTF-8`."
+
+
+def _convert(encoding: str) -> str:
+    return f"Convert it, for example with `iconv -f {encoding} -t UTF-8`."
+
+
+def _marked_encoding(line: bytes) -> str:
+    """Return the encoding of a file that begins with a byte order mark of 16 or 32 bits."""
+    if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "UTF-32"
+    return "UTF-16" if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ""
+
+
+def _wide_encoding(line: bytes, number: int) -> str:
+    """Return the encoding of 16 or 32 bits a character that a line with NUL bytes is in, if any.
+
+    In ASCII one byte of two is NUL, or three of four, and of other text the spaces have them. All
+    stand in the same places: behind the byte of a character (LE), or before it (BE). A newline is
+    such a character as well, and its other bytes belong to the line before it, or behind it.
+    """
+    if number == 1 and line in (b"\0", b"\0\0\0"):  # a blank line
+        return "UTF-16BE" if len(line) == 1 else "UTF-32BE"
+    for encoding, width in (("UTF-32", 4), ("UTF-16", 2)):
+        # The line before it would have shown that it is BE.
+        little = line[width - 1 :] if number > 1 else line
+        for order, text in (("LE", little), ("BE", line[: len(line) // width * width])):
+            if b"\0" in text and _is_text(text, encoding + order):
+                return encoding + order
+    return ""
+
+
+def _is_half_control(line: bytes) -> bool:
+    """Return True for a line in UTF-16 that is UTF-8 by chance; a stray NUL is no reason."""
+    return len(line.translate(None, _CONTROL)) <= (1 - _CONTROL_SHARE) * len(line)
+
+
+def _is_text(line: bytes, encoding: str) -> bool:
+    """Return True if a line can be seen whole in this encoding, and has ASCII in it."""
+    try:
+        text = line.decode(encoding).rstrip("\r")
+    except UnicodeDecodeError:
+        return False
+    return any(map(str.isascii, text)) and text.replace("\t", " ").isprintable()
 
 
 def _looks_korean(line: bytes) -> bool:

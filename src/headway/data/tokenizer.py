@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 import sentencepiece
 import torch
 
+from headway.data.encodable import encodable, trainable
 from headway.data.protobuf import fields_of
 from headway.errors import ConfigError, DataError, TokenizerError
 
@@ -41,14 +42,7 @@ _NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
 _SPACE = "▁"  # U+2581, which SentencePiece writes for a space
 _NUM_BYTES = 256  # pieces that byte fallback adds
 _SILENT = 9  # a log level above all of SentencePiece's own
-_LONGEST_WORD = 10_000  # characters; SentencePiece's sums fail on some words of a hundred thousand
 _LONGEST_LINE = 2**30  # bytes; SentencePiece leaves out longer lines, by default from 4192
-
-# SentencePiece leaves out every training line with U+2585, which it uses as a mark, and takes
-# special pieces out of the text together with their characters. A space instead of the mark, and
-# one after the first bracket, keep the line and the characters.
-_RESERVED = re.compile("▅|(?<=<)(?=(?:pad|unk|s|/s)>)")
-_END_OF_WORD = re.compile(rf"\S{{{_LONGEST_WORD}}}(?=\S)")
 
 
 class Tokenizer:
@@ -107,13 +101,13 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Return the piece ids of one text."""
-        return self._processor.encode(_encodable(text))
+        return self._processor.encode(encodable(text))
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Return the piece ids of several texts, in order, with as many threads as PyTorch has."""
-        encodable = [_encodable(text) for text in texts]
+        lines = [encodable(text) for text in texts]
         # Of its own accord each process would take all of the machine.
-        return self._processor.encode(encodable, num_threads=torch.get_num_threads())
+        return self._processor.encode(lines, num_threads=torch.get_num_threads())
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of some pieces, on one line; padding, start and end are left out.
@@ -132,7 +126,7 @@ class Tokenizer:
 
     def marked(self, text: str) -> str:
         """Return the normalized text with `▁` for each space, as it is cut into pieces."""
-        return self._processor.normalize(_encodable(text))
+        return self._processor.normalize(encodable(text))
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Return the pieces of some ids, for display; `▁` stands for a space."""
@@ -150,7 +144,7 @@ class Tokenizer:
         """
         is_text = isinstance(text, str)
         ids = self.encode(text) if is_text else self._checked(text)
-        pieces = self._processor.encode_as_pieces(_encodable(text)) if is_text else self.pieces(ids)
+        pieces = self._processor.encode_as_pieces(encodable(text)) if is_text else self.pieces(ids)
         return [
             bytes.fromhex(piece[3:-1]) if self._processor.is_byte(i) else piece.encode()  # <0x2F>
             for i, piece in zip(ids, pieces, strict=True)
@@ -158,7 +152,7 @@ class Tokenizer:
 
     def id(self, piece: str) -> int:
         """Return the id of one piece, or the unknown id when there is no such piece."""
-        return self._processor.piece_to_id(_encodable(piece))
+        return self._processor.piece_to_id(encodable(piece))
 
     def table(self) -> Iterator[tuple[str, float, int]]:
         """Yield text, score and type of each piece, as the model file has them.
@@ -181,7 +175,7 @@ class Tokenizer:
 
     def unknown_texts(self, text: str) -> list[str]:
         """Return what of a text has no piece, in order: its characters, or words of kind word."""
-        text = _encodable(text)
+        text = encodable(text)
         cut = zip(self._processor.encode(text), self._processor.encode_as_pieces(text), strict=True)
         unknown = (piece.split(_SPACE) for i, piece in cut if i == UNK_ID)
         words = (word for piece in unknown for word in (piece if any(piece) else [_SPACE]) if word)
@@ -233,7 +227,8 @@ def train_tokenizer(
 ) -> Tokenizer:
     """Train a tokenizer on texts, all of which are used.
 
-    A word of more than 10,000 characters, such as the data of a picture, counts as several.
+    A word of more than 10,000 characters, such as the data of a picture, counts as several; of kind
+    `word` one of more than 7,996 bytes.
     The same texts and settings give the same bytes. For `word` and `char`, `vocabulary_size` is
     the most that is allowed; for `unigram` and `bpe` the vocabulary has exactly this size,
     special pieces included, or there is an error that names the sizes that this text allows.
@@ -258,7 +253,7 @@ def train_tokenizer(
     )
     # A list and no generator: SentencePiece turns what is raised while it asks for a line, Ctrl-C
     # above all, into an error of its own. It holds all lines in memory anyway.
-    sentences = [_trainable(text) for text in texts]
+    sentences = [trainable(text, is_whole=kind == "word") for text in texts]
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed % 2**32)
     try:
@@ -282,12 +277,6 @@ def train_tokenizer(
     except RuntimeError as error:
         raise _explain(str(error), kind=kind, vocabulary_size=vocabulary_size) from error
     return Tokenizer(model.getvalue())
-
-
-def _trainable(text: str) -> str:
-    """Return text that SentencePiece can be trained on, with all its characters."""
-    text = _RESERVED.sub(" ", _encodable(text))
-    return _END_OF_WORD.sub(r"\g<0> ", text) if len(text) > _LONGEST_WORD else text
 
 
 def _special_symbols() -> dict[str, Any]:
@@ -356,20 +345,6 @@ def _explain(message: str, *, kind: str, vocabulary_size: int) -> Exception:
         f"SentencePiece cannot train a {kind} tokenizer of {vocabulary_size} pieces: {message}",
         "Check the training text for unusual lines, or choose another size or kind.",
     )
-
-
-def _encodable(text: str) -> str:
-    r"""Return text without newlines and lone surrogates, which cannot be written on a line.
-
-    A newline is a space; under most normalizations it is anyway. JSON such as `"\ud800"` brings
-    surrogates in: a pair of them is one character, a lone one becomes U+FFFD.
-    """
-    text = text.replace("\n", " ")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _load(data: bytes) -> sentencepiece.SentencePieceProcessor:

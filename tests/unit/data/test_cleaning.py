@@ -308,6 +308,32 @@ def test_copies_are_dropped_by_their_words(source: str, target: str, kept: bool)
     assert report.dropped == ({} if kept else {"target copies source": 1})
 
 
+@pytest.mark.parametrize(
+    ("rule", "reason", "lines"),
+    [
+        ("drop_number_mismatch", "other numbers on one side", [2, 4]),
+        ("drop_url_mismatch", "other addresses on one side", [3, 4]),
+    ],
+)
+def test_pairs_are_dropped_for_other_numbers_and_addresses(
+    rule: str, reason: str, lines: list[int]
+) -> None:
+    pairs = [
+        Pair("in 1,998 cases", "in 1.998 Fällen"),
+        Pair("in 1998", "im Jahr 1989"),
+        Pair("see https://a.org/1", "siehe https://a.org/2"),
+        Pair("44 at a.org, www.a.org", "55 bei a.org"),
+        Pair("three", "3"),
+    ]
+
+    kept, report = clean(pairs, characters, characters, rules=CleaningRules(**{rule: True}))
+
+    assert [pair.line for pair in kept] == [n for n in range(1, 6) if n not in lines]
+    assert report.dropped == {reason: 2}
+    assert report.examples == {reason: lines}
+    assert not clean(pairs, characters, characters, rules=CleaningRules())[1].dropped
+
+
 def test_a_side_in_another_script_is_dropped_and_one_without_letters_is_not() -> None:
     pairs = [
         Pair("나는 학생입니다.", "I am a student."),

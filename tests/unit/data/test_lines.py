@@ -1,5 +1,6 @@
 """Lines come from disk unchanged, and every unreadable one says why."""
 
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +69,77 @@ def test_utf16_is_recognized(tmp_path: Path) -> None:
     with pytest.raises(DataError) as info:
         list(read_lines(write(tmp_path / "a.txt", "hello".encode("utf-16"))))
     assert "UTF-16" in info.value.remedy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "They are the mechanism.\nA second line.\n",
+        "\nThe first line is blank.\n",
+        "Windows line ends\r\n\r\n",
+        "저는 학생입니다.\n둘째 줄 하나.\n",
+        "Größe und Maß\n",
+        "Это предложение, и ещё одно.\n",
+        "こんにちは、 世界 1\n",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_wide_text_without_a_byte_order_mark_is_recognized(
+    tmp_path: Path, encoding: str, text: str
+) -> None:
+    with pytest.raises(DataError) as info:
+        list(read_lines(write(tmp_path / "a.txt", text.encode(encoding))))
+    name = encoding.upper().replace("-", "", 2).replace("UTF", "UTF-")
+    assert info.value.remedy.endswith(f"`iconv -f {name} -t UTF-8`.")
+
+
+def test_utf32_is_recognized_by_its_mark(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="UTF-32"):
+        list(read_lines(write(tmp_path / "a.txt", "hello".encode("utf-32"))))
+
+
+def test_the_marks_of_utf16_are_none_in_the_second_line(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"line 2, byte 1") as info:
+        list(read_lines(write(tmp_path / "a.txt", b"one\n\xff\xfe\n")))
+    assert "UTF-16" not in info.value.remedy
+
+
+@pytest.mark.parametrize("text", ["a\0b", "ab\0c", "one\0", "\0one two", "\0\nab\0"])
+def test_a_stray_nul_is_text(tmp_path: Path, text: str) -> None:
+    before = "first\n"
+    lines = list(read_lines(write(tmp_path / "a.txt", before + text)))
+    assert lines == ["first", *text.split("\n")]
+
+
+def _archive(path: Path, name: str) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, "some text")
+    return path
+
+
+def test_an_archive_with_the_name_of_a_text_is_recognized(tmp_path: Path) -> None:
+    for inside in ("train.en", "word/document.xml", "xl/workbook.xml"):
+        with pytest.raises(DataError, match=r"a\.txt is a ZIP archive, as \.docx") as info:
+            list(read_lines(_archive(tmp_path / "a.txt", inside)))
+        assert "iconv" not in str(info.value)
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a PDF"),
+        (b"{\\rtf1\\ansi all of it is ASCII}\n", "RTF"),
+        (b"7z\xbc\xaf\x27\x1c\0\4", "7z"),
+        (b"Rar!\x1a\x07\1\0", "RAR"),
+    ],
+)
+def test_a_document_of_another_program_is_recognized(
+    tmp_path: Path, start: bytes, kind: str
+) -> None:
+    with pytest.raises(DataError, match=kind):
+        next(read_lines(write(tmp_path / "a.txt", start)))
+    assert len(list(read_lines(write(tmp_path / "b.txt", b"a line\n%PDF-1.7\n")))) == 2
 
 
 @pytest.mark.parametrize("ending", ENDINGS[1:])

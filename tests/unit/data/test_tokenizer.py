@@ -22,7 +22,6 @@ from headway.data.tokenizer import (
     UNK_ID,
     Kind,
     Tokenizer,
-    _trainable,
     train_tokenizer,
 )
 from headway.errors import ConfigError, DataError, TokenizerError
@@ -344,9 +343,31 @@ def test_an_error_while_reading_the_text_stays_itself() -> None:
 
 def test_what_else_fails_in_training_is_told() -> None:
     with pytest.raises(
-        TokenizerError, match=r"cannot train a word tokenizer of 90 pieces: .*too long"
+        TokenizerError, match=r"cannot train a bpe tokenizer of 90 pieces: .*too long"
     ):
-        trained("word", texts=["a" * 300_000], vocabulary_size=90)
+        trained("bpe", vocabulary_size=90, symbols=["a" * 9_000])
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "x" * 8_000,
+        "=" * 30_000,  # three times the length that any kind cuts at
+        "가" * 2_700,
+        "https://example.com/?data=" + "QUJD" * 2_500,
+        "ﷺ" * 300,  # 18 characters each where text is normalized
+    ],
+)
+def test_one_very_long_word_keeps_no_word_tokenizer_from_being_trained(word: str) -> None:
+    tokenizer = trained("word", texts=[f"one {word} two", "one two"], vocabulary_size=8000)
+    assert tokenizer.unknown_count(tokenizer.encode("one two")) == 0
+
+
+def test_the_longest_word_that_can_be_a_piece_is_one() -> None:
+    for word in ("x" * 7_996, "가" * 2_665):
+        tokenizer = trained("word", texts=[f"one {word}"], vocabulary_size=100)
+        assert tokenizer.decode(tokenizer.encode(word)) == word
+        assert len(tokenizer.encode(word)) == 1
 
 
 @pytest.mark.parametrize(
@@ -434,10 +455,6 @@ def test_a_word_that_never_ends_is_no_trouble() -> None:
     tokenizer = train_tokenizer([*lines, endless], kind="unigram", vocabulary_size=200)
 
     assert tokenizer.unknown_count(tokenizer.encode("z")) == 0
-    assert len(_trainable(endless)) == 150_014
-    assert _trainable(endless).replace(" ", "") == endless
-    assert max(map(len, _trainable(f"a {endless} b").split())) == 10_000
-    assert _trainable("x" * 10_000) == "x" * 10_000
 
 
 def test_any_seed_is_a_seed() -> None:

@@ -1,0 +1,74 @@
+"""Undoes the codes that HTML writes for characters, such as `&amp;` for &."""
+
+import html
+import re
+from html.entities import html5
+
+_CODE = re.compile(r"&(?:[A-Za-z][A-Za-z\d]{1,30}|#\d{2,7}|#[xX][\dA-Fa-f]{2,6});")
+_TAG_ENDS = frozenset("<>")
+_MOST_LEVELS = 4  # text that was escaped more often is no text that was escaped
+# A code that is set off by one of these may be what the sentence is about: '&lt;' or (e.g. &gt;).
+_SET_OFF = frozenset("'\"`()[],«»„“”‘’「」『』")
+_BEFORE, _AFTER = frozenset(" \t\u00a0"), frozenset(" \t\u00a0.;:")
+
+
+def decoded(text: str, other: str = "") -> str:
+    """Return a text with characters in the place of their codes, level by level.
+
+    `&amp;amp;` is `&` that was escaped twice. A code stays where a sentence speaks of it: `<` and
+    `>` beside raw ones of their kind, anything in `backticks`, and codes that both sides have,
+    if one of them is set off by quotes, brackets or commas. A line end becomes a space.
+
+    Args:
+        text: The side that may have codes.
+        other: The other side of the pair.
+    """
+    for _ in range(_MOST_LEVELS):
+        fresh = _decoded_once(text, other)
+        if fresh == text:
+            break
+        text = fresh
+    return text
+
+
+def has_codes(text: str, other: str = "") -> bool:
+    """Return True if `decoded` would change the text."""
+    return "&" in text and decoded(text, other) != text
+
+
+def _decoded_once(text: str, other: str) -> str:
+    kept = _mentioned(text, other)
+    return _CODE.sub(lambda code: code[0] if code.span() in kept else _of(code[0]), text)
+
+
+def _of(code: str) -> str:
+    """Return the character of a code, or the code itself where there is none."""
+    if code[1] != "#":
+        return html5.get(code[1:], code).replace("\n", " ")
+    character = html.unescape(code)  # which knows of numbers that mean Windows-1252
+    if character in ("\n", "\r"):
+        return " "
+    is_text = character.isprintable() or character.isspace() or character in "\u00ad\u200b\ufeff"
+    return character if character and character != "\ufffd" and is_text else code
+
+
+def _mentioned(text: str, other: str) -> set[tuple[int, int]]:
+    """Return the places of the codes that a sentence speaks of."""
+    raw = {end for end in _TAG_ENDS if end in text}
+    codes = list(_CODE.finditer(text))
+    shared = {code.span() for code in codes if code[0] in other}
+    is_about_codes = any(_is_set_off(text, *span) for span in shared)
+    places = shared if is_about_codes else set()
+    for code in codes:
+        start, end = code.span()
+        is_in_backticks = text.count("`", 0, start) % 2 == 1 and "`" in text[end:]
+        if is_in_backticks or _of(code[0]) in raw:
+            places.add((start, end))
+    return places
+
+
+def _is_set_off(text: str, start: int, end: int) -> bool:
+    """Return True if quotes, brackets or commas stand beside a code, and no word does."""
+    before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
+    beside = (before in _BEFORE or before in _SET_OFF) and (after in _AFTER or after in _SET_OFF)
+    return beside and (before in _SET_OFF or after in _SET_OFF)

@@ -1,0 +1,31 @@
+"""Spaces of other kinds than the plain one, and characters that take no room."""
+
+import re
+
+# Tabs, line ends within a line, and spaces of fixed widths. The ideographic space (U+3000) is how
+# Chinese and Japanese write one, and stays.
+_SPACE = re.compile("[\t\r\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f]")
+# Zero-width space, word joiner, byte order mark, soft hyphen. The joiners U+200C and U+200D are
+# letters' business in Persian, in Indian scripts and in emoji, and stay.
+_INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad]")
+_ODD = re.compile(f"{_SPACE.pattern}|{_INVISIBLE.pattern}|  ")
+_SEVERAL = re.compile("  +")
+
+
+def with_plain_spaces(text: str) -> str:
+    """Return a text whose spaces are single plain ones, with none around it.
+
+    Tabs, no-break spaces and spaces of fixed widths become plain ones; characters that nobody can
+    see go: zero-width spaces, byte order marks, soft hyphens.
+    """
+    if not has_odd_spaces(text):
+        return text
+    return _SEVERAL.sub(" ", _SPACE.sub(" ", _INVISIBLE.sub("", text))).strip()
+
+
+def has_odd_spaces(text: str) -> bool:
+    r"""Return True if there is more than single plain spaces within a text.
+
+    The spaces around it do not count, and so neither does the `\r` of a Windows line end.
+    """
+    return _ODD.search(text.strip()) is not None

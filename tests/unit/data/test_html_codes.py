@@ -1,0 +1,65 @@
+"""Codes of HTML become characters, but not where a sentence speaks of them."""
+
+import html
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.data.html_codes import decoded, has_codes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("stone &amp; tile", "stone & tile"),
+        ("Texas A&amp;M", "Texas A&M"),
+        ("&quot;Well&quot;, he said &#8211; &#x27;no&#X27;", "\"Well\", he said – 'no'"),
+        ("&amp;amp;lt;b&amp;amp;gt;", "<b>"),
+        ("caf&eacute; &#150; na&iuml;ve", "café – naïve"),
+        ("one&#10;two&NewLine;three", "one two three"),
+        ("AT&T; R&D; ?a=1&copy=2 &notit;", "AT&T; R&D; ?a=1&copy=2 &notit;"),
+        ("&#0; &#xD800;", "&#0; &#xD800;"),
+        ("a&nbsp;b", "a\u00a0b"),
+    ],
+)  # fmt: skip
+def test_codes_become_characters(text: str, expected: str) -> None:
+    assert decoded(text) == expected
+    assert has_codes(text) == (text != expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("'&amp;', '&lt;' and '&gt;' are unescaped", "'&amp;', '&lt;' 및 '&gt;'는"),
+        ("(e.g. &gt;, &#62;, &#x3e;) in the string", "(예를 들어, &gt;, &#62;, &#x3e;)를"),
+        ("&gt; is &#62;, and &#x3E;; hence", "&gt;는 &#62;이고, &#x3E;입니다"),
+        ("write `&amp;` for it", ""),
+        ("&lt; is the code of <", ""),
+    ],
+)
+def test_a_sentence_about_codes_keeps_them(text: str, other: str) -> None:
+    assert decoded(text, other) == text
+
+
+def test_only_the_levels_that_were_added_are_undone_where_tags_stand() -> None:
+    assert decoded("a &amp;lt; b") == "a < b"
+    assert decoded("<b>&amp;lt;</b>") == "<b>&lt;</b>"
+
+
+@given(
+    st.text(st.characters(exclude_categories=["C", "Z"]), max_size=30).filter(
+        lambda t: "&" not in t
+    )
+)
+def test_what_was_escaped_is_had_back(text: str) -> None:
+    assert decoded(html.escape(text)) == text
+    assert decoded(html.escape(html.escape(text))) == text
+
+
+@given(
+    st.text(st.sampled_from("&;ampltgt#x3< ',a"), max_size=30),
+    st.text(st.sampled_from("&lt;"), max_size=9),
+)
+def test_there_is_nothing_left_to_decode(text: str, other: str) -> None:
+    assert not has_codes(decoded(text, other), other)
