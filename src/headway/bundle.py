@@ -13,7 +13,6 @@ A bundle is a folder:
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from headway.bundle_folder import MANIFEST, check_place, new_bundle
 from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
@@ -32,10 +32,9 @@ from headway.mapping import MappedTensors, safetensors_parts
 from headway.model.changes import changed_parts, lost_buffers, other_settings
 from headway.model.empty import empty_model
 from headway.model.transformer import Transformer
-from headway.replacing import partial_path, replace_folder, write_atomically, writing
+from headway.replacing import write_atomically, writing
 from headway.saved_bundle import (
     FORMAT,
-    MANIFEST,
     SHORTLIST,
     WEIGHTS,
     SavedBundle,
@@ -84,7 +83,8 @@ class Bundle:
 def save_bundle(path: str | Path, bundle: Bundle) -> None:
     """Write a bundle; a reader sees the whole old one or the whole new one.
 
-    Raises BundleError when the folder is neither empty nor a bundle, or cannot be written.
+    Files in its folder that are not of the old one stay. Raises BundleError when the folder is
+    neither empty nor a bundle, or cannot be written.
     """
     check_place(path)
     target = Path(path).resolve()
@@ -93,24 +93,9 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
             f"{lost[0]} is a buffer, which a bundle does not hold.",
             "Make it a parameter, or persistent=False if it can be computed anew.",
         )
-    fresh = partial_path(target)
     remedy = "Free some space or choose another folder; an older bundle there is unchanged."
-    try:
-        with writing(f"The bundle {path}", BundleError, remedy):
-            fresh.mkdir(parents=True)
-            _write_files(fresh, bundle)
-            replace_folder(fresh, target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)  # a failed attempt, or the replaced bundle
-
-
-def check_place(path: str | Path) -> None:
-    """Refuse a folder that a bundle would replace and that is none; BundleError."""
-    target = Path(path)
-    if target.exists() and not (target / MANIFEST).is_file() and _has_content(target):
-        raise BundleError(
-            f"{path} exists and is not a bundle.", "Choose another folder or remove it."
-        )
+    with writing(f"The bundle {path}", BundleError, remedy), new_bundle(target) as fresh:
+        _write_files(fresh, bundle)
 
 
 def load_bundle(
@@ -210,10 +195,6 @@ def tokenizer_files(bundle: Bundle) -> dict[str, bytes]:
         "source.model": bundle.source_tokenizer.to_bytes(),
         "target.model": bundle.target_tokenizer.to_bytes(),
     }
-
-
-def _has_content(folder: Path) -> bool:
-    return not folder.is_dir() or any(folder.iterdir())
 
 
 def apply_change(change: Change, model: Transformer) -> None:

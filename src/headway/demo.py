@@ -29,6 +29,7 @@ TRANSLATIONS_SHOWN = 10
 _OFFERED = 8
 _SPLITS = ("train", "valid", "test_unseen", "test_compositional")
 NAME = "Headway demo: Korean to English"
+_PICTURE = "attention.png"
 PICTURED_SENTENCE = "제가 어제 찾은 팔찌는 비쌌습니다."
 
 
@@ -75,7 +76,13 @@ def remove_demo(folder: Path) -> None:
             "Choose another folder with --out.",
         )
     _check_text_folder(text_folder(folder))
-    with RunFolder(folder).locked():
+    run = RunFolder(folder)
+    if other := [path for path in run.strangers() if path.name != _PICTURE]:
+        raise RunError(
+            f"{other[0]} is not of the demonstration, and would be removed with it.",
+            "Move it elsewhere, or choose another folder with --out.",
+        )
+    with run.locked():
         shutil.rmtree(folder)
     shutil.rmtree(text_folder(folder), ignore_errors=True)
 
@@ -164,7 +171,7 @@ def run_demo(
         [example.reference for example in unseen],
         ["chrf"],
     )[0]
-    picture = draw_attention(translator, PICTURED_SENTENCE, folder / "attention.png", reporter)
+    picture = draw_attention(translator, PICTURED_SENTENCE, folder / _PICTURE, reporter)
     report = result.report | {
         "exact_match_unseen": _exact(unseen),
         "exact_match_compositional": _exact(compositional),

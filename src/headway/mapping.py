@@ -2,8 +2,8 @@
 
 And how they get there, in the format of safetensors, without a second copy of them in memory.
 
-A bundle's folder is replaced as a whole, never written into, so that what was mapped stays what it
-was. Only a program that writes into the file itself would change weights in use.
+A bundle's files are replaced, never written into, so that what was mapped stays what it was.
+Only a program that writes into the file itself would change weights in use.
 """
 
 import contextlib

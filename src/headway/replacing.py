@@ -1,7 +1,6 @@
-"""Files and folders that take the place of others in one step, whole or not at all."""
+"""Files that take the place of others in one step, whole or not at all."""
 
 import contextlib
-import ctypes
 import errno
 import os
 import secrets
@@ -38,26 +37,11 @@ def write_atomically(path: Path, data: bytes | Iterator[bytes | memoryview]) -> 
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             fresh.unlink()
         raise
-
-
-def replace_folder(fresh: Path, target: Path) -> None:
-    """Put a folder in the place of another, which is left under the fresh one's name."""
-    if not target.exists():
-        fresh.rename(target)
-    elif not _exchange(fresh, target):
-        retired = partial_path(target)
-        target.rename(retired)
-        try:
-            fresh.rename(target)
-        except OSError:
-            retired.rename(target)
-            raise
-        retired.rename(fresh)
 
 
 def partial_path(path: Path) -> Path:
@@ -65,17 +49,7 @@ def partial_path(path: Path) -> Path:
     return path.with_name(f".{path.name}-{secrets.token_hex(4)}{PARTIAL}")
 
 
-def _exchange(one: Path, other: Path) -> bool:
-    """Swap two folders without a moment in which either is missing; False where that fails."""
-    try:
-        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError, TypeError):  # Linux alone has it
-        return False
-    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return renameat2(here, os.fsencode(one), here, os.fsencode(other), swap) == 0
-
-
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name last through a loss of power, where the system can do that."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

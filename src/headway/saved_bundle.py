@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
+from headway.bundle_folder import MANIFEST, Identity, has_manifest, identity, places
 from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
@@ -29,7 +30,6 @@ from headway.errors import (
 from headway.mapping import MappedTensors, map_file, read_tensors
 
 FORMAT = 1
-MANIFEST = "manifest.json"
 SHORTLIST = "shortlist.safetensors"
 WEIGHTS = "model.safetensors"
 DAMAGED = "Copy the whole bundle again, or train it anew."
@@ -106,7 +106,7 @@ def find_bundle(path: str | Path) -> Path:
     folder = Path(path)
     with permitted(folder, BundleError):
         for candidate in (folder, folder / "averaged", folder / "best"):
-            if (candidate / MANIFEST).is_file():
+            if has_manifest(candidate):
                 return candidate
     if not folder.exists():
         raise BundleError(f"There is no bundle {folder}.", "Check the name of the folder.")
@@ -128,7 +128,7 @@ def find_bundle(path: str | Path) -> Path:
 
 def saved_shortlist(folder: Path) -> tuple[Shortlist, Any] | None:
     """Return the shortlist of a bundle, and how it was learned; None where there is none."""
-    if not (folder / SHORTLIST).is_file():
+    if not any(place.is_file() for place in places(folder, SHORTLIST)):
         return None
     saved = read_bundle(folder, mapped=True)
     return None if saved.shortlist is None else (saved.shortlist, saved.record.get("shortlist"))
@@ -145,17 +145,17 @@ def _read_whole(folder: Path, *, mapped: bool = False) -> dict[str, Any]:
                 raise
 
 
-def _identity(folder: Path) -> tuple[int, int]:
+def _identity(folder: Path) -> Identity:
     try:
-        status = folder.stat()
+        folder.stat()
     except OSError as error:
         raise BundleError(f"{folder} cannot be read ({error.strerror}).", DAMAGED) from None
-    return status.st_ino, status.st_mtime_ns
+    return identity(folder)
 
 
 def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
     """Return the content of each file: bytes, or where that was asked for the mapped weights."""
-    manifest = _read(folder / MANIFEST)
+    manifest = _read(folder, MANIFEST)
     checksums = _json_object(folder / MANIFEST, manifest)
     files = {MANIFEST: manifest}
     for required in ("config.json", WEIGHTS):
@@ -164,7 +164,7 @@ def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
     for name, checksum in checksums.items():
         if Path(name).name != name or name == ".." or "\0" in name:
             raise BundleError(f"{folder / MANIFEST} lists {name!r}, outside the bundle.", DAMAGED)
-        files[name] = _read(folder / name, mapped=mapped and name == WEIGHTS)
+        files[name] = _read(folder, name, mapped=mapped and name == WEIGHTS)
         if hashlib.sha256(files[name]).hexdigest() != checksum:
             message = f"{folder / name} has changed since the bundle was written."
             raise BundleError(message, DAMAGED)
@@ -234,13 +234,16 @@ def _shortlist(
         raise BundleError(f"{folder / SHORTLIST}: {error.message}", DAMAGED) from None
 
 
-def _read(path: Path, *, mapped: bool = False) -> Any:
-    if path.exists() and not path.is_file():  # such as a pipe, which would be waited for
-        raise BundleError(f"{path} is no file.", DAMAGED)
-    try:
-        return map_file(path) if mapped else path.read_bytes()
-    except FileNotFoundError:
-        raise BundleError(f"{path} is missing.", DAMAGED) from None
-    except OSError as error:
-        message = f"{path} cannot be read ({error.strerror})."
-        raise BundleError(message, "Check its permissions.") from None
+def _read(folder: Path, name: str, *, mapped: bool = False) -> Any:
+    path = folder / name
+    for place in places(folder, name):
+        if place.exists() and not place.is_file():  # such as a pipe, which would be waited for
+            raise BundleError(f"{path} is no file.", DAMAGED)
+        try:
+            return map_file(place) if mapped else place.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            message = f"{path} cannot be read ({error.strerror})."
+            raise BundleError(message, "Check its permissions.") from None
+    raise BundleError(f"{path} is missing.", DAMAGED)

@@ -95,7 +95,10 @@ MOMENTS = {
     "between best weights and snapshot": ("open .weights-00000008", 0),
     "between snapshot and checkpoint": ("open .last.safetensors", 3),
     "while the best weights are written": ("open .manifest.json", 1),
-    "while the replaced best weights are removed": ("os.rmdir .best", 0),
+    "before better weights are valid": ("os.rename .bundle-", 0),
+    "before their first file is in its place": ("os.rename card.md", 0),
+    "before their manifest is": ("os.rename manifest.json", 0),
+    "before the folder that they were in goes": ("os.rmdir .bundle", 0),
     "before old snapshots are removed": ("os.remove weights-00000004", 0),
     "before the final averaging": ("os.mkdir .averaged", 0),
     "while the average is written": ("open .model.safetensors", -1),
@@ -133,16 +136,19 @@ def test_killed_where_it_would_hurt(
 def test_the_best_weights_never_go_missing(
     trainings: "Trainings", config: RunConfig, changes: list[str], tmp_path: Path
 ) -> None:
-    """Kill right after the second best weights have taken the place of the first."""
-    removals = [
+    """Kill while the second best weights take the place of the first, file by file."""
+    moves = [
         index
         for index, change in enumerate(changes)
-        if change.startswith("os.remove") and "best" not in change and "weights-" not in change
+        if change.startswith("os.rename") and Path(change).parent.name == ".bundle"
     ]
-    trainings.run(config, tmp_path / "run", kill_before=removals[0])
+    steps = []
+    for name, index in (("before", moves[0] - 1), ("after", moves[2])):
+        trainings.run(config, tmp_path / name, kill_before=index)
+        steps.append(load_bundle(tmp_path / name / "best").record["steps"])
 
-    load_bundle(tmp_path / "run" / "best")
-    assert list((tmp_path / "run").glob(".best*.partial"))
+    assert steps[0] < steps[1]
+    assert (tmp_path / "after" / "best" / ".bundle").exists()
 
 
 def test_ctrl_c_at_random_moments(

@@ -86,6 +86,11 @@ def test_force_replaces_a_demo_and_nothing_else(tmp_path: Path) -> None:
     ):
         demo.remove_demo(tmp_path / "demo")
     assert (tmp_path / "demo" / "averaged").exists()
+    for place in (tmp_path / "demo", tmp_path / "demo" / "best"):
+        (place / "NOTES.txt").write_text("mine")
+        with pytest.raises(RunError, match=r"NOTES\.txt is not of the demonstration, and would"):
+            demo.remove_demo(tmp_path / "demo")
+        (place / "NOTES.txt").unlink()
     demo.remove_demo(tmp_path / "demo")
     assert list(tmp_path.iterdir()) == []
 

@@ -70,7 +70,7 @@ def shortlist(
         numbers = {
             "frequent": frequent, "per_piece": per_piece, "min_probability": min_probability
         }  # fmt: skip
-        bundle, learned = _learned(bundle, source, target, numbers, quiet)
+        bundle, learned = _learned(folder, bundle, source, target, numbers, quiet)
         save_bundle(folder, bundle)
         values["learned"] = learned
         if not (quiet or as_json):
@@ -98,12 +98,19 @@ def _both(one: Path | str | None, other: Path | str | None, *names: str) -> bool
 
 
 def _learned(
-    bundle: "Bundle", source: Path, target: Path, numbers: dict[str, Any], quiet: bool
+    folder: Path,
+    bundle: "Bundle",
+    source: Path,
+    target: Path,
+    numbers: dict[str, Any],
+    quiet: bool,
 ) -> tuple["Bundle", dict[str, Any]]:
-    """Return the bundle with a shortlist, and how that was learned."""
+    """Return the bundle, which goes to this folder, with a shortlist, and how that was learned."""
+    from headway.bundle_folder import check_place
     from headway.data.corpus import iterate_parallel
     from headway.evaluation.shortlists import with_shortlist
 
+    check_place(folder)  # before the work
     started = time.perf_counter()
     pairs = list(iterate_parallel(source, target))
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]

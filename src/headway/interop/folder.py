@@ -19,13 +19,16 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
     target = Path(folder).resolve()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BundleError(f"{folder} exists and is not empty.", "Choose another folder.")
-    fresh = partial_path(target)
+    is_there = target.exists()  # it stays: it may be a mount point, or where a shell stands
+    fresh = partial_path(target / "folder" if is_there else target)
     try:
         with writing(folder, BundleError, "Free some space or choose another folder."):
             fresh.mkdir(parents=True)
             yield fresh
-            if target.exists():
-                target.rmdir()
-            fresh.rename(target)
+            if is_there:
+                for path in sorted(fresh.iterdir()):
+                    path.rename(target / path.name)
+            else:
+                fresh.rename(target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)

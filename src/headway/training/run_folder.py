@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from headway.bundle import check_place
+from headway.bundle_folder import check_place, settle, strangers
 from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError, permitted
@@ -183,6 +183,19 @@ class RunFolder:
         for folder in (self.path, self.checkpoints):
             for path in folder.glob(f".*{PARTIAL}"):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for bundle in (self.best, self.averaged):
+            if bundle.is_dir():
+                settle(bundle)
+
+    def strangers(self) -> list[Path]:
+        """Return what lies in the folder and is not of the run."""
+        own = {path.name for path in vars(self).values() if path.parent == self.path}
+        own |= {"source.model", "target.model"}
+        other = [path for path in self.path.iterdir() if path.name not in own]
+        bundles = [bundle for bundle in (self.best, self.averaged) if bundle.is_dir()]
+        return [path for path in other if not self._is_scrap(path)] + [
+            path for bundle in bundles for path in strangers(bundle)
+        ]
 
     def drop_encoded(self) -> None:
         """Remove the encoded text of a run that is done."""

@@ -12,7 +12,7 @@ def test_the_name_appears_once_the_folder_is_whole(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()  # an empty one is no obstacle
     with new_folder(tmp_path / "out") as fresh:
         (fresh / "a").write_text("a")
-        assert not any((tmp_path / "out").iterdir())
+        assert not (tmp_path / "out" / "a").exists()
     assert (tmp_path / "out" / "a").read_text() == "a"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

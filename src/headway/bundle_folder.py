@@ -1,0 +1,170 @@
+"""A folder that holds a bundle, perhaps beside other files, and how a new bundle takes its place.
+
+New files are written into a hidden folder within, which one rename declares valid. Then each moves
+up to its place, the manifest last, and files of the old bundle that the new one lacks go. A reader
+looks into the hidden folder first, so that it finds a whole bundle at every moment, also after a
+process was killed in the middle. Files that are not of the bundle, such as `.git`, are not touched,
+and the folder itself stays: it may be a mount point, or where a shell stands.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from headway.errors import BundleError
+from headway.replacing import PARTIAL, partial_path, sync_folder
+
+MANIFEST = "manifest.json"
+_VALID = ".bundle"
+"""Within the folder: holds those valid files that are not in their places yet."""
+_NO_BUNDLE = "Choose another folder or remove it."
+
+Identity = tuple[tuple[int, int] | None, ...]
+
+
+def places(folder: Path, name: str) -> tuple[Path, Path]:
+    """Return where a file of the bundle is looked for: the first place that has it is right."""
+    return folder / _VALID / name, folder / name
+
+
+def has_manifest(folder: Path) -> bool:
+    """Return True for the folder of a bundle."""
+    return any(place.is_file() for place in places(folder, MANIFEST))
+
+
+def identity(folder: Path) -> Identity:
+    """Return what differs before and after a replacement, and while it happens."""
+    return tuple(_inode(path) for path in (folder, *places(folder, MANIFEST)))
+
+
+def check_place(path: str | Path) -> None:
+    """Refuse a folder that a bundle must not be written into; BundleError.
+
+    That is one with files and no bundle, and a bundle that this user may not change.
+    """
+    target = Path(path)
+    if not target.exists():
+        return
+    if not target.is_dir() or (_own_names(target) is None and any(_content(target))):
+        raise BundleError(f"{path} exists and is not a bundle.", _NO_BUNDLE)
+    own = [target / name for name in _own_names(target) or () if (target / name).exists()]
+    shut = [place for place in own if not os.access(place, os.W_OK)]
+    if not os.access(target, os.W_OK | os.X_OK):
+        shut = [target]
+    if shut:
+        raise BundleError(
+            f"{shut[0]} may not be written by this user.", "Change its mode or choose another one."
+        )
+
+
+@contextlib.contextmanager
+def new_bundle(target: Path) -> Iterator[Path]:
+    """Give an empty folder to write a bundle into, which becomes that of `target` at the end.
+
+    An error leaves the old bundle. Raises BundleError where a file that is not of the old bundle
+    has the name of a new one.
+    """
+    replaces = target.exists()
+    if replaces:
+        settle(target)
+    fresh = partial_path(target / _VALID.removeprefix(".") if replaces else target)
+    try:
+        fresh.mkdir(parents=True)
+        yield fresh
+        if replaces:
+            _check_strangers(fresh, target)
+            _keep_modes(fresh, target)
+            os.rename(fresh, target / _VALID)
+            sync_folder(target)
+            settle(target)
+        else:
+            fresh.rename(target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def settle(folder: Path) -> None:
+    """Move the files of a valid bundle to their places, and remove what was never valid."""
+    valid = folder / _VALID
+    if (valid / MANIFEST).is_file():
+        new = {path.name for path in valid.iterdir()} | (_names(valid / MANIFEST) or set())
+        for name in (_names(folder / MANIFEST) or set()) - new:
+            (folder / name).unlink(missing_ok=True)
+        for name in sorted(new - {MANIFEST}):
+            _move(valid / name, folder / name)
+        _move(valid / MANIFEST, folder / MANIFEST)
+        sync_folder(folder)
+    if valid.is_dir():
+        valid.rmdir()
+    for leftover in folder.glob(f"{_VALID}-*{PARTIAL}"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def strangers(folder: Path) -> list[Path]:
+    """Return what lies in the folder of a bundle, or in an empty one, and is not of it."""
+    own = _own_names(folder) or set()
+    return [path for path in _content(folder) if path.name not in own]
+
+
+def _move(source: Path, place: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):  # it was moved before the process was killed
+        os.replace(source, place)
+
+
+def _own_names(folder: Path) -> set[str] | None:
+    """Return the names of the files of a bundle; None where there is none."""
+    for place in places(folder, MANIFEST):
+        if place.is_file():
+            names = _names(place)
+            return None if names is None else names | {MANIFEST}
+    return None
+
+
+def _names(manifest: Path) -> set[str] | None:
+    """Return the names that a manifest lists; None for another file of that name."""
+    try:
+        checksums = json.loads(manifest.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(checksums, dict) or not checksums:
+        return None
+    if not all(isinstance(value, str) and len(value) == 64 for value in checksums.values()):
+        return None
+    return {name for name in checksums if Path(name).name == name and name != ".."}
+
+
+def _content(folder: Path) -> Iterator[Path]:
+    """Yield what is in a folder besides that which `settle` takes away."""
+    for path in folder.iterdir():
+        if path.name != _VALID and not path.match(f"{_VALID}-*{PARTIAL}"):
+            yield path
+
+
+def _check_strangers(fresh: Path, target: Path) -> None:
+    other = {path.name for path in strangers(target)} & {path.name for path in fresh.iterdir()}
+    if other:
+        raise BundleError(
+            f"{target / min(other)} is not of the bundle there, and would be replaced.",
+            "Move or rename that file.",
+        )
+
+
+def _keep_modes(fresh: Path, target: Path) -> None:
+    """Let each new file be read and written by those who may read and write the old one."""
+    for path in fresh.iterdir():
+        with contextlib.suppress(OSError):
+            old = (target / path.name).stat()
+            os.chown(path, old.st_uid, old.st_gid)
+            path.chmod(stat.S_IMODE(old.st_mode))
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
