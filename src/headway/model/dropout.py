@@ -1,11 +1,14 @@
 """Dropout (section 5.4) with random numbers that cost little on a CPU.
 
-There, a mask is a function of a key alone, which PyTorch's generator draws, one for each call:
-loops make it again in the backward pass instead of keeping it. Four elements share one 64-bit
-number, because 16 bits decide p to 1 / 65536. On other devices, and under torch.compile or
-torch.func, masks are PyTorch's own.
+There, a mask is a function of a key alone, which is drawn for each call: loops make it again in the
+backward pass instead of keeping it. Keys come from PyTorch's generator, or from the one that
+`drawing_from` names. Four elements share one 64-bit number, because 16 bits decide p to 1 / 65536.
+On other devices, and under torch.compile or torch.func, masks are PyTorch's own.
 """
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,19 @@ from headway.loops import threads
 from headway.loops.arrays import array, can_loop, is_traced
 from headway.model.checks import check_dropout
 from headway.model.fast.random_bits import draw
+
+_of_thread = threading.local()
+
+
+@contextmanager
+def drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """Let this thread draw its keys from a generator that no other thread draws from."""
+    before = getattr(_of_thread, "generator", None)
+    _of_thread.generator = generator
+    try:
+        yield
+    finally:
+        _of_thread.generator = before
 
 
 def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tensor, "*shape"]:
@@ -93,7 +109,8 @@ def mask(
 
 
 def _new_key() -> int:
-    return int(torch.empty((), dtype=torch.int64, device="cpu").random_(-(2**63), None))
+    key = torch.empty((), dtype=torch.int64, device="cpu")
+    return int(key.random_(-(2**63), None, generator=getattr(_of_thread, "generator", None)))
 
 
 def _limits(p: float) -> tuple[int, float]:

@@ -21,6 +21,7 @@ from headway.training.distributed import World, restarted
 from headway.training.encode import EncodedTexts, encode_texts, keep_encoded
 from headway.training.new_model import build_bundle, check_positions
 from headway.training.precision import choose_precision
+from headway.training.random_numbers import training_here
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder, writing_run
 from headway.training.run_stream import build_stream
@@ -132,6 +133,7 @@ def _lead(
             "Train with training.shard = false.",
         )
     check_shard(config.training, place.world)
+    stack.enter_context(training_here(shared=_draws_from_defaults(config, place)))
     start = None if folder.checkpoint.exists() else open_start(config, place.change)
     config = start.config if start else config
     check_settings(config, place.device)  # before hours of cutting text into pieces
@@ -179,6 +181,11 @@ def _lead(
     if start:
         trainer.save()  # from here on the model that it starts from is not needed
     return Ready(config, trainer, texts)
+
+
+def _draws_from_defaults(config: RunConfig, place: Place) -> bool:
+    """Return True if random numbers come from generators that all threads of a process share."""
+    return place.device.type != "cpu" or config.training.compile or place.change is not None
 
 
 def _check_steps(config: RunConfig, folder: RunFolder) -> None:
@@ -282,7 +289,7 @@ def _build_trainer(
     )
     # A model that is to be divided may be too large for the device before that.
     device = torch.device("cpu") if training.shard else place.device
-    bundle = build_bundle(config, *tokenizers, device)
+    bundle = build_bundle(config, *tokenizers, device, shared=place.change is not None)
     if place.change:
         apply_change(place.change, bundle.model)
         bundle.model.to(device)

@@ -1,5 +1,7 @@
 """The model that a run begins with, and what the text must be for it."""
 
+from contextlib import nullcontext
+
 import torch
 
 from headway.bundle import Bundle
@@ -9,24 +11,36 @@ from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
 from headway.training.encode import EncodedTexts
+from headway.training.random_numbers import fresh_weights, seed_random
 from headway.training.settings import check_sharing
-from headway.training.step import seed_random
 
 
 def build_bundle(
-    config: RunConfig, source: Tokenizer, target: Tokenizer, device: torch.device
+    config: RunConfig,
+    source: Tokenizer,
+    target: Tokenizer,
+    device: torch.device,
+    *,
+    shared: bool = False,
 ) -> Bundle:
-    """Build a freshly initialized model for these tokenizers, with the run's defaults."""
+    """Build a freshly initialized model for these tokenizers, with the run's defaults.
+
+    shared: draw from the default generators, from which a user's own parts go on drawing.
+    """
     if source != target:
         check_sharing(config)
-    seed_random(device, config.training.seed)
+    seed = config.training.seed
+    if shared:
+        seed_random(device, seed)
     model_config = config.model.with_vocabulary(source.vocabulary_size, target.vocabulary_size)
     # A sentence longer than any in training is split: the model has never seen its positions.
     tag = max((len(source.encode(tag)) for tag in config.data.tags), default=0)
     limit = min(config.decoding.max_source_pieces, config.data.max_pieces + tag)
+    with nullcontext() if shared else fresh_weights(seed):
+        model = Transformer.from_config(model_config)
     return Bundle(
         config=model_config,
-        model=Transformer.from_config(model_config).to(device),
+        model=model.to(device),
         source_tokenizer=source,
         target_tokenizer=target,
         decoding=config.decoding.replace({"max_source_pieces": limit}),

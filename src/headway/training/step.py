@@ -7,11 +7,9 @@ In a run an update goes from `Trainer` to `WatchedStep` (watched_step.py: says w
 
 import contextlib
 import math
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -31,6 +29,7 @@ from headway.training.loss import (
     label_smoothed_cross_entropy,
     projected_cross_entropy,
 )
+from headway.training.random_numbers import RandomNumbers
 from headway.training.recording import Limits, RecordedPasses
 from headway.training.schedule import Schedule
 
@@ -81,7 +80,9 @@ class TrainingStep:
         # A GPU that is alone gets its work without a pause, and is asked for answers at the end.
         self.waits = self.device.type != "cuda" or self.world.size > 1 or divided
         self.recorded: RecordedPasses | None = None
-        if objective.layers is not None and not self.waits:
+        compiled = objective.layers is not None
+        self.random_numbers = RandomNumbers(self.model, self.device, compiled=compiled)
+        if compiled and not self.waits:
             self.recorded = RecordedPasses(self._pass, self.device, limits)
         if self.world.size > 1 and not divided:
             self._rehearse()
@@ -149,8 +150,10 @@ class TrainingStep:
         scale = self.world.size / tokens
         total: Tensor | float = 0.0
         for place, (part, batch) in enumerate(own, start=1):
-            seed_random(self.device, self.seed, step, part)
-            with self.world.exchanging(self.objective, last=place == len(own)):
+            with (
+                self.random_numbers.of(self.seed, step, part),
+                self.world.exchanging(self.objective, last=place == len(own)),
+            ):
                 if self.recorded is None:
                     total += self._pass(batch.to(self.device), scale)
                 else:
@@ -232,18 +235,6 @@ def _smallest_batch() -> Batch:
     return collate([EncodedPair([START_ID] * 2, [START_ID] * 3, line) for line in (1, 2)])
 
 
-def seed_random(device: torch.device, *numbers: int) -> None:
-    """Seed every random generator that a layer may draw from; other numbers, other draws."""
-    seed = int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
-    torch.default_generator.manual_seed(seed)  # torch.manual_seed takes 0.2 ms
-    if device.type == "cuda":
-        torch.cuda.manual_seed(seed)
-    if device.type == "mps":
-        torch.mps.manual_seed(seed)
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-
-
 def batch_loss(
     model: Transformer,
     batch: Batch,
@@ -255,7 +246,10 @@ def batch_loss(
 
     compute: see `projected_cross_entropy`.
     """
-    with autocast(precision, batch.source_ids.device.type), without_plans_of_attention():
+    device = batch.source_ids.device.type
+    # The switch is one of the whole process, where on a CPU other trainings may be.
+    kernels = without_plans_of_attention() if device == "cuda" else contextlib.nullcontext()
+    with autocast(precision, device), kernels:
         hidden = model.hidden(batch.source_ids, batch.target_ids).flatten(0, 1)  # (B * T, d_model)
         labels, output = batch.label_ids.flatten(), model.output_projection
         # Its weights alone do not say then what it computes. Hooks of all modules only look on: a

@@ -29,11 +29,11 @@ def test_the_seed_decides_the_first_weights(make_config: MakeConfig, tokenizer: 
     assert not torch.equal(weights(5)[0], weights(6)[0])
 
 
-def test_the_seed_reaches_every_random_generator(
+def test_the_seed_reaches_every_generator_that_parts_of_a_users_own_draw_from(
     make_config: MakeConfig, tokenizer: Tokenizer
 ) -> None:
     def draw() -> tuple[float, float, float]:
-        build_bundle(make_config(), tokenizer, tokenizer, CPU)
+        build_bundle(make_config(), tokenizer, tokenizer, CPU, shared=True)
         return random.random(), float(np.random.normal()), float(torch.rand(()))
 
     assert draw() == draw()

@@ -1,9 +1,7 @@
 """One update: batches add up, gradients are clipped, and a bad loss changes nothing."""
 
 import copy
-import random
 
-import numpy as np
 import pytest
 import torch
 
@@ -19,7 +17,6 @@ from headway.training.step import (
     TrainingStep,
     autocast,
     batch_loss,
-    seed_random,
     without_plans_of_attention,
 )
 
@@ -331,15 +328,3 @@ def test_dropout_depends_on_seed_and_step_alone(
     assert loss(1, 1) == first
     assert loss(1, 2) != first
     assert loss(2, 1) != first
-
-
-def test_seeds_reach_every_generator_that_a_layer_may_draw_from() -> None:
-    def draws(*numbers: int) -> list[float]:
-        seed_random(torch.device("cpu"), *numbers)
-        return [torch.rand(1).item(), random.random(), np.random.random()]
-
-    first = draws(3, 7)
-    others = draws(7, 3)
-
-    assert draws(3, 7) == first
-    assert all(one != other for one, other in zip(first, others, strict=True))

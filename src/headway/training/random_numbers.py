@@ -1,0 +1,119 @@
+"""Where the random numbers of a training come from, so that no other thread changes them.
+
+They are drawn anew for each step, from seed, step and part. Headway's own layers on a CPU draw from
+a generator of the training. On a GPU, under torch.compile and in parts of a user's own (change=,
+hooks) PyTorch draws from its default generators, which all threads of a process share: those are
+seeded for each step, and a second training at the same time is refused.
+"""
+
+import os
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from headway.errors import RunError
+from headway.model.changes import changed_parts, hooked_parts
+from headway.model.dropout import drawing_from
+
+_running: list[bool] = []
+"""The trainings of this process; True for one that draws from the default generators."""
+_counting = threading.Lock()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_running.clear)  # a child has none of the other threads
+
+
+class RandomNumbers:
+    """Gives each part of each step its random numbers."""
+
+    def __init__(self, model: nn.Module, device: torch.device, *, compiled: bool) -> None:
+        """Look at the model once: shared is whether it draws from the default generators."""
+        changed = bool(changed_parts(model) or hooked_parts(model))
+        self.device = device
+        self.shared = compiled or changed or device.type != "cpu"
+        self._own = torch.Generator()
+
+    @contextmanager
+    def of(self, *numbers: int) -> Iterator[None]:
+        """Draw, while the context is open, what seed, step and part decide."""
+        if self.shared:
+            seed_random(self.device, *numbers)
+            yield
+            return
+        self._own.manual_seed(_seed_of(numbers))
+        with drawing_from(self._own):
+            yield
+
+
+@contextmanager
+def fresh_weights(*numbers: int) -> Iterator[None]:
+    """Draw the weights of a new model from a generator of their own, as these numbers decide."""
+    with _Drawing(torch.Generator().manual_seed(_seed_of(numbers))):
+        yield
+
+
+class _Drawing(TorchFunctionMode):
+    """Gives a generator to what draws the weights of a model in this thread."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self.generator = generator
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        if func in _DRAWS:
+            kwargs["generator"] = self.generator
+        return func(*args, **kwargs)
+
+
+_DRAWS = {
+    Tensor.normal_, Tensor.uniform_,
+    nn.init.kaiming_uniform_, nn.init.normal_, nn.init.uniform_, nn.init.xavier_uniform_,
+}  # fmt: skip
+
+
+@contextmanager
+def training_here(*, shared: bool) -> Iterator[None]:
+    """Count one training of this process; RunError where it and another would share generators."""
+    with _counting:
+        if _running and (shared or any(_running)):
+            raise RunError(
+                "Another training runs in this process, and the two would draw from the same "
+                "random generators: a GPU, training.compile and change= use those of PyTorch.",
+                "Wait until it ends, or train in another process.",
+            )
+        _running.append(shared)
+    try:
+        yield
+    finally:
+        with _counting:
+            _running.remove(shared)
+
+
+def seed_random(device: torch.device, *numbers: int) -> None:
+    """Seed every generator that a layer may draw from; other numbers, other draws."""
+    seed = _seed_of(numbers)
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed takes 0.2 ms
+    if device.type == "cuda":
+        torch.cuda.manual_seed(seed)
+    if device.type == "mps":
+        torch.mps.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+
+
+def _seed_of(numbers: Sequence[int]) -> int:
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
