@@ -7,6 +7,7 @@ In a run an update goes from `Trainer` to `WatchedStep` (watched_step.py: says w
 
 import contextlib
 import math
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -246,10 +247,7 @@ def batch_loss(
 
     compute: see `projected_cross_entropy`.
     """
-    device = batch.source_ids.device.type
-    # The switch is one of the whole process, where on a CPU other trainings may be.
-    kernels = without_plans_of_attention() if device == "cuda" else contextlib.nullcontext()
-    with autocast(precision, device), kernels:
+    with autocast(precision, batch.source_ids.device.type), without_plans_of_attention():
         hidden = model.hidden(batch.source_ids, batch.target_ids).flatten(0, 1)  # (B * T, d_model)
         labels, output = batch.label_ids.flatten(), model.output_projection
         # Its weights alone do not say then what it computes. Hooks of all modules only look on: a
@@ -278,9 +276,21 @@ def without_plans_of_attention() -> Iterator[None]:
     takes. At the lengths of sentences the others are as fast (benchmarks/NOTES.md).
     """
     switches = torch.backends.cuda
-    wanted = switches.cudnn_sdp_enabled()
-    switches.enable_cudnn_sdp(wanted and not switches.mem_efficient_sdp_enabled())
+    with _switching:
+        if not _wanted:
+            _wanted.append(switches.cudnn_sdp_enabled())
+            switches.enable_cudnn_sdp(_wanted[0] and not switches.mem_efficient_sdp_enabled())
+        else:
+            _wanted.append(_wanted[0])
     try:
         yield
     finally:
-        switches.enable_cudnn_sdp(wanted)
+        with _switching:
+            wanted = _wanted.pop()
+            if not _wanted:
+                switches.enable_cudnn_sdp(wanted)
+
+
+_wanted: list[bool] = []
+"""How the switch, which is one for the process, was before: once for each who is within now."""
+_switching = threading.Lock()
