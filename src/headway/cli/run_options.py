@@ -69,7 +69,8 @@ def chosen_settings(
 def _language(name: str) -> str:
     """Guess the language from a name like `train.ko` or `train.ko.gz`; nothing from `a.txt`."""
     from headway.data.compression import compression
+    from headway.data.tables import FORMS
 
     plain = name[: len(name) - len(compression(name))]
     suffix = Path(plain).suffix.removeprefix(".")
-    return "" if suffix.lower() in ("txt", "tsv", "jsonl", "ndjson", "parquet") else suffix
+    return "" if f".{suffix.lower()}" in (".txt", *FORMS) else suffix

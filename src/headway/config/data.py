@@ -26,9 +26,9 @@ class CorpusConfig(Section):
     target_column: int = Field(default=2, ge=1)
     """Column of a .tsv file that holds the target."""
     source_field: str = "source"
-    """Field of a .jsonl or .parquet file that holds the source."""
+    """Field of a .jsonl or .parquet file, or column of a .csv file, that holds the source."""
     target_field: str = "target"
-    """Field of a .jsonl or .parquet file that holds the target."""
+    """Field of a .jsonl or .parquet file, or column of a .csv file, that holds the target."""
 
 
 class DataConfig(Section):
@@ -37,8 +37,8 @@ class DataConfig(Section):
     directory: str = "."
     """Folder of the files."""
     source: str = ""
-    """Training text, source side; or one .tsv, .jsonl or .parquet file that holds both sides. A
-    pattern such as `part-*.tsv.zst` names several."""
+    """Training text, source side; or one .tsv, .csv, .jsonl, .parquet or .tmx file that holds both
+    sides. A pattern such as `part-*.tsv.zst` names several."""
     target: str = ""
     """Training text, target side; empty for a file that holds both."""
     tag: str = ""
@@ -61,15 +61,16 @@ class DataConfig(Section):
     """Column of a .tsv file that holds the target."""
     source_field: str = "source"
     """Field of a .jsonl or .parquet file that holds the source; a dot leads into a field, as in
-    `translation.en`."""
+    `translation.en`. Column of a .csv file; one that is named by the language is found as well."""
     target_field: str = "target"
-    """Field of a .jsonl or .parquet file that holds the target."""
+    """The same for the target."""
     test_source: str = ""
     """Test text, source side; scored once, at the end."""
     test_target: str = ""
     """Test text, target side."""
     source_language: str = "source"
-    """Name of the source language, for the card and for pictures."""
+    """Name or code of the source language, for the card and for pictures, and by which texts of a
+    .tmx file and columns of a .csv file are found."""
     target_language: str = "target"
     """Name of the target language."""
     reverse: bool = False

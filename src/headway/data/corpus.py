@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headway.data.compression import COMPRESSIONS, StrPath, plain_name, readable
+from headway.data.headers import USUAL_FIELDS
 from headway.data.hub import dataset_digest, is_dataset
 from headway.data.lines import read_lines
-from headway.data.tables import table_reader
+from headway.data.tables import FORMS, header_remark, table_reader
 from headway.data.unequal import where_they_part
 from headway.errors import ConfigError, DataError, permitted
 
@@ -42,7 +43,7 @@ def read_sentences(path: StrPath) -> Iterator[str]:
     Raises DataError where lines are records or have columns: both sides would be one sentence.
     """
     name = plain_name(path)
-    if name.endswith((".jsonl", ".ndjson", ".parquet")):
+    if name.endswith(FORMS) and not name.endswith(".tsv"):
         raise DataError(
             f"{path} holds records, but a file with one sentence a line is wanted.",
             "Write each field that is meant into a text file of its own.",
@@ -106,14 +107,16 @@ def read_pairs(
     target_column: int = 1,
     source_field: str = "source",
     target_field: str = "target",
+    languages: tuple[str, str] = USUAL_FIELDS,
 ) -> list[Pair]:
     """Return the pairs of two parallel files, or of one file that holds both sides.
 
-    One file is .tsv (columns, counted from 0), .jsonl or .parquet (fields by name; a dot leads into
-    a field). All but Parquet may be compressed and end in .gz, .bz2, .xz or .zst as well.
+    One file is .tsv (columns, counted from 0), .csv (columns by field or language), .jsonl or
+    .parquet (fields by name; a dot leads into a field) or .tmx (by language). All but Parquet may
+    be compressed and end in .gz, .bz2, .xz or .zst as well.
     """
     columns, fields = (source_column, target_column), (source_field, target_field)
-    return list(iterate_pairs(source, target, columns, fields))
+    return list(iterate_pairs(source, target, columns, fields, languages))
 
 
 def iterate_pairs(
@@ -121,16 +124,18 @@ def iterate_pairs(
     target: StrPath | None,
     columns: tuple[int, int],
     fields: tuple[str, str],
+    languages: tuple[str, str] = USUAL_FIELDS,
 ) -> Iterator[Pair]:
     """Yield the same pairs as `read_pairs`, one at a time."""
     if target is not None:
         yield from iterate_parallel(source, target)
         return
-    read = table_reader(source, columns, fields)
+    read = table_reader(source, columns, fields, languages)
     if read is None:
         raise ConfigError(
-            f"{source} comes without a target file and is not a .tsv, .jsonl or .parquet file "
-            f"(.tsv and .jsonl also with {', '.join(COMPRESSIONS)}) or a data set (hf://…).",
+            f"{source} comes without a target file and is not a .tsv, .csv, .jsonl, .parquet or "
+            f".tmx file (all but .parquet also with {', '.join(COMPRESSIONS)}) or a data set "
+            "(hf://…).",
             "Give the file of translations too, or one such file with both sides.",
         )
     empty = True
@@ -150,6 +155,8 @@ class Corpus:
     """None of them where files hold both sides."""
     columns: tuple[int, int] = (0, 1)
     fields: tuple[str, str] = ("source", "target")
+    languages: tuple[str, str] = USUAL_FIELDS
+    """Of what is named source and target, by which .csv and .tmx are read."""
     reverse: bool = False
     tag: str = ""
     """A piece that stands before each source, such as <2ko>."""
@@ -164,6 +171,13 @@ class Corpus:
     def files(self) -> tuple[StrPath, ...]:
         """Return all files, for their fingerprint."""
         return self.sources + self.targets
+
+    def header_remarks(self) -> list[str]:
+        """Return a remark for each file whose first line names its columns."""
+        if self.targets:
+            return []
+        how = self.columns, self.fields, self.languages
+        return [remark for file in self.sources if (remark := header_remark(file, *how))]
 
     def numbered(self) -> Iterator[tuple[int, Pair]]:
         """Yield each pair to be trained on with its line, counted from 1 over all files."""
@@ -183,7 +197,7 @@ class Corpus:
 
     def _all(self) -> Iterator[Pair]:
         for source, target in zip_longest(self.sources, self.targets):
-            for pair in iterate_pairs(source, target, self.columns, self.fields):
+            for pair in iterate_pairs(source, target, self.columns, self.fields, self.languages):
                 yield Pair(pair.target, pair.source) if self.reverse else pair
 
 

@@ -1,13 +1,17 @@
-"""Reads both sides of a corpus from one file: tab-separated columns, JSON lines, Parquet."""
+"""Reads both sides of a corpus from one file: columns of text, JSON lines, Parquet, TMX."""
 
 import functools
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from headway.data.comma_separated import csv_layout, csv_pairs
 from headway.data.compression import StrPath, compression, plain_name, readable
+from headway.data.headers import USUAL_FIELDS, names_columns
 from headway.data.hub import is_dataset, rows_of
+from headway.data.languages import is_same_language
 from headway.data.lines import read_lines
+from headway.data.tmx import tmx_pairs
 from headway.errors import ConfigError, DataError, MissingExtraError, suggest
 
 Sides = tuple[str, str]
@@ -15,12 +19,21 @@ Sides = tuple[str, str]
 _READ_SIZE = 1 << 20  # bytes of a column
 
 
-def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> Iterator[Sides]:
+FORMS = (".tsv", ".csv", ".jsonl", ".ndjson", ".parquet", ".tmx")
+"""Endings of the names of tables."""
+
+
+def tsv_pairs(
+    path: StrPath,
+    source_column: int = 0,
+    target_column: int = 1,
+    languages: tuple[str, str] = USUAL_FIELDS,
+) -> Iterator[Sides]:
     """Yield two columns of a file in which tabs separate the columns.
 
     There is no quoting: a quotation mark is text. Columns are counted from 0. No line may have more
     than the first one, or less: a tab within a sentence would move what stands after it into other
-    columns. Empty ones at the end do not count.
+    columns. Empty ones at the end do not count. A first line that names the columns is left out.
     """
     if source_column < 0 or target_column < 0 or source_column == target_column:
         raise ConfigError(
@@ -47,7 +60,38 @@ def tsv_pairs(path: StrPath, source_column: int = 0, target_column: int = 1) -> 
                 f"{first}, so there may be a tab within one of them.",
                 "Put a space in its place, or give the text as .jsonl.",
             )
-        yield columns[source_column], columns[target_column]
+        sides = columns[source_column], columns[target_column]
+        if number > 1 or not names_columns(sides, languages):
+            yield sides
+
+
+def header_remark(path: StrPath, columns: tuple[int, int], fields: Sides, languages: Sides) -> str:
+    """Return a remark on a first line that names the columns; nothing where there is none."""
+    if is_dataset(path):
+        return ""
+    name = plain_name(path)
+    if name.endswith(".csv"):
+        _, header, places = csv_layout(path, fields, languages)
+        source, target = (header[place].strip() for place in places)
+        return f"{path}: the source is column '{source}', the target is column '{target}'."
+    if not name.endswith(".tsv"):
+        return ""
+    cells = next(read_lines(path), "").split("\t")
+    if max(columns) >= len(cells):
+        return ""
+    sides = cells[columns[0]], cells[columns[1]]
+    if not names_columns(sides, languages):
+        return ""
+    remark = (
+        f"{path}: the first line names the columns ({sides[0].strip()}, {sides[1].strip()}) and is "
+        "no pair; lines are counted from the next one."
+    )
+    if all(is_same_language(*both) for both in zip(sides, languages[::-1], strict=True)):
+        remark += (
+            f" They are in the other order than the languages {' and '.join(languages)}: exchange "
+            "data.source_column and data.target_column."
+        )
+    return remark
 
 
 def jsonl_pairs(path: StrPath, source_field: str, target_field: str) -> Iterator[Sides]:
@@ -128,14 +172,24 @@ def dataset_pairs(source: StrPath, source_field: str, target_field: str) -> Iter
 
 
 def table_reader(
-    source: StrPath, columns: tuple[int, int], fields: Sides
+    source: StrPath, columns: tuple[int, int], fields: Sides, languages: Sides = USUAL_FIELDS
 ) -> Callable[[StrPath], Iterator[Sides]] | None:
-    """Return what reads a file of this name, or None if it is not a table."""
+    """Return what reads a file of this name, or None if it is not a table.
+
+    languages: those of the configuration, by which the columns of .csv and the texts of .tmx are
+    found.
+    """
     if is_dataset(source):
         return functools.partial(dataset_pairs, source_field=fields[0], target_field=fields[1])
     name = plain_name(source)
     if name.endswith(".tsv"):
-        return functools.partial(tsv_pairs, source_column=columns[0], target_column=columns[1])
+        return functools.partial(
+            tsv_pairs, source_column=columns[0], target_column=columns[1], languages=languages
+        )
+    if name.endswith(".csv"):
+        return functools.partial(csv_pairs, fields=fields, languages=languages)
+    if name.endswith(".tmx"):
+        return functools.partial(tmx_pairs, languages=languages)
     if name.endswith((".jsonl", ".ndjson")):
         return functools.partial(jsonl_pairs, source_field=fields[0], target_field=fields[1])
     if name.endswith(".parquet"):

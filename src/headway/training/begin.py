@@ -138,6 +138,8 @@ def _lead(
     config = start.config if start else config
     check_settings(config, place.device)  # before hours of cutting text into pieces
     texts = read_texts(config.data)
+    for remark in texts.remarks:
+        place.reporter.say(remark)
     if resume:
         _check_same_text(folder, texts)
     kept = start.tokenizers if start else folder.read_tokenizers() if resume else None

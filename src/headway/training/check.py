@@ -161,7 +161,7 @@ def check_run(
         epochs=steps / stream.updates_of_an_epoch,
         precision=precision,
         estimate=estimated,
-        remarks=_remarks(config, steps, estimated),
+        remarks=[*texts.remarks, *_remarks(config, steps, estimated)],
     )
 
 

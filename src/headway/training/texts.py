@@ -26,7 +26,7 @@ from headway.data.corpus import (
 from headway.data.hub import is_dataset
 from headway.errors import ConfigError
 
-_FORM = 2  # of what is kept of a text; another number makes all of it anew
+_FORM = 3  # of what is kept of a text; another number makes all of it anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class Texts:
     """SHA-256 of the training files."""
     valid_lines: Sequence[int] | None = None
     """Where each validation pair stands in the training file, if it is held out from there."""
+    remarks: Sequence[str] = ()
+    """On how files were read."""
 
     @property
     def train(self) -> list[Pair]:
@@ -53,7 +55,7 @@ class Texts:
     def name_of_what_is_made(self, *values: Any) -> str:
         """Return a name that changes with the training text, how it is read, and these values."""
         corpora = [
-            [len(c.sources), len(c.targets), c.columns, c.fields, c.reverse, c.tag]
+            [len(c.sources), len(c.targets), c.columns, c.fields, c.languages, c.reverse, c.tag]
             for c in self.corpora
         ]
         parts = [_FORM, self.training_checksum, corpora, self.valid_lines, *values]
@@ -95,7 +97,20 @@ def read_texts(data: DataConfig, *, needs_validation: bool = True) -> Texts:
         },
         checksum=fingerprint(digests),
         training_checksum=fingerprint(digests[: len(files)]),
+        remarks=_header_remarks(data, corpora),
     )
+
+
+def _header_remarks(data: DataConfig, corpora: Sequence[Corpus]) -> list[str]:
+    """Return a remark for each file whose first line names its columns."""
+    folder = Path(data.directory)
+    texts = [(data.valid_source, data.valid_target), (data.test_source, data.test_target)]
+    tables = [source for source, target in texts if source and not target]
+    split = _corpus(
+        data, data, [name if is_dataset(name) else folder / name for name in tables], ()
+    )
+    remarks = chain.from_iterable(corpus.header_remarks() for corpus in (*corpora, split))
+    return list(dict.fromkeys(remarks))
 
 
 def _check_named(data: DataConfig, needs_validation: bool) -> None:
@@ -158,18 +173,27 @@ def training_corpora(data: DataConfig) -> list[Corpus]:
             sources, targets = partners(folder, named.source, named.target)
         else:
             sources, targets = matching_files(folder, named.source), ()
-        corpora.append(
-            Corpus(
-                sources,
-                targets,
-                columns=(named.source_column - 1, named.target_column - 1),
-                fields=(named.source_field, named.target_field),
-                reverse=named.reverse != (data.reverse and named is not data),
-                tag=named.tag,
-                weight=named.weight if isinstance(named, CorpusConfig) else 1.0,
-            )
-        )
+        corpora.append(_corpus(data, named, sources, targets))
     return corpora
+
+
+def _corpus(
+    data: DataConfig,
+    named: DataConfig | CorpusConfig,
+    sources: Sequence[StrPath],
+    targets: Sequence[StrPath],
+) -> Corpus:
+    """Return the text in these files, which is read as `named` says."""
+    return Corpus(
+        tuple(sources),
+        tuple(targets),
+        columns=(named.source_column - 1, named.target_column - 1),
+        fields=(named.source_field, named.target_field),
+        languages=(data.source_language, data.target_language),
+        reverse=named.reverse != (data.reverse and named is not data),
+        tag=named.tag,
+        weight=named.weight if isinstance(named, CorpusConfig) else 1.0,
+    )
 
 
 def read_split(data: DataConfig, source: str, target: str) -> list[Pair]:
@@ -182,6 +206,7 @@ def read_split(data: DataConfig, source: str, target: str) -> list[Pair]:
         target_column=data.target_column - 1,
         source_field=data.source_field,
         target_field=data.target_field,
+        languages=(data.source_language, data.target_language),
     )
     if data.reverse:
         pairs = [Pair(pair.target, pair.source) for pair in pairs]

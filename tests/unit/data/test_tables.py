@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from headway.data import tables
 from headway.data.corpus import Pair, read_pairs
-from headway.data.tables import parquet_pairs
+from headway.data.tables import header_remark, parquet_pairs, tsv_pairs
 from headway.errors import ConfigError, DataError, MissingExtraError
 
 from .files import ENDINGS, compress, write
@@ -228,3 +228,27 @@ def test_parquet_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(DataError, match=r"cannot be read as Parquet after row 0: .*utf-8"):
         read_pairs(tmp_path / "a.parquet")
+
+
+def test_a_first_line_that_names_the_columns_is_no_pair(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("id\ten\taf\n1\tyes\tja\n")
+    assert list(tsv_pairs(path, 1, 2)) == [("yes", "ja")]
+    assert list(tsv_pairs(path, 0, 1)) == [("1", "yes")]  # Indonesian
+    path.write_text("yes\tja\nen\taf\n")
+    assert list(tsv_pairs(path)) == [("yes", "ja"), ("en", "af")]
+
+
+def test_a_first_line_that_names_the_columns_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("af\ten\nja\tyes\n")
+    usual = ("source", "target")
+    remark = header_remark(path, (0, 1), usual, usual)
+    assert "the first line names the columns (af, en) and is no pair" in remark
+    assert "exchange data.source_column" not in remark
+    assert "exchange data.source_column" in header_remark(path, (0, 1), usual, ("en", "af"))
+    path.write_text("ja\tyes\n")
+    assert header_remark(path, (0, 1), usual, usual) == ""
+    (tmp_path / "x.csv").write_text("af;en\nja;yes\n")
+    remark = header_remark(tmp_path / "x.csv", (0, 1), usual, ("en", "af"))
+    assert remark.endswith("the source is column 'en', the target is column 'af'.")

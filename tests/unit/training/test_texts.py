@@ -249,3 +249,54 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=problem):
         read_texts(make_config(data=names).data)
+
+
+TABLES = {
+    "x.tsv": "en\taf\n{rows}",
+    "x.csv": "af,en\n{rows}",
+    "x.tmx": "<tmx><body>{rows}</body></tmx>",
+}
+ROW = {
+    "x.tsv": "{0}\t{1}\n",
+    "x.csv": "{1},{0}\n",
+    "x.tmx": (
+        '<tu><tuv xml:lang="af"><seg>{1}</seg></tuv><tuv xml:lang="en-GB"><seg>{0}</seg></tuv></tu>'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_training_validation_and_test_text(
+    make_config: MakeConfig, data_folder: Path, name: str
+) -> None:
+    pairs = [Pair(f"one {number}", f"two {number}") for number in range(12)]
+    rows = "".join(ROW[name].format(*pair) for pair in pairs)
+    (data_folder / name).write_text(TABLES[name].format(rows=rows))
+    own = {"source_language": "en", "target_language": "af", "target": "", "valid_target": ""}
+    data = own | {"source": name, "valid_source": name, "test_source": name}
+
+    texts = read_texts(make_config(data=data).data)
+
+    assert texts.train == texts.valid == texts.test == pairs
+    assert len(texts.remarks) == (0 if name == "x.tmx" else 1)
+    held_out = own | {"source": name, "valid_source": "", "hold_out": 3}
+    divided = read_texts(make_config(data=held_out).data)
+    assert divided.valid_lines is not None
+    assert [pairs[line - 1] for line in divided.valid_lines] == divided.valid
+    assert sorted([*divided.train, *divided.valid]) == sorted(pairs)
+    turned = read_texts(make_config(data=data | {"reverse": True}).data)
+    assert turned.train == [Pair(target, source) for source, target in pairs]
+
+
+def test_what_is_made_of_a_table_changes_with_the_languages_by_which_it_is_read(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    (data_folder / "x.csv").write_text("en,af,de\na,b,c\n")
+    data = {"source": "x.csv", "target": "", "source_language": "en"}
+    names = {
+        read_texts(
+            make_config(data=data | {"target_language": language}).data
+        ).name_of_what_is_made()
+        for language in ("af", "de")
+    }
+    assert len(names) == 2

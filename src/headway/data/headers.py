@@ -1,0 +1,62 @@
+"""Knows a first line that names the columns of a table instead of being a pair."""
+
+from collections.abc import Sequence
+
+from headway.data.languages import is_language, is_same_language
+from headway.errors import DataError, suggest
+
+_WORDS = (
+    ("source", "src", "source text", "source_text"),
+    ("target", "tgt", "trg", "target text", "target_text", "translation"),
+)
+USUAL_FIELDS = ("source", "target")
+"""Names of the two columns where the configuration names no others."""
+
+
+def names_columns(cells: tuple[str, str], languages: tuple[str, str] = USUAL_FIELDS) -> bool:
+    """Return True if two cells are names of columns: `source` and `target`, or two languages.
+
+    languages: those of the configuration, which may be names that only it knows.
+    """
+    one, other = (cell.strip().casefold() for cell in cells)
+    known = {word for words in _WORDS for word in words}
+    known |= {language.casefold() for language in languages}
+    return one != other and all(word in known or is_language(word) for word in (one, other))
+
+
+def sides_of(
+    header: Sequence[str], fields: tuple[str, str], languages: tuple[str, str]
+) -> tuple[int, int] | None:
+    """Return which columns hold source and target; None if the header does not say.
+
+    Fields count first, then the languages of the configuration, then words such as `src`. Two
+    columns that are named by languages, about which the configuration is silent, are source and
+    target in this order.
+    """
+    cells = [cell.strip().casefold() for cell in header]
+    places: list[int] = []
+    for field, usual, language, words in zip(fields, USUAL_FIELDS, languages, _WORDS, strict=True):
+        named = [n for n, cell in enumerate(cells) if cell == field.casefold()]
+        if not named and field == usual:
+            named = [n for n, cell in enumerate(cells) if is_same_language(cell, language)]
+            named += [n for n, cell in enumerate(cells) if cell in words]
+        places += named[:1]
+    if len(set(places)) == 2:
+        return places[0], places[1]
+    silent = fields == languages == USUAL_FIELDS
+    if silent and len(cells) == 2 and names_columns((cells[0], cells[1])):
+        return 0, 1
+    return None
+
+
+def no_columns(path: object, header: Sequence[str], fields: tuple[str, str]) -> DataError:
+    """Return the error for a table whose first line does not say which columns are meant."""
+    cells = [cell.strip() for cell in header]
+    missing = [field for field in fields if field not in cells]
+    hint = suggest(missing[0], cells) if missing else ""
+    return DataError(
+        f"{path} begins with {', '.join(map(repr, cells[:8]))}, which does not say which columns "
+        f"hold source and target.",
+        f"{hint} Name them with data.source_field and data.target_field; a table whose first line "
+        "is a pair already is read as .tsv, with tabs.".strip(),
+    )

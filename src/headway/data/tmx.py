@@ -1,0 +1,117 @@
+"""Reads both sides of a corpus from TMX, the form in which translators exchange their memories.
+
+A file is never held whole. It may declare no entities, by which a small file becomes a large one or
+reads another.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import iterparse
+
+from headway.data.compression import StrPath, readable
+from headway.data.languages import is_same_language, language_code
+from headway.errors import DataError
+
+_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_CODES = {"bpt", "ept", "it", "ph", "ut"}  # what they hold is markup of the document
+_STAND_ALONE = {"it", "ph", "ut"}  # of them, those that may stand between two words
+_SPACE = re.compile(r"[ \t\r\n]+")
+
+
+def tmx_pairs(path: StrPath, languages: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the segments of two languages, a pair for each unit; `en` also takes `en-US`.
+
+    A language that a unit lacks gives an empty text, and a unit without both no pair; of several
+    variants of a language the first is taken. Markup (bpt, ept, it, ph, ut) is left out, and white
+    space is one space. Raises DataError with the languages of the file if one of these two is not
+    there, and for XML that is not whole.
+    """
+    known: dict[str, int] = {}
+    seen = [False, False]
+    for unit in _units(path):
+        for language in unit:
+            known[language] = known.get(language, 0) + 1
+        pair = [_of_language(unit, language) for language in languages]
+        seen = [was or text is not None for was, text in zip(seen, pair, strict=True)]
+        if pair != [None, None]:
+            yield pair[0] or "", pair[1] or ""
+    if not all(seen):
+        raise _no_language(path, known, languages)
+
+
+def _units(path: StrPath) -> Iterator[dict[str, str]]:
+    """Yield the text of each language of each translation unit."""
+    with readable(path) as file:
+        try:
+            yield from _parsed(file)
+        except DefusedXmlException:
+            raise DataError(
+                f"{path} declares entities of its own, which a TMX file does not need.",
+                "Take <!ENTITY …> out of its head, and write its characters as they are.",
+            ) from None
+        except (ParseError, LookupError, ValueError) as error:
+            raise DataError(
+                f"{path} is not whole XML: {error}.", "Export it again from the translation memory."
+            ) from None
+
+
+def _parsed(file: IO[bytes]) -> Iterator[dict[str, str]]:
+    above: list[Element] = []
+    for event, element in iterparse(file, events=("start", "end")):
+        if event == "start":
+            above.append(element)
+            continue
+        above.pop()
+        if _name(element) == "tu":
+            yield _texts(element)
+            above[-1].remove(element) if above else None
+
+
+def _texts(unit: Element) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for variant in unit:
+        if _name(variant) == "tuv":
+            language = variant.get(_LANG) or variant.get("lang") or ""
+            segment = next((each for each in variant if _name(each) == "seg"), None)
+            if segment is not None:
+                texts.setdefault(language, _SPACE.sub(" ", _plain(segment)).strip())
+    return texts
+
+
+def _plain(element: Element) -> str:
+    """Return the text of a segment without the markup in it."""
+    text = element.text or ""
+    for child in element:
+        tail = child.tail or ""
+        if _name(child) not in _CODES:
+            text += _plain(child)
+        elif _name(child) in _STAND_ALONE and text[-1:].isalnum() and tail[:1].isalnum():
+            text += " "  # such as a line break, which kept two words apart
+        text += tail
+    return text
+
+
+def _name(element: Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _of_language(unit: Mapping[str, str], wanted: str) -> str | None:
+    """Return the text of this language; its very code goes before one with a region."""
+    exact = (text for code, text in unit.items() if language_code(code) == language_code(wanted))
+    near = (text for code, text in unit.items() if is_same_language(code, wanted))
+    return next(exact, next(near, None))
+
+
+def _no_language(path: StrPath, known: Mapping[str, int], languages: Iterable[str]) -> DataError:
+    if not known:
+        return DataError(f"{path} holds no translation unit.", "Give a file with some.")
+    listed = ", ".join(f"{code or 'one without a code'} ({n:,})" for code, n in known.items())
+    source, target = [*known, "…"][:2]
+    return DataError(
+        f"{path} holds the languages {listed}, and not both of {' and '.join(languages)}.",
+        f"Choose two: --set data.source_language={source} --set data.target_language={target}",
+    )
