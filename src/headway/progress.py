@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from headway.messages import message_console
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -33,9 +35,7 @@ def progress(
 
     what: the work as a noun, such as "Translation". console: used instead of a new one.
     """
-    from rich.console import Console
-
-    console = console or Console(stderr=True, quiet=quiet, highlight=False)
+    console = console or message_console(quiet=quiet)
     shown = _Shown(what, total, unit, console)
     draw = _bar if console.is_terminal and not console.quiet else _lines
     try:

@@ -21,7 +21,8 @@ def writing(what: object, kind: type[HeadwayError], remedy: str) -> Iterator[Non
     try:
         yield
     except OSError as error:
-        remedy = f"{SIZE_LIMIT}." if error.errno == errno.EFBIG else remedy
+        if error.errno == errno.EFBIG:
+            remedy = remedy.replace("Free some space", SIZE_LIMIT)
         raise kind(f"{what} cannot be written ({error.strerror or error}).", remedy) from error
 
 

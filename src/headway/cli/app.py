@@ -27,6 +27,8 @@ from headway.cli import (
 from headway.cli.guesses import Command
 from headway.errors import HeadwayWarning
 from headway.loops.notice import tell_of_compiling
+from headway.messages import discard, unfailing_messages
+from headway.replacing import SIZE_LIMIT
 
 app = typer.Typer(
     name="headway",
@@ -51,6 +53,13 @@ app.command("shortlist", cls=Command)(shortlist.shortlist)
 app.command("info", cls=Command)(info.info)
 app.command("export", cls=Command)(export.export)
 app.add_typer(bench.bench, name="bench")
+
+_NOT_WRITTEN = {
+    errno.ENOSPC: "Free some space",
+    errno.EDQUOT: "Free some space",
+    errno.EFBIG: SIZE_LIMIT,
+    errno.EIO: "Check the disk, or the terminal,",
+}
 
 
 @app.callback(invoke_without_command=True)
@@ -78,16 +87,17 @@ def main(arguments: list[str] | None = None) -> None:
     if "--quiet" not in arguments and sys.stderr.isatty():  # somebody is waiting
         tell_of_compiling(lambda message: print(f"Note: {message}", file=sys.stderr))
     _show_warnings_as_notes("--quiet" in arguments)
-    try:
+    with unfailing_messages():
         try:
-            # Typer itself ends usage errors with 2, Ctrl-C with 130 and a closed pipe with 1.
-            app(arguments)
-        finally:
-            _flush()
-    except Exception as error:
-        if "--debug" in arguments:
-            raise
-        sys.exit(_explain(error))
+            try:
+                # Typer itself ends usage errors with 2, Ctrl-C with 130 and a closed pipe with 1.
+                app(arguments)
+            finally:
+                _flush()
+        except Exception as error:
+            if "--debug" in arguments:
+                raise
+            sys.exit(_explain(error))
 
 
 def _show_warnings_as_notes(quiet: bool) -> None:
@@ -113,9 +123,7 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        discard(sys.stdout)
         raise
 
 
@@ -132,10 +140,10 @@ def _explain(error: Exception) -> int:
         return _fail(f"Error: '{shown}' is no name of a file ({error.strerror}). Check it.", 2)
     if isinstance(error, ValueError) and "embedded null" in str(error):
         return _fail("Error: The name of a file has a character NUL in it. Take it out.", 2)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if isinstance(error, OSError) and error.errno in _NOT_WRITTEN:
         where = error.filename or "The output"
-        message = f"{where} cannot be written ({error.strerror}). Free some space and run it again."
-        return _fail(f"Error: {message}", 1)
+        remedy = f"{_NOT_WRITTEN[error.errno]} and run it again."
+        return _fail(f"Error: {where} cannot be written ({error.strerror}). {remedy}", 1)
     return _fail(
         f"Error: {type(error).__name__}: {error} This is a fault of Headway, or of the machine; "
         "run it again with --debug to see where.",

@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.text import Text
 
 from headway.json_text import to_json
+from headway.messages import message_console
 from headway.training.not_finite import TextPlace
 from headway.training.run_folder import writing_run
 from headway.training.step import StepResult
@@ -40,7 +41,7 @@ class Reporter:
 
     def __init__(self, quiet: bool = False, console: Console | None = None) -> None:
         """Print to standard error, so that standard output stays free for results."""
-        self.console = console or Console(stderr=True, quiet=quiet, highlight=False)
+        self.console = console or message_console(quiet=quiet)
         self.metrics: Path | None = None
         self._events: EventFiles | None = None
         self._bar: Progress | None = None

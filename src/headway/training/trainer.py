@@ -342,15 +342,19 @@ class Trainer:
 
 @contextmanager
 def _stop_signals() -> Iterator[threading.Event]:
-    """Turn Ctrl-C and a polite kill into an event; a second one stops at once.
+    """Turn Ctrl-C, a polite kill and a closed terminal into an event; a second one stops at once.
 
     Not if it comes together with the first: a wrapper that is stopped may tell its child, too.
+    A hang-up never does, because shell and system send one each, and stays ignored below nohup.
     """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    hang_up = getattr(signal, "SIGHUP", None)  # not on Windows
+    if hang_up is not None and signal.getsignal(hang_up) != signal.SIG_IGN:
+        numbers.append(hang_up)
     before = {number: signal.getsignal(number) for number in numbers}
 
     def restore() -> None:
@@ -364,7 +368,7 @@ def _stop_signals() -> Iterator[threading.Event]:
         if received is None:
             received = time.monotonic()
             stop.set()
-        elif time.monotonic() - received >= _TOGETHER:
+        elif number != hang_up and time.monotonic() - received >= _TOGETHER:
             restore()
             signal.raise_signal(number)
 

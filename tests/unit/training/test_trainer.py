@@ -386,7 +386,9 @@ def test_each_process_has_a_part_at_least(
     assert trainer.progress.parts == parts
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "kill"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["ctrl-c", "kill", "hang-up"]
+)
 def test_a_signal_saves_and_stops(make: Callable[..., Trainer], number: signal.Signals) -> None:
     before = signal.getsignal(number)
     stop = HookedReporter(3, lambda: os.kill(os.getpid(), number))
@@ -426,6 +428,32 @@ def test_a_signal_within_the_handler_of_another_is_the_same_wish(
 
         assert stop.is_set()
         assert signal.getsignal(signal.SIGTERM) is handler
+
+
+def test_a_second_hang_up_stops_nothing(
+    make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer_module, "_TOGETHER", 0.0)
+
+    def twice() -> None:
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    trainer = make(reporter=HookedReporter(3, twice))
+
+    assert not trainer.run()
+
+    assert saved_step(trainer) == 3
+
+
+def test_a_hang_up_that_is_ignored_stays_so(make: Callable[..., Trainer]) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        trainer = make(reporter=HookedReporter(3, lambda: os.kill(os.getpid(), signal.SIGHUP)))
+        assert trainer.run()
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_second_ctrl_c_stops_at_once(
