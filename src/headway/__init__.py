@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from headway.decoding.options import Sampling, SearchOptions
     from headway.decoding.translation import Translation
     from headway.errors import HeadwayError
+    from headway.evaluation.comparing import compare_texts
     from headway.evaluation.metrics import Score, score_texts
     from headway.inspection.trace import Trace, trace
     from headway.inspection.translator import Translator, load
@@ -39,6 +40,7 @@ __all__ = [
     "Transformer",
     "Translation",
     "Translator",
+    "compare_texts",
     "load",
     "load_bundle",
     "load_run_config",
@@ -61,6 +63,7 @@ _HOMES = {
     "Transformer": "headway.model.transformer",
     "Translation": "headway.decoding.translation",
     "Translator": "headway.inspection.translator",
+    "compare_texts": "headway.evaluation.comparing",
     "load": "headway.inspection.translator",
     "load_bundle": "headway.bundle",
     "load_run_config": "headway.config.run",

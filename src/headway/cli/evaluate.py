@@ -1,42 +1,75 @@
-"""`headway evaluate`: translate and compare with references."""
+"""`headway evaluate`: translate, compare with references, and compare models with each other."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headway.cli.options import (
-    AsJson,
-    Beam,
-    Debug,
-    Device,
-    LengthPenalty,
-    Model,
-    Quiet,
-    print_json,
-)
+from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Quiet, print_json
 from headway.cli.search_options import Engine, Precision, Shortlist
-from headway.cli.tags import TagWatch
 
 if TYPE_CHECKING:
+    from headway.cli.systems import System
     from headway.data.corpus import Pair
-    from headway.decoding.engines import EngineName, PrecisionName
-    from headway.decoding.request_maker import RequestMaker
-    from headway.decoding.translation import Translation
+    from headway.evaluation.comparing import Comparison
+
+_EXAMPLES = 10
+_ROUGH = 100  # sentences: of fewer, an interval is a rough one
+_NOTES = {
+    "split": "{count:,} sentences were too long and were split.",
+    "incomplete": "the output limit ended {count:,} translations.",
+    "empty": "{count:,} translations are empty.",
+}
+
+Models = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[MODEL]...", help="Bundles or runs; several are compared with the first."
+    ),
+]
+Hypothesis = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--hypothesis",
+        help="A file of translations, scored beside the models or alone; several are allowed.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        help="File for the translations; for several models, hyp.en means hyp.1.en, hyp.2.en, …",
+    ),
+]
 
 
 def evaluate(
-    model: Model,
     source: Annotated[Path, typer.Option("--source", help="Text to translate.")],
     reference: Annotated[Path, typer.Option("--reference", help="The right translations.")],
+    models: Models = None,
+    hypothesis: Hypothesis = None,
+    out: Out = None,
     metric: Annotated[
         str, typer.Option("--metric", help="Any of bleu,chrf,ter,exact,wer.")
     ] = "bleu,chrf",
     tokenize: Annotated[
         str, typer.Option("--tokenize", help="sacreBLEU's; none for tokenized text.")
     ] = "13a",
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            "--examples",
+            min=0,
+            help="Sentences to show: the most different ones of several systems, 10 if unset; of "
+            "one system those with the lowest chrF, none if unset.",
+        ),
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=100, help="Draws of the paired bootstrap.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of these draws.")] = 12345,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     engine: Engine = "auto",
@@ -47,75 +80,137 @@ def evaluate(
     debug: Debug = False,
     device: Device = "auto",
 ) -> None:
-    """Score a model on text with references."""
-    import time
-    from dataclasses import replace
-
+    """Score models, or files of translations, on text with references, and compare them."""
+    from headway.cli.systems import System, Work, read_hypotheses, translate_all
     from headway.data.corpus import read_parallel
-    from headway.decoding.translator import load
+    from headway.evaluation.comparing import compare_texts
     from headway.evaluation.metrics import check_metrics, score_texts, tokenized_remark
 
     metrics = list(dict.fromkeys(name.strip() for name in metric.split(",")))
     check_metrics(metrics, tokenize)  # before the work, not after it
+    models, files = models or [], hypothesis or []
+    _check_files(models, [source, reference, *files], out)
     pairs = read_parallel(source, reference)
     references = [pair.target for pair in pairs]
-    translator = load(
-        model,
-        device,
-        engine=cast("EngineName", engine),  # `load` checks the names
-        precision=cast("PrecisionName", precision),
-    )
-    started = time.perf_counter()
-    tags = TagWatch(translator.bundle, quiet)
-    translations = translator.translate(
-        list(tags.of(pair.source for pair in pairs)),
-        beam_size=beam,
-        length_penalty=length_penalty,
-        options=replace(translator.options, shortlist=shortlist),
-    )
-    seconds = time.perf_counter() - started
-    tags.finish()
-    scores = score_texts(
-        [translation.text for translation in translations],
-        references,
-        metrics,
-        tokenize,
-    )
-    counts = _counts(pairs, translations, translator.requests)
-    if as_json:
-        plain = [score.as_dict() for score in scores]
-        print_json(
-            {"scores": plain, "sentences": len(pairs), "seconds": round(seconds, 2)} | counts
+    written = read_hypotheses(files, source, reference, len(pairs))
+    if len(models) + len(files) > 1 and len(pairs) < 2:
+        raise typer.BadParameter("To compare systems takes two sentences at least.")
+    way = {"beam_size": beam, "length_penalty": length_penalty}
+    work = Work(device, engine, precision, shortlist, way, quiet)
+    systems = [*translate_all(models, pairs, out, work), *written]
+    systems = System.named_apart(systems)
+    texts = {system.name: system.texts for system in systems}
+    if len(systems) == 1:
+        scores = score_texts(systems[0].texts, references, metrics, tokenize)
+        shown = _lowest(systems[0].texts, references, examples or 0)
+        report = {"scores": [score.as_dict() for score in scores]}
+        lines = [str(score) for score in scores]
+    else:
+        compared = compare_texts(
+            texts, references, metrics, tokenize, resamples=resamples, seed=seed
         )
-        return
-    for score in scores:
-        print(score)
+        shown = _furthest(compared, _EXAMPLES if examples is None else examples)
+        report, lines = compared.as_dict(), compared.lines()
+    _print(systems, pairs, report, lines, shown, as_json=as_json)
     if not quiet:
-        _remark(counts, tokenized_remark(references, tokenize) if "bleu" in metrics else "")
+        remark = tokenized_remark(references, tokenize) if "bleu" in metrics else ""
+        _remark(systems, remark, len(pairs))
 
 
-def _counts(
-    pairs: "Sequence[Pair]", translations: "Sequence[Translation]", requests: "RequestMaker"
-) -> dict[str, int]:
-    """Return how many were not translated as a whole, and how many became nothing."""
-    lost = [
-        not found.text.strip() and bool(requests.parts(pair.source))
-        for pair, found in zip(pairs, translations, strict=True)
-    ]
+def _check_files(models: Sequence[Path], texts: Sequence[Path], out: Path | None) -> None:
+    """Refuse text in the place of a model, and an output that would replace a text."""
+    import os
+
+    from headway.cli.systems import output_paths
+
+    for model in models:
+        if model.is_file():
+            raise typer.BadParameter(
+                f"{model} is a file, not a model. Text is named with --source, --reference and "
+                "--hypothesis."
+            )
+    if not models and out is not None:
+        raise typer.BadParameter("--out is for translations of a model, but none is given.")
+    if not models and len(texts) == 2:
+        raise typer.BadParameter("There is nothing to score. Name a model, or --hypothesis FILE.")
+    for path in output_paths(out, len(models)):
+        for text in texts:
+            if path.is_file() and os.path.realpath(path) == os.path.realpath(text):
+                raise typer.BadParameter(f"{path} is read and would be written; choose another.")
+
+
+def _lowest(texts: Sequence[str], references: Sequence[str], count: int) -> dict[int, list[float]]:
+    """Return places of the sentences with the lowest chrF, with it; none that are right."""
+    from headway.evaluation.comparing import sentence_chrf
+
+    if not count:
+        return {}
+    chrf = sentence_chrf(texts, references)
+    pairs = zip(texts, references, strict=True)
+    wrong = [place for place, (text, right) in enumerate(pairs) if text.strip() != right.strip()]
+    return {place: [chrf[place]] for place in sorted(wrong, key=chrf.__getitem__)[:count]}
+
+
+def _furthest(compared: "Comparison", count: int) -> dict[int, list[float]]:
+    """Return places of the sentences that differ most, with the chrF of each system."""
+    chrf = compared.sentence_chrf.values()
+    return {place: [own[place] for own in chrf] for place in compared.furthest(count)}
+
+
+def _print(
+    systems: "Sequence[System]",
+    pairs: "Sequence[Pair]",
+    report: dict[str, Any],
+    lines: Sequence[str],
+    shown: dict[int, list[float]],
+    *,
+    as_json: bool,
+) -> None:
+    """Print scores and examples; shown: chrF of each system, by place of the sentence."""
+    if as_json:
+        own = [system.facts for system in systems]
+        if len(systems) > 1:
+            named = zip(report["systems"], own, strict=True)
+            report = report | {"systems": [scores | facts for scores, facts in named]}
+        else:
+            report = report | own[0]
+        found = [_example(systems, pairs[place], place, chrf) for place, chrf in shown.items()]
+        print_json(report | {"sentences": len(pairs), "examples": found})
+        return
+    for line in lines:
+        print(line)
+    width = max(len(name) for name in ("reference", *(system.name for system in systems)))
+    for place, chrf in shown.items():
+        print(f"\nline {place + 1:,}")
+        print(f"  {'source':<{width}}  {pairs[place].source}")
+        print(f"  {'reference':<{width}}  {pairs[place].target}")
+        for system, value in zip(systems, chrf, strict=True):
+            print(f"  {system.name:<{width}}  {system.texts[place]}  (chrF {value:.2f})")
+
+
+def _example(
+    systems: "Sequence[System]", pair: "Pair", place: int, chrf: Sequence[float]
+) -> dict[str, Any]:
     return {
-        "split": sum(translation.num_parts > 1 for translation in translations),
-        "incomplete": sum(not translation.complete for translation in translations),
-        "empty": sum(lost),
+        "line": place + 1,
+        "source": pair.source,
+        "reference": pair.target,
+        "translations": [system.texts[place] for system in systems],
+        "chrf": list(chrf),
     }
 
 
-def _remark(counts: dict[str, int], of_references: str) -> None:
+def _remark(systems: "Sequence[System]", of_references: str, sentences: int) -> None:
     """Say on standard error what is remarkable."""
-    if split := counts["split"]:
-        print(f"Note: {split:,} sentences were too long and were split.", file=sys.stderr)
-    if incomplete := counts["incomplete"]:
-        print(f"Note: the output limit ended {incomplete:,} translations.", file=sys.stderr)
-    if empty := counts["empty"]:
-        print(f"Note: {empty:,} translations are empty.", file=sys.stderr)
+    for system in systems:
+        whose = f"{system.name}: " if len(systems) > 1 else ""
+        for name, note in _NOTES.items():
+            if count := system.facts.get(name):
+                print(f"Note: {whose}{note.format(count=count)}", file=sys.stderr)
     if of_references:
         print(f"Note: {of_references}", file=sys.stderr)
+    if len(systems) > 1 and sentences < _ROUGH:
+        print(
+            f"Note: with {sentences} sentences the intervals are rough; hundreds are better.",
+            file=sys.stderr,
+        )

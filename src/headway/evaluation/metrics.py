@@ -1,17 +1,25 @@
 """Scores of translations against references; each carries the signature of how it was computed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
+from jaxtyping import Float64
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from headway.errors import ConfigError, DataError, MissingExtraError, suggest
+from headway.data.texts import as_texts
+from headway.errors import ConfigError, DataError, MissingExtraError, require_type, suggest
 from headway.evaluation.units import PERCENT
 
 _TOKENIZED_LINES = 100
+_METRICS_REMEDY = "Give a list of names, such as ['bleu', 'chrf']."
+_COMET_REMEDY = (
+    "Write the translations with `headway evaluate --out hyp.txt`, and in an environment with "
+    "unbabel-comet run `comet-score -s SOURCE -t hyp.txt -r REFERENCE`."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +42,59 @@ class Score:
         return asdict(self)
 
 
-Metric = Callable[[Sequence[str], Sequence[str], str], Score]
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a metric counts in each sentence, and the score that sums of these counts make."""
+
+    name: str
+    rows: Float64[np.ndarray, "N K"]
+    value: Callable[[list[float]], float]
+    """Takes the sum of some rows and returns their score in percent."""
+    signature: str
+    higher_is_better: bool = True
+
+    def score(self) -> Score:
+        """Return the score of all sentences together."""
+        value = self.value(self.rows.sum(axis=0).tolist())
+        return Score(self.name, value, self.signature, self.higher_is_better)
+
+
+Metric = Callable[[Sequence[str], Sequence[str], str], Counts]
 
 
 def score_texts(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    metrics: Sequence[str] = ("bleu", "chrf"),
+    hypotheses: Iterable[str],
+    references: Iterable[str],
+    metrics: Iterable[str] = ("bleu", "chrf"),
     tokenize: str = "13a",
 ) -> list[Score]:
     """Compare translations with one reference each.
 
     metrics: bleu, chrf, ter, exact, wer. tokenize: sacreBLEU's tokenization for BLEU; `none` for
-    text that is tokenized already. Raises DataError when the two differ in number.
+    text that is tokenized already. Raises DataError when the two differ in number or are no texts,
+    ConfigError for a metric or a tokenization that there is not.
     """
-    if len(hypotheses) != len(references):
+    return [counts.score() for counts in count_texts(hypotheses, references, metrics, tokenize)]
+
+
+def count_texts(
+    hypotheses: Iterable[str],
+    references: Iterable[str],
+    metrics: Iterable[str],
+    tokenize: str = "13a",
+) -> list[Counts]:
+    """Return for each metric its counts of each sentence; arguments as in `score_texts`."""
+    translated = as_texts(hypotheses, "hypotheses")
+    right = as_texts(references, "references")
+    if len(translated) != len(right):
         raise DataError(
-            f"There are {len(hypotheses)} translations and {len(references)} references.",
+            f"There are {len(translated):,} translations and {len(right):,} references.",
             "Give one reference for each translation, in the same order.",
         )
-    if not references:
+    if not right:
         raise DataError("There is nothing to score.", "Give at least one sentence.")
-    check_metrics(metrics, tokenize)
-    return [METRICS[name](hypotheses, references, tokenize) for name in metrics]
+    metrics = check_metrics(metrics, tokenize)
+    return [METRICS[name](translated, right, tokenize) for name in metrics]
 
 
 def tokenized_remark(texts: Sequence[str], tokenize: str) -> str:
@@ -74,17 +112,30 @@ def tokenized_remark(texts: Sequence[str], tokenize: str) -> str:
     )
 
 
-def check_metrics(metrics: Sequence[str], tokenize: str = "13a") -> None:
-    """Raise ConfigError for an unknown metric or tokenization, so that no work is lost to it."""
+def check_metrics(metrics: Iterable[str], tokenize: str = "13a") -> list[str]:
+    """Return the names of metrics; ConfigError for one that there is not, or a tokenization."""
+    require_type("metrics", metrics, Iterable, _METRICS_REMEDY)
+    if isinstance(metrics, str):
+        raise ConfigError(f"metrics is the single text '{metrics}'.", _METRICS_REMEDY)
+    metrics = list(metrics)
     for name in metrics:
+        require_type("A metric", name, str, _METRICS_REMEDY)
+        if name.lower() == "comet":
+            raise ConfigError(
+                "COMET is not computed here, because its package needs older "
+                "versions of NumPy and Transformers than Headway.",
+                _COMET_REMEDY,
+            )
         if name not in METRICS:
             raise ConfigError(f"There is no metric '{name}'.", suggest(name, METRICS))
+    require_type("tokenize", tokenize, str, "Give a name, such as '13a' or 'none'.")
     if tokenize not in BLEU.TOKENIZERS:
         raise ConfigError(
             f"sacreBLEU has no tokenization '{tokenize}'.", suggest(tokenize, BLEU.TOKENIZERS)
         )
     if "bleu" in metrics:
         _check_tokenization(tokenize)
+    return metrics
 
 
 def _check_tokenization(tokenize: str) -> None:
@@ -103,40 +154,54 @@ def _check_tokenization(tokenize: str) -> None:
         ) from error
 
 
-def _bleu(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
+def _bleu(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Counts:
     # `force` only silences what `tokenized_remark` says.
-    metric = BLEU(tokenize=tokenize, force=True)
-    score = metric.corpus_score(hypotheses, [references])
-    return Score("bleu", score.score, str(metric.get_signature()))
+    return _sacrebleu("bleu", BLEU(tokenize=tokenize, force=True), hypotheses, references)
 
 
-def _chrf(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
-    metric = CHRF()
-    score = metric.corpus_score(hypotheses, [references])
-    return Score("chrf", score.score, str(metric.get_signature()))
+def _chrf(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Counts:
+    return _sacrebleu("chrf", CHRF(), hypotheses, references)
 
 
-def _ter(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
-    metric = TER()
-    score = metric.corpus_score(hypotheses, [references])
-    return Score("ter", score.score, str(metric.get_signature()), higher_is_better=False)
+def _ter(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Counts:
+    return _sacrebleu("ter", TER(), hypotheses, references)
 
 
-def _exact(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
+def _sacrebleu(
+    name: str,
+    metric: BLEU | CHRF | TER,
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+) -> Counts:
+    """Return the counts that sacreBLEU's own tests of significance are made of."""
+    rows = metric._extract_corpus_statistics(hypotheses, [references])
+    return Counts(
+        name,
+        np.array(rows, dtype=np.float64),
+        lambda sums: float(metric._compute_score_from_stats(cast("list[int]", sums)).score),
+        str(metric.get_signature()),
+        higher_is_better=name != "ter",
+    )
+
+
+def _exact(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Counts:
     # White space at the ends, such as the \r of a file from Windows, is no difference to a reader.
-    equal = sum(h.strip() == r.strip() for h, r in zip(hypotheses, references, strict=True))
+    equal = [h.strip() == r.strip() for h, r in zip(hypotheses, references, strict=True)]
+    rows = np.array([(same, 1.0) for same in equal])
     signature = f"share of equal lines|ends:stripped|{PERCENT}"
-    return Score("exact", 100 * equal / len(references), signature)
+    return Counts("exact", rows, lambda sums: 100 * sums[0] / sums[1], signature)
 
 
-def _word_error_rate(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Score:
-    errors = words = 0
-    for hypothesis, reference in zip(hypotheses, references, strict=True):
-        errors += edit_distance(hypothesis.split(), reference.split())
-        words += len(reference.split())
-    value = 100 * errors / words if words else 100.0 * (errors > 0)
+def _word_error_rate(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Counts:
+    words = [(h.split(), r.split()) for h, r in zip(hypotheses, references, strict=True)]
+    rows = np.array([(edit_distance(h, r), len(r)) for h, r in words], dtype=np.float64)
     signature = f"word edits / reference words|split:space|{PERCENT}"
-    return Score("wer", value, signature, higher_is_better=False)
+    return Counts("wer", rows, _error_rate, signature, higher_is_better=False)
+
+
+def _error_rate(sums: list[float]) -> float:
+    errors, words = sums
+    return 100 * errors / words if words else 100.0 * (errors > 0)
 
 
 def edit_distance(hypothesis: Sequence[str], reference: Sequence[str]) -> int:

@@ -61,6 +61,8 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "translate --alignments", [*translate, "--alignments", place / "alignments"]
     yield "translate --nbest", [*translate, "--nbest", 2]
     yield "evaluate", ["evaluate", model, "--source", source, "--reference", target]
+    compared = ["--hypothesis", target, "--source", source, "--reference", target]
+    yield "evaluate --hypothesis", ["evaluate", model, *compared]
     yield "score", ["score", model, *both]
     yield "check", ["check", *training]
     yield "train", ["train", *training, "--out", place / "run"]

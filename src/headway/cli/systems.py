@@ -1,0 +1,143 @@
+"""What `evaluate` compares: models that it has translate, and files of translations."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from headway.cli.tags import TagWatch
+from headway.data.compression import compression
+from headway.data.corpus import Pair, read_sentences
+from headway.data.output import OutputFile, opened
+from headway.decoding.counting import counting_sentences
+from headway.decoding.engines import EngineName, PrecisionName
+from headway.decoding.request_maker import RequestMaker
+from headway.decoding.translation import Translation
+from headway.decoding.translator import Translator, load
+from headway.errors import DataError
+from headway.progress import progress
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Translations of the whole text, and where they come from."""
+
+    name: str
+    texts: list[str]
+    facts: dict[str, Any] = field(default_factory=dict)
+    """Of a model: seconds, and how many translations are remarkable."""
+
+    @staticmethod
+    def named_apart(systems: "Sequence[System]") -> "list[System]":
+        """Return the systems with a number after each name that occurred before."""
+        names: list[str] = []
+        for system in systems:
+            name, number = system.name, 1
+            while name in names:
+                number += 1
+                name = f"{system.name} ({number})"
+            names.append(name)
+        return [replace(system, name=name) for system, name in zip(systems, names, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How all models translate; the fields are options of the command."""
+
+    device: str
+    engine: str
+    precision: str
+    shortlist: bool
+    way: dict[str, Any]
+    """Arguments of `Translator.translate`."""
+    quiet: bool
+
+
+def read_hypotheses(
+    files: Sequence[Path], source: Path, reference: Path, count: int
+) -> list[System]:
+    """Read files of translations; DataError where one has not as many lines as the text."""
+    systems = []
+    for file in files:
+        texts = list(read_sentences(file))
+        if len(texts) != count:
+            raise DataError(
+                f"{file} has {len(texts):,} lines, but {source} and {reference} have {count:,}.",
+                "Give one translation for each line of the source, an empty one where there is "
+                "none.",
+            )
+        systems.append(System(str(file), texts))
+    return systems
+
+
+def output_paths(out: Path | None, count: int) -> list[Path]:
+    """Return where each model's translations go: `hyp.en` is hyp.1.en, hyp.2.en, … for several."""
+    if out is None or count < 2:
+        return [] if out is None else [out]
+    coded = compression(out)
+    plain = out.with_name(out.name.removesuffix(coded))
+    return [
+        plain.with_name(f"{plain.stem}.{number}{plain.suffix}{coded}")
+        for number in range(1, count + 1)
+    ]
+
+
+def translate_all(
+    models: Sequence[Path], pairs: Sequence[Pair], out: Path | None, work: Work
+) -> list[System]:
+    """Translate the sources with each model, and write the translations if `out` is given."""
+    translators = [
+        load(
+            model,
+            work.device,
+            engine=cast("EngineName", work.engine),  # `load` checks the names
+            precision=cast("PrecisionName", work.precision),
+        )
+        for model in models  # all before the work: the last one may be damaged
+    ]
+    files = [OutputFile(path) for path in output_paths(out, len(models))]
+    systems = []
+    with opened(*files):
+        for number, model in enumerate(models):
+            what = f"Translation by {model}" if len(models) > 1 else "Translation"
+            systems.append(_translate(translators[number], str(model), what, pairs, work))
+            for text in systems[-1].texts if files else ():
+                files[number].write(text)
+    return systems
+
+
+def _translate(
+    translator: Translator, name: str, what: str, pairs: Sequence[Pair], work: Work
+) -> System:
+    tags = TagWatch(translator.bundle, work.quiet)
+    sources = list(tags.of(pair.source for pair in pairs))
+    started = time.perf_counter()
+    with (
+        progress(what, len(pairs), quiet=work.quiet, stopped="Nothing was scored.") as advance,
+        counting_sentences(advance),
+    ):
+        translations = translator.translate(
+            sources,
+            options=replace(translator.options, shortlist=work.shortlist),
+            **work.way,
+        )
+    facts = {"seconds": round(time.perf_counter() - started, 2)}
+    tags.finish()
+    counts = _counts(pairs, translations, translator.requests)
+    return System(name, [translation.text for translation in translations], facts | counts)
+
+
+def _counts(
+    pairs: Sequence[Pair], translations: Sequence[Translation], requests: RequestMaker
+) -> dict[str, int]:
+    """Return how many were not translated as a whole, and how many became nothing."""
+    lost = [
+        not translation.text.strip() and bool(requests.parts(pair.source))
+        for pair, translation in zip(pairs, translations, strict=True)
+    ]
+    return {
+        "split": sum(translation.num_parts > 1 for translation in translations),
+        "incomplete": sum(not translation.complete for translation in translations),
+        "empty": sum(lost),
+    }

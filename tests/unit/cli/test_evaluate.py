@@ -1,0 +1,213 @@
+"""Several systems in one call: a table, intervals, sentences, files of translations."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import headway
+from headway.bundle import load_bundle, save_bundle
+from headway.decoding.translator import Translator
+from headway.evaluation.comparing import sentence_chrf
+
+SOURCES = ["저는 갑니다 .", "너는 온다 !", "우리는 자요 ?", ""]
+REFERENCES = ["the cat sat", "a dog", "ran far", ""]
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[object]:
+    source, reference = write(tmp_path / "a.ko", SOURCES), write(tmp_path / "a.en", REFERENCES)
+    return ["--source", source, "--reference", reference]
+
+
+@pytest.fixture
+def other(bundle_path: Path, tmp_path: Path) -> Path:
+    """Return another model, which translates in another way."""
+    bundle = load_bundle(bundle_path)
+    with torch.no_grad():
+        for parameter in bundle.model.parameters():
+            parameter.add_(torch.linspace(-0.5, 0.5, parameter.numel()).view_as(parameter))
+    save_bundle(tmp_path / "other", dataclasses.replace(bundle, record={}))
+    return tmp_path / "other"
+
+
+def translated(model: Path) -> list[str]:
+    return [found.text for found in headway.load(model).translate(SOURCES)]
+
+
+def test_models_are_compared_with_the_first(
+    run: Call, bundle_path: Path, other: Path, files: list[object]
+) -> None:
+    systems = {str(model): translated(model) for model in (bundle_path, other)}
+    expected = headway.compare_texts(systems, REFERENCES, ["chrf", "ter"], resamples=100, seed=3)
+    metrics = ["--metric", "chrf,ter", "--resamples", "100", "--seed", "3"]
+
+    status, out, err = run("evaluate", bundle_path, other, *files, *metrics)
+    values = json.loads(run("evaluate", bundle_path, other, *files, *metrics, "--json")[1])
+
+    assert status == 0
+    assert out.startswith("\n".join(expected.lines()) + "\n")
+    assert "Note: with 4 sentences the intervals are rough" in err
+    plain = expected.as_dict()
+    assert [values["differences"], values["comparison"]] == [
+        plain["differences"], plain["comparison"]
+    ]  # fmt: skip
+    for system, alone in zip(values["systems"], plain["systems"], strict=True):
+        assert alone.items() <= system.items()
+        assert {"seconds", "split", "incomplete", "empty"} <= system.keys()
+    assert values["sentences"] == 4
+
+
+def test_the_sentences_that_differ_most_are_shown(
+    run: Call, tmp_path: Path, files: list[object]
+) -> None:
+    one = write(tmp_path / "one.en", ["the cat sat", "a dog", "ran", ""])
+    two = write(tmp_path / "two.en", ["the cat sat", "zzz", "ran far", ""])
+    call = ["evaluate", "--hypothesis", one, "--hypothesis", two, *files]
+
+    width = len(str(one))
+    out = run(*call)[1]
+    values = json.loads(run(*call, "--examples", "1", "--json")[1])
+
+    assert out.split("\nline ")[1:] == [
+        f"2\n  {'source':<{width}}  너는 온다 !\n  {'reference':<{width}}  a dog\n"
+        f"  {one}  a dog  (chrF 100.00)\n  {two}  zzz  (chrF 0.00)\n",
+        f"3\n  {'source':<{width}}  우리는 자요 ?\n  {'reference':<{width}}  ran far\n"
+        f"  {one}  ran  (chrF {sentence_chrf(['ran'], ['ran far'])[0]:.2f})\n"
+        f"  {two}  ran far  (chrF 100.00)\n",
+    ]
+    assert values["examples"] == [
+        {
+            "line": 2,
+            "source": "너는 온다 !",
+            "reference": "a dog",
+            "translations": ["a dog", "zzz"],
+            "chrf": [pytest.approx(100.0), 0.0],
+        }
+    ]
+
+
+def test_a_file_of_translations_is_scored_alone(
+    run: Call, tmp_path: Path, files: list[object]
+) -> None:
+    hypotheses = ["the cat sat", "a dig", "far", ""]
+    path = write(tmp_path / "hyp.en", hypotheses)
+
+    status, out, _ = run("evaluate", "--hypothesis", path, *files)
+    values = json.loads(
+        run("evaluate", "--hypothesis", path, *files, "--examples", "2", "--json")[1]
+    )
+
+    scores = headway.score_texts(hypotheses, REFERENCES)
+    assert status == 0
+    assert out.splitlines() == [str(score) for score in scores]
+    assert values["scores"] == [score.as_dict() for score in scores]
+    assert [example["line"] for example in values["examples"]] == [2, 3]  # the others are right
+    assert "seconds" not in values
+
+
+def test_translations_that_were_written_score_as_the_model_does(
+    run: Call, bundle_path: Path, other: Path, tmp_path: Path, files: list[object]
+) -> None:
+    out = tmp_path / "hyp.en.gz"
+    first, second = tmp_path / "hyp.1.en.gz", tmp_path / "hyp.2.en.gz"
+
+    values = json.loads(run("evaluate", bundle_path, other, *files, "--out", out, "--json")[1])
+    again = json.loads(
+        run("evaluate", "--hypothesis", first, "--hypothesis", second, *files, "--json")[1]
+    )
+    alone = run("evaluate", bundle_path, *files, "--out", tmp_path / "one.en")
+
+    assert [system["scores"] for system in again["systems"]] == [
+        system["scores"] for system in values["systems"]
+    ]
+    assert again["examples"] == values["examples"]
+    assert alone[0] == 0
+    assert (tmp_path / "one.en").read_text("utf-8").split("\n")[:-1] == translated(bundle_path)
+
+
+def test_a_model_beside_a_file_and_two_of_one_name(
+    run: Call, bundle_path: Path, tmp_path: Path, files: list[object]
+) -> None:
+    path = write(tmp_path / "hyp.en", translated(bundle_path))
+    values = json.loads(
+        run("evaluate", bundle_path, "--hypothesis", path, "--hypothesis", path, *files, "--json")[
+            1
+        ]
+    )
+
+    assert [system["name"] for system in values["systems"]] == [
+        str(bundle_path), str(path), f"{path} (2)"
+    ]  # fmt: skip
+    assert {difference["p_value"] for difference in values["differences"]} == {1.0}
+    assert values["examples"] == []
+
+
+def test_another_number_of_lines_is_refused_with_the_numbers(
+    run: Call, tmp_path: Path, files: list[object]
+) -> None:
+    path = write(tmp_path / "hyp.en", ["a", "b", "c"])
+
+    status, _, err = run("evaluate", "--hypothesis", path, *files)
+
+    assert status == 1
+    assert f"{path} has 3 lines, but {files[1]} and {files[3]} have 4." in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "There is nothing to score. Name a model, or --hypothesis FILE."),
+        (["--hypothesis", "a.en", "--out", "hyp.en"], "--out is for translations of a model"),
+        (["MODEL", "--out", "a.en"], "a.en is read and would be written"),
+        (["MODEL", "MODEL", "--out", "a.en", "--hypothesis", "a.1.en"], "a.1.en is read and would"),
+        (["a.en"], "a.en is a file, not a model. Text is named with --source"),
+        (["MODEL", "--metric", "comet"], "`comet-score -s SOURCE -t hyp.txt -r REFERENCE`"),
+        (["MODEL", "--metric", "bleu,COMET"], "COMET is not computed here"),
+    ],
+)
+def test_a_wrong_call_is_refused_before_the_work(
+    run: Call,
+    bundle_path: Path,
+    tmp_path: Path,
+    files: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Translator, "translate", lambda *_, **__: pytest.fail("it translated"))
+    write(tmp_path / "a.1.en", REFERENCES)
+    call = [bundle_path if argument == "MODEL" else argument for argument in arguments]
+
+    status, _, err = run("evaluate", *call, *files)
+
+    assert status == 2
+    assert message in " ".join(err.replace("│", " ").split())
+    assert (tmp_path / "a.en").read_text("utf-8").split("\n")[:-1] == REFERENCES
+
+
+def test_ctrl_c_says_how_far_it_was_and_where_the_lines_are(
+    run: Call, bundle_path: Path, tmp_path: Path, files: list[object], monkeypatch: Any
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("headway.decoding.translator.search_all", interrupted)
+
+    status, out, err = run("evaluate", bundle_path, *files, "--out", tmp_path / "hyp.en")
+
+    assert (status, out) == (130, "")
+    assert "Stopped after 0 of 4 sentences. Nothing was scored." in err
+    assert not (tmp_path / "hyp.en").exists()
