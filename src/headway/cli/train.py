@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
+from headway.cli.run_folders import named_folder
 from headway.cli.run_options import (
     Config,
     Preset,
@@ -25,7 +26,7 @@ def train(
     config: Config = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder of the run; runs/NAME of the configuration if unset."),
+        typer.Option("--out", help="Folder of the run; unset: runs/NAME of CONFIG, runs/en-af."),
     ] = None,
     settings: Settings = None,
     resume: Annotated[
@@ -58,23 +59,26 @@ def train(
     from headway.training.seeds import begun_config, train_seeds
 
     prepare_process()
-    folder = out or Path("runs") / (config.stem if config else "run")
     files = {"source": source, "target": target}
     files |= {"valid_source": valid_source, "valid_target": valid_target}
     continues = config is None and resume
     overrides = chosen_settings(
         files, preset, settings or [], starter=not (config or resume), start_from=start_from
     )
+    silent = quiet or as_json or not is_leader()
+    folder = out or named_folder(config, overrides, resume=resume, quiet=silent)
     if continues:
         # A continued run has its own configuration, and only what is named here changes it.
         config = begun_config(folder) if seeds else folder / "config.toml"
-    chosen = load_run_config(config, overrides) if overrides or not continues else None
+    # Without one, `run` says that there is no run.
+    wanted = not continues or (overrides and config is not None and config.exists())
+    chosen = load_run_config(config, overrides) if wanted else None
     if seeds:
         make = functools.partial(Reporter, quiet or as_json)
         found = train_seeds(chosen, folder, seeds, resume=resume, device=device, make_reporter=make)
         _show_seeds(found, folder, seeds, as_json=as_json)
         return
-    reporter = Reporter(quiet or as_json or not is_leader())
+    reporter = Reporter(silent)
     result = run(chosen, folder, resume=resume, device=device, reporter=reporter)
     if not is_leader():
         return  # process 0 speaks for all
