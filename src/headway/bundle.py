@@ -26,7 +26,7 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
-from headway.errors import BundleError, ConfigError
+from headway.errors import BundleError, ConfigError, require_type
 from headway.json_text import to_json
 from headway.mapping import MappedTensors, safetensors_parts
 from headway.model.changes import changed_parts, lost_buffers, other_settings
@@ -87,6 +87,7 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
     neither empty nor a bundle, or cannot be written.
     """
     check_place(path)
+    require_type("bundle", bundle, Bundle, "Give a Bundle, such as `translator.bundle`.")
     target = Path(path).resolve()
     if lost := lost_buffers(bundle.model):
         raise BundleError(

@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from headway.errors import BundleError
+from headway.errors import BundleError, require_path
 from headway.replacing import PARTIAL, partial_path, sync_folder
 
 MANIFEST = "manifest.json"
@@ -46,6 +46,7 @@ def check_place(path: str | Path) -> None:
 
     That is one with files and no bundle, and a bundle that this user may not change.
     """
+    require_path("The folder of a bundle", path)
     target = Path(path)
     if not target.exists():
         return

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import torch
 
-from headway.errors import ConfigError
+from headway.errors import ConfigError, require_type
 
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
 def resolve_device(name: str) -> str:
     """Return a device that exists here; auto takes cuda, then mps, then cpu."""
+    require_type("device", name, str, "Give a name: auto, cpu, cuda or mps.")
     available = ["cpu"]
     if torch.backends.mps.is_available():
         available.insert(0, "mps")

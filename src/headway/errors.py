@@ -24,6 +24,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Self
 
@@ -103,14 +104,14 @@ def warn(message: str) -> None:
     warnings.warn(message, HeadwayWarning, stacklevel=level)
 
 
-def suggest(given: str, known: Iterable[str]) -> str:
+def suggest(given: object, known: Iterable[str]) -> str:
     """Return `Did you mean 'x'?` for the nearest known name, or the list of all names.
 
     >>> suggest("warm_up", ["warmup_steps", "seed"])
     "Did you mean 'warmup_steps'?"
     """
     names = sorted(known)
-    near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(str(given), names, n=3, cutoff=0.5)
     if near:
         return "Did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
     return "Known: " + ", ".join(names) + "."
@@ -129,6 +130,12 @@ def require_type(name: str, given: object, kind: type | tuple[type, ...], remedy
     """Refuse an argument of another type, before it ends in an error from somewhere within."""
     if not isinstance(given, kind):
         raise ConfigError(f"{name} is of type {type(given).__name__}.", remedy)
+
+
+def require_path(name: str, given: object) -> None:
+    """Refuse the name of a file or folder that is neither text nor a path."""
+    # `Path` takes no bytes.
+    require_type(name, given, (str, PathLike), "Give the name of a file or folder.")
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from headway.config.model import Architecture, ModelConfig
-from headway.errors import ConfigError, suggest
+from headway.errors import ConfigError, require_type, suggest
 
 _BIG = Architecture(d_model=1024, d_ff=4096, num_heads=16, dropout=0.3)
 
@@ -68,6 +68,7 @@ TABLE_3: dict[str, Table3Row] = {
 
 def architecture(name: str) -> Architecture:
     """Return a preset by name: tiny, small, base, big, or a row of Table 3."""
+    require_type("A preset", name, str, "Give a name, such as 'tiny'.")
     if name in ARCHITECTURES:
         return ARCHITECTURES[name]
     if name in TABLE_3:

@@ -20,6 +20,8 @@ from headway.errors import ConfigError, require_type
 
 _SIZES = ("num_encoder_layers", "num_decoder_layers", "d_model", "d_ff", "num_heads")
 
+_OVERRIDES = "Give a list of texts, such as ['training.seed=1']."
+
 
 class Recipe(Section):
     """What a documented run says about itself; nothing here changes the run."""
@@ -69,8 +71,9 @@ def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> R
         dict(table) if isinstance(table := values.get(section), dict) else {}
         for section in ("model", "training")
     )
+    require_type("overrides", overrides, (list, tuple), _OVERRIDES)
     for override in overrides:
-        require_type("An override", override, str, "Give texts, section.key=value.")
+        require_type("An override", override, str, _OVERRIDES)
         _apply(values, override)
     chosen = {override.partition("=")[0].strip() for override in overrides}
     if "model.preset" in chosen and "preset" not in of_file:

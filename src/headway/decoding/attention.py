@@ -6,6 +6,7 @@ hypotheses that are there; so they do not depend on the engine, nor on what else
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Protocol
 
 import torch
@@ -13,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headway.data.tokenizer import START_ID
-from headway.errors import ConfigError
+from headway.errors import ConfigError, require_type
 from headway.model.masks import padding_mask
 from headway.model.probe import listen, stop_listening
 from headway.model.transformer import Transformer
@@ -67,6 +68,7 @@ def chosen_layer(model: Transformer, layer: int | None, name: str = "attention_l
     count = len(model.decoder.layers)
     if layer is None:
         return count - 1
+    require_type(name, layer, Integral, "Give the number of a decoder layer, from 0, or None.")
     if not 0 <= layer < count:
         raise ConfigError(
             f"{name} is {layer}, but the decoder has layers 0 to {count - 1}.",

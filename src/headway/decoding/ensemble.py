@@ -1,8 +1,10 @@
 """An ensemble: several models of one vocabulary, whose probabilities are averaged at each step."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float
@@ -10,7 +12,10 @@ from torch import Tensor
 
 from headway.bundle import Bundle
 from headway.decoding.engine import Engine, Ints
-from headway.errors import ConfigError
+from headway.errors import ConfigError, require_path, require_type
+
+if TYPE_CHECKING:
+    from headway.decoding.translator import Translator
 
 
 class EnsembleEngine:
@@ -76,3 +81,43 @@ def check_vocabularies(bundle: Bundle, others: Sequence[Bundle]) -> None:
                 "than the first.",
                 "Only models with the very same tokenizers can be averaged.",
             )
+
+
+def as_bundles(bundle: Bundle, ensemble: Iterable[Bundle]) -> tuple[Bundle, ...]:
+    """Return the other bundles of an ensemble; ConfigError for anything but loaded bundles."""
+    remedy = "Give a Bundle; `headway.load` and `headway.load_bundle` read one from disk."
+    require_type("ensemble", ensemble, Iterable, "Give a list of bundles.")
+    others = tuple(ensemble)
+    for each in (bundle, *others):
+        require_type("A model", each, Bundle, remedy)
+    return others
+
+
+def as_paths(ensemble: Iterable[str | Path]) -> list[str | Path]:
+    """Return the folders of the other models of an ensemble; ConfigError for one path alone."""
+    if isinstance(ensemble, (str, PathLike)):
+        raise ConfigError(
+            f"ensemble is one path, {ensemble}.", "Give a list of paths: ensemble=['runs/other']."
+        )
+    require_type("ensemble", ensemble, Iterable, "Give a list of paths: ensemble=['runs/other'].")
+    paths = list(ensemble)
+    for path in paths:
+        require_path("A model of the ensemble", path)
+    return paths
+
+
+def only_bundle(model: "Bundle | Translator", what: str) -> Bundle:
+    """Return the one model that this is; ConfigError for an ensemble.
+
+    what: is made of one model alone, for the message.
+    """
+    if isinstance(model, Bundle):
+        return model
+    if not hasattr(model, "models"):
+        require_type("model", model, Bundle, "Give a Bundle, or a Translator of one model.")
+    if len(model.models) > 1:
+        raise ConfigError(
+            f"{what} needs a single model, but this translator averages {len(model.models)}.",
+            "Load the one that is meant by itself.",
+        )
+    return model.bundle

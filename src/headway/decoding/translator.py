@@ -13,7 +13,7 @@ from headway.decoding.alternatives import next_pieces
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
-from headway.decoding.ensemble import EnsembleEngine, check_vocabularies
+from headway.decoding.ensemble import EnsembleEngine, as_bundles, as_paths, check_vocabularies
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.joining import Joiner
 from headway.decoding.options import SearchOptions, changed_options
@@ -50,7 +50,7 @@ class Translator:
         put into eval mode. ensemble: more bundles; the probabilities of all are averaged at each
         step.
         """
-        ensemble = tuple(ensemble)
+        ensemble = as_bundles(bundle, ensemble)
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
         self.models = [each.model.eval() for each in (bundle, *ensemble)]
@@ -82,7 +82,7 @@ class Translator:
         `headway.decoding.engines`. ensemble: more bundles, of the same vocabulary, to average the
         probabilities with. Raises BundleError when a bundle is damaged.
         """
-        where = resolve_device(device)
+        where, ensemble = resolve_device(device), as_paths(ensemble)
         if where != "cpu":
             others = [load_bundle(other, where, change) for other in ensemble]
             return cls(load_bundle(path, where, change), engine, precision, ensemble=others)
@@ -382,18 +382,3 @@ def _made_again(
 
 
 load = Translator.load
-
-
-def only_bundle(model: Bundle | Translator, what: str) -> Bundle:
-    """Return the one model that this is; ConfigError for an ensemble.
-
-    what: is made of one model alone, for the message.
-    """
-    if isinstance(model, Bundle):
-        return model
-    if len(model.models) > 1:
-        raise ConfigError(
-            f"{what} needs a single model, but this translator averages {len(model.models)}.",
-            "Load the one that is meant by itself.",
-        )
-    return model.bundle

@@ -6,7 +6,7 @@ it (Chen et al. 2020). A few sentences with an alignment by hand tell, see
 `headway.evaluation.alignment_error`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import torch
@@ -16,16 +16,20 @@ from torch import Tensor
 from headway.bundle import Bundle
 from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
+from headway.data.texts import as_texts
 from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
 from headway.decoding.attention import chosen_layer, cross_attention
-from headway.decoding.translator import Translator, only_bundle
-from headway.errors import ConfigError, suggest
+from headway.decoding.ensemble import only_bundle
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError, require_type, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches
 from headway.model.modes import evaluating
 from headway.model.transformer import Transformer
 
 Moment = Literal["written", "read"]
+
+_READINGS = "Give a list of readings, such as [Reading(layer=0)]."
 
 
 class Reading(NamedTuple):
@@ -47,8 +51,8 @@ def all_readings(model: Transformer) -> list[Reading]:
 
 def align_pairs(
     model: Bundle | Translator,
-    sources: Sequence[str],
-    targets: Sequence[str],
+    sources: Iterable[str],
+    targets: Iterable[str],
     *,
     layer: int | None = None,
     moment: Moment = "written",
@@ -66,20 +70,23 @@ def align_pairs(
 
 def align_by(
     model: Bundle | Translator,
-    sources: Sequence[str],
-    targets: Sequence[str],
+    sources: Iterable[str],
+    targets: Iterable[str],
     readings: Sequence[Reading],
     batch_tokens: int = 4096,
 ) -> dict[Reading, list[Alignment]]:
     """Return the alignments of each reading, all of one pass; arguments as in `align_pairs`."""
     bundle = only_bundle(model, "An alignment")
+    require_type("readings", readings, Sequence, _READINGS)
     for reading in readings:
+        require_type("A reading", reading, Reading, _READINGS)
         chosen_layer(bundle.model, reading.layer)
         if reading.moment not in get_args(Moment):
             raise ConfigError(
                 f"There is no moment '{reading.moment}'.",
                 suggest(str(reading.moment), get_args(Moment)),
             )
+    sources, targets = as_texts(sources, "sources"), as_texts(targets, "targets")
     pairs = encode_pairs(bundle, sources, targets)
     found: dict[Reading, list[Alignment]] = {reading: [()] * len(pairs) for reading in readings}
     for row, weights in _attention(bundle.model, bundle, pairs, batch_tokens):

@@ -16,7 +16,7 @@ from typing import TypeVar
 from headway.data.lines import StrPath, read_lines
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.alignment import Alignment
-from headway.errors import DataError
+from headway.errors import DataError, require_path, require_type
 
 Links = frozenset[tuple[int, int]]
 Key = TypeVar("Key")
@@ -60,6 +60,7 @@ def parse_gold(line: str, *, first: int = 0) -> GoldAlignment:
     >>> sorted(gold.sure), sorted(gold.possible)
     ([(0, 0)], [(0, 0), (1, 2)])
     """
+    require_type("A line of links", line, str, "Give text, such as '0-0 1p2'.")
     sure, possible = set(), set()
     for link in line.split():
         match = _LINK.fullmatch(link)
@@ -82,6 +83,7 @@ def parse_gold(line: str, *, first: int = 0) -> GoldAlignment:
 
 def read_gold(path: StrPath, *, first: int = 0) -> list[GoldAlignment]:
     """Read a file of alignments, a line for each pair; see `parse_gold`."""
+    require_path("The file of gold alignments", path)
     found = []
     for number, line in enumerate(read_lines(path), start=1):
         try:
@@ -137,6 +139,11 @@ def alignment_error(
     >>> alignment_error([((0, 0), (1, 2), (2, 2))], gold).error_rate  # 1 - (1 + 2) / (3 + 2)
     0.4
     """
+    for name, given in (("alignments", alignments), ("gold", gold)):
+        require_type(name, given, Iterable, "Give a list with one for each pair.")
+    gold = list(gold)
+    for links in gold:
+        require_type("A gold alignment", links, GoldAlignment, "`read_gold` reads them.")
     ours = [set(alignment) for alignment in alignments]
     if len(ours) != len(gold):
         raise DataError(
@@ -162,4 +169,9 @@ def alignment_error(
 
 def best_of(scores: Mapping[Key, AlignmentScore]) -> Key:
     """Return what has the lowest error rate, of equal ones the first."""
+    require_type("scores", scores, Mapping, "Give a dictionary of scores.")
+    for score in scores.values():
+        require_type("A score", score, AlignmentScore, "`alignment_error` returns scores.")
+    if not scores:
+        raise DataError("There is no score to choose from.", "Give at least one.")
     return min(scores, key=lambda key: scores[key].error_rate)

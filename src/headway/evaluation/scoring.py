@@ -1,7 +1,7 @@
 """The log-probability that a model gives to translations which are there already."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,9 +11,12 @@ from torch import Tensor
 from headway.bundle import Bundle
 from headway.data.batching import Batch, collate, inference_batches
 from headway.data.encoded import EncodedPair
+from headway.data.texts import as_texts
 from headway.data.tokenizer import PAD_ID
-from headway.decoding.translator import Translator, only_bundle
-from headway.errors import ConfigError, DataError
+from headway.decoding.ensemble import only_bundle
+from headway.decoding.request_maker import check_count
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError, DataError, require_type
 from headway.model.modes import evaluating
 
 _ROWS = 256  # positions whose logits exist at the same time
@@ -31,8 +34,8 @@ class PairScore:
 
 def score_pairs(
     model: Bundle | Translator,
-    sources: Sequence[str],
-    targets: Sequence[str],
+    sources: Iterable[str],
+    targets: Iterable[str],
     batch_tokens: int = 4096,
 ) -> list[PairScore]:
     """Return log P(target | source) of each pair, in order, by teacher forcing.
@@ -54,11 +57,10 @@ def score_pairs(
 
 
 def encode_pairs(
-    bundle: Bundle, sources: Sequence[str], targets: Sequence[str]
+    bundle: Bundle, sources: Iterable[str], targets: Iterable[str]
 ) -> list[EncodedPair]:
     """Return the pieces of given pairs; refuse what the model has no positions for."""
-    if isinstance(sources, str) or isinstance(targets, str):
-        raise DataError("One side is a single text.", "Give lists of texts, one for each sentence.")
+    sources, targets = as_texts(sources, "sources"), as_texts(targets, "targets")
     if len(sources) != len(targets):
         raise DataError(
             f"There are {len(sources)} sources and {len(targets)} targets.",
@@ -81,6 +83,7 @@ def forced_batches(
 
     `batch.indices` are places in `pairs`. batch_tokens: padded pieces of each side in a batch.
     """
+    check_count("batch_tokens", batch_tokens)
     device = next(bundle.model.parameters()).device
     for rows in inference_batches(
         [(len(pair.source_ids), len(pair.target_ids)) for pair in pairs],
@@ -96,6 +99,10 @@ def perplexity(scores: Sequence[PairScore]) -> float:
     >>> perplexity([PairScore(-3.0, 2), PairScore(-1.0, 2)]) == math.e
     True
     """
+    remedy = "Give the list that `score_pairs` returns."
+    require_type("scores", scores, Sequence, remedy)
+    for score in scores:
+        require_type("A score", score, PairScore, remedy)
     if not scores:
         raise DataError("There is nothing to score.", "Give at least one pair.")
     nll = -math.fsum(score.log_prob for score in scores)

@@ -1,7 +1,7 @@
 """A shortlist for a model: learned from text, and what it leaves out and does to translations."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from headway.bundle import Bundle
 from headway.data.shortlist import choose_pairs, learn_shortlist
+from headway.data.texts import as_texts
 from headway.data.tokenizer import UNK_ID
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError
@@ -83,8 +84,8 @@ class Effect:
 
 def with_shortlist(
     bundle: Bundle,
-    sources: Sequence[str],
-    targets: Sequence[str],
+    sources: Iterable[str],
+    targets: Iterable[str],
     *,
     frequent: int = 100,
     per_piece: int = 100,
@@ -95,7 +96,7 @@ def with_shortlist(
     The numbers are those of `headway.data.shortlist.learn_shortlist`; the bundle's record has them,
     and from how many pairs of how many that was.
     """
-    _check_sides(sources, targets, "target")
+    sources, targets = _sides(sources, targets, "target")
     source, target = bundle.source_tokenizer, bundle.target_tokenizer
     ids = list(zip(source.encode_batch(sources), target.encode_batch(targets), strict=True))
     numbers: dict[str, Any] = {
@@ -106,14 +107,14 @@ def with_shortlist(
     return replace(bundle, shortlist=shortlist, record=bundle.record | {"shortlist": learned})
 
 
-def coverage(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> Coverage:
+def coverage(bundle: Bundle, sources: Iterable[str], references: Iterable[str]) -> Coverage:
     """Count which pieces of the references are in the lists of their sources.
 
     Raises ConfigError when the bundle has no shortlist, DataError when nothing can be counted.
     """
     if bundle.shortlist is None:
         raise ConfigError("The model has no shortlist.", "Learn one with `headway shortlist`.")
-    _check_sides(sources, references, "reference")
+    sources, references = _sides(sources, references, "reference")
     lists = map(bundle.shortlist.pieces_for, bundle.source_tokenizer.encode_batch(sources))
     targets = bundle.target_tokenizer.encode_batch(references)
     sizes, covered = [], []
@@ -135,35 +136,39 @@ def coverage(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) 
     )
 
 
-def _check_sides(sources: Sequence[str], others: Sequence[str], name: str) -> None:
-    if len(sources) != len(others):
+def _sides(sources: Iterable[str], others: Iterable[str], name: str) -> tuple[list[str], list[str]]:
+    """Return both sides as lists; DataError where they are no texts, or not as many."""
+    first, second = as_texts(sources, "sources"), as_texts(others, f"{name}s")
+    if len(first) != len(second):
         raise DataError(
-            f"There are {len(sources)} sources and {len(others)} {name}s.",
+            f"There are {len(first):,} sources and {len(second):,} {name}s.",
             f"Give one {name} for each source, in the same order.",
         )
+    return first, second
 
 
 def effect(
     translator: Translator,
-    sources: Sequence[str],
-    references: Sequence[str],
+    sources: Iterable[str],
+    references: Iterable[str],
     *,
-    metrics: Sequence[str] = ("bleu", "chrf"),
+    metrics: Iterable[str] = ("bleu", "chrf"),
     tokenize: str = "13a",
 ) -> Effect:
     """Translate with the shortlist and without it, and compare.
 
     metrics, tokenize: see `headway.score_texts`.
     """
-    check_metrics(metrics, tokenize)  # before the work, not after it
+    metrics = check_metrics(metrics, tokenize)  # before the work, not after it
+    sources, references = _sides(sources, references, "reference")
     texts: list[list[str]] = []
     seconds = []
     both = [replace(translator.options, shortlist=shortlist) for shortlist in (False, True)]
     for options in both:  # what is compiled at its first use does not count
-        translator.translate(list(sources[:2]), options=options)
+        translator.translate(sources[:2], options=options)
     for options in both:
         started = time.perf_counter()
-        texts.append([t.text for t in translator.translate(list(sources), options=options)])
+        texts.append([t.text for t in translator.translate(sources, options=options)])
         seconds.append(time.perf_counter() - started)
     without, restricted = (score_texts(text, references, metrics, tokenize) for text in texts)
     different = sum(one != other for one, other in zip(*texts, strict=True))

@@ -15,9 +15,10 @@ their section 3; `Attribution.gap` is what is lacking from that because the way 
 The other two obey no such law. No model is changed, and no gradient of a weight is computed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -27,9 +28,10 @@ from torch import Tensor, nn
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.ensemble import only_bundle
 from headway.decoding.request_maker import RequestMaker
-from headway.decoding.translator import Translator, only_bundle
-from headway.errors import ConfigError, suggest
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError, require_type, suggest
 from headway.model.modes import evaluating
 from headway.model.probe import listen, stop_listening
 from headway.model.transformer import Transformer
@@ -91,6 +93,10 @@ def attribute(
     bundle = only_bundle(model, "An attribution")
     if method not in get_args(Method):
         raise ConfigError(f"There is no method '{method}'.", suggest(method, get_args(Method)))
+    require_type("The sentence", source, str, "Give a string.")
+    require_type("target", target, Iterable, "Give a text, or its pieces.")
+    require_type("place", place, Integral, "Give the number of a target piece, from 0.")
+    require_type("steps", steps, Integral, "Give a whole number; 64 is usual.")
     if steps < 1:
         raise ConfigError(f"steps is {steps}, but must be at least 1.", "64 is usual.")
     maker, tokenizer = RequestMaker([bundle]), bundle.target_tokenizer

@@ -4,15 +4,17 @@ Nothing is recorded while a search runs. Its beams would mix hypotheses that nob
 pass over the finished one computes the same numbers, all positions at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Real
 
 import torch
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.ensemble import only_bundle
 from headway.decoding.options import SearchOptions
-from headway.decoding.translator import Translator, only_bundle
-from headway.errors import ConfigError, TraceError, suggest
+from headway.decoding.translator import Translator
+from headway.errors import ConfigError, TraceError, require_type, suggest
 from headway.inspection.catalog import matching, model_names
 from headway.inspection.edit import Edits, check_edits
 from headway.inspection.sentence import Sentence
@@ -94,6 +96,8 @@ def _target_ids(
     if isinstance(target, str):
         tokenizer = translator.bundle.target_tokenizer
         target = tokenizer.pieces(tokenizer.encode(target))
+    remedy = "Give a text, or pieces as `translation.pieces` has them."
+    require_type("target", target, Iterable, remedy)
     return translator.requests.spoken_ids(target)
 
 
@@ -131,6 +135,7 @@ def _recorded(names: Sequence[str], record: str | Sequence[str]) -> list[str]:
 
 def _check_size(bundle: Bundle, sentence: Sentence, names: Sequence[str], max_bytes: int) -> None:
     """Refuse a trace that would take too much memory, before there is one."""
+    require_type("max_bytes", max_bytes, Real, "Give a number of bytes.")
     lengths = len(sentence.source_ids), len(sentence.target_ids)
     sizes = tensor_bytes(bundle.model, *lengths)
     total = sum(sizes[name] for name in names)

@@ -1,13 +1,13 @@
 """Trace: every named intermediate of a pass, by attribute path."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from headway.errors import ConfigError, TraceError, suggest
+from headway.errors import ConfigError, TraceError, require_type, suggest
 from headway.inspection.catalog import catalog, find_row, matching, model_names, pattern_of
 from headway.inspection.derived import derive
 from headway.inspection.edit import Edits, check_edits, check_kinds
@@ -68,6 +68,11 @@ class Trace(Mapping[str, TracedTensor]):
 
         Raises TraceError that names the nearest ones when there is none.
         """
+        if not isinstance(name, str):
+            raise TraceError(
+                f"A tensor of a trace has a name, but {name!r} is of type {type(name).__name__}.",
+                "`names()` lists them.",
+            )
         if name in self._tensors:
             return self._tensors[name]
         if "*" in name:
@@ -358,6 +363,10 @@ def record_patterns(record: str | Sequence[str]) -> tuple[str, ...]:
     """Return the globs that a preset stands for, or the globs themselves."""
     if isinstance(record, str) and record in PRESETS:
         return PRESETS[record]
+    remedy = "Give all, attention, residual, or globs of names."
+    require_type("record", record, Iterable, remedy)
+    for pattern in () if isinstance(record, str) else record:
+        require_type("A glob of names", pattern, str, remedy)
     patterns = (record,) if isinstance(record, str) else tuple(record)
     if not patterns:
         raise ConfigError(

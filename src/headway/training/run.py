@@ -13,7 +13,7 @@ from headway.data.corpus import Pair
 from headway.data.shortlist import Shortlist
 from headway.decoding.translator import Translator
 from headway.devices import resolve_device
-from headway.errors import BundleError, require_type
+from headway.errors import BundleError, require_path, require_type
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
 from headway.saved_bundle import saved_shortlist
@@ -60,6 +60,7 @@ def train(
     """
     remedy = "Give a RunConfig; headway.load_run_config reads one from a file."
     require_type("config", config, (RunConfig, type(None)), remedy)
+    require_path("out", out)
     own = own_device(resolve_device(device))
     folder = RunFolder(out)
     with contextlib.ExitStack() as stack:
