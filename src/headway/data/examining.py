@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from headway.data.corpus import Pair
 from headway.data.details import has_other_addresses, has_other_numbers
 from headway.data.ragged import Ragged
+from headway.data.rewriting import rewrites
 from headway.data.scripts import check_script, main_script
 from headway.errors import ConfigError
 
@@ -24,9 +25,9 @@ Digests = NDArray[np.bytes_]
 Sides = tuple[list[str], list[str]]
 
 DIGEST_BYTES = 16
+REWRITTEN_NOTE = "target rewritten by tokenizer.normalization, pair kept"
 _HELD_OUT = "equal to a pair that is held out"
 _CONTROL_NOTE = "control characters, pair kept"
-_REWRITTEN_NOTE = "target rewritten by tokenizer.normalization, pair kept"
 _ENDS_NOTE = "lines end in \\r\\n, and the \\r is kept as text: convert the file"
 _CONTROL = re.compile("[\0-\x08\n-\x1f\x7f-\x9f]")  # Unicode's category Cc but for the tab
 
@@ -150,8 +151,8 @@ class Examiner:
                     row for row, both in enumerate(pairs) if any(t.endswith("\r") for t in both)
                 )
                 notes.extend((row, _ENDS_NOTE) for row in ends)
-            rewritten = (row for row, text in enumerate(targets) if _rewrites(normalize, text))
-            notes.extend((row, _REWRITTEN_NOTE) for row in rewritten)
+            rewritten = (row for row, text in enumerate(targets) if rewrites(normalize, text))
+            notes.extend((row, REWRITTEN_NOTE) for row in rewritten)
         return sorted(notes)
 
 
@@ -222,13 +223,3 @@ def _with_control_characters(texts: list[str]) -> Iterator[int]:
         for row, text in enumerate(texts):
             if _CONTROL.search(text.removesuffix("\r")):
                 yield row
-
-
-def _rewrites(normalize: Callable[[str], str], text: str) -> bool:
-    """Tell whether more changes than spaces and the way in which characters are composed."""
-    normalized = normalize(text)
-    return normalized != text and _visible(normalized) != _visible(text)
-
-
-def _visible(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).split())

@@ -23,6 +23,7 @@ from headway.training.new_model import build_bundle, check_positions
 from headway.training.precision import choose_precision
 from headway.training.random_numbers import training_here
 from headway.training.reporting import Reporter
+from headway.training.rewritten import rewritten_remarks
 from headway.training.run_folder import RunFolder, writing_run
 from headway.training.run_stream import build_stream
 from headway.training.settings import check_settings, check_tokenizers, remarks
@@ -173,6 +174,8 @@ def _lead(
         for remark in remarks(training, steps):
             place.reporter.say(remark)
         _record_start(trainer, place, texts, encoded, start)
+        for remark in rewritten_remarks(config, texts, encoded.report, tokenizers[1]):
+            place.reporter.say(remark)
     if place.world.size > 1 and not config.data.shards:
         keep_encoded(encoded, folder.encoded)  # once the folder says of which text it is
     if resume:  # nothing can be refused any more, and the run is not over any more

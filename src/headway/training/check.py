@@ -29,6 +29,7 @@ from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
 from headway.training.recording import Limits
 from headway.training.reporting import SILENT, Reporter, Show
+from headway.training.rewritten import rewritten_remarks
 from headway.training.run_stream import build_stream
 from headway.training.schedule import Schedule
 from headway.training.settings import check_settings, check_tokenizers, remarks
@@ -144,6 +145,7 @@ def check_run(
     # Before the text is looked at: what that takes of memory, training does not.
     with reporter.preparing("Trying the model") as show:
         estimated = estimate(bundle, stream, training, precision, steps, show)
+    rewritten = rewritten_remarks(config, texts, encoded.report, target)
     found = {}
     unknowns: dict[str, Unknown] = {}
     for name, pairs, suspicious in findings(config.data, texts):
@@ -161,7 +163,7 @@ def check_run(
         epochs=steps / stream.updates_of_an_epoch,
         precision=precision,
         estimate=estimated,
-        remarks=[*texts.remarks, *_remarks(config, steps, estimated)],
+        remarks=[*rewritten, *texts.remarks, *_remarks(config, steps, estimated)],
     )
 
 
