@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headway.config import presets
     from headway.config.model import ModelConfig
     from headway.config.run import RunConfig, load_run_config
+    from headway.data.mending.text import clean_text
     from headway.decoding.options import Sampling, SearchOptions
     from headway.decoding.translation import Translation
     from headway.errors import HeadwayError
@@ -40,6 +41,7 @@ __all__ = [
     "Transformer",
     "Translation",
     "Translator",
+    "clean_text",
     "compare_texts",
     "load",
     "load_bundle",
@@ -63,6 +65,7 @@ _HOMES = {
     "Transformer": "headway.model.transformer",
     "Translation": "headway.decoding.translation",
     "Translator": "headway.inspection.translator",
+    "clean_text": "headway.data.mending.text",
     "compare_texts": "headway.evaluation.comparing",
     "load": "headway.inspection.translator",
     "load_bundle": "headway.bundle",

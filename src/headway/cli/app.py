@@ -13,6 +13,7 @@ from headway.cli import (
     align,
     bench,
     check,
+    clean,
     demo,
     evaluate,
     export,
@@ -42,6 +43,7 @@ app = typer.Typer(
 # In the order in which a newcomer needs them.
 app.command("demo", cls=Command)(demo.demo)
 app.command("check", cls=Command)(check.check)
+app.command("clean", cls=Command)(clean.clean)
 app.command("train", cls=Command)(train.train)
 app.command("translate", cls=Command)(translate.translate)
 app.command("inspect", cls=Command)(inspect.inspect)

@@ -39,6 +39,12 @@ _ROWS = (
     ("shared-{side}", f"{_CLEAN} --drop shared-{{side}}", ""),
     ("length-short", f"{_CLEAN} --drop length-short", ""),
     ("length-long", f"{_CLEAN} --drop length-long", ""),
+    (
+        "number-mismatch",
+        "--set data.drop_number_mismatch=true",
+        f"{_CLEAN} --drop number-mismatch",
+    ),
+    ("url-mismatch", "--set data.drop_url_mismatch=true", f"{_CLEAN} --drop url-mismatch"),
     ("html-codes-{side}", _CLEAN, ""),
     ("in-training", "take these pairs out of the training text", ""),
     ("source-in-training", "take these sources out of the training text", ""),
@@ -46,6 +52,7 @@ _ROWS = (
     ("in-corpus", "--set data.drop_duplicates=true", ""),
     ("in-corpus-of-other-tag", "make sure that both tags are meant", ""),
     ("other-translation", "keep them, unless one of them is wrong", ""),
+    ("spaces-{side}", _CLEAN, ""),
     ("empty-{side}", "leave it: training drops such pairs", "leave it: such pairs are not used"),
 )
 

@@ -4,7 +4,7 @@ import re
 
 # Tabs, line ends within a line, and spaces of fixed widths. The ideographic space (U+3000) is how
 # Chinese and Japanese write one, and stays.
-_SPACE = re.compile("[\t\r\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f]")
+_SPACE = re.compile("[\t\n\r\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f]")
 # Zero-width space, word joiner, byte order mark, soft hyphen. The joiners U+200C and U+200D are
 # letters' business in Persian, in Indian scripts and in emoji, and stay.
 _INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad]")

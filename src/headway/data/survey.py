@@ -4,18 +4,21 @@ What is found is a hint and changes nothing: whether such a pair is dropped is t
 `headway.data.cleaning`.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from headway.data.corpus import Pair
+from headway.data.details import has_other_addresses, has_other_numbers
 from headway.data.examining import is_copy
 from headway.data.finding import Finding, by_harm, on_lines
+from headway.data.html_codes import has_codes
 from headway.data.misaligned import Stretch, misaligned
+from headway.data.mojibake import is_mojibake
 from headway.data.repeats import repeats
 from headway.data.scripts import main_script
+from headway.data.spaces import has_odd_spaces
 
 _OWN_SHARE = 0.1  # a script of so many of a side's lines belongs to it
 _MOST = 0.7  # of lines in a script which hardly as many others have not
@@ -24,29 +27,6 @@ _MOST = 0.7  # of lines in a script which hardly as many others have not
 _FAR, _FAR_OUT = 2.5, 3.0
 _SHORT = 10  # characters that are added to both sides, so that a word may be translated by three
 _FEW = 50  # pairs, below which nothing is usual
-# What the further bytes of a character in UTF-8 are in Latin-1 and in Windows-1252.
-_BYTES = (
-    "[\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc"
-    "\u2013-\u203a\u20ac\u2122]"
-)
-_DAMAGES = {
-    "html-codes": (
-        "with codes of HTML, such as &amp;",
-        re.compile(r"&(?:[A-Za-z][A-Za-z\d]{1,8}|#\d{2,7}|#x[\dA-Fa-f]{2,6});"),
-    ),
-    "lost-characters": (
-        "with characters that were lost in reading (\ufffd)",
-        re.compile("\ufffd"),
-    ),
-    # Two characters in a row, of two to four bytes: one may be right, as in «aquí…» or „Maß“.
-    "mojibake": (
-        "in UTF-8 that was read as something else, as Ã© is for é",
-        re.compile(
-            f"[\u00c2\u00c3][\u0080-\u00bf]|\u00e2[\u0080\u20ac]|\u00f0{_BYTES}{{3}}"
-            f"|(?:[\u00c2-\u00df]{_BYTES}|[\u00e0-\u00ef]{_BYTES}{{2}}){{2}}"
-        ),
-    ),
-}
 
 
 Scripts = tuple[Counter[str], Counter[str]]
@@ -77,6 +57,7 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
         *_without_letters("source", sources, scripts["source"]),
         *_without_letters("target", targets, scripts["target"]),
         *_damaged(pairs),
+        *_mismatched(pairs, stretches),
         *repeats(pairs),
     ]
     return by_harm(found)
@@ -177,11 +158,52 @@ def _without_letters(side: str, texts: list[str], scripts: list[str]) -> Iterato
 
 def _damaged(pairs: Sequence[Pair]) -> Iterator[Finding]:
     """Yield what shows that text was read, or written, as what it is not."""
-    for side in ("source", "target"):
-        texts = [getattr(pair, side) for pair in pairs]
-        for id, (problem, sign) in _DAMAGES.items():
-            lines = (n for n, text in enumerate(texts, start=1) if sign.search(text))
+    numbered = list(enumerate(pairs, start=1))
+    for side, other in (("source", "target"), ("target", "source")):
+        for id, (problem, is_damaged) in _DAMAGES.items():
+            lines = (
+                n for n, pair in numbered if is_damaged(getattr(pair, side), getattr(pair, other))
+            )
             yield on_lines(f"{id}-{side}", f"{side} {problem}", lines)
+
+
+def _lost_characters(text: str, _: str) -> bool:
+    return "\ufffd" in text
+
+
+def _mojibake(text: str, _: str) -> bool:
+    return is_mojibake(text)
+
+
+def _odd_spaces(text: str, _: str) -> bool:
+    return has_odd_spaces(text)
+
+
+_DAMAGES = {
+    "html-codes": ("with codes of HTML, such as &amp;", has_codes),
+    "lost-characters": ("with characters that were lost in reading (\ufffd)", _lost_characters),
+    "mojibake": ("in UTF-8 that was read as something else, as Ã© is for é", _mojibake),
+    "spaces": ("with tabs, no-break, doubled or invisible spaces", _odd_spaces),
+}
+
+
+def _mismatched(pairs: Sequence[Pair], stretches: Iterable[Stretch]) -> Iterator[Finding]:
+    """Yield the lines of which one side has other numbers or addresses than the other.
+
+    Lines of a stretch that is misaligned are not asked about.
+    """
+    moved = {n for start, end, _ in stretches for n in range(start + 1, end + 1)}
+    asked = [(n, pair) for n, pair in enumerate(pairs, 1) if all(pair) and n not in moved]
+    yield on_lines(
+        "number-mismatch",
+        "other numbers in the source than in the target",
+        (n for n, pair in asked if has_other_numbers(*pair)),
+    )
+    yield on_lines(
+        "url-mismatch",
+        "other addresses of pages or of mail in the source than in the target",
+        (n for n, pair in asked if has_other_addresses(*pair)),
+    )
 
 
 def main_scripts(pairs: Iterable[Pair]) -> Scripts:

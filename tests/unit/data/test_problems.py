@@ -23,7 +23,7 @@ def ids_of_code() -> set[str]:
     named = ids - {"{id}-{side}", "length-{word}"}
     assert len(named) == len(ids) - 2
     named |= {"length-short", "length-long", "in-corpus", "in-corpus-of-other-tag"}
-    named |= {f"{id}-{{side}}" for id in ("html-codes", "lost-characters", "mojibake")}
+    named |= {f"{id}-{{side}}" for id in ("html-codes", "lost-characters", "mojibake", "spaces")}
     return {id.replace("{side}", side) for id in named for side in SIDES}
 
 

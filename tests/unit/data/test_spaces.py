@@ -14,6 +14,7 @@ from headway.data.spaces import has_odd_spaces, with_plain_spaces
         ("a\tb\u2003 c", "a b c"),
         ("dou  ble", "dou ble"),
         ("zero\u200bwidth, soft\u00adhyphen, \ufeffmark", "zerowidth, softhyphen, mark"),
+        ("new\nline", "new line"),
         ("line\u2028end\x0bs\x85and\rmore", "line end s and more"),
         ("«\u202fBonjour\u00a0»", "« Bonjour »"),
     ],

@@ -106,7 +106,8 @@ def test_a_missing_line_moves_all_that_follow(missing: int, side: str) -> None:
     del (targets if side == "target" else sources)[400 : 400 + missing]
     moved = [Pair(*both) for both in zip(sources, targets, strict=False)]
 
-    (found,) = survey(moved)
+    # At the ends of the stretch numbers may be others, too.
+    (found,) = [finding for finding in survey(moved) if finding.id == "misaligned"]
 
     lines = "1 line" if missing == 1 else f"{missing} lines"
     direction = "early" if side == "target" else "late"
@@ -129,7 +130,7 @@ def test_targets_of_other_sources_are_found() -> None:
     pairs = sentences(1000)
     wrong = zip(pairs[300:500], pairs[700:900], strict=True)
     pairs[300:500] = [Pair(own.source, other.target) for own, other in wrong]
-    (found,) = survey(pairs)
+    (found,) = [finding for finding in survey(pairs) if finding.id == "misaligned"]
     assert found.problem == "targets seem to be of other sources"
     assert abs(found.lines[0] - 301) <= 5
     assert abs(found.count - 200) <= 8
@@ -286,6 +287,7 @@ def test_every_finding_is_explained_in_the_documents() -> None:
     pairs = [*sentences(400), Pair("", "x"), Pair("x", ""), Pair("Ä.", "Ä."), Pair("Ä!", "ä")]
     pairs += [Pair("wort " * 20, "x"), Pair("나는 학생이다", "x"), Pair("A &amp; B", "x"), pairs[7]]
     pairs += [Pair("f\ufffdr", "for"), Pair("Ã©tÃ©", "x"), Pair(pairs[7].source, "x")]
+    pairs += [Pair("in 1998", "1989"), Pair("at www.a.org", "at b"), Pair("two  spaces", "2")]
     moved = [*pairs, *(Pair(a.source, b.target) for a, b in itertools.pairwise(sentences(200, 1)))]
     others = [
         Pair(a.source, b.target) for a, b in zip(sentences(90, 2), sentences(90, 3), strict=True)
@@ -309,6 +311,6 @@ def test_every_finding_is_explained_in_the_documents() -> None:
 
     page = plain((Path(__file__).parents[3] / "docs" / "corpora.md").read_text(encoding="utf-8"))
     problems = {plain(finding.problem.replace("\ufffd", "")) for finding in found}
-    assert len(problems) == 21
+    assert len(problems) == 24
     for problem in problems:
         assert problem.removesuffix(" ()") in page

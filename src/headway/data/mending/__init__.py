@@ -1,0 +1,1 @@
+"""Repairs parallel text, leaves out what cannot be repaired, and logs each change."""

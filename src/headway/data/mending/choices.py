@@ -1,0 +1,96 @@
+"""The names of repairs, and of the findings whose lines may be dropped."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from headway.data.problems import problems
+from headway.errors import ConfigError, suggest
+
+_FIXES = {
+    "mojibake": ("mojibake",),
+    "html": ("html-codes",),
+    "nbsp": ("spaces",),
+    "spaces": ("spaces",),
+    "shift": ("misaligned",),
+    "exchanged": ("exchanged",),
+}
+_GROUPS = {
+    "duplicates": ("duplicate-pairs",),
+    "length": ("length-short", "length-long"),
+    "script": ("foreign-script",),
+    "shift": ("misaligned",),
+    "html": ("html-codes",),
+}
+# What is said of a whole text, or of one text beside another, falls on no line that could go.
+_OF_WHOLE_TEXTS = ("other-script", "no-letters", "in-training", "source-in-training", "in-corpus")
+_SIDES = ("-source", "-target")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Name the repairs and the findings whose lines are dropped, by ids without their side.
+
+    The safe ones leave right pairs right: characters are repaired where it is certain, a shifted
+    stretch is realigned, and what is dropped teaches nothing: a pair with an empty side, and one
+    that is there before. All others need a look at the text.
+    """
+
+    fixed: frozenset[str] = frozenset({"mojibake", "html-codes", "spaces", "misaligned"})
+    dropped: frozenset[str] = frozenset({"empty-source", "empty-target", "duplicate-pairs"})
+
+    @classmethod
+    def of(cls, fix: Iterable[str] | None = None, drop: Iterable[str] | None = None) -> "Choices":
+        """Return the choices of these names; None is the safe ones.
+
+        A name is an id of a finding, an id without `-source` or `-target`, or a group such as
+        `length`. Raises ConfigError for another one.
+        """
+        safe = cls()
+        fixed = safe.fixed if fix is None else _ids(fix, _FIXES, "repair")
+        dropped = safe.dropped if drop is None else _ids(drop, _named_drops(), "finding to drop")
+        return cls(fixed, dropped)
+
+    def fixes(self, id: str) -> bool:
+        """Return True if the lines with this finding are to be repaired."""
+        return without_side(id) in self.fixed
+
+    def drops(self, id: str) -> bool:
+        """Return True if the lines with this finding are to be dropped."""
+        return id in self.dropped
+
+
+def without_side(id: str) -> str:
+    """Return an id without `-source` or `-target` at its end."""
+    return id.removesuffix(_SIDES[0]).removesuffix(_SIDES[1])
+
+
+def remedy(id: str) -> str:
+    """Return the option of `headway clean` for a finding, or nothing where none is for it."""
+    for name, ids in _FIXES.items():
+        if without_side(id) in ids:
+            return f"--fix {name}"
+    return f"--drop {id}" if id in _named_drops() else ""
+
+
+def _named_drops() -> dict[str, tuple[str, ...]]:
+    """Return the ids that each name for --drop stands for."""
+    ids = [row.id for row in problems() if not row.id.startswith(_OF_WHOLE_TEXTS)]
+    names: dict[str, tuple[str, ...]] = {}
+    for id in ids:
+        names[id] = (id,)
+        plain = without_side(id)
+        names[plain] = tuple(dict.fromkeys((*names.get(plain, ()), id)))
+    for group, members in _GROUPS.items():
+        names[group] = tuple(id for member in members for id in names[member])
+    return names
+
+
+def _ids(names: Iterable[str], known: dict[str, tuple[str, ...]], what: str) -> frozenset[str]:
+    if isinstance(names, str):
+        raise ConfigError(f"The names are one string, {names!r}.", "Give a list of names.")
+    ids: set[str] = set()
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"There is no {what} '{name}'.", suggest(name, known))
+        ids.update(known[name])
+    return frozenset(ids)

@@ -1,0 +1,96 @@
+"""The files of a cleaning: text in, cleaned text and a log of changes out."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from headway.data.compression import StrPath, compression, plain_name
+from headway.data.corpus import Pair
+from headway.data.output import OutputFile
+from headway.errors import ConfigError, DataError
+
+_RECORDS = (".jsonl", ".ndjson")
+_TABLES = (".tsv", *_RECORDS)
+_UNWRITTEN = (".csv", ".tmx", ".parquet")
+_BRACES = re.compile(r"(.*)\{([^{},]*),([^{},]*)\}(.*)")
+LOG_ENDING = "removed.tsv"
+
+
+def named_outputs(names: Sequence[StrPath]) -> tuple[Path, ...]:
+    """Return the files to write: one table with both sides, or a file for each side.
+
+    `clean.{en,ko}` stands for `clean.en` and `clean.ko`, as in a shell. Raises ConfigError for
+    another number of files, or for a form that is not written.
+    """
+    named = [str(name) for name in names]
+    if len(named) == 1 and (braces := _BRACES.fullmatch(named[0])):
+        before, first, second, after = braces.groups()
+        named = [f"{before}{first}{after}", f"{before}{second}{after}"]
+    for name in named:
+        if plain_name(name).endswith(_UNWRITTEN):
+            raise ConfigError(
+                f"{name} would not be text.", "Name a .tsv or .jsonl file, or two text files."
+            )
+    is_table = [plain_name(name).endswith(_TABLES) for name in named]
+    if is_table not in ([True], [False, False]):
+        raise ConfigError(
+            f"The cleaned text cannot be written to {' and '.join(named) or 'no file'}.",
+            "Name one .tsv or .jsonl file for both sides, or one file for each side, as clean.en "
+            "clean.ko or clean.{en,ko}.",
+        )
+    return tuple(map(Path, named))
+
+
+def named_log(outputs: Sequence[Path]) -> Path:
+    """Return where the log goes if it is not named: beside the text, under the same stem."""
+    first = outputs[0]
+    stem = first.name.removesuffix(compression(first)).rpartition(".")[0] or first.name
+    return first.with_name(f"{stem}.{LOG_ENDING}")
+
+
+def check_places(inputs: Sequence[StrPath], outputs: Sequence[Path]) -> None:
+    """Refuse to write over a file that is read, or two things into one file."""
+    places = [path.resolve() for path in outputs]
+    for number, (path, place) in enumerate(zip(outputs, places, strict=True)):
+        if place in places[:number]:
+            raise ConfigError(f"{path} is named twice.", "Give each file a name of its own.")
+        for file in inputs:
+            same = path.exists() and Path(file).exists() and path.samefile(file)
+            if same or place == Path(file).resolve():
+                raise ConfigError(
+                    f"{path} is read and would be written over.", "Write to another file."
+                )
+
+
+class PairWriter:
+    """Writes pairs into one table, or into a file for each side."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Write to these paths, as `named_outputs` gives them."""
+        self.files = [OutputFile(path) for path in paths]
+        name = plain_name(paths[0])
+        self._is_records = name.endswith(_RECORDS)
+        self._is_table = len(paths) == 1
+
+    def write(self, line: int, pair: Pair) -> None:
+        """Write one pair, which was in this line.
+
+        Raises DataError for a tab or a line end within it that the form has no room for.
+        """
+        if self._is_records:
+            record = {"source": pair.source, "target": pair.target}
+            self.files[0].write(json.dumps(record, ensure_ascii=False))
+            return
+        unwanted = "\n\t" if self._is_table else "\n"
+        if any(character in text for text in pair for character in unwanted):
+            raise DataError(
+                f"Line {line} has a line end or a tab within a text, which "
+                f"{self.files[0].path} cannot hold.",
+                "Have spaces repaired (--fix spaces), or write .jsonl.",
+            )
+        if self._is_table:
+            self.files[0].write("\t".join(pair))
+        else:
+            for file, text in zip(self.files, pair, strict=True):
+                file.write(text)

@@ -1,0 +1,139 @@
+"""Finds what `headway check` finds, repairs or drops it, and looks again until nothing is left."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from headway.data.corpus import Pair
+from headway.data.finding import Finding
+from headway.data.html_codes import decoded
+from headway.data.mending.change import Change
+from headway.data.mending.choices import Choices
+from headway.data.mending.realigning import partners
+from headway.data.misaligned import misaligned
+from headway.data.mojibake import is_mojibake, undone
+from headway.data.spaces import with_plain_spaces
+from headway.data.survey import survey
+
+_MOST_REALIGNED = 3  # times that stretches are looked for: a repair may show a shorter one
+
+Repair = Callable[[str, str], str]
+
+
+def _without_mojibake(text: str, _: str) -> str:
+    return undone(text) if is_mojibake(text) else text
+
+
+def _with_plain_spaces(text: str, _: str) -> str:
+    return with_plain_spaces(text)
+
+
+# In this order: a code may have been read wrong, and `&nbsp;` is a space.
+_OF_CHARACTERS: dict[str, Repair] = {
+    "mojibake": _without_mojibake,
+    "html-codes": decoded,
+    "spaces": _with_plain_spaces,
+}
+
+
+@dataclass(slots=True)
+class Text:
+    """Pairs that are being cleaned, without spaces around them."""
+
+    pairs: list[Pair]
+    lines: list[int]
+    """Of each pair in its file, counted from 1."""
+    changes: list[Change] = field(default_factory=list)
+    left: Counter[str] = field(default_factory=Counter)
+    """How many lines each finding falls on at the end."""
+
+    def repair(self, row: int, id: str, after: Pair) -> None:
+        """Put another pair in the place of one."""
+        self.changes.append(Change(self.lines[row], id, self.pairs[row], after))
+        self.pairs[row] = after
+
+    def drop(self, ids: dict[int, str]) -> None:
+        """Leave out rows, each for the finding of this id."""
+        self.changes += [Change(self.lines[row], id, self.pairs[row]) for row, id in ids.items()]
+        kept = [row for row in range(len(self.pairs)) if row not in ids]
+        self.pairs = [self.pairs[row] for row in kept]
+        self.lines = [self.lines[row] for row in kept]
+
+
+def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> Text:
+    """Return the pairs after all repairs and drops, with each change and what is still found.
+
+    Characters come first, then sides, then stretches: what is dropped earlier would move what
+    stands around it. Then lines go until none is found any more: with those that are gone, others
+    may be unusual.
+    """
+    text = Text(
+        [pair.stripped() for pair in pairs], list(range(first_line, first_line + len(pairs)))
+    )
+    _repair_characters(text, choices)
+    swapped: set[int] = set()
+    realigned = 0
+    while True:
+        findings = survey(text.pairs)
+        exchanged = {
+            row
+            for finding in findings
+            if choices.fixes(finding.id) and finding.id == "exchanged"
+            for row in _rows(finding)
+            if text.lines[row] not in swapped
+        }
+        if exchanged:
+            for row in sorted(exchanged):
+                swapped.add(text.lines[row])
+                text.repair(row, "exchanged", Pair(*text.pairs[row][::-1]))
+            continue
+        is_shifted = choices.fixes("misaligned") and realigned < _MOST_REALIGNED
+        if is_shifted and _realign(text, findings):
+            realigned += 1
+            continue
+        if not _drop(text, findings, choices):
+            text.left.update({finding.id: finding.count for finding in findings})
+            return text
+
+
+def _repair_characters(text: Text, choices: Choices) -> None:
+    for id, repair in _OF_CHARACTERS.items():
+        if not choices.fixes(id):
+            continue
+        for row, (source, target) in enumerate(text.pairs):
+            new = Pair(repair(source, target), repair(target, source)).stripped()
+            if new != text.pairs[row]:
+                side = "source" if new.source != source else "target"
+                text.repair(row, f"{id}-{side}", new)
+
+
+def _realign(text: Text, findings: Sequence[Finding]) -> bool:
+    """Put targets beside their sources again; return False if there was nothing to do."""
+    if not any(finding.id == "misaligned" for finding in findings):
+        return False
+    sources, targets = ([pair[side] for pair in text.pairs] for side in (0, 1))
+    stretches = [each for each in misaligned(sources, targets) if each.late is not None]
+    places = partners(len(text.pairs), stretches)
+    for row, place in enumerate(places):
+        if place is not None and place != row:
+            text.repair(row, "misaligned", Pair(sources[row], targets[place]))
+    text.drop({row: "misaligned" for row, place in enumerate(places) if place is None})
+    return bool(stretches)
+
+
+def _drop(text: Text, findings: Sequence[Finding], choices: Choices) -> bool:
+    """Drop the lines of the findings that are chosen; return False if there are none."""
+    dropped: dict[int, str] = {}
+    for finding in findings:  # the most harmful first
+        if choices.drops(finding.id):
+            for row in _rows(finding):
+                dropped.setdefault(row, finding.id)
+    text.drop(dropped)
+    return bool(dropped)
+
+
+def _rows(finding: Finding) -> Iterator[int]:
+    if finding.through is not None:
+        yield from range(finding.lines[0] - 1, finding.through)
+    else:
+        yield from (line - 1 for line in finding.lines)

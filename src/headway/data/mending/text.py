@@ -1,0 +1,166 @@
+"""Cleans parallel text in files, a million pairs at a time."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headway.data.compression import StrPath
+from headway.data.corpus import Pair, iterate_pairs
+from headway.data.examining import digests
+from headway.data.hub import is_dataset
+from headway.data.mending.change import HEAD
+from headway.data.mending.choices import Choices, remedy
+from headway.data.mending.files import PairWriter, check_places, named_log, named_outputs
+from headway.data.mending.rounds import Text, mend
+from headway.data.output import OutputFile, opened
+from headway.data.problems import problem_of
+from headway.data.seen import Seen
+from headway.errors import DataError
+
+AT_ONCE = 1_000_000
+"""Pairs that are looked at together, as many as `headway check` looks at."""
+
+_DUPLICATE = "duplicate-pairs"
+
+
+@dataclass(slots=True)
+class CleanedText:
+    """What cleaning did, in counts; the log has each change."""
+
+    files: list[str]
+    """Where the cleaned text is: one table, or source and target."""
+    log: str
+    """Where each change is."""
+    pairs: int = 0
+    """That were read."""
+    kept: int = 0
+    repaired: dict[str, int] = field(default_factory=dict)
+    """Repairs, by id of the finding; a pair may have several."""
+    dropped: dict[str, int] = field(default_factory=dict)
+    """Pairs, by the id of the most harmful finding that they are dropped for."""
+    left: dict[str, int] = field(default_factory=dict)
+    """Lines that a finding still falls on, by id."""
+
+    def lines(self) -> list[str]:
+        """Return the report as short lines of text, the totals first, the worst finding next."""
+        ids = {*self.repaired, *self.dropped, *self.left}
+        dropped = self.pairs - self.kept
+        head = f"{self.pairs:,} pairs read, {self.kept:,} kept, {dropped:,} dropped"
+        lines = [f"{head}: {', '.join(self.files)}; each change: {self.log}"]
+        for id in sorted(ids, key=lambda id: problem_of(id).rank):
+            parts = [
+                f"{counts[id]:,} {what}"
+                for counts, what in (
+                    (self.repaired, "repaired"),
+                    (self.dropped, "dropped"),
+                    (self.left, "left"),
+                )
+                if id in counts
+            ]
+            option = remedy(id) if id in self.left else ""
+            lines.append(f"  {id}: {', '.join(parts)}{f' ({option})' if option else ''}")
+        return lines
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "files": self.files,
+            "log": self.log,
+            "pairs": self.pairs,
+            "kept": self.kept,
+            "repaired": self.repaired,
+            "dropped": self.dropped,
+            "left": self.left,
+        }
+
+    def include(self, pairs: int, text: Text) -> None:
+        """Count what was done to some pairs, of which these are kept."""
+        self.pairs += pairs
+        self.kept += len(text.pairs)
+        for change in text.changes:
+            counts = self.dropped if change.after is None else self.repaired
+            counts[change.id] = counts.get(change.id, 0) + 1
+        self.left = dict(Counter(self.left) + text.left)
+
+
+def clean_text(
+    source: StrPath,
+    target: StrPath | None = None,
+    *,
+    out: StrPath | tuple[StrPath, ...],
+    report: StrPath | None = None,
+    fix: Iterable[str] | None = None,
+    drop: Iterable[str] | None = None,
+    columns: tuple[int, int] = (0, 1),
+    fields: tuple[str, str] = ("source", "target"),
+    tell: Callable[[int], None] = lambda pairs: None,
+) -> CleanedText:
+    """Write cleaned text and a log of each change, and return what was done.
+
+    Without `fix` and `drop` what leaves right pairs right is done: characters are repaired where
+    it is certain, shifted stretches are realigned, pairs with an empty side and repeated pairs are
+    dropped. Spaces around a text are not kept. Of more than a million pairs each million is looked
+    at by itself, except for repeated pairs. Files appear once they are whole, and what is read is
+    never written over.
+
+    Args:
+        source: A file with one sentence a line, or a table with both sides.
+        target: The file of translations, line by line.
+        out: A .tsv or .jsonl file for both sides, or one file for each side; `clean.{en,ko}` is
+            two. Names that end in .gz, .bz2, .xz or .zst are compressed.
+        report: The log, a .tsv file; beside `out` if unset.
+        fix: Names of repairs: mojibake, html, spaces, shift, exchanged.
+        drop: Ids of findings whose lines are dropped, or names of several, such as length.
+        columns: Of a .tsv file, counted from 0.
+        fields: Of records.
+        tell: Called with the number of pairs that are done.
+
+    Raises:
+        ConfigError: For names that mean nothing, or an output that is an input.
+        DataError: For text that cannot be read, or written in the form of `out`.
+    """
+    choices = Choices.of(fix, drop)
+    outputs = named_outputs(out if isinstance(out, tuple) else (out,))
+    log = named_log(outputs) if report is None else Path(report)
+    inputs = [file for file in (source, target) if file is not None and not is_dataset(file)]
+    check_places(inputs, [*outputs, log])
+    writer, changes = PairWriter(outputs), OutputFile(log, "--report")
+    done = CleanedText([str(path) for path in outputs], str(log))
+    pairs = iterate_pairs(source, target, columns, fields)
+    with opened(*writer.files, changes):
+        for count, text in _mended(pairs, choices):
+            if not done.pairs:  # and so not where there is nothing to read
+                changes.write(HEAD)
+            done.include(count, text)
+            for line, pair in zip(text.lines, text.pairs, strict=True):
+                writer.write(line, pair)
+            for change in sorted(text.changes, key=lambda change: change.line):
+                changes.write(str(change))
+            tell(done.pairs)
+        if not done.kept:
+            raise DataError("No pair would be left.", "Drop less, or check the files.")
+    return done
+
+
+def _mended(pairs: Iterator[Pair], choices: Choices) -> Iterator[tuple[int, Text]]:
+    """Yield how many pairs were read at once, and what became of them."""
+    seen = Seen()
+    first_line = 1
+    while block := list(islice(pairs, AT_ONCE)):
+        text = mend(block, first_line, choices)
+        if choices.drops(_DUPLICATE):
+            _drop_seen(text, seen)
+        yield len(block), text
+        first_line += len(block)
+
+
+def _drop_seen(text: Text, seen: Seen) -> None:
+    """Drop the pairs that were there before these."""
+    is_new = seen.first_seen(digests(text.pairs))
+    again = [row for row in np.flatnonzero(~is_new).tolist() if any(text.pairs[row])]
+    text.drop(dict.fromkeys(again, _DUPLICATE))

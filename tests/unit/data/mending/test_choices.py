@@ -1,0 +1,53 @@
+"""Names of repairs and drops lead to ids of findings, and every option that is named is one."""
+
+import pytest
+
+from headway.data.mending.choices import Choices, remedy
+from headway.data.problems import problems
+from headway.errors import ConfigError
+
+
+def test_a_name_is_an_id_or_stands_for_several() -> None:
+    choices = Choices.of(["html", "nbsp"], ["length", "script", "empty", "copies", "shared-target"])
+    assert choices.fixed == {"html-codes", "spaces"}
+    assert choices.fixes("html-codes-target")
+    assert not choices.fixes("mojibake-target")
+    assert choices.dropped == {
+        *("length-short", "length-long", "foreign-script-source", "foreign-script-target"),
+        *("empty-source", "empty-target", "copies", "shared-target"),
+    }
+
+
+def test_none_is_what_is_safe_and_an_empty_list_is_nothing() -> None:
+    assert Choices.of() == Choices.of(
+        ["mojibake", "html", "spaces", "shift"], ["empty", "duplicates"]
+    )
+    assert Choices.of([], []) == Choices(frozenset(), frozenset())
+
+
+@pytest.mark.parametrize("name", ["lenght", "in-training", "other-script", "no-letters-source"])
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"no finding to drop '{name}'"):
+        Choices.of(drop=[name])
+    with pytest.raises(ConfigError, match="one string"):
+        Choices.of(fix="html")
+
+
+def test_the_option_for_a_finding_takes_its_lines() -> None:
+    remedies = {row.id: remedy(row.id) for row in problems()}
+    for id, option in filter(lambda each: each[1], remedies.items()):
+        kind, name = option.split()
+        choices = Choices.of([name], []) if kind == "--fix" else Choices.of([], [name])
+        assert choices.fixes(id) != choices.drops(id)
+    assert not remedies["in-training"]
+    assert remedies["length-long"] == "--drop length-long"
+    assert remedies["misaligned"] == "--fix shift"
+
+
+def test_the_commands_that_check_names_exist() -> None:
+    for row in problems():
+        for words in (row.remedy.split(), row.held_out.split()):
+            if words[:2] == ["headway", "clean"] and len(words) > 2:
+                assert words[2] in ("--drop", "--fix")
+                names = words[3].split(",")
+                assert Choices.of(*((names, []) if words[2] == "--fix" else ([], names)))

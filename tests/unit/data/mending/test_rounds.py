@@ -1,0 +1,108 @@
+"""What is found is repaired or dropped, logged, and not found again."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.data.corpus import Pair
+from headway.data.mending.choices import Choices
+from headway.data.mending.rounds import Text, mend
+from headway.data.survey import survey
+
+from ..parallel_text import sentences
+
+EVERYTHING = Choices.of(
+    ["mojibake", "html", "spaces", "shift"],
+    ["empty", "copies", "near-copies", "duplicates", "length", "script", "number-mismatch"],
+)
+
+
+def replayed(pairs: list[Pair], text: Text) -> dict[int, Pair]:
+    """Return the pairs by line after all that the log says."""
+    state = dict(enumerate((pair.stripped() for pair in pairs), start=1))
+    for change in text.changes:
+        assert state[change.line] == change.before
+        if change.after is None:
+            del state[change.line]
+        else:
+            state[change.line] = change.after
+    return state
+
+
+@given(
+    st.lists(
+        st.tuples(
+            *[
+                st.sampled_from(
+                    ["", " ", "a", "a ", "A!", "a &amp; b", "c\u00a0d", "Ã©tÃ©", "12", "1 e", "나"]
+                )
+            ]
+            * 2
+        ),
+        max_size=12,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_the_log_tells_how_the_text_came_to_be(rows: list[tuple[str, str]]) -> None:  # fmt: skip
+    pairs = [Pair(*row) for row in rows]
+    text = mend(pairs, 1, EVERYTHING)
+    assert replayed(pairs, text) == dict(zip(text.lines, text.pairs, strict=True))
+    assert text.lines == sorted(text.lines)
+    assert not mend(text.pairs, 1, EVERYTHING).changes
+    left = {finding.id for finding in survey(text.pairs)}
+    assert left == set(text.left)
+    assert not {id for id in left if EVERYTHING.drops(id)}
+
+
+def test_characters_are_repaired_in_one_line_by_all_repairs() -> None:
+    text = mend([Pair("Ã©tÃ© &amp;nbsp; la", "&lt;")], 5, Choices.of(drop=[]))
+    assert text.pairs == [Pair("été la", "<")]
+    assert [(change.line, change.id) for change in text.changes] == [
+        (5, "mojibake-source"),
+        (5, "html-codes-source"),
+        (5, "spaces-source"),
+    ]
+
+
+def test_nothing_is_done_that_is_not_chosen() -> None:
+    pairs = [Pair("a  b", "a  b"), Pair("", "x &amp; y"), Pair("a  b", "a  b")]
+    text = mend(pairs, 1, Choices.of([], []))
+    assert text.pairs == pairs
+    assert not text.changes
+    assert text.left["copies"] == text.left["spaces-target"] == 2
+
+
+@pytest.mark.parametrize("late", [1, -2])
+def test_a_shifted_stretch_is_realigned_and_not_found_again(late: int) -> None:
+    pairs = sentences(600)
+    targets = [pair.target for pair in pairs]
+    if late > 0:  # one too many, and one missing behind
+        targets[200:400] = ["one too many", *targets[200:399]]
+    else:  # two missing, and two too many behind
+        targets[200:400] = [*targets[202:400], "too many", "as well"]
+    moved = [Pair(pair.source, target) for pair, target in zip(pairs, targets, strict=True)]
+
+    text = mend(moved, 1, Choices.of(["shift"], []))
+
+    right = {pair.stripped() for pair in pairs}
+    wrong = [pair for pair in text.pairs if pair not in right]
+    assert len(wrong) <= 3  # lengths tell the ends of the stretch to a line or two
+    assert len(text.pairs) == 600 - abs(late)
+    assert "misaligned" not in text.left
+    assert replayed(moved, text) == dict(zip(text.lines, text.pairs, strict=True))
+    logged = {text for change in text.changes for text in change.before}
+    assert {target.strip() for target in targets} <= logged | {pair.target for pair in text.pairs}
+
+
+def test_a_stretch_of_other_sources_is_left_or_dropped() -> None:
+    pairs = sentences(400)
+    rng = random.Random(1)
+    mixed = pairs[100:300]
+    rng.shuffle(mixed)
+    pairs[100:300] = [
+        Pair(pair.source, other.target) for pair, other in zip(pairs[100:300], mixed, strict=True)
+    ]
+    assert mend(pairs, 1, Choices.of(["shift"], [])).left["misaligned"] > 180
+    assert len(mend(pairs, 1, Choices.of([], ["shift"])).pairs) < 220

@@ -1,0 +1,111 @@
+"""Text of any form and size is cleaned; nothing is lost, and nothing that is read is changed."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+import headway
+from headway.data.corpus import Pair, read_pairs
+from headway.data.mending import text as module
+from headway.errors import ConfigError, DataError
+
+MESSY = [
+    Pair("eins", "one"),
+    Pair("", "two"),
+    Pair("Q&amp;A", "Fragen &amp; mehr"),
+    Pair("eins", "one"),
+    Pair("vier\u00a05", "four 5"),
+    Pair("gleich", "gleich"),
+]
+SIDES = [("eins", "one"), ("Q&A", "Fragen & mehr"), ("vier 5", "four 5"), ("gleich", "gleich")]
+
+
+def _files(folder: Path) -> tuple[Path, Path]:
+    paths = folder / "a.de", folder / "a.en"
+    for side, path in enumerate(paths):
+        path.write_text("".join(f"{pair[side]}\n" for pair in MESSY), encoding="utf-8")
+    return paths
+
+
+def test_two_files_become_two(tmp_path: Path) -> None:
+    source, target = _files(tmp_path)
+    before = source.read_bytes()
+
+    done = headway.clean_text(source, target, out=tmp_path / "c.{de,en}")
+
+    assert read_pairs(tmp_path / "c.de", tmp_path / "c.en") == [Pair(*pair) for pair in SIDES]
+    assert (done.pairs, done.kept) == (6, 4)
+    assert done.dropped == {"empty-source": 1, "duplicate-pairs": 1}
+    assert done.repaired == {"html-codes-source": 1, "spaces-source": 1}
+    assert done.left == {"copies": 1}
+    assert done.lines()[1:] == [
+        "  copies: 1 left (--drop copies)",
+        "  html-codes-source: 1 repaired",
+        "  duplicate-pairs: 1 dropped",
+        "  spaces-source: 1 repaired",
+        "  empty-source: 1 dropped",
+    ]
+    log = (tmp_path / "c.removed.tsv").read_text(encoding="utf-8").splitlines()
+    assert log == [
+        "line\tid\taction\tsource\ttarget\tnew source\tnew target",
+        "2\tempty-source\tdropped\t\ttwo\t\t",
+        "3\thtml-codes-source\trepaired\tQ&amp;A\tFragen &amp; mehr\tQ&A\tFragen & mehr",
+        "4\tduplicate-pairs\tdropped\teins\tone\t\t",
+        "5\tspaces-source\trepaired\tvier\u00a05\tfour 5\tvier 5\tfour 5",
+    ]
+    assert source.read_bytes() == before
+
+
+@pytest.mark.parametrize("out", ["c.tsv", "c.jsonl", "c.tsv.gz", "c.{x,y}.bz2"])
+def test_other_forms(tmp_path: Path, out: str) -> None:
+    table = tmp_path / "a.tsv.gz"
+    rows = "".join(f"{number}\t{pair.target}\t{pair.source}\n" for number, pair in enumerate(MESSY))
+    table.write_bytes(gzip.compress(rows.encode()))
+    done = headway.clean_text(table, out=tmp_path / out, columns=(2, 1))
+    assert read_pairs(*done.files) == [Pair(*pair) for pair in SIDES]
+
+
+def test_each_block_is_looked_at_by_itself_but_for_repeated_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    told: list[int] = []
+    done = headway.clean_text(*_files(tmp_path), out=tmp_path / "c.tsv", tell=told.append)
+    assert told == [2, 4, 6]
+    assert read_pairs(tmp_path / "c.tsv") == [Pair(*pair) for pair in SIDES]
+    assert done.dropped == {"empty-source": 1, "duplicate-pairs": 1}
+    assert "4\tduplicate-pairs\tdropped" in Path(done.log).read_text(encoding="utf-8")
+
+
+def test_what_fails_leaves_no_file(tmp_path: Path) -> None:
+    source, target = _files(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ConfigError, match="written over"):
+        headway.clean_text(source, target, out=(source, tmp_path / "c"))
+    with pytest.raises(ConfigError, match="written over"):
+        headway.clean_text(source, target, out=tmp_path / "c.tsv", report=target)
+    with pytest.raises(DataError, match="no file"):
+        headway.clean_text(source, tmp_path / "none", out=tmp_path / "c.tsv")
+    target.write_text("one\n")
+    with pytest.raises(DataError, match="6 lines"):
+        headway.clean_text(source, target, out=tmp_path / "c.tsv")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_text_that_the_form_has_no_room_for_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"source": "a\\tb", "target": "c\\nd"}\n')
+    for out in ("c.tsv", "c.{x,y}"):
+        with pytest.raises(DataError, match="Line 1 has a line end or a tab"):
+            headway.clean_text(file, out=tmp_path / out, fix=[])
+        done = headway.clean_text(file, out=tmp_path / out)
+        assert read_pairs(*done.files) == [Pair("a b", "c d")]
+    headway.clean_text(file, out=tmp_path / "c.jsonl", fix=[])
+    assert read_pairs(tmp_path / "c.jsonl") == [Pair("a\tb", "c\nd")]
+
+
+def test_text_of_which_nothing_would_be_left_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("x\tx\n")
+    with pytest.raises(DataError, match="No pair would be left"):
+        headway.clean_text(tmp_path / "a.tsv", out=tmp_path / "c.tsv", drop=["copies"])
