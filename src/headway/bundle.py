@@ -27,6 +27,7 @@ from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
 from headway.errors import BundleError, ConfigError, require_type
+from headway.home import expanded
 from headway.json_text import to_json
 from headway.mapping import MappedTensors, safetensors_parts
 from headway.model.changes import changed_parts, lost_buffers, other_settings
@@ -88,7 +89,7 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
     """
     check_place(path)
     require_type("bundle", bundle, Bundle, "Give a Bundle, such as `translator.bundle`.")
-    target = Path(path).resolve()
+    target = expanded(path).resolve()
     if lost := lost_buffers(bundle.model):
         raise BundleError(
             f"{lost[0]} is a buffer, which a bundle does not hold.",

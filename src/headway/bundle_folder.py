@@ -11,12 +11,12 @@ import contextlib
 import json
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from headway.errors import BundleError, require_path
-from headway.replacing import PARTIAL, partial_path, sync_folder
+from headway.home import expanded
+from headway.replacing import PARTIAL, keep_access, partial_path, sync_folder
 
 MANIFEST = "manifest.json"
 _VALID = ".bundle"
@@ -47,7 +47,7 @@ def check_place(path: str | Path) -> None:
     That is one with files and no bundle, and a bundle that this user may not change.
     """
     require_path("The folder of a bundle", path)
-    target = Path(path)
+    target = expanded(path)
     if not target.exists():
         return
     if not target.is_dir() or (_own_names(target) is None and any(_content(target))):
@@ -78,7 +78,8 @@ def new_bundle(target: Path) -> Iterator[Path]:
         yield fresh
         if replaces:
             _check_strangers(fresh, target)
-            _keep_modes(fresh, target)
+            for path in fresh.iterdir():
+                keep_access(path, target / path.name)
             os.rename(fresh, target / _VALID)
             sync_folder(target)
             settle(target)
@@ -152,15 +153,6 @@ def _check_strangers(fresh: Path, target: Path) -> None:
             f"{target / min(other)} is not of the bundle there, and would be replaced.",
             "Move or rename that file.",
         )
-
-
-def _keep_modes(fresh: Path, target: Path) -> None:
-    """Let each new file be read and written by those who may read and write the old one."""
-    for path in fresh.iterdir():
-        with contextlib.suppress(OSError):
-            old = (target / path.name).stat()
-            os.chown(path, old.st_uid, old.st_gid)
-            path.chmod(stat.S_IMODE(old.st_mode))
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

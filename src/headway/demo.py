@@ -17,6 +17,7 @@ from headway.data.sample import SampleCorpus, SamplePair, build_sample_corpus
 from headway.decoding.translation import Translation
 from headway.errors import MissingExtraError, RunError
 from headway.evaluation.metrics import score_texts
+from headway.home import expanded
 from headway.inspection.figures import trace_attention
 from headway.inspection.translator import Translator, load
 from headway.json_text import to_json
@@ -153,7 +154,7 @@ def run_demo(
     """
     started = time.perf_counter()
     reporter = reporter or Reporter()
-    folder = Path(out)
+    folder = expanded(out)
     corpus = build_sample_corpus()
     text = text_folder(folder)
     if not resume:

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,20 +30,45 @@ def writing(what: object, kind: type[HeadwayError], remedy: str) -> Iterator[Non
 def write_atomically(path: Path, data: bytes | Iterator[bytes | memoryview]) -> None:
     """Replace a file in one step, so that a stop at any moment leaves the old or the new one.
 
-    data: what the file holds, as a whole or a part at a time.
+    An older file keeps its owner and mode, and a link stays one. data: what the file holds, as a
+    whole or a part at a time.
     """
+    path = Path(os.path.realpath(path))
     fresh = partial_path(path)
     try:
         with open(fresh, "xb") as file:
             file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
+        keep_access(fresh, path)
         os.replace(fresh, path)
         sync_folder(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             fresh.unlink()
         raise
+
+
+def check_file_place(path: Path, kind: type[HeadwayError]) -> None:
+    """Refuse, before the work, a file that cannot be made where it is named."""
+    folder = path.parent
+    if path.is_dir():
+        problem, remedy = f"{path} is a folder", "Name a file in it, or choose another place."
+    elif not folder.is_dir():
+        problem, remedy = f"There is no folder {folder}", "Make it, or choose another place."
+    elif not os.access(path if path.exists() else folder, os.W_OK):
+        problem, remedy = f"{path} may not be written by this user", "Choose another place."
+    else:
+        return
+    raise kind(f"{problem}.", remedy)
+
+
+def keep_access(fresh: Path, old: Path) -> None:
+    """Give a file the owner and mode of the one whose place it takes, where there is one."""
+    with contextlib.suppress(OSError):
+        status = old.stat()
+        fresh.chmod(stat.S_IMODE(status.st_mode))
+        os.chown(fresh, status.st_uid, status.st_gid)
 
 
 def partial_path(path: Path) -> Path:

@@ -27,6 +27,7 @@ from headway.errors import (
     permitted,
     require_type,
 )
+from headway.home import expanded
 from headway.mapping import MappedTensors, map_file, read_tensors
 
 FORMAT = 1
@@ -103,7 +104,7 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
 def find_bundle(path: str | Path) -> Path:
     """Return the folder of a bundle; of a run, that of its averaged or else its best bundle."""
     require_type("A bundle", path, (str, PathLike), "Give the name of its folder.")
-    folder = Path(path)
+    folder = expanded(path)
     with permitted(folder, BundleError):
         for candidate in (folder, folder / "averaged", folder / "best"):
             if has_manifest(candidate):

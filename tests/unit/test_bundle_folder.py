@@ -107,6 +107,15 @@ def test_it_works_from_inside(folder: Path, new: Bundle, monkeypatch: pytest.Mon
     assert Path("NOTES.txt").read_text() == "notes"
 
 
+def test_it_goes_to_the_users_folder(
+    new: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    save_bundle("~/b", new)
+    assert names(tmp_path) == {"b"}
+    assert load_bundle("~/b").card == "new"
+
+
 def test_modes_stay(folder: Path, new: Bundle) -> None:
     folder.chmod(0o2770)
     for name in ("model.safetensors", "card.md", "manifest.json"):

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from headway.errors import ConfigError
+from headway.home import expanded
 
 # Typer has Click within it or beside it, depending on its version; this is of the right one.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -86,6 +87,8 @@ class Command(TyperCommand):
                 raise ConfigError(f"{message.rstrip('.')}.", hint) from None
             raise
         self._name_streams(ctx)
+        for name, value in ctx.params.items():  # `--out=~/x`, where no shell expands it
+            ctx.params[name] = _at_home(value)
         return remaining
 
     def _options(self) -> dict[str, Any]:
@@ -200,6 +203,13 @@ def _flat(value: Any) -> list[str]:
     if isinstance(value, (list, tuple)):
         return [str(each) for each in value if each is not None]
     return [value] if isinstance(value, str) else []
+
+
+def _at_home(paths: Any) -> Any:
+    """Return a value, where it is a path or several, with the user's folder in the place of `~`."""
+    if isinstance(paths, (list, tuple)):
+        return type(paths)(_at_home(path) for path in paths)
+    return expanded(paths) if isinstance(paths, Path) else paths
 
 
 def _setting(wanted: str) -> str:

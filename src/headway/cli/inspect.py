@@ -91,7 +91,8 @@ def inspect(
 
 def _check(out: Path | None, explain: str | None, at: list[str] | None, lang: str | None) -> None:
     """Refuse, before the work, what cannot be written or explained."""
-    from headway.errors import ConfigError
+    from headway.errors import ConfigError, TraceError
+    from headway.replacing import check_file_place
 
     if out is not None and out.suffix not in (*_TRACES, *_FIGURES, _PAGE):
         raise ConfigError(
@@ -99,6 +100,8 @@ def _check(out: Path | None, explain: str | None, at: list[str] | None, lang: st
             f"Write the tensors ({', '.join(_TRACES)}), a picture of attention "
             f"({', '.join(_FIGURES)}), or a page ({_PAGE}).",
         )
+    if out is not None:
+        check_file_place(out, TraceError)
     if at and explain is None:
         raise ConfigError("--at is for a tensor, but none was named.", "Add --explain NAME.")
     if lang is not None and explain is None:

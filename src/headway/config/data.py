@@ -4,16 +4,16 @@ from typing import Literal
 
 from pydantic import Field
 
-from headway.config.section import Section
+from headway.config.section import PathText, Section
 
 
 class CorpusConfig(Section):
     """One of several corpora; what it names is below the `directory` of [data]."""
 
-    source: str
+    source: PathText
     """Training text, source side; or a file that holds both. A pattern such as `part-*.tsv.zst`
     names several."""
-    target: str = ""
+    target: PathText = ""
     """Training text, target side; empty for a file that holds both."""
     weight: float = Field(default=1.0, gt=0)
     """How often an epoch goes through this corpus; 0.5 is once in two epochs."""
@@ -34,24 +34,24 @@ class CorpusConfig(Section):
 class DataConfig(Section):
     """Aligned text files, plain or compressed; relative names are below `directory`."""
 
-    directory: str = "."
+    directory: PathText = "."
     """Folder of the files."""
-    source: str = ""
+    source: PathText = ""
     """Training text, source side; or one .tsv, .csv, .jsonl, .parquet or .tmx file that holds both
     sides. A pattern such as `part-*.tsv.zst` names several."""
-    target: str = ""
+    target: PathText = ""
     """Training text, target side; empty for a file that holds both."""
     tag: str = ""
     """A piece that is put before each source of training, validation and test text; corpora have
     tags of their own."""
     corpora: list[CorpusConfig] = Field(default=[])
     """Several corpora instead of one, each with a weight and a tag."""
-    shards: str = ""
+    shards: PathText = ""
     """Folder where the encoded text is kept for the next run and read from as it is needed; in
     memory if unset."""
-    valid_source: str = ""
+    valid_source: PathText = ""
     """Validation text, source side."""
-    valid_target: str = ""
+    valid_target: PathText = ""
     """Validation text, target side."""
     hold_out: int = Field(default=0, ge=0)
     """Training pairs held out for validation when no validation text is named."""
@@ -64,9 +64,9 @@ class DataConfig(Section):
     `translation.en`. Column of a .csv file; one that is named by the language is found as well."""
     target_field: str = "target"
     """The same for the target."""
-    test_source: str = ""
+    test_source: PathText = ""
     """Test text, source side; scored once, at the end."""
-    test_target: str = ""
+    test_target: PathText = ""
     """Test text, target side."""
     source_language: str = "source"
     """Name or code of the source language, for the card and for pictures, and by which texts of a
@@ -143,9 +143,9 @@ class TokenizerConfig(Section):
     less than 0.98."""
     normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = "nmt_nfkc"
     """Unicode normalization before cutting; the _cf forms also fold case."""
-    source_model: str = ""
+    source_model: PathText = ""
     """A trained SentencePiece model to use instead (for both sides when joint)."""
-    target_model: str = ""
+    target_model: PathText = ""
     """A trained SentencePiece model for the target side."""
     sampling: float | None = Field(default=None, gt=0, le=1)
     """Cut training text into other pieces each time. For unigram, the sharpness of the choice among

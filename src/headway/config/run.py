@@ -17,6 +17,7 @@ from headway.config.presets import architecture, paper_training
 from headway.config.section import Section, unknown_key
 from headway.config.training import TrainingConfig
 from headway.errors import ConfigError, require_type
+from headway.home import expanded
 
 _SIZES = ("num_encoder_layers", "num_decoder_layers", "d_model", "d_ff", "num_heads")
 
@@ -66,7 +67,7 @@ def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> R
     Table 3 also brings its label smoothing and number of steps.
     """
     require_type("A configuration", path, (str, PathLike, type(None)), "Give the name of a file.")
-    values = {} if path is None else _read_toml(Path(path))
+    values = {} if path is None else _read_toml(expanded(path))
     of_file, of_training = (
         dict(table) if isinstance(table := values.get(section), dict) else {}
         for section in ("model", "training")

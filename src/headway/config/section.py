@@ -1,14 +1,19 @@
 """The base of every section of a configuration: frozen, strict, and clear about mistakes."""
 
+import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Self, get_args, get_origin
+from typing import Annotated, Any, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from headway.errors import ConfigError, suggest
 
 _TOO_LARGE = "too_large"  # a number, as an error of pydantic's
+
+
+PathText = Annotated[str, AfterValidator(os.path.expanduser)]
+"""The name of a file or folder; a leading `~` is the user's folder."""
 
 
 class Section(BaseModel):

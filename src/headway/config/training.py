@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from headway.config.section import Section
+from headway.config.section import PathText, Section
 
 
 class TrainingConfig(Section):
@@ -75,7 +75,7 @@ class TrainingConfig(Section):
     ema_decay: float | None = Field(default=None, gt=0, lt=1)
     """Exponential moving average of the weights, such as 0.999: validation, the best and the final
     weights are those of the average."""
-    start_from: str = ""
+    start_from: PathText = ""
     """A bundle or run to continue from, with its architecture, tokenizers and weights; optimizer
     and schedule start afresh."""
     tensorboard: bool = False

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from headway.errors import DataError, MissingExtraError
+from headway.home import expanded
 
 StrPath = str | os.PathLike[str]
 
@@ -166,6 +167,7 @@ def readable(path: StrPath, *, decompress: bool = True) -> Iterator[IO[bytes]]:
 
     Also one that a compressed file shows only at its end: what is read is whole or refused.
     """
+    path = expanded(path)
     ending = compression(path) if decompress else ""
     try:
         with _OPENERS[ending](path) if ending else Path(path).open("rb") as file:

@@ -19,6 +19,7 @@ from typing import IO, BinaryIO, Self, cast
 
 from headway.data.compression import COMPRESSIONS, compressing, compression, readable
 from headway.errors import DataError
+from headway.home import expanded
 from headway.replacing import SIZE_LIMIT
 
 _BLOCK = 1 << 18
@@ -38,7 +39,7 @@ class OutputFile:
 
     def __init__(self, path: Path, option: str = "--out") -> None:
         """Write to this path, which came by this option."""
-        self.path = path
+        self.path = expanded(path)
         self.option = option
         self.partial: Path | None = None
         """Holds the lines until they are whole; None where they go straight to a stream."""

@@ -1,5 +1,6 @@
 """What all figures share: matplotlib where it is installed, fonts, kinds of file, a matrix."""
 
+import io
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from headway.errors import ConfigError
+from headway.errors import ConfigError, TraceError
+from headway.home import expanded
 from headway.pictures import import_matplotlib
+from headway.replacing import check_file_place, write_atomically, writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,14 +27,16 @@ def drawing(path: str | Path, width: float, height: float) -> Iterator["Figure"]
 
     path: PNG, SVG or PDF by its ending. Text is drawn as outlines in SVG, so that it looks the same
     where the font is missing. Raises MissingExtraError without matplotlib, or where there is Hangul
-    to draw and no font that has it; ConfigError for another ending. Then nothing is written.
+    to draw and no font that has it; ConfigError for another ending; TraceError where no file can be
+    written, before the work where that can be known. Then nothing is written.
     """
-    path = Path(path)
+    path = expanded(path)
     if path.suffix.lower() not in ENDINGS:
         raise ConfigError(
             f"A figure cannot be written as '{path.name}'.",
             f"Choose a name with one of these endings: {', '.join(ENDINGS)}.",
         )
+    check_file_place(path, TraceError)
     import_matplotlib()
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -51,7 +56,10 @@ def drawing(path: str | Path, width: float, height: float) -> Iterator["Figure"]
         yield figure
         texts = figure.findobj(Text)
         check_hangul(text.get_text() for text in texts if isinstance(text, Text))
-        figure.savefig(path, dpi=144)
+        image = io.BytesIO()
+        figure.savefig(image, format=path.suffix.lower().removeprefix("."), dpi=144)
+    with writing(f"The picture {path}", TraceError, "Free some space or choose another place."):
+        write_atomically(path, image.getvalue())
 
 
 def show_matrix(

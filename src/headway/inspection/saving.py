@@ -25,6 +25,7 @@ from safetensors.torch import save as save_safetensors
 from torch import Tensor
 
 from headway.errors import ConfigError, TraceError, require_path, suggest
+from headway.home import expanded
 from headway.inspection.named_tensor import Axis, TracedTensor
 from headway.inspection.sentence import Sentence
 from headway.inspection.variant import Variant
@@ -48,7 +49,7 @@ _DAMAGES = (
 def write_file(path: str | Path, tensors: Mapping[str, Tensor], description: Description) -> None:
     """Write tensors with their description; the end of the name says in which form."""
     require_path("The file of a trace", path)
-    path = Path(path)
+    path = expanded(path)
     write = _form(path, "written")[0]
     own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     data = write(own, description)
@@ -60,7 +61,7 @@ def write_file(path: str | Path, tensors: Mapping[str, Tensor], description: Des
 def read_file(path: str | Path) -> tuple[Tensors, Description]:
     """Return tensors and description; TraceError when the file does not hold a trace."""
     require_path("The file of a trace", path)
-    path = Path(path)
+    path = expanded(path)
     read = _form(path, "read")[1]
     try:
         data = path.read_bytes()

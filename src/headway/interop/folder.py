@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headway.errors import BundleError
+from headway.home import expanded
 from headway.replacing import partial_path, writing
 
 
@@ -16,7 +17,7 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
     Raises BundleError, and leaves nothing behind, when there is content under this name or the
     disk refuses.
     """
-    target = Path(folder).resolve()
+    target = expanded(folder).resolve()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BundleError(f"{folder} exists and is not empty.", "Choose another folder.")
     is_there = target.exists()  # it stays: it may be a mount point, or where a shell stands

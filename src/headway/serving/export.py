@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from headway.errors import ConfigError, MissingExtraError, ServingError
+from headway.home import expanded
 from headway.inspection.trace import Trace
 from headway.inspection.translator import Translator
 from headway.replacing import write_atomically, writing
@@ -40,7 +41,7 @@ def write_page(
     html = _html(translator, trace, state, model, max_bytes, in_frame=False)
     remedy = "Choose another place, or free some space."
     with writing(f"The page {path}", ServingError, remedy):
-        write_atomically(Path(path), html.encode())
+        write_atomically(expanded(path), html.encode())
 
 
 @dataclass(frozen=True, slots=True, repr=False)

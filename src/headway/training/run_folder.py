@@ -13,6 +13,7 @@ from headway.bundle_folder import check_place, settle, strangers
 from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError, permitted
+from headway.home import expanded
 from headway.json_text import to_json
 from headway.replacing import PARTIAL, write_atomically, writing
 from headway.training.start_from import inherit
@@ -52,7 +53,7 @@ class RunFolder:
 
     def __init__(self, path: str | Path) -> None:
         """Name the folder; nothing is written yet."""
-        self.path = Path(path)
+        self.path = expanded(path)
         self.config = self.path / "config.toml"
         self.data = self.path / "data.json"
         self.encoded = self.path / "encoded"

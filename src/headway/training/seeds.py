@@ -14,6 +14,7 @@ from headway.bundle import Change
 from headway.config.run import RunConfig, load_run_config
 from headway.errors import ConfigError, RunError
 from headway.evaluation.units import scores_in_percent
+from headway.home import expanded
 from headway.training.distributed import is_alone
 from headway.training.reporting import Reporter
 from headway.training.run import train
@@ -44,10 +45,10 @@ def train_seeds(
             "Start torchrun for each seed, with --set training.seed=N and a folder of its own.",
         )
     if not resume:
-        _check_free(Path(out))
+        _check_free(expanded(out))
     config = config or load_run_config(begun_config(out))
     seeds = range(config.training.seed, config.training.seed + count)
-    folders = [Path(out) / f"seed-{seed}" for seed in seeds]
+    folders = [expanded(out) / f"seed-{seed}" for seed in seeds]
     for seed, folder in zip(seeds, folders, strict=True):
         one = _with_seed(config, seed)
         begun = RunFolder(folder).has_begun()
@@ -59,7 +60,7 @@ def train_seeds(
         if not result.finished:
             return None
     summary = summarize(folders)
-    RunFolder(out).write_json(Path(out) / "seeds.json", summary)
+    RunFolder(out).write_json(expanded(out) / "seeds.json", summary)
     return summary
 
 
@@ -74,7 +75,7 @@ def _check_free(out: Path) -> None:
 
 def begun_config(out: str | Path) -> Path:
     """Return the configuration of the run with the lowest seed; RunError where there is none."""
-    paths = Path(out).glob("seed-*/config.toml")
+    paths = expanded(out).glob("seed-*/config.toml")
     numbers = [(path.parent.name.removeprefix("seed-"), path) for path in paths]
     found = [(int(number), path) for number, path in numbers if number.isdecimal()]
     if not found:

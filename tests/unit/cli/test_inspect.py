@@ -48,6 +48,34 @@ def test_it_writes_a_page(run, bundle_path: Path, tmp_path: Path) -> None:
     assert '"source":"the cat"' in path.read_text("utf-8")
 
 
+@pytest.mark.parametrize("form", ["png", "svg", "pdf", "json", "npz", "html"])
+def test_a_place_that_cannot_be_written_is_said_before_the_work(
+    run, bundle_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr("headway.inspection.translator.load", None)  # no work is done
+    (tmp_path / f"folder.{form}").mkdir()
+    for path, message in (
+        (tmp_path / "nodir" / f"x.{form}", f"Error: There is no folder {tmp_path}/nodir. Make it"),
+        (tmp_path / f"folder.{form}", f"Error: {tmp_path}/folder.{form} is a folder. Name a file"),
+    ):
+        status, out, err = run("inspect", bundle_path, "the cat", "--out", path)
+        assert (status, out) == (1, "")
+        assert err.startswith(message)
+
+
+def test_the_users_folder_is_known_behind_an_equals_sign(
+    run, bundle_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b").symlink_to(bundle_path)
+    assert run("inspect", "~/b", "~/ the cat", "--out=~/trace.json", "--quiet") == (0, "", "")
+    trace = Trace.load("~/trace.json")
+    assert trace.sentence is not None
+    assert trace.sentence.source == "~/ the cat"  # a sentence is no path
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "trace.json"]
+
+
 def test_json_has_rows_and_axes(run, bundle_path: Path) -> None:
     status, out, _ = run("inspect", bundle_path, "the cat", "--target", "a dog", "--json")
     assert status == 0

@@ -82,7 +82,7 @@ def test_another_ending_is_refused(tmp_path: Path) -> None:
 def test_without_matplotlib_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'headway\[plot\]'"):
         attention_grid(torch.rand(1, 3, 4), ROWS, COLUMNS, tmp_path / "heads.png")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from headway.bundle import Bundle, load_bundle, tokenizer_files
 from headway.errors import ConfigError, suggest
+from headway.home import expanded
 from headway.interop.ctranslate2.note import note
 from headway.interop.ctranslate2.parity import Peer, compare, examples
 from headway.interop.ctranslate2.spec import build_spec, check_expressible
@@ -63,7 +64,7 @@ def export(
             both = zip(exact, Peer(bundle, fresh, compute_type).translate(given), strict=True)
             changed = sum(one != other for one, other in both)
     return Export(
-        folder=Path(folder).resolve(),
+        folder=expanded(folder).resolve(),
         quantization=quantization,
         sentences=parity.sentences,
         ties=parity.ties,

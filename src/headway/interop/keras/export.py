@@ -5,6 +5,7 @@ from pathlib import Path
 
 from headway.bundle import load_bundle, tokenizer_files
 from headway.errors import BundleError
+from headway.home import expanded
 from headway.interop.folder import new_folder
 from headway.interop.keras.backend import keras
 from headway.interop.keras.parity import largest_difference
@@ -42,4 +43,4 @@ def export(source: str | Path, folder: str | Path) -> Export:
             )
         for name, tokenizer in tokenizer_files(bundle).items():
             (fresh / name).write_bytes(tokenizer)
-    return Export(Path(folder).resolve(), difference)
+    return Export(expanded(folder).resolve(), difference)
