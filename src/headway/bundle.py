@@ -67,6 +67,8 @@ class Bundle:
     """Learned from parallel text (`headway shortlist`); used where a search asks for it."""
     checksum: str = ""
     """SHA-256 of the files that it was read from; empty for one that was not read."""
+    folder: Path | None = None
+    """Where it was read from: of a run, the folder of its better weights."""
 
     @property
     def tags(self) -> list[str]:
@@ -103,7 +105,7 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
 def load_bundle(
     path: str | Path, device: torch.device | str = "cpu", change: Change | None = None
 ) -> Bundle:
-    """Read and check a bundle; a run folder gives its averaged bundle, or else its best one.
+    """Read and check a bundle; a run folder gives its better one by validation.
 
     change: puts the parts of its own into the model that it was saved with. Raises BundleError that
     names the file which is missing, changed or not what it should be, or such a part.
@@ -245,6 +247,7 @@ def bundle_of(
         card=saved.card,
         shortlist=saved.shortlist,
         checksum=saved.checksum,
+        folder=saved.folder,
     )
 
 

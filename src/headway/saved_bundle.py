@@ -33,6 +33,8 @@ from headway.mapping import MappedTensors, map_file, read_tensors
 FORMAT = 1
 SHORTLIST = "shortlist.safetensors"
 WEIGHTS = "model.safetensors"
+BEST, AVERAGED, REPORT = "best", "averaged", "report.json"
+"""What a finished run has: two bundles, and which of them does better."""
 DAMAGED = "Copy the whole bundle again, or train it anew."
 _OTHER_VERSION = "It is as it was written: use the version of Headway that wrote it."
 
@@ -62,7 +64,7 @@ class SavedBundle:
 
 
 def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
-    """Read and check the files of a bundle, or of a run's averaged or else its best one.
+    """Read and check the files of a bundle, or of the better one of a run.
 
     mapped: leave the weights in their file. Raises BundleError that names the file which is
     missing, changed or not what it should be.
@@ -102,13 +104,20 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
 
 
 def find_bundle(path: str | Path) -> Path:
-    """Return the folder of a bundle; of a run, that of its averaged or else its best bundle."""
+    """Return the folder of a bundle; of a run, that of its better weights by validation.
+
+    Those are `best` or `averaged`, as report.json says; of a run that is not finished, `best`.
+    """
     require_type("A bundle", path, (str, PathLike), "Give the name of its folder.")
     folder = expanded(path)
     with permitted(folder, BundleError):
-        for candidate in (folder, folder / "averaged", folder / "best"):
-            if has_manifest(candidate):
-                return candidate
+        if has_manifest(folder):
+            return folder
+        bundles = [name for name in (BEST, AVERAGED) if has_manifest(folder / name)]
+    if len(bundles) > 1 and best_is_better(folder) is False:
+        return folder / AVERAGED
+    if bundles:
+        return folder / bundles[0]
     if not folder.exists():
         raise BundleError(f"There is no bundle {folder}.", "Check the name of the folder.")
     if not folder.is_dir():
@@ -125,6 +134,39 @@ def find_bundle(path: str | Path) -> Path:
         f"{folder} is not a bundle: it has no {MANIFEST}.",
         "Give the folder of a trained model, as `headway train` writes it.",
     )
+
+
+def best_is_better(run: Path) -> bool | None:
+    """Return what report.json says of a run's best weights; None while the run is not finished."""
+    report = run / REPORT
+    if not report.is_file():
+        return None
+    try:
+        values = _json_object(report, report.read_bytes())
+    except (OSError, BundleError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a JSON object"
+        raise BundleError(
+            f"{report}, which says whose weights are better, cannot be read ({reason}).",
+            f"Name the weights that you mean: {run / BEST} or {run / AVERAGED}.",
+        ) from None
+    return bool(values.get("best_is_better"))
+
+
+def which_weights(path: Path) -> str:
+    """Say which bundle stands for a run, and why; nothing where the path is one itself."""
+    folder = find_bundle(path)
+    if folder == path:
+        return ""
+    verdict = best_is_better(path)
+    better = BEST if verdict is not False else AVERAGED
+    if folder.name != better:
+        reason = f"those of {path / better} are not there"
+    elif verdict is None:
+        reason = "the best so far of a run that is not finished"
+    else:
+        others = "the averaged ones" if verdict else "those of the best single step"
+        reason = f"which do {'better' if verdict else 'no worse'} on validation text than {others}"
+    return f"{path} stands for the weights in {folder}, {reason}."
 
 
 def saved_shortlist(folder: Path) -> tuple[Shortlist, Any] | None:

@@ -36,7 +36,7 @@ from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.errors import BundleError
 from headway.model.transformer import Transformer
 from headway.replacing import partial_path, write_atomically
-from headway.saved_bundle import find_bundle, read_bundle
+from headway.saved_bundle import find_bundle, read_bundle, which_weights
 from headway.training.estimate import forget_peak, peak_memory
 
 FILES = {"config.json", "model.safetensors", "tokenizer.model", "card.md", "manifest.json"}
@@ -393,12 +393,51 @@ def test_weights_of_another_model_are_refused(saved: Path, change: str, message:
         load_bundle(saved)
 
 
-def test_a_run_gives_its_averaged_bundle_or_else_its_best(joint: Bundle, tmp_path: Path) -> None:
-    save_bundle(tmp_path / "best", joint)
-    assert find_bundle(tmp_path) == tmp_path / "best"
+@pytest.mark.parametrize(
+    ("report", "there", "expected", "words"),
+    [
+        ('{"best_is_better": true}', ("best", "averaged"), "best", "which do better on validation"),
+        ('{"best_is_better": false}', ("best", "averaged"), "averaged", "which do no worse"),
+        ('{"steps": 3}', ("best", "averaged"), "averaged", "which do no worse"),
+        (None, ("best", "averaged"), "best", "the best so far of a run that is not finished"),
+        (None, ("best",), "best", "the best so far of a run that is not finished"),
+        (None, ("averaged",), "averaged", "those of RUN/best are not there"),
+        ('{"best_is_better": true}', ("averaged",), "averaged", "those of RUN/best are not there"),
+        ('{"best_is_better": false}', ("best",), "best", "those of RUN/averaged are not there"),
+    ],
+)  # fmt: skip
+def test_a_run_stands_for_its_better_weights(
+    joint: Bundle,
+    tmp_path: Path,
+    report: str | None,
+    there: tuple[str, ...],
+    expected: str,
+    words: str,
+) -> None:
+    for name in there:
+        save_bundle(tmp_path / name, joint)
+    if report is not None:
+        (tmp_path / "report.json").write_text(report)
 
-    save_bundle(tmp_path / "averaged", joint)
-    assert find_bundle(tmp_path) == tmp_path / "averaged"
+    assert find_bundle(tmp_path) == tmp_path / expected
+    assert load_bundle(tmp_path).folder == tmp_path / expected
+    said = which_weights(tmp_path).replace(str(tmp_path), "RUN")
+    assert said.startswith(f"RUN stands for the weights in RUN/{expected}, {words}")
+    for name in there:
+        assert find_bundle(tmp_path / name) == tmp_path / name
+        assert which_weights(tmp_path / name) == ""
+
+
+@pytest.mark.parametrize("text", ["{", "[1]"])
+def test_a_report_that_cannot_be_read_decides_nothing(
+    joint: Bundle, tmp_path: Path, text: str
+) -> None:
+    for name in ("best", "averaged"):
+        save_bundle(tmp_path / name, joint)
+    (tmp_path / "report.json").write_text(text)
+
+    with pytest.raises(BundleError, match=r"report\.json.*cannot be read.*best or .*averaged"):
+        find_bundle(tmp_path)
 
 
 def test_a_bundle_in_a_folder_that_may_not_be_searched_is_named(

@@ -9,6 +9,7 @@ import typer
 
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
 from headway.cli.tags import remark_on_tags
+from headway.cli.weights import remark_on_weights
 
 if TYPE_CHECKING:
     from headway.bundle import Bundle
@@ -53,6 +54,7 @@ def align(
     from headway.evaluation.alignment_error import best_of
 
     pairs = read_parallel(source, target)
+    remark_on_weights(model, quiet)
     bundle = load_bundle(model, resolve_device(device))
     remark_on_tags(bundle, (pair.source for pair in pairs), quiet)
     readings = _readings(bundle, layer, moment, choose=gold is not None)

@@ -8,6 +8,7 @@ import typer
 
 from headway.cli.guesses import Command
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.weights import remark_on_weights
 
 bench = typer.Typer(
     no_args_is_help=True,
@@ -131,6 +132,7 @@ def translate(
     """Translate text: target pieces a second and time of a sentence, ours and a peer's."""
     from headway.benchmark.translating import compare_translation
 
+    remark_on_weights(model, quiet)
     found = compare_translation(
         model,
         _names(against),

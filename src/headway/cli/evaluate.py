@@ -9,6 +9,7 @@ import typer
 
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Quiet, print_json
 from headway.cli.search_options import Engine, Precision, Shortlist
+from headway.cli.weights import remark_on_weights
 
 if TYPE_CHECKING:
     from headway.cli.systems import System
@@ -97,6 +98,8 @@ def evaluate(
         raise typer.BadParameter("To compare systems takes two sentences at least.")
     way = {"beam_size": beam, "length_penalty": length_penalty}
     work = Work(device, engine, precision, shortlist, way, quiet)
+    for model in models:
+        remark_on_weights(model, quiet)
     systems = [*translate_all(models, pairs, out, work), *written]
     systems = System.named_apart(systems)
     texts = {system.name: system.texts for system in systems}

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
+from headway.cli.weights import remark_on_weights
 
 
 def export(
@@ -37,6 +38,7 @@ def export(
     from headway.errors import ConfigError, suggest
 
     if to == "ctranslate2":
+        remark_on_weights(model, quiet)
         result, text = _to_ctranslate2(model, out, quantization or "none", sample)
     elif to != "keras":
         raise ConfigError(f"There is no export to '{to}'.", suggest(to, ["ctranslate2", "keras"]))
@@ -45,6 +47,7 @@ def export(
             "--quantization and --sample are for --to ctranslate2 only.", "Leave them out."
         )
     else:
+        remark_on_weights(model, quiet)
         result, text = _to_keras(model, out)
     if as_json:
         print_json(result)

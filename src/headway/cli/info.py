@@ -3,6 +3,7 @@
 from typing import Any
 
 from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
+from headway.cli.weights import remark_on_weights
 
 _NAMED = 20  # pieces
 
@@ -14,6 +15,7 @@ def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Deb
     from headway.model.accounting import count_by_part
     from headway.saved_bundle import read_bundle
 
+    remark_on_weights(model, quiet)
     bundle = read_bundle(model, mapped=True)
     by_part = count_by_part(bundle.tensors)
     values: dict[str, Any] = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.weights import remark_on_weights
 
 if TYPE_CHECKING:
     from headway.inspection.phrases import Language
@@ -66,6 +67,7 @@ def inspect(
     from headway.inspection.translator import load
 
     _check(out, explain, at, lang)
+    remark_on_weights(model, quiet)
     translator = load(model, device)
     trace = translator.trace(sentence, target, prefix=prefix)
     if out is not None and out.suffix == _PAGE:

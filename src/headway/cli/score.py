@@ -7,6 +7,7 @@ import typer
 
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
 from headway.cli.tags import remark_on_tags
+from headway.cli.weights import remark_on_weights
 
 
 def score(
@@ -27,6 +28,7 @@ def score(
     from headway.evaluation.scoring import perplexity, score_pairs
 
     pairs = read_parallel(source, target)
+    remark_on_weights(model, quiet)
     bundle = load_bundle(model, resolve_device(device))
     sources = [pair.source for pair in pairs]
     remark_on_tags(bundle, sources, quiet)

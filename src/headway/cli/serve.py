@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import Debug, Device, Quiet
+from headway.cli.weights import remark_on_weights
 
 
 def serve(
@@ -31,8 +32,11 @@ def serve(
     """Look inside models in a browser; Ctrl-C ends it."""
     from headway.serving.running import serve as run
 
+    chosen = models or [_demo()]
+    for model in chosen:
+        remark_on_weights(model, quiet)
     run(
-        models or [_demo()],
+        chosen,
         host=host,
         port=port,
         device=device,

@@ -10,6 +10,7 @@ import typer
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
 from headway.cli.run_options import ValidSource, ValidTarget
 from headway.cli.tags import remark_on_tags
+from headway.cli.weights import remark_on_weights
 
 if TYPE_CHECKING:
     from headway.bundle import Bundle
@@ -63,6 +64,7 @@ def shortlist(
         )
     if translate and not wanted_report:
         raise ConfigError("--translate needs text.", "Give --valid-source and --valid-target.")
+    remark_on_weights(model, quiet)
     folder = find_bundle(model)
     bundle = load_bundle(folder)
     values: dict[str, Any] = {"bundle": str(folder)}

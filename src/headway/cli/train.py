@@ -88,16 +88,15 @@ def train(
     if as_json:
         print_json(result.report)
         return
-    print(f"Done in {result.seconds / 60:.1f} minutes: {folder / 'averaged'}")
+    print(f"Done in {result.seconds / 60:.1f} minutes: {result.bundle}")
     if not quiet:
         print(_how_to_translate(folder, result.report))
 
 
 def _how_to_translate(folder: Path, report: dict[str, Any]) -> str:
-    better = folder / "best" if report["best_is_better"] else folder
     tags = report["tags"]  # a model that knows lines without one needs none
     begin = f", whose lines begin with {' or '.join(tags)} and a space" if all(tags) else ""
-    return f"Translate with: headway translate {quote(str(better))} FILE{begin}"
+    return f"Translate with: headway translate {quote(str(folder))} FILE{begin}"
 
 
 def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_json: bool) -> None:

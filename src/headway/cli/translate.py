@@ -13,6 +13,7 @@ import typer
 from headway.cli import search_options as search
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet
 from headway.cli.tags import TagWatch
+from headway.cli.weights import remark_on_weights
 
 if TYPE_CHECKING:
     from headway.cli.lines import LineWriter
@@ -74,6 +75,8 @@ def translate(
         raise typer.BadParameter(_STREAM_ALONE)
     if prefix_bias is not None and prefix is None:
         raise typer.BadParameter("--prefix-bias favours a prefix; name its file with --prefix.")
+    for path in (model, *(ensemble or [])):
+        remark_on_weights(path, quiet)
     translator = _load(model, device, engine, precision, ensemble or [])
     wishes = _Wishes(search.change(translator.options, ctx.params), ban or [], prefix, terms)
     tags = TagWatch(translator.bundle, quiet)

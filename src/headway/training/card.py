@@ -4,59 +4,68 @@ from typing import Any
 
 from headway.config.data import CorpusConfig, DataConfig
 from headway.config.run import RunConfig
+from headway.saved_bundle import AVERAGED, BEST
 
 
-def write_card(config: RunConfig, report: dict[str, Any]) -> str:
-    """Return Markdown with data, licence, scores with signatures, and how it was trained."""
+def write_card(config: RunConfig, record: dict[str, Any]) -> str:
+    """Return Markdown with data, licence, scores with signatures, and how it was trained.
+
+    record: of one bundle, as the run's report has it.
+    """
     data, recipe = config.data, config.recipe
-    escaped = r"\|"  # or it would divide the cells of the table, even within code
     title = recipe.name or " to ".join(data.languages)
-    lines = [f"# {title}", ""]
-    if recipe.description:
-        lines += [recipe.description, ""]
+    lines = [f"# {title}", "", *([recipe.description, ""] if recipe.description else [])]
     lines += [
+        _weights(record),
+        "",
         "| | |",
         "|---|---|",
         f"| languages | {' → '.join(data.languages)} |",
         *(f"| training text | {_text(corpus)} |" for corpus in data.corpora or [data]),
-        *_origin(report),
+        *_origin(record),
         f"| origin of the text | {recipe.data_source or 'not stated'} |",
         f"| licence of the text | {recipe.licence or 'not stated'} |",
-        f"| parameters | {report['parameters']:,} |",
-        f"| steps, epochs | {report['steps']:,}, {report['epochs']} |",
-        f"| target pieces seen | {report['target_tokens']:,} |",
-        f"| time | {report['seconds'] / 60:.1f} minutes |",
-        f"| precision, seed | {report['precision']}, {report['seed']} |",
-        f"| averaged weights | {len(report['averaged_steps'])} |",
-        f"| trained on | {report['trained_on']} |",
-        "",
-        "## Scores",
-        "",
-        "| text | metric | score in % | signature |",
-        "|---|---|---|---|",
+        f"| parameters | {record['parameters']:,} |",
+        f"| steps, epochs | {record['steps']:,}, {record['epochs']} |",
+        f"| target pieces seen | {record['target_tokens']:,} |",
+        f"| time | {record['seconds'] / 60:.1f} minutes |",
+        f"| precision, seed | {record['precision']}, {record['seed']} |",
+        *([f"| averaged weights | {len(steps)} |"] if (steps := record["averaged_steps"]) else []),
+        f"| trained on | {record['trained_on']} |",
+        *_scores(record),
     ]
-    lines += [
+    validation = record["validation"][record["weights"]]
+    lines += ["", f"Loss on validation text: {validation['loss']:.4f}."]
+    if validation["scores"]:
+        scores = ", ".join(f"{name} {value:.2f} %" for name, value in validation["scores"].items())
+        lines.append(f"Greedy search on some of it: {scores}.")
+    return "\n".join([*lines, ""])
+
+
+def _weights(record: dict[str, Any]) -> str:
+    """Say which weights of the run these are, and which are better."""
+    best = record["weights"] == BEST
+    own, other = (BEST, AVERAGED) if best else (AVERAGED, BEST)
+    begin = f"Weights `{own}` of the run, " + (
+        f"those of step {record['best_step']:,}" if best else "a mean over validations"
+    )
+    if "best_is_better" not in record:
+        return f"{begin}: the best so far, of a run that is not finished."
+    if record["best_is_better"] == best:
+        return f"{begin}: the better ones by validation."
+    return f"{begin}. By validation `{other}` is better."
+
+
+def _scores(record: dict[str, Any]) -> list[str]:
+    escaped = r"\|"  # or it would divide the cells of the table, even within code
+    rows = [
         f"| {name} | {score['name']} | {score['value']:.2f} | "
         f"`{score['signature'].replace('|', escaped)}` |"
         for name in ("valid", "test")
-        for score in report.get(name, [])
+        for score in record.get(name, [])
     ]
-    return "\n".join([*lines, ""])
-
-
-def write_interim_card(step: int, epoch: int, loss: float, scores: dict[str, float]) -> str:
-    """Return Markdown for the best weights so far of a run that is not over.
-
-    loss, scores: what validation found of them.
-    """
-    found = [f"- {name}: {value:.2f} %" for name, value in scores.items()]
-    lines = [
-        "# Best weights of a run",
-        "",
-        f"After step {step:,}, epoch {epoch}; validation loss {loss:.4f}.",
-        *(["", "Greedy search on some validation text:", "", *found] if found else []),
-    ]
-    return "\n".join([*lines, ""])
+    heads = ["", "## Scores", "", "| text | metric | score in % | signature |", "|---|---|---|---|"]
+    return heads + rows if rows else []
 
 
 def _text(corpus: DataConfig | CorpusConfig) -> str:
@@ -67,8 +76,8 @@ def _text(corpus: DataConfig | CorpusConfig) -> str:
     return " ".join(filter(None, words))
 
 
-def _origin(report: dict[str, Any]) -> list[str]:
+def _origin(record: dict[str, Any]) -> list[str]:
     """Return the row that names the model which training started from, if there is one."""
-    if not (origin := report.get("started_from")):
+    if not (origin := record.get("started_from")):
         return []
     return [f"| continued from | {origin['bundle']} (manifest SHA-256 {origin['checksum']}) |"]

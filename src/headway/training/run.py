@@ -1,31 +1,27 @@
 """A whole run: prepare, train, average, score, write the bundles and the report."""
 
 import contextlib
-import dataclasses
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from headway.bundle import Bundle, Change, save_bundle, set_model_tensors
+from headway.bundle import Bundle, Change
 from headway.config.run import RunConfig
 from headway.data.corpus import Pair
-from headway.data.shortlist import Shortlist
 from headway.decoding.translator import Translator
 from headway.devices import resolve_device
-from headway.errors import BundleError, require_path, require_type
+from headway.errors import require_path, require_type
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
-from headway.saved_bundle import saved_shortlist
-from headway.training.averaging import average_snapshots
+from headway.saved_bundle import AVERAGED, BEST, find_bundle
 from headway.training.begin import Place, Ready, begin, goes_on
-from headway.training.card import write_card
+from headway.training.described import today
 from headway.training.distributed import joined, own_device
 from headway.training.estimate import compare, comparison_in_words
+from headway.training.finishing import save_both, weigh
 from headway.training.picture import draw_losses
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
-from headway.training.shards import unfilled
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +34,11 @@ class RunResult:
     step: int
     seconds: float
     report: dict[str, Any]
+
+    @property
+    def bundle(self) -> Path:
+        """Folder of the better weights by validation; BundleError where there are none yet."""
+        return find_bundle(self.folder)
 
 
 def train(
@@ -80,22 +81,10 @@ def train(
 
 def _finish(ready: Ready, place: Place) -> dict[str, Any]:
     """Average, score, and write bundles, report and picture."""
-    config, trainer, texts = ready.config, ready.trainer, ready.texts
+    config, progress, texts = ready.config, ready.trainer.progress, ready.texts
     folder, reporter = place.folder, place.reporter
-    progress = trainer.progress
-    bundle = trainer.bundle
-    if config.training.shard:
-        bundle = unfilled(bundle, place.device)  # the other processes have left with their shares
-    set_model_tensors(bundle.model, average_snapshots(folder.checkpoints, progress.snapshots))
-    bundle.model.eval()
-    validation = trainer.validator.alone()(bundle, trainer.progress.precision)
-    value = validation.value(config.training.best_metric)
-    best_is_better = progress.best_score is not None and not value <= progress.best_score  # nor NaN
-    if best_is_better:
-        reporter.say(
-            f"On validation text the averaged weights do worse than those of step "
-            f"{progress.best_step:,}: rather use {folder.best}."
-        )
+    weighed = weigh(ready, place)
+    name = BEST if weighed.best_is_better else AVERAGED
     report: dict[str, Any] = {
         "steps": progress.step,
         "epochs": progress.epoch,
@@ -106,49 +95,41 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
         "batch_parts": progress.parts,
         "diagnoses": progress.observed.findings,
         "seconds": round(progress.seconds, 1),
-        "averaged_steps": progress.snapshots,
-        "validation_loss": validation.loss,
+        "weights": name,
+        "averaged_steps": weighed.averaged_steps,
+        "validation_loss": weighed.validation[name]["loss"],
+        "validation": weighed.validation,
         "best_step": progress.best_step,
-        "best_is_better": best_is_better,
-        "parameters": count_parameters(bundle.model),
+        "best_is_better": weighed.best_is_better,
+        "parameters": count_parameters(weighed.better.model),
         "tags": list(dict.fromkeys(corpus.tag for corpus in texts.corpora)),
-        "trained_on": datetime.now(UTC).date().isoformat(),
-        **_origin(folder),
+        "trained_on": today(),
+        **folder.origin(),
         **compare(progress),
     }
     if "estimate" in report:
         reporter.say(comparison_in_words(report["estimate"]))
-    reporter.say(f"Scores of {folder.averaged}:")
-    for name, pairs in (("valid", texts.valid), ("test", texts.test)):
+    reporter.say(_which_is_better(report, folder))
+    for text, pairs in (("valid", texts.valid), ("test", texts.test)):
         if pairs:
-            scores = score_bundle(bundle, pairs, config)
-            report[name] = [score.as_dict() for score in scores]
+            scores = score_bundle(weighed.better, pairs, config)
+            report[text] = [score.as_dict() for score in scores]
             for score in scores:
-                reporter.say(f"{name} {score}")
-    record = report | {"config": config.model_dump()}
-    finished = dataclasses.replace(bundle, record=record, card=write_card(config, report))
-    if (found := _earlier_shortlist(folder, reporter)) is not None:  # of a run that goes on
-        shortlist, learned = found
-        record = record | {"shortlist": learned}
-        finished = dataclasses.replace(finished, record=record, shortlist=shortlist)
-    save_bundle(folder.averaged, finished)
+                reporter.say(f"{text} {score}")
+    save_both(weighed, report, config, place)
     folder.write_json(folder.report, report)
     draw_losses(folder.records(), folder.picture, reporter.say)
     return report
 
 
-def _origin(folder: RunFolder) -> dict[str, Any]:
-    """Return what the run was continued from, as data.json has it, or nothing."""
-    record = folder.read_json(folder.data)
-    return {"started_from": record["started_from"]} if "started_from" in record else {}
-
-
-def _earlier_shortlist(folder: RunFolder, reporter: Reporter) -> tuple[Shortlist, Any] | None:
-    try:
-        return saved_shortlist(folder.averaged)
-    except BundleError as error:  # what the training came to is not to be lost over it
-        reporter.say(f"The shortlist of the earlier bundle is not kept: {error.message}")
-        return None
+def _which_is_better(report: dict[str, Any], folder: RunFolder) -> str:
+    """Say whose scores follow."""
+    if report["best_is_better"]:
+        return (
+            f"On validation text the weights of step {report['best_step']:,} do better than the "
+            f"averaged ones. Scores of {folder.best}:"
+        )
+    return f"Scores of the averaged weights, {folder.averaged}:"
 
 
 def score_bundle(bundle: Bundle, pairs: list[Pair], config: RunConfig) -> list[Score]:

@@ -16,6 +16,7 @@ from headway.errors import ConfigError, RunError, permitted
 from headway.home import expanded
 from headway.json_text import to_json
 from headway.replacing import PARTIAL, write_atomically, writing
+from headway.saved_bundle import AVERAGED, BEST, REPORT
 from headway.training.start_from import inherit
 
 # Settings that a continued run may change: they say how long, from where, what is recorded, what
@@ -60,9 +61,9 @@ class RunFolder:
         self.metrics = self.path / "metrics.jsonl"
         self.checkpoints = self.path / "checkpoints"
         self.checkpoint = self.checkpoints / "last.safetensors"
-        self.best = self.path / "best"
-        self.averaged = self.path / "averaged"
-        self.report = self.path / "report.json"
+        self.best = self.path / BEST
+        self.averaged = self.path / AVERAGED
+        self.report = self.path / REPORT
         self.picture = self.path / "loss.png"
         self.tensorboard = self.path / "tensorboard"
         self.lock = self.path / ".lock"
@@ -224,6 +225,11 @@ class RunFolder:
         if not isinstance(values, dict):
             raise RunError(f"{path} is damaged: it holds no JSON object.", _COPY)
         return values
+
+    def origin(self) -> dict[str, Any]:
+        """Return which model the run was continued from, as data.json has it, or nothing."""
+        record = self.read_json(self.data) if self.data.exists() else {}
+        return {"started_from": record["started_from"]} if "started_from" in record else {}
 
     def _write(self, path: Path, data: bytes) -> None:
         with writing_run(path):

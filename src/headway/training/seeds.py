@@ -15,6 +15,7 @@ from headway.config.run import RunConfig, load_run_config
 from headway.errors import ConfigError, RunError
 from headway.evaluation.units import scores_in_percent
 from headway.home import expanded
+from headway.saved_bundle import AVERAGED
 from headway.training.distributed import is_alone
 from headway.training.reporting import Reporter
 from headway.training.run import train
@@ -112,6 +113,8 @@ def summarize(folders: Sequence[Path]) -> dict[str, Any]:
             "steps": report["steps"],
             "seconds": report["seconds"],
             "precision": report["precision"],
+            # Earlier versions scored the averaged weights, were they the better ones or not.
+            "weights": report.get("weights", AVERAGED),
             "validation_loss": report["validation_loss"],
             **{text: report[text] for text in ("valid", "test") if text in report},
         }

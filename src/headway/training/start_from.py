@@ -28,7 +28,7 @@ from headway.data.tokenizer import PAD_ID, Tokenizer
 from headway.data.vocabulary import Enlarged, add_pieces
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
-from headway.saved_bundle import read_bundle
+from headway.saved_bundle import read_bundle, which_weights
 
 _DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # not in any weight
 _NAMED = 10  # new pieces
@@ -101,6 +101,7 @@ def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
         origin=origin,
         messages=[
             *_messages(config, origin, sides),
+            *filter(None, [which_weights(Path(config.training.start_from))]),
             *_about_tags(bundle.tags, resolved),
             *_about_better(saved.folder, bundle.record),
         ],

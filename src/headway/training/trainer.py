@@ -19,8 +19,8 @@ from headway.errors import RunError
 from headway.model.changes import changed_parts
 from headway.training.ahead import ahead
 from headway.training.averaging import prune_snapshots, save_snapshot
-from headway.training.card import write_interim_card
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from headway.training.described import best_so_far
 from headway.training.diagnosis import Finding, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
@@ -35,7 +35,7 @@ from headway.training.schedule import Schedule, paper_peak
 from headway.training.shards import divide, gathered
 from headway.training.step import Objective, StepResult
 from headway.training.stream import BatchGroup, BatchStream
-from headway.training.validation import ValidationResult, Validator
+from headway.training.validation import Validator
 from headway.training.waiting import WaitingThreads
 from headway.training.watched_step import WatchedStep
 
@@ -277,14 +277,15 @@ class Trainer:
         progress.seconds += time.perf_counter() - began
         score = result.value(self.config.best_metric)
         # A loss that is no number is less than none, and none is less than it.
-        best = not math.isnan(score) and (
+        is_best = not math.isnan(score) and (
             progress.best_score is None or score < progress.best_score
         )
-        if best:
+        if is_best:
             progress.best_score, progress.best_step = score, progress.step
             progress.validations_since_best = 0
             if self.world.leads:
-                save_bundle(self.folder.best, self._best_bundle(judged, result))
+                best = best_so_far(judged, result, progress, self.folder, self.reporter.say)
+                save_bundle(self.folder.best, best)
         else:
             progress.validations_since_best += 1
         if self.world.leads:
@@ -301,11 +302,11 @@ class Trainer:
                 "unit": "%",
                 "target_tokens": progress.target_tokens,
                 "seconds": round(progress.seconds, 1),
-                "best": best,
+                "best": is_best,
             }
         )
         self.step.look_at_validation(
-            Validated(result.loss, best, result.exchanged, result.same_output)
+            Validated(result.loss, is_best, result.exchanged, result.same_output)
         )
         # Old weights go only after a checkpoint that no longer needs them.
         self.save()
@@ -320,18 +321,6 @@ class Trainer:
         if self.divided:
             judged = gathered(judged, self.world, self.device)
         return judged
-
-    def _best_bundle(self, judged: Bundle, result: ValidationResult) -> Bundle:
-        """Return the present weights with what is known of them; the run is not over."""
-        step, epoch = self.progress.step, self.progress.epoch
-        record = judged.record | {
-            "steps": step,
-            "epochs": epoch,
-            "validation_loss": result.loss,
-            "seed": self.config.seed,
-        }
-        card = write_interim_card(step, epoch, result.loss, result.scores)
-        return dataclasses.replace(judged, record=record, card=card)
 
     def save(self) -> None:
         """Write the checkpoint; process 0 does it for all."""

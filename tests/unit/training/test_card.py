@@ -1,5 +1,7 @@
 """The card says what the model is, in words and numbers of the run."""
 
+import pytest
+
 from headway.config.run import parse_run_config
 from headway.training.card import write_card
 
@@ -10,7 +12,14 @@ REPORT = {
     "precision": "bfloat16",
     "target_tokens": 78901,
     "seconds": 90.0,
+    "weights": "averaged",
     "averaged_steps": [10, 20, 30],
+    "best_step": 20,
+    "best_is_better": False,
+    "validation": {
+        "averaged": {"loss": 1.23456, "scores": {"bleu": 7.891}},
+        "best": {"loss": 2.34567, "scores": {}},
+    },
     "parameters": 456789,
     "trained_on": "2026-01-02",
     "valid": [{"name": "bleu", "value": 12.34567, "signature": "nrefs:1|tok:13a"}],
@@ -38,12 +47,36 @@ def test_the_card_holds_data_licence_scores_and_training() -> None:
         "| steps, epochs | 1,234, 5 |",
         "| time | 1.5 minutes |",
         "| precision, seed | bfloat16, 6 |",
+        "Weights `averaged` of the run, a mean over validations: the better ones by validation.",
         "| averaged weights | 3 |",
+        "Loss on validation text: 1.2346.",
+        "Greedy search on some of it: bleu 7.89 %.",
         "| trained on | 2026-01-02 |",
         "| valid | bleu | 12.35 | `nrefs:1\\|tok:13a` |",
         "| test | exact | 50.00 | `share of equal lines` |",
     ):
         assert line in card.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("weights", "best_is_better", "words"),
+    [
+        ("averaged", True, "a mean over validations. By validation `best` is better."),
+        ("best", True, "those of step 20: the better ones by validation."),
+        ("best", False, "those of step 20. By validation `averaged` is better."),
+        ("best", None, "those of step 20: the best so far, of a run that is not finished."),
+    ],
+)
+def test_the_card_says_which_weights_of_the_run_are_better(
+    weights: str, best_is_better: bool | None, words: str
+) -> None:
+    record = REPORT | {"weights": weights, "best_is_better": best_is_better}
+    if best_is_better is None:
+        del record["best_is_better"]
+
+    card = write_card(parse_run_config({}), record)
+
+    assert f"Weights `{weights}` of the run, {words}" in card.splitlines()
 
 
 def test_what_nobody_said_is_not_stated() -> None:

@@ -1,0 +1,130 @@
+"""The two bundles that a run leaves: best and averaged weights, with what is known of each.
+
+The better ones by validation are what the run stands for (`find_bundle`).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headway.bundle import Bundle, load_bundle, save_bundle, set_model_tensors
+from headway.config.run import RunConfig
+from headway.errors import BundleError
+from headway.saved_bundle import AVERAGED, BEST
+from headway.training.averaging import average_snapshots
+from headway.training.begin import Place, Ready
+from headway.training.described import described, figures
+from headway.training.shards import unfilled
+from headway.training.validation import ValidationResult
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The averaged and the best weights of a run, and which of them do better."""
+
+    averaged: Bundle
+    averaged_steps: list[int]
+    best: Bundle | None
+    """None where there are none, or where they cannot be read."""
+    best_is_better: bool
+    validation: dict[str, dict[str, Any]]
+    """Loss and scores of each, by its name."""
+
+    @property
+    def better(self) -> Bundle:
+        """Return what the run stands for."""
+        return self.best if self.best_is_better and self.best else self.averaged
+
+
+def weigh(ready: Ready, place: Place) -> Weighed:
+    """Average weights, and find out whether they do better than the best ones."""
+    trainer, progress = ready.trainer, ready.trainer.progress
+    bundle = trainer.bundle
+    if ready.config.training.shard:
+        bundle = unfilled(bundle, place.device)  # the other processes have left with their shares
+    value, steps, result = _average(bundle, ready, place)
+    best_value = progress.best_score
+    best = None if best_value is None else _saved_best(place)
+    is_better = best is not None and best_value is not None and value > best_value
+    validation = {AVERAGED: figures(result)}
+    if best is not None:
+        loss = best.record.get("validation_loss", math.nan)  # of a version that had no scores
+        validation[BEST] = {"loss": loss, "scores": {}} | best.record.get("validation", {}).get(
+            BEST, {}
+        )
+    return Weighed(bundle, steps, best, is_better, validation)
+
+
+def _average(
+    bundle: Bundle, ready: Ready, place: Place
+) -> tuple[float, list[int], ValidationResult]:
+    """Give the model averaged weights; return their value, their steps and their validation.
+
+    The value is infinite where it is no number.
+
+    They are those of the last validations, as in section 6.1. In a short run the first of these
+    were hardly trained: where the average does worse than the best weights, fewer are tried.
+    """
+    trainer, checkpoints = ready.trainer, place.folder.checkpoints
+    progress, judge = trainer.progress, trainer.validator.alone()
+    tried: list[tuple[float, list[int], ValidationResult]] = []
+    for steps in fewer_and_fewer(progress.snapshots):
+        set_model_tensors(bundle.model, average_snapshots(checkpoints, steps))
+        bundle.model.eval()
+        result = judge(bundle, progress.precision)
+        value = result.value(ready.config.training.best_metric)
+        tried.append((math.inf if math.isnan(value) else value, list(steps), result))
+        if progress.best_score is None or value <= progress.best_score:
+            break
+    chosen = min(tried, key=lambda attempt: attempt[0])  # the first of equals, and so of most steps
+    if chosen is not tried[-1]:
+        set_model_tensors(bundle.model, average_snapshots(checkpoints, chosen[1]))
+    if len(chosen[1]) < len(progress.snapshots):
+        place.reporter.say(
+            f"The weights of the last {len(chosen[1])} validations are averaged, not of "
+            f"{len(progress.snapshots)}: on validation text that does better."
+        )
+    return chosen
+
+
+def fewer_and_fewer(steps: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield all of these steps, then the last half of them, and so on down to two."""
+    count = len(steps)
+    yield steps
+    while count > 2:
+        count = max(count // 2, 2)
+        yield steps[-count:]
+
+
+def _saved_best(place: Place) -> Bundle | None:
+    try:
+        return load_bundle(place.folder.best, place.device, place.change)
+    except BundleError as error:  # what the training came to is not to be lost over it
+        place.reporter.say(f"The best weights are not compared: {error.message}")
+        return None
+
+
+def save_both(weighed: Weighed, report: dict[str, Any], config: RunConfig, place: Place) -> None:
+    """Write both bundles, each with a record and a card of its own.
+
+    report: with the scores of the better ones.
+    """
+    folder = place.folder
+    unscored = {name: value for name, value in report.items() if name not in ("valid", "test")}
+    averaged = unscored | {"weights": AVERAGED, "averaged_steps": weighed.averaged_steps}
+    bundles = [(folder.averaged, weighed.averaged, averaged)]
+    if weighed.best is not None:
+        of_step = {key: weighed.best.record[key] for key in ("steps", "epochs")}
+        best = unscored | of_step | {"weights": BEST, "averaged_steps": []}
+        bundles.append((folder.best, weighed.best, best))
+    finished: list[tuple[Path, Bundle]] = []
+    for path, bundle, record in bundles:
+        scores = report if bundle is weighed.better else {}
+        scored = {name: scores[name] for name in ("valid", "test") if name in scores}
+        loss = weighed.validation[record["weights"]]["loss"]
+        record |= {"validation_loss": loss, **scored, "config": config.model_dump()}
+        finished.append((path, described(bundle, record, path, folder, place.reporter.say)))
+    for path, bundle in finished:
+        save_bundle(path, bundle)
