@@ -132,9 +132,8 @@ def translate(
     """Translate text: target pieces a second and time of a sentence, ours and a peer's."""
     from headway.benchmark.translating import compare_translation
 
-    remark_on_weights(model, quiet)
     found = compare_translation(
-        model,
+        remark_on_weights(model, quiet),
         _names(against),
         source=source,
         reference=reference,

@@ -89,7 +89,7 @@ def evaluate(
 
     metrics = list(dict.fromkeys(name.strip() for name in metric.split(",")))
     check_metrics(metrics, tokenize)  # before the work, not after it
-    models, files = models or [], hypothesis or []
+    models, files = [remark_on_weights(m, quiet) for m in models or []], hypothesis or []
     _check_files(models, [source, reference, *files], out)
     pairs = read_parallel(source, reference)
     references = [pair.target for pair in pairs]
@@ -98,8 +98,6 @@ def evaluate(
         raise typer.BadParameter("To compare systems takes two sentences at least.")
     way = {"beam_size": beam, "length_penalty": length_penalty}
     work = Work(device, engine, precision, shortlist, way, quiet)
-    for model in models:
-        remark_on_weights(model, quiet)
     systems = [*translate_all(models, pairs, out, work), *written]
     systems = System.named_apart(systems)
     texts = {system.name: system.texts for system in systems}

@@ -67,8 +67,7 @@ def inspect(
     from headway.inspection.translator import load
 
     _check(out, explain, at, lang)
-    remark_on_weights(model, quiet)
-    translator = load(model, device)
+    translator = load(remark_on_weights(model, quiet), device)
     trace = translator.trace(sentence, target, prefix=prefix)
     if out is not None and out.suffix == _PAGE:
         from headway.serving.export import write_page

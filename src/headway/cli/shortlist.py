@@ -64,8 +64,7 @@ def shortlist(
         )
     if translate and not wanted_report:
         raise ConfigError("--translate needs text.", "Give --valid-source and --valid-target.")
-    remark_on_weights(model, quiet)
-    folder = find_bundle(model)
+    folder = find_bundle(remark_on_weights(model, quiet))
     bundle = load_bundle(folder)
     values: dict[str, Any] = {"bundle": str(folder)}
     if source is not None and target is not None:
