@@ -154,13 +154,13 @@ def best_is_better(run: Path) -> bool | None:
 
 def which_weights(path: Path) -> str:
     """Say which bundle stands for a run, and why; nothing where the path is one itself."""
-    folder = find_bundle(path)
-    if folder == path:
+    folder, run = find_bundle(path), expanded(path)
+    if folder == run:
         return ""
-    verdict = best_is_better(path)
+    verdict = best_is_better(run)
     better = BEST if verdict is not False else AVERAGED
     if folder.name != better:
-        reason = f"those of {path / better} are not there"
+        reason = f"those of {run / better} are not there"
     elif verdict is None:
         reason = "the best so far of a run that is not finished"
     else:
