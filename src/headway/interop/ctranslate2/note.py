@@ -18,7 +18,9 @@ target = sentencepiece.SentencePieceProcessor(model_file="{target_model}")
 
 
 def translate(sentences, beam_size=1):
-    pieces = [source.id_to_piece(ids) for ids in source.encode(sentences)]
+    if isinstance(sentences, str):
+        return translate([sentences], beam_size)[0]
+    pieces = [source.id_to_piece(ids) for ids in source.encode(list(sentences))]
     results = translator.translate_batch(
         pieces,
         beam_size=beam_size,
@@ -26,7 +28,7 @@ def translate(sentences, beam_size=1):
         suppress_sequences=[["<pad>"], ["<s>"]],
         min_decoding_length=0,
         max_input_length=0,
-        max_decoding_length=max(map(len, pieces)) + {max_extra_pieces},
+        max_decoding_length=max(map(len, pieces), default=0) + {max_extra_pieces},
     )
     return [target.decode(result.hypotheses[0]) for result in results]
 

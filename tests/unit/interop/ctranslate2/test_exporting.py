@@ -2,8 +2,10 @@
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -46,6 +48,26 @@ def test_the_folder_holds_the_model_its_tokenizer_and_a_note(
     assert result.folder == tmp_path / "out"
     assert (result.sentences, result.ties, result.changed) == (25, 0, 0)
     assert 0 < result.largest_difference < 2e-5
+
+
+def test_the_program_of_the_note_translates_any_number_of_sentences(
+    make_bundle: MakeBundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = make_bundle()
+    export(bundle, tmp_path / "out", texts=["abc", ""])
+    text = (tmp_path / "out" / "README.md").read_text("utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path / "out")
+    names: dict[str, Any] = {}
+    exec(program, names)
+    translate = names["translate"]
+    ours = Translator(bundle)
+
+    for sentences in ([], [""], ["abc", "", "hgf"], ("abc",), ["abc"] * 40):
+        expected = [found.text for found in ours.translate(list(sentences), beam_size=1)]
+        assert translate(sentences) == expected
+    assert translate(iter(["abc"])) == translate(["abc"])
+    assert translate("abc") == translate(["abc"])[0]
 
 
 def test_two_vocabularies_are_two_files(make_bundle: MakeBundle, tmp_path: Path) -> None:
@@ -212,7 +234,7 @@ def test_the_readme_gives_the_numbers_of_this_model(
     assert readme.startswith("# Korean to English, for CTranslate2 ")
     assert "tag" not in readme
     for statement in (
-        "max_decoding_length=max(map(len, pieces)) + 33,",
+        "max_decoding_length=max(map(len, pieces), default=0) + 33,",
         "Headway's is the pieces of each source plus 33.",
         "The model has 99 positions",
         "more than 77 pieces",
