@@ -13,8 +13,10 @@ A bundle is a folder:
 
 import hashlib
 import json
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,15 @@ class Bundle:
     def joint(self) -> bool:
         """Tell whether both sides share one tokenizer."""
         return self.source_tokenizer == self.target_tokenizer
+
+
+def _in_one_piece(bundle: Bundle) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+    return pickle.loads, (pickle.dumps(bundle, pickle.HIGHEST_PROTOCOL),)
+
+
+# A pool or a queue would let PyTorch move the weights of this process into memory that both share;
+# a translator here may be reading them.
+ForkingPickler.register(Bundle, _in_one_piece)
 
 
 def save_bundle(path: str | Path, bundle: Bundle) -> None:

@@ -6,6 +6,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
+from torch import nn
 from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -35,16 +36,38 @@ class Prepared:
 
         Asked before every translation, be it of one sentence: so it looks at whole lists at a time.
         """
-        same_parts = self._children == [dict(own.items()) for own in map(_children, self.parts)]
-        return not same_parts or self._before != self._now()
+        return not self._has_same_parts() or self._before != self._now()
+
+    def was_moved(self) -> bool:
+        """Return True if the only change is that weights lie in memory that processes share.
+
+        PyTorch moves them there in `share_memory()`, and where a model is sent to another process.
+        What an engine has prepared in place would read memory that was given back.
+        """
+        *others, old_places, versions = self._before
+        *others_now, places, versions_now = self._now()
+        return (
+            self._has_same_parts()
+            and (others, versions) == (others_now, versions_now)
+            and all(
+                place == old or (weight is not None and weight.is_shared())
+                for weight, place, old in zip(self._all_weights(), places, old_places, strict=True)
+            )
+        )
 
     def have_hooks(self) -> bool:
         """Tell whether any part has hooks now."""
         return any(have_hooks(self.parts))
 
-    def _now(self) -> tuple[object, ...]:
+    def _has_same_parts(self) -> bool:
+        return self._children == [dict(own.items()) for own in map(_children, self.parts)]
+
+    def _all_weights(self) -> list[nn.Parameter | None]:
+        return [*chain.from_iterable(own.values() for own in map(_weights, self.parts))]
+
+    def _now(self) -> tuple[Any, ...]:
         """Return what may change of parts and weights, except the set of parts."""
-        weights = [*chain.from_iterable(own.values() for own in map(_weights, self.parts))]
+        weights = self._all_weights()
         return (
             have_hooks(self.parts),
             ["forward" in content for content in self._contents],

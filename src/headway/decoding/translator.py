@@ -58,9 +58,14 @@ class Translator:
         # It looks at the whole vocabulary, and line after line asks for the same.
         self._rule_against = lru_cache(4)(lambda texts: BannedTexts(texts, bundle.target_tokenizer))
         check_vocabularies(bundle, ensemble)
-        engines = [build_engine(model, engine, precision) for model in self.models]
-        self.engine = EnsembleEngine(engines) if ensemble else engines[0]
         self._made_of = (bundle, engine, precision, ensemble)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Let engines take the weights as they are now."""
+        _, name, precision, ensemble = self._made_of
+        engines = [build_engine(model, name, precision) for model in self.models]
+        self.engine = EnsembleEngine(engines) if ensemble else engines[0]
         self._prepared = Prepared(self.models)
         self._copies_weights = any(engine.copies_weights for engine in engines)
 
@@ -330,10 +335,13 @@ class Translator:
                 "Call its eval() first.",
             )
         if self._copies_weights and self._prepared.is_past():
-            raise ConfigError(
-                "The model has changed since this Translator was made, which prepared its weights.",
-                "Make another one, or use engine='reference', which prepares nothing.",
-            )
+            if not self._prepared.was_moved():
+                raise ConfigError(
+                    "The model has changed, or its weights were written again, since this "
+                    "Translator was made, which prepared its weights.",
+                    "Make another one, or use engine='reference', which prepares nothing.",
+                )
+            self._prepare()
         if self._copies_weights and listening():
             raise ConfigError(
                 "A trace or an edit listens, but the packed engine calls no part of the model.",

@@ -75,8 +75,47 @@ def test_a_change_of_one_of_several_models_is_seen(
     change(models[1])
 
     assert prepared.is_past()
+    assert not prepared.was_moved()
     assert not Prepared(models).is_past()
     assert prepared.have_hooks() == (change in (_hook, _hook_before))
+
+
+def _part_and_memory(model: Transformer) -> None:
+    model.share_memory()
+    _one_more_part(model)
+
+
+def _weight_and_memory(model: Transformer) -> None:
+    model.share_memory()
+    _in_place(model)
+
+
+def _data_beside_memory(model: Transformer) -> None:
+    model.encoder.share_memory()
+    _other_data(model)
+
+
+def test_weights_in_shared_memory_were_moved_and_are_the_same(tiny: Transformer) -> None:
+    prepared = Prepared([tiny])
+    assert not prepared.is_past()
+
+    tiny.share_memory()
+
+    assert prepared.is_past()
+    assert prepared.was_moved()
+    assert not Prepared([tiny]).is_past()
+
+
+@pytest.mark.parametrize("change", [_part_and_memory, _weight_and_memory, _data_beside_memory])
+def test_what_was_moved_and_changed_is_changed(
+    tiny: Transformer, change: Callable[[Transformer], None]
+) -> None:
+    prepared = Prepared([tiny])
+
+    change(tiny)
+
+    assert prepared.is_past()
+    assert not prepared.was_moved()
 
 
 @pytest.mark.parametrize("how", [{}, {"fused": True}, {"foreach": True}], ids=str)

@@ -2,8 +2,12 @@
 
 import copy
 import math
+import multiprocessing
 import pickle
 import unicodedata
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, Literal
 
 import pytest
@@ -67,6 +71,85 @@ def test_one_sentence_gives_one_translation_and_a_list_a_list(translator: Transl
     assert translator.translate(iter(["I am a student."])) == [one]
     assert one.text == one.hypotheses[0].text
     assert (one.score, one.pieces) == (one.hypotheses[0].score, one.hypotheses[0].pieces)
+
+
+def _first_text(translator: Translator) -> str:
+    return translator.translate(TEXT[2]).text
+
+
+def _by_pool(translator: Translator) -> str:
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(_first_text, (translator,))
+
+
+def _by_executor(translator: Translator) -> str:
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, mp_context=context) as executor:
+        return executor.submit(_first_text, translator).result()
+
+
+def _by_queue(translator: Translator) -> str:
+    queue = multiprocessing.get_context("fork").Queue()
+    queue.put(translator)
+    return _first_text(queue.get())
+
+
+def _as_spawned_processes_get_it(translator: Translator) -> str:
+    return _first_text(pickle.loads(ForkingPickler.dumps(translator)))
+
+
+def _its_bundle_by_pickle(translator: Translator) -> str:
+    return _first_text(Translator(pickle.loads(ForkingPickler.dumps(translator.bundle))))
+
+
+@pytest.mark.parametrize(
+    "send",
+    [_by_pool, _by_executor, _by_queue, _as_spawned_processes_get_it, _its_bundle_by_pickle],
+)
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_translator_that_was_sent_to_another_process_goes_on(
+    tokenizer: Tokenizer, send: Callable[[Translator], str]
+) -> None:
+    translator = translator_of(tokenizer)
+    text = _first_text(translator)
+    places = [weight.data_ptr() for weight in translator.models[0].parameters()]
+
+    assert send(translator) == text
+
+    assert _first_text(translator) == text
+    # No weight was moved while another thread may read it.
+    assert [weight.data_ptr() for weight in translator.models[0].parameters()] == places
+
+
+@pytest.mark.parametrize("share", ["share_memory()", "sent by itself"])
+def test_a_translator_goes_on_when_its_weights_were_moved(tokenizer: Tokenizer, share: str) -> None:
+    translator = translator_of(tokenizer)
+    texts = [found.text for found in translator.translate(TEXT)]
+    model = translator.bundle.model
+
+    if share == "share_memory()":
+        model.share_memory()
+    else:
+        ForkingPickler.dumps(model)  # as a pool does
+    assert all(weight.is_shared() for weight in model.parameters())
+
+    assert [found.text for found in translator.translate(TEXT)] == texts
+    with torch.no_grad():
+        next(model.parameters()).zero_()
+    with pytest.raises(ConfigError, match="its weights were written again"):
+        translator.translate(TEXT)
+
+
+def test_weights_that_were_written_again_are_refused_even_if_they_are_the_same(
+    tokenizer: Tokenizer,
+) -> None:
+    translator = translator_of(tokenizer)
+    model = translator.bundle.model
+
+    model.load_state_dict(model.state_dict())
+
+    with pytest.raises(ConfigError, match="or its weights were written again"):
+        translator.translate(TEXT)
 
 
 @pytest.mark.parametrize("engine", ["reference", "packed"])
