@@ -31,6 +31,7 @@ from headway.home import expanded
 from headway.mapping import MappedTensors, map_file, read_tensors
 
 FORMAT = 1
+CARD = "card.md"
 SHORTLIST = "shortlist.safetensors"
 WEIGHTS = "model.safetensors"
 BEST, AVERAGED, REPORT = "best", "averaged", "report.json"
@@ -95,7 +96,7 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
         source_language=description["source_language"],
         target_language=description["target_language"],
         record=description["record"],
-        card=files.get("card.md", b"").decode(errors="replace"),
+        card=files.get(CARD, b"").decode(errors="replace"),
         shortlist=_shortlist(folder, files, source, target),
         changed=description.get("changed", {}),
         tensors=tensors,
@@ -198,7 +199,7 @@ def _identity(folder: Path) -> Identity:
 
 def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
     """Return the content of each file: bytes, or where that was asked for the mapped weights."""
-    manifest = _read(folder, MANIFEST)
+    manifest = _other_line_ends(_read(folder, MANIFEST), MANIFEST)[-1]
     checksums = _json_object(folder / MANIFEST, manifest)
     files = {MANIFEST: manifest}
     for required in ("config.json", WEIGHTS):
@@ -207,11 +208,34 @@ def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
     for name, checksum in checksums.items():
         if Path(name).name != name or name == ".." or "\0" in name:
             raise BundleError(f"{folder / MANIFEST} lists {name!r}, outside the bundle.", DAMAGED)
-        files[name] = _read(folder, name, mapped=mapped and name == WEIGHTS)
-        if hashlib.sha256(files[name]).hexdigest() != checksum:
+        if name == CARD:  # text for people, who may write into it
+            files[name] = _text_of(folder, name)
+            continue
+        data = _read(folder, name, mapped=mapped and name == WEIGHTS)
+        for written in (data, *_other_line_ends(data, name)):
+            if hashlib.sha256(written).hexdigest() == checksum:
+                files[name] = written
+                break
+        else:
             message = f"{folder / name} has changed since the bundle was written."
             raise BundleError(message, DAMAGED)
     return files
+
+
+def _text_of(folder: Path, name: str) -> bytes:
+    """Return a text for people; nothing where it is missing."""
+    try:
+        return _read(folder, name)
+    except BundleError:
+        return b""
+
+
+def _other_line_ends(data: Any, name: str) -> list[bytes]:
+    """Return what a text may have been before git, or an editor, changed the ends of its lines."""
+    if not name.endswith(".json"):
+        return []
+    plain = bytes(data).replace(b"\r\n", b"\n")
+    return [plain, plain.rstrip(b"\n")]
 
 
 def _json_object(path: Path, data: bytes) -> dict[str, Any]:

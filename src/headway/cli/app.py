@@ -25,6 +25,7 @@ from headway.cli import (
     train,
     translate,
 )
+from headway.cli.encoding import use_utf8
 from headway.cli.guesses import Command
 from headway.errors import HeadwayWarning
 from headway.loops.notice import tell_of_compiling
@@ -81,7 +82,9 @@ def main(arguments: list[str] | None = None) -> None:
 
     An error is one line on standard error; `--debug` shows where it came from.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        use_utf8()
+        arguments = sys.argv[1:]
     if sys.stderr is None:  # closed; print would write to standard output instead
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # as files of text are, whatever is usual here

@@ -9,6 +9,7 @@ import typer
 
 from headway.cli.options import Debug, Device, Quiet
 from headway.cli.weights import remark_on_weights
+from headway.messages import discard
 
 
 def serve(
@@ -64,7 +65,14 @@ def _demo() -> Path:
 
 
 def _say(address: str) -> None:
-    print(address, flush=True)
+    """Print the address; where standard output takes nothing, on standard error."""
+    try:
+        if sys.stdout is not None:
+            print(address, flush=True)
+            return
+    except OSError:
+        discard(sys.stdout)
+    print(address, file=sys.stderr)
 
 
 def _keep_quiet(address: str) -> None:

@@ -1,5 +1,6 @@
 """What could not be trained with, whatever the text is: refused before hours of preparation."""
 
+import sys
 from pathlib import Path
 
 import torch
@@ -52,6 +53,13 @@ def remarks(training: TrainingConfig, steps: int) -> list[str]:
     ]
 
 
+def _remedy_of_names() -> str:
+    encoding = sys.getfilesystemencoding()
+    if encoding == "utf-8":
+        return "Rename that file."
+    return f"Start Python with PYTHONUTF8=1: names of files are read as {encoding} here."
+
+
 def _check_names(config: RunConfig) -> None:
     """Refuse names of files that the run could not write down."""
     for line in dump_run_config(config).splitlines():
@@ -59,7 +67,7 @@ def _check_names(config: RunConfig) -> None:
             line.encode()
         except UnicodeEncodeError:
             raise ConfigError(
-                f"A name in the configuration is not UTF-8: {line!a}.", "Rename that file."
+                f"A name in the configuration is not UTF-8: {line!a}.", _remedy_of_names()
             ) from None
 
 

@@ -1,6 +1,8 @@
 """`headway serve`: an address that answers, and an end that is quiet."""
 
+import errno
 import http.client
+import io
 import json
 import os
 import signal
@@ -13,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from headway.cli.serve import _say
+from headway.serving.running import serve
 
 
 def test_it_prints_its_address_and_answers_there(bundle_path: Path) -> None:
@@ -87,6 +92,27 @@ def _post(url: str, body: dict[str, str]) -> Any:
             return json.load(answer)
     except (OSError, http.client.HTTPException):  # by a server that ends
         return None
+
+
+def test_a_closed_or_full_standard_output_ends_no_server(
+    bundle_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answered(address: str) -> None:
+        _say(address)
+        raise KeyboardInterrupt
+
+    for stream in (None, _FullStream()):
+        monkeypatch.setattr(sys, "stdout", stream)
+        serve([bundle_path], port=0, device="cpu", ready=answered)
+        monkeypatch.undo()
+        assert capsys.readouterr().err.startswith("http://127.0.0.1:")
+
+
+class _FullStream(io.StringIO):
+    """Standard output on a disk that is full."""
+
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_a_port_that_is_taken_is_said(run, bundle_path: Path) -> None:
