@@ -307,7 +307,7 @@ def test_line_ends_that_git_or_an_editor_changes_do_no_harm(
 def test_another_value_in_the_configuration_is_noticed(saved: Path) -> None:
     text = (saved / "config.json").read_text("utf-8")
     (saved / "config.json").write_bytes(text.replace("0.9", "0.8").encode())
-    with pytest.raises(BundleError, match="config.json has changed"):
+    with pytest.raises(BundleError, match=r"config\.json has changed"):
         load_bundle(saved)
 
 

@@ -66,12 +66,12 @@ def _demo() -> Path:
 
 def _say(address: str) -> None:
     """Print the address; where standard output takes nothing, on standard error."""
-    try:
-        if sys.stdout is not None:
+    if sys.stdout is not None:
+        try:
             print(address, flush=True)
             return
-    except OSError:
-        discard(sys.stdout)
+        except OSError:
+            discard(sys.stdout)
     print(address, file=sys.stderr)
 
 
