@@ -47,6 +47,9 @@ from headway.saved_bundle import (
 
 _OTHER_PARTS = "A model that was changed before it was saved is loaded with the same change=."
 
+SEVERAL_SENTENCES = 0.25
+"""Text with more lines of several sentences is not split; aligned sentences have 0.05 at most."""
+
 Change = Callable[[Transformer], object]
 """What puts parts of a user's own into a model: called with it before weights are set."""
 
@@ -78,6 +81,17 @@ class Bundle:
         data = (self.record.get("config") or {}).get("data", {})
         corpora = data.get("corpora") or [data]
         return list(dict.fromkeys(corpus.get("tag", "") for corpus in corpora))
+
+    @property
+    def several_sentences(self) -> float:
+        """Return the share of its training lines with more than one sentence; 0 if unknown."""
+        share = self.record.get("several_sentences")
+        return float(share) if isinstance(share, int | float) else 0.0
+
+    @property
+    def trained_on_paragraphs(self) -> bool:
+        """Return True if so many training lines had several sentences that it expects such."""
+        return self.several_sentences > SEVERAL_SENTENCES
 
     @property
     def joint(self) -> bool:

@@ -219,7 +219,9 @@ def draw_attention(
 
 
 def _translate(translator: Translator, pairs: Sequence[SamplePair]) -> list[Example]:
-    translations: list[Translation] = translator.translate([pair.korean for pair in pairs])
+    translations: list[Translation] = translator.translate(
+        [pair.korean for pair in pairs], split_sentences=False
+    )
     return [
         Example(pair.korean, translation.text, pair.english)
         for pair, translation in zip(pairs, translations, strict=True)

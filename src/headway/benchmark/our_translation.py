@@ -49,7 +49,9 @@ def prepare_ours(
 
 
 def _one(translator: Translator, sentence: str, job: Job) -> Translated:
-    found = translator.translate(sentence, beam_size=job.beam_size, length_penalty=0.0)
+    found = translator.translate(
+        sentence, beam_size=job.beam_size, length_penalty=0.0, split_sentences=False
+    )
     return Translated(found.text, len(found.pieces), not found.complete)
 
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from headway.data.corpus import read_sentences
-from headway.data.lines import decode_line
+from headway.data.lines import check_only_line, decode_line
 from headway.data.output import OutputFile, opened
 from headway.decoding.alignment import pharaoh
 from headway.decoding.request_maker import RequestMaker
@@ -55,15 +55,17 @@ def _groups(lines: Iterator[str]) -> Iterator[list[str]]:
 
 def _arriving_lines(descriptor: int) -> Iterator[list[str]]:
     """Yield whatever lines are complete, as soon as they are."""
-    rest, number = b"", 0
+    first, rest, number = b"", b"", 0
     while data := os.read(descriptor, _READ_BYTES):
         *complete, rest = (rest + data).split(b"\n")
         if number == 0 and complete:  # a byte order mark is no text, here as in a file
-            complete[0] = complete[0].removeprefix(codecs.BOM_UTF8)
+            first = complete[0] = complete[0].removeprefix(codecs.BOM_UTF8)
         yield from _groups(_decoded(complete, number))
         number += len(complete)
     if number == 0:
         rest = rest.removeprefix(codecs.BOM_UTF8)
+    if number == 0 or (number == 1 and not rest):
+        check_only_line(rest or first, "standard input")
     if rest:
         yield from _groups(_decoded([rest], number))
 
@@ -165,8 +167,9 @@ def remark(
 ) -> None:
     """Say on standard error what a person should know of the translation of a line."""
     notes = []
-    if found.num_parts > 1:
-        notes.append(f"longer than the model can take; translated in {found.num_parts} parts")
+    if found.num_parts > found.num_sentences:
+        what = "longer" if found.num_sentences == 1 else "a sentence is longer"
+        notes.append(f"{what} than the model can take; translated in {found.num_parts} parts")
     if not found.complete:
         notes.append("the output limit ended the translation; it may lack its end")
     if found.unknown_pieces:
@@ -186,6 +189,7 @@ def _as_dict(translation: Translation, nbest: int, *, aligned: bool) -> dict[str
         **_scored(translation.hypotheses[0], aligned=aligned),
         "pieces": list(translation.pieces),
         "num_parts": translation.num_parts,
+        "num_sentences": translation.num_sentences,
         "complete": translation.complete,
         "unknown_pieces": translation.unknown_pieces,
     }

@@ -53,6 +53,12 @@ Engine = Annotated[
         help="What computes; auto: packed, unless a changed model needs reference.",
     ),
 ]
+Glossary = Annotated[
+    Path | None,
+    typer.Option(
+        "--glossary", help="Source terms with translations, a tab between; term* has any ending."
+    ),
+]
 Groups = Annotated[
     int | None,
     typer.Option(
@@ -113,6 +119,14 @@ Seed = Annotated[int | None, typer.Option("--seed", help="Seed of what is sample
 Shortlist = Annotated[
     bool,
     typer.Option("--shortlist", help="Choose among the pieces of the model's shortlist only."),
+]
+SplitSentences = Annotated[
+    bool | None,
+    typer.Option(
+        "--split-sentences/--one-sentence-a-line",
+        help="Translate each sentence of a line by itself, or lines as they are; default: as the "
+        "model was trained.",
+    ),
 ]
 Stream = Annotated[
     bool, typer.Option("--stream", help="Write each line bit by bit, as it becomes certain.")

@@ -120,6 +120,7 @@ def _translate(
         translations = translator.translate(
             sources,
             options=replace(translator.options, shortlist=work.shortlist),
+            split_sentences=False,
             **work.way,
         )
     facts = {"seconds": round(time.perf_counter() - started, 2)}

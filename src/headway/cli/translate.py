@@ -1,7 +1,6 @@
 """`headway translate`: one line in, one line out, always, in order."""
 
 import os
-import sys
 from collections.abc import Generator, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -12,11 +11,12 @@ import typer
 
 from headway.cli import search_options as search
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet
+from headway.cli.paragraphs import ParagraphWatch
 from headway.cli.tags import TagWatch
 from headway.cli.weights import remark_on_weights
 
 if TYPE_CHECKING:
-    from headway.cli.lines import LineWriter
+    from headway.cli.wishes import Wishes
     from headway.decoding.engines import EngineName, PrecisionName
     from headway.decoding.options import SearchOptions
     from headway.decoding.translation import StreamEnd
@@ -40,6 +40,8 @@ def translate(
     batch_tokens: search.BatchTokens = 16384,
     ban: search.Ban = None,
     terms: search.Terms = None,
+    glossary: search.Glossary = None,
+    split_sentences: search.SplitSentences = None,
     min_length: search.MinLength = None,
     max_length: search.MaxLength = None,
     length_form: search.LengthForm = None,
@@ -70,7 +72,8 @@ def translate(
 ) -> None:
     """Translate a file or standard input; docs/decoding.md says what each option does."""
     _check_sentences(model, file, text)
-    _check_files(file, prefix, terms, out=out, alignments=alignments)
+    inputs = {"FILE": file, "--prefix": prefix, "--terms": terms, "--glossary": glossary}
+    _check_files(inputs, {"--out": out, "--alignments": alignments})
     if stream and (out or alignments or nbest != 1 or as_json):
         raise typer.BadParameter(_STREAM_ALONE)
     if prefix_bias is not None and prefix is None:
@@ -78,18 +81,27 @@ def translate(
     for path in (model, *(ensemble or [])):
         remark_on_weights(path, quiet)
     translator = _load(model, device, engine, precision, ensemble or [])
-    wishes = _Wishes(search.change(translator.options, ctx.params), ban or [], prefix, terms)
+    wishes = _wishes(
+        search.change(translator.options, ctx.params), banned=ban or [], prefix=prefix,
+        terms=terms, glossary=glossary, split_sentences=split_sentences, file=file,
+    )  # fmt: skip
+    wishes.check(translator.requests)
     tags = TagWatch(translator.bundle, quiet)
+    watch = ParagraphWatch(translator, split_sentences=split_sentences, quiet=quiet)
+    incoming = (list(watch.of(tags.of(lines))) for lines in _incoming(file, text))
     if stream:
-        _stream(translator, _incoming(file, text), wishes, tags, quiet)
+        _stream(translator, incoming, wishes, quiet)
     else:
-        from headway.cli.lines import LineWriter
-
         form = {"nbest": nbest, "as_json": as_json, "quiet": quiet, "alignments": alignments}
-        with LineWriter(out, requests=translator.requests, **form) as writer:
-            _write(translator, _incoming(file, text), wishes, tags, writer, batch_tokens)
+        _write(translator, incoming, wishes, batch_tokens, out, form)
     wishes.finish(quiet)
     tags.finish()
+
+
+def _wishes(options: "SearchOptions", **given: Any) -> "Wishes":
+    from headway.cli.wishes import Wishes
+
+    return Wishes(options, **given)
 
 
 def _load(
@@ -130,17 +142,8 @@ def _incoming(file: Path | None, text: Sequence[str] | None) -> Iterator[list[st
     return incoming_lines(file)
 
 
-def _check_files(
-    file: Path | None,
-    prefix: Path | None,
-    terms: Path | None,
-    *,
-    out: Path | None,
-    alignments: Path | None,
-) -> None:
+def _check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]) -> None:
     """Refuse, before the work, an output that would take the place of another file of the call."""
-    inputs = {"FILE": file, "--prefix": prefix, "--terms": terms}
-    outputs = {"--out": out, "--alignments": alignments}
     named = [(name, path) for name, path in (inputs | outputs).items() if path is not None]
     for number, (name, path) in enumerate(named):
         for other, earlier in named[:number]:
@@ -149,71 +152,29 @@ def _check_files(
                 raise typer.BadParameter(f"{other} and {name} are one file; choose two.")
 
 
-class _Wishes:
-    """What is asked for every sentence, and the lines that go with each."""
-
-    def __init__(
-        self,
-        options: "SearchOptions",
-        banned: Sequence[str],
-        prefix: Path | None,
-        terms: Path | None,
-    ) -> None:
-        from headway.data.lines import read_lines
-
-        self.options = options
-        self.banned = banned
-        self.prefixes = None if prefix is None else read_lines(prefix)
-        self.terms = None if terms is None else read_lines(terms)
-        self.count = 0
-
-    def of(self, count: int) -> dict[str, Any]:
-        """Return the arguments of `translate` for the next sentences."""
-        first, self.count = self.count, self.count + count
-        wanted: dict[str, Any] = {"banned": self.banned, "first": first, "options": self.options}
-        if self.prefixes is not None:
-            wanted["prefix"] = take_lines(self.prefixes, count, "prefix")
-        if self.terms is not None:
-            lines = take_lines(self.terms, count, "terms")
-            wanted["terms"] = [[t for t in line.split("\t") if t.strip()] for line in lines]
-        return wanted
-
-    def finish(self, quiet: bool) -> None:
-        """Remark on lines that no sentence had."""
-        for what, lines in (("prefix", self.prefixes), ("terms", self.terms)):
-            if lines is not None and next(lines, None) is not None and not quiet:
-                print(
-                    f"Note: the {what} file has more lines than there were sentences.",
-                    file=sys.stderr,
-                )
-
-
 def _write(
     translator: "Translator",
     incoming: Iterator[list[str]],
-    wishes: _Wishes,
-    tags: TagWatch,
-    writer: "LineWriter",
+    wishes: "Wishes",
     batch_tokens: int,
+    out: Path | None,
+    form: dict[str, Any],
 ) -> None:
-    aligned = writer.alignments is not None
-    for lines in incoming:
-        wanted = wishes.of(len(lines)) | {"attention": aligned, "batch_tokens": batch_tokens}
-        sentences = list(tags.of(lines))
-        writer.write(sentences, translator.translate(sentences, **wanted))
+    from headway.cli.lines import LineWriter
+
+    with LineWriter(out, requests=translator.requests, **form) as writer:
+        wanted = {"attention": form["alignments"] is not None, "batch_tokens": batch_tokens}
+        for lines in incoming:
+            writer.write(lines, translator.translate(lines, **wishes.of(len(lines)), **wanted))
 
 
 def _stream(
-    translator: "Translator",
-    incoming: Iterator[list[str]],
-    wishes: _Wishes,
-    tags: TagWatch,
-    quiet: bool,
+    translator: "Translator", incoming: Iterator[list[str]], wishes: "Wishes", quiet: bool
 ) -> None:
     from headway.cli.lines import check_output, remark
 
     check_output()
-    for number, line in enumerate(tags.of(chain.from_iterable(incoming)), start=1):
+    for number, line in enumerate(chain.from_iterable(incoming), start=1):
         end = _print_bits(translator.stream(line, **wishes.of(1)))
         if not quiet:
             remark(number, line, end, translator.requests)
@@ -227,18 +188,3 @@ def _print_bits(bits: "Generator[str, None, StreamEnd]") -> "StreamEnd":
         except StopIteration as end:
             print(flush=True)
             return cast("StreamEnd", end.value)
-
-
-def take_lines(lines: Iterator[str], count: int, what: str) -> list[str]:
-    """Return the lines of the next sentences; DataError when there are too few."""
-    from itertools import islice
-
-    from headway.errors import DataError
-
-    taken = list(islice(lines, count))
-    if len(taken) < count:
-        raise DataError(
-            f"The {what} file has fewer lines than there are sentences.",
-            "Give one line for each; an empty one asks for nothing.",
-        )
-    return taken

@@ -7,6 +7,7 @@ the files are read as bytes and split there.
 
 import codecs
 from collections.abc import Iterator
+from itertools import chain
 
 from headway.data.compression import StrPath, document, readable, signature
 from headway.errors import DataError
@@ -21,14 +22,39 @@ def read_lines(path: StrPath) -> Iterator[str]:
     """Yield each line of a UTF-8 file, plain or compressed, without its newline.
 
     Blank lines stay, a last line without a newline counts, and a byte order mark at the start is
-    dropped. The name of a compressed file ends in .gz, .bz2, .xz or .zst.
+    dropped. The name of a compressed file ends in .gz, .bz2, .xz or .zst. A file whose lines end in
+    carriage returns alone is refused.
     """
     with readable(path) as file:
-        for number, raw in enumerate(file, start=1):
+        first = next(file, b"")
+        beginning = [first]
+        if _has_inner_return(first):
+            beginning.append(next(file, b""))
+            if not beginning[1]:
+                check_only_line(first, path)
+        for number, raw in enumerate(chain(beginning, file) if first else (), start=1):
             line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
             if not line:
                 return  # the file holds a byte order mark and nothing else
             yield decode_line(line.removesuffix(b"\n"), path=path, number=number)
+
+
+def check_only_line(line: bytes, path: StrPath) -> None:
+    """Refuse the only line of a text with carriage returns (CR) in it, which end lines on old Macs.
+
+    In one of several lines such a character is text like any other.
+    """
+    if _has_inner_return(line):
+        decode_line(line.removesuffix(b"\n"), path=path, number=1)  # or else it is no text at all
+        raise DataError(
+            f"{path} is a single line with carriage returns (CR) in it, which seem to end its "
+            "lines.",
+            "Convert it: tr '\\r' '\\n' < FILE > NEW",
+        )
+
+
+def _has_inner_return(line: bytes) -> bool:
+    return b"\r" in line.rstrip(b"\r\n")
 
 
 def decode_line(line: bytes, *, path: StrPath, number: int) -> str:

@@ -12,6 +12,11 @@ from headway.errors import ConfigError
 # Japanese mixes them in every sentence.
 _ONE_SCRIPT = {"IDEOGRAPHIC": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
 _LATIN = re.compile("[A-Za-z]")  # of ASCII
+# Chinese characters, kana and their punctuation; then Thai, Lao, Tibetan, Burmese and Khmer.
+_IDEOGRAPHS = re.compile(
+    "[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
+_OTHER_SPACELESS = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]")
 
 
 def main_script(text: str, preferred: str = "") -> str:
@@ -39,6 +44,16 @@ def _script(character: str) -> str:
     plain = unicodedata.normalize("NFKC", character)[0]  # full-width A is A
     script = unicodedata.name(plain, "").partition(" ")[0].partition("-")[0]
     return _ONE_SCRIPT.get(script, script)
+
+
+def is_ideographic(character: str) -> bool:
+    """Return True for a Chinese character, kana, or a punctuation mark of theirs."""
+    return bool(_IDEOGRAPHS.match(character))
+
+
+def is_spaceless(character: str) -> bool:
+    """Return True for a character of a script that puts no spaces between words."""
+    return bool(_IDEOGRAPHS.match(character) or _OTHER_SPACELESS.match(character))
 
 
 @cache

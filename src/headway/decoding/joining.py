@@ -12,9 +12,36 @@ from headway.decoding.alignment import Alignment, word_alignment
 from headway.decoding.attention import Attend
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
+from headway.decoding.parts import Joint, Part
 from headway.decoding.translation import Attention, ScoredText, Translation
 
 Words = Sequence[int | None]
+
+
+class JoinedText:
+    """The translations of parts, joined as their sources were."""
+
+    def __init__(self) -> None:
+        """Begin with no text."""
+        self.text = ""
+        self.glued: list[bool] = []
+        """Of each part, whether it follows on the text before it without a space."""
+        self._space: Joint | None = None
+
+    def add(self, text: str, joint: Joint | None) -> str:
+        """Add the translation of a part; return it with what stands before it."""
+        # An empty part leaves the spaces before it to the next one.
+        if self._space is None or not self._space.space:
+            self._space = joint
+        if not (self.text and text):
+            added = text
+        else:
+            added = (self._space.between(self.text, text) if self._space else "") + text
+        self.glued.append(bool(self.text and text) and added == text)
+        if text:
+            self._space = None
+        self.text += added
+        return added
 
 
 class Joiner:
@@ -28,7 +55,7 @@ class Joiner:
 
     def join(
         self,
-        parts: Sequence[Sequence[int]],
+        parts: Sequence[Part],
         found: Sequence[Sequence[Hypothesis]],
         attend: Attend | None = None,
         source_words: Sequence[Words] = (),
@@ -45,9 +72,10 @@ class Joiner:
         seen: list[tuple[_Seen, ...]] = [()] * len(each)
         if attend:
             by_part = zip(parts, zip(*each, strict=True), source_words, strict=True)
-            own = [self._seen(ids, chosen, attend, words) for ids, chosen, words in by_part]
+            own = [self._seen(part.ids, chosen, attend, words) for part, chosen, words in by_part]
             seen = list(zip(*own, strict=True))
-        hypotheses = tuple(map(self._as_text, each, seen))
+        joints = [part.joint for part in parts]
+        hypotheses = tuple(self._as_text(*both, joints) for both in zip(each, seen, strict=True))
         best = hypotheses[0]
         return Translation(
             text=best.text,
@@ -55,8 +83,9 @@ class Joiner:
             pieces=best.pieces,
             hypotheses=hypotheses,
             num_parts=len(parts),
+            num_sentences=len({part.sentence for part in parts}),
             complete=all(part.complete for part in each[0]),
-            unknown_pieces=sum(self.source.unknown_count(ids) for ids in parts),
+            unknown_pieces=sum(self.source.unknown_count(part.ids) for part in parts),
         )
 
     def _drawn(self, found: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
@@ -85,14 +114,19 @@ class Joiner:
             best = longer[: self.n_best]
         return best
 
-    def _as_text(self, parts: Sequence[Hypothesis], seen: Sequence["_Seen"]) -> ScoredText:
+    def _as_text(
+        self, parts: Sequence[Hypothesis], seen: Sequence["_Seen"], joints: Sequence[Joint | None]
+    ) -> ScoredText:
+        joined = JoinedText()
+        for part, joint in zip(parts, joints, strict=True):
+            joined.add(self.target.decode(part.ids), joint)
         return ScoredText(
-            " ".join(filter(None, (self.target.decode(part.ids) for part in parts))),
+            joined.text,
             sum(part.score for part in parts),
             sum(part.log_prob for part in parts),
             tuple(piece for part in parts for piece in self.target.pieces(part.ids)),
             tuple(part.attention for part in seen),
-            _joined(seen),
+            _joined(seen, joined.glued),
         )
 
     def _seen(
@@ -124,10 +158,16 @@ class _Seen(NamedTuple):
     num_words: int
 
 
-def _joined(parts: Sequence[_Seen]) -> Alignment:
-    """Return the alignment of the whole sentence: target words go on from part to part."""
-    pairs, before = [], 0
-    for part in parts:
-        pairs += [(s, before + t) for s, t in part.alignment]
+def _joined(parts: Sequence[_Seen], glued: Sequence[bool]) -> Alignment:
+    """Return the alignment of the whole text: target words go on from part to part.
+
+    glued: of each part, whether it begins within the word that ends the part before.
+    """
+    sources: dict[int, int] = {}  # by target word
+    before = 0
+    for part, within in zip(parts, glued, strict=False):  # there are no parts unless asked for
+        before -= within
+        for source, target in part.alignment:
+            sources.setdefault(before + target, source)  # a word of two parts is the first one's
         before += part.num_words
-    return tuple(sorted(pairs))
+    return tuple(sorted((source, target) for target, source in sources.items()))

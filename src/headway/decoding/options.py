@@ -119,6 +119,11 @@ class SearchOptions:
         ):  # fmt: skip
             _check(name, value, value is None or possible, allowed, remedy)
 
+    @property
+    def takes_terms(self) -> bool:
+        """Return True if the search that these options mean can have terms that must occur."""
+        return self.sampling is None and self.groups == 1
+
     def _check_beam(self) -> None:
         remedy = "1 is greedy search, 4 the paper's beam."
         _check("beam_size", self.beam_size, self.beam_size >= 1, "at least 1", remedy)

@@ -11,7 +11,9 @@ from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from headway.errors import ConfigError
 from headway.model.changes import have_hooks
+from headway.model.probe import listening
 from headway.model.transformer import Transformer
 
 _children = attrgetter("_modules")
@@ -78,6 +80,34 @@ class Prepared:
             # Nobody counts the changes of a tensor that was made in inference mode.
             [0 if w is None or w.is_inference() else w._version for w in weights],
         )
+
+
+def check_ready(models: Sequence[Transformer], prepared: Prepared | None) -> bool:
+    """Refuse to translate with models that give other translations than they should.
+
+    prepared: what they were like when an engine copied their weights; None if it reads the models.
+    Return True if the weights were moved since, and are to be prepared again.
+    """
+    if any(model.training for model in models):
+        raise ConfigError(
+            "The model is in training mode, where dropout makes every translation another.",
+            "Call its eval() first.",
+        )
+    if prepared is None:
+        return False
+    moved = prepared.is_past()
+    if moved and not prepared.was_moved():
+        raise ConfigError(
+            "The model has changed, or its weights were written again, since this Translator was "
+            "made, which prepared its weights.",
+            "Make another one, or use engine='reference', which prepares nothing.",
+        )
+    if listening():
+        raise ConfigError(
+            "A trace or an edit listens, but the packed engine calls no part of the model.",
+            "Load it with engine='reference', or translate outside the `with` block.",
+        )
+    return moved
 
 
 @cache

@@ -1,7 +1,8 @@
 """Requests of a search, made of sentences: cut into pieces, split where they are too long."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from numbers import Integral
@@ -10,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from headway.bundle import Bundle
+from headway.data.sentences import language_code, split_sentences
 from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID
-from headway.data.words import number_words
 from headway.decoding.banned import BannedTexts
+from headway.decoding.glossary import Glossary
 from headway.decoding.options import SearchOptions
+from headway.decoding.parts import Part, cut_text, word_numbers
 from headway.decoding.request import Request
-from headway.decoding.splitting import leading_tag, split_long
 from headway.errors import ConfigError, require_type
 
 
@@ -34,17 +36,32 @@ class RequestMaker:
         self._writable_ids = np.arange(pieces) if padded else None
         self._tags = set(self.bundle.tags)
 
-    def parts(self, sentence: str) -> list[list[int]]:
-        """Return the pieces of a sentence, in parts when it is too long; none of a blank one.
+    def parts(self, sentence: str, *, split_sentences: bool = False) -> list[Part]:
+        """Return the parts of a text that are translated each by itself; none of a blank one.
 
-        One of nothing but a tag that the model was trained with is blank, too.
+        split_sentences: whether each sentence is one; a sentence that is too long is several in any
+        case. A text of nothing but a tag that the model was trained with is blank, too.
         """
-        if sentence.strip() in self._tags:
-            return []
-        ids = self.bundle.source_tokenizer.encode(sentence)
-        return [[ids[place] for place in part] for part in self._places(ids)]
+        return cut_text(
+            sentence,
+            self.bundle.source_tokenizer,
+            min(self.bundle.decoding.max_source_pieces, self.position_limit),
+            language_code(self.bundle.source_language),
+            tags=self._tags,
+            by_sentences=split_sentences,
+        )
 
-    def whole(self, sentence: str, what: str) -> list[list[int]]:
+    def splits_sentences(self, asked: bool | None) -> bool:
+        """Return whether each sentence of a text is translated by itself.
+
+        asked: None leaves it to the model: one that was trained on several sentences a line is
+        given whole lines.
+        """
+        remedy = "Give True or False, or None to leave it to the model."
+        require_type("split_sentences", asked, (bool, type(None)), remedy)
+        return not self.bundle.trained_on_paragraphs if asked is None else asked
+
+    def whole(self, sentence: str, what: str) -> list[Part]:
         """Return the one part that a sentence is; ConfigError where it has several, or none.
 
         what: is for one part only, for the message.
@@ -57,55 +74,61 @@ class RequestMaker:
             )
         return parts
 
-    def source_words(self, sentence: str) -> list[list[int | None]]:
-        """Return for each piece of each part the number of its word in the whole sentence."""
-        ids = self.bundle.source_tokenizer.encode(sentence)
-        words = number_words(self.bundle.source_tokenizer, sentence)
-        return [[words[place] for place in part] for part in self._places(ids)]
-
-    def _places(self, ids: list[int]) -> list[list[int]]:
-        """Return which pieces of a sentence each part has; a leading tag is in every one."""
-        longest = min(self.bundle.decoding.max_source_pieces, self.position_limit)
-        if len(ids) <= longest:
-            return [list(range(len(ids)))] if ids else []
-        pieces = self.bundle.source_tokenizer.pieces(ids)
-        tag = leading_tag(pieces)
-        if 2 * tag > longest:
-            tag = 0  # whatever it is, it leaves no room
-        parts = split_long(range(tag, len(ids)), pieces[tag:], longest - tag)
-        return [[*range(tag), *part] for part in parts]
+    def source_words(self, sentence: str, parts: Sequence[Part]) -> list[list[int | None]]:
+        """Return for each piece of each part the number of its word in the whole text."""
+        return word_numbers(sentence, parts, self.bundle.source_tokenizer)
 
     def make(
         self,
-        parts: Sequence[Sequence[list[int]]],
+        parts: Sequence[Sequence[Part]],
         options: SearchOptions,
         *,
         first: int = 0,
         prefix: str | Sequence[str] | None = None,
         terms: Sequence[str] | Sequence[Sequence[str]] = (),
+        glossary: Glossary | None = None,
         banned: BannedTexts | None = None,
     ) -> list[Request]:
-        """Return a request for every part of the sentences; arguments as in `translate`."""
-        prefixes, all_terms = [], []
+        """Return a request for every part of the texts; arguments as in `translate`."""
+        if glossary is not None and not options.takes_terms:
+            raise ConfigError(
+                "There is a glossary, but pieces are drawn or the beam has groups.",
+                "Leave out sampling and groups, or the glossary.",
+            )
+        requests: list[Request] = []
         texts, words = _prefixes(prefix, len(parts)), _terms(terms, len(parts))
         for number, (text, own, cut) in enumerate(zip(texts, words, parts, strict=True), first):
             with _named(number, alone=len(parts) == 1 and first == 0):
-                prefixes.append(self._writable(text, "prefix"))
-                all_terms.append(self._term_ids(own, len(cut), options, banned))
-                together = [*prefixes[-1], *(i for ids in all_terms[-1] for i in ids)]
-                self._fitting(together, "A prefix with its terms")
-        return [
-            # A prefix belongs to the first part; the others are free.
-            self.one(
-                ids,
-                prefixes[number] if place == 0 else [],
-                options,
-                place=(first + number, place),
-                terms=all_terms[number],
+                ids = self._prefix_ids(text, cut)
+                _check_one_part(own, cut)
+                wanted = _glossary_terms(glossary, cut, self.bundle.source_tokenizer.decode)
+                for place, (part, of_part) in enumerate(zip(cut, wanted, strict=True)):
+                    term_ids = self._term_ids([*own, *of_part], options, banned)
+                    # A prefix belongs to the first part; the others are free.
+                    begun = ids if place == 0 else []
+                    together = [*begun, *(i for term in term_ids for i in term)]
+                    self._fitting(together, "A prefix with its terms")
+                    where = (number, place)
+                    requests.append(self.one(part.ids, begun, options, place=where, terms=term_ids))
+        return requests
+
+    def check_glossary(self, glossary: Glossary) -> None:
+        """Refuse translations that the model cannot write; ConfigError names the first of them."""
+        for target in glossary.targets:
+            self._writable(target, "glossary's translation")
+
+    def _prefix_ids(self, prefix: str, parts: Sequence[Part]) -> list[int]:
+        """Return the pieces of a prefix, which is that of one sentence."""
+        several = len({part.sentence for part in parts}) > 1
+        language = language_code(self.bundle.target_language)
+        if several and (count := len(split_sentences(prefix, language))) > 1:
+            raise ConfigError(
+                f"The prefix has {count} sentences, but each sentence is translated by itself and "
+                "the prefix is that of the first one.",
+                "Shorten it, or take the text as one sentence with split_sentences=False "
+                "(--one-sentence-a-line).",
             )
-            for number, sentence_parts in enumerate(parts)
-            for place, ids in enumerate(sentence_parts)
-        ]
+        return self._writable(prefix, "prefix")
 
     def one(
         self,
@@ -170,19 +193,9 @@ class RequestMaker:
         return ids
 
     def _term_ids(
-        self,
-        terms: Sequence[str],
-        num_parts: int,
-        options: SearchOptions,
-        banned: BannedTexts | None,
+        self, terms: Sequence[str], options: SearchOptions, banned: BannedTexts | None
     ) -> list[list[int]]:
-        """Return the pieces of a sentence's terms, none of which another wish may forbid."""
-        if terms and num_parts > 1:
-            raise ConfigError(
-                f"A sentence with terms is too long: it would be translated in {num_parts} parts, "
-                "and which part has the terms is not known.",
-                "Split it where it suits, or leave its terms out.",
-            )
+        """Return the pieces of a part's terms, none of which another wish may forbid."""
         found = [self._writable(term, "term") for term in terms if term.strip()]
         for ids in found:
             n = options.no_repeat_ngram
@@ -222,8 +235,55 @@ class RequestMaker:
         return ids
 
 
+def _check_one_part(terms: Sequence[str], parts: Sequence[Part]) -> None:
+    """Refuse terms of a text in several parts."""
+    if not terms or len(parts) < 2:
+        return
+    sentences = len({part.sentence for part in parts})
+    if sentences > 1:
+        raise ConfigError(
+            f"A text with terms has {sentences} sentences, and which of them has the terms is not "
+            "known.",
+            "Give each sentence by itself, take the text as one with split_sentences=False "
+            "(--one-sentence-a-line), or give a glossary, which goes by the words of the source.",
+        )
+    raise ConfigError(
+        f"A sentence with terms is too long: it would be translated in {len(parts)} parts, "
+        "and which part has the terms is not known.",
+        "Split it where it suits, or leave its terms out.",
+    )
+
+
+def _glossary_terms(
+    glossary: Glossary | None, parts: Sequence[Part], decode: Callable[[list[int]], str]
+) -> list[list[str]]:
+    """Return the terms of each part; ConfigError where a part ends within one."""
+    if glossary is None:
+        return [[] for _ in parts]
+    pieces_of = Counter(part.sentence for part in parts)
+    wanted: list[list[str]] = []
+    for part in parts:
+        alone = pieces_of[part.sentence] == 1
+        wanted.append(glossary.terms(part.sentence.text if alone else decode(part.ids)))
+    for sentence in pieces_of:
+        by_part = {
+            term
+            for part, terms in zip(parts, wanted, strict=True)
+            if part.sentence == sentence
+            for term in terms
+        }
+        if lost := [term for term in glossary.terms(sentence.text) if term not in by_part]:
+            raise ConfigError(
+                f"The sentence is too long, and its parts divide the term of the glossary that is "
+                f"to become '{lost[0]}'.",
+                "Split the sentence where it suits, or leave the term out.",
+            )
+    return wanted
+
+
 def _prefixes(prefix: str | Sequence[str] | None, count: int) -> Sequence[str]:
     """Return the prefix of each sentence."""
+    refuse_mapping("prefix", prefix, "Give a text, or a list with one for each.")
     if prefix is not None:
         require_type("prefix", prefix, Iterable, "Give a text, or a list with one for each.")
     each = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else list(prefix)
@@ -241,6 +301,8 @@ def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequen
     """Return the terms of each sentence."""
     if isinstance(terms, str):
         raise ConfigError("The terms are one string.", "Give a list of words.")
+    by_source = "Give a list of words; translations of source terms are glossary={source: target}."
+    refuse_mapping("terms", terms, by_source)
     require_type("terms", terms, Iterable, "Give a list of words.")
     terms = list(terms)
     for_all = [term for term in terms if isinstance(term, str)]
@@ -256,11 +318,18 @@ def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequen
             "Give one list of words for all, or one list for each.",
         )
     for own in each:
+        refuse_mapping("A list of terms", own, by_source)
         require_type("A list of terms", own, Iterable, "Give one list of words for each sentence.")
     each = [list(own) for own in each]
     for term in chain.from_iterable(each):
         require_type("A term", term, str, "Give words.")
     return each
+
+
+def refuse_mapping(name: str, given: object, remedy: str) -> None:
+    """Refuse a dict where texts are wanted: its keys would be taken for them."""
+    if isinstance(given, Mapping):
+        raise ConfigError(f"{name} is a {type(given).__name__}.", remedy)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def build_search(
     if banned is not None:
         rules = rules.and_forbid(banned)
     if terms:
-        if options.sampling or options.groups > 1:
+        if not options.takes_terms:
             raise ConfigError(
                 "There are terms that must occur, but pieces are drawn or the beam has groups.",
                 "Leave out sampling and groups, or the terms.",

@@ -1,10 +1,11 @@
 """One sentence, watched while it is searched for: what is certain comes out at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 import torch
 
+from headway.data.tokenizer import Tokenizer
 from headway.decoding.engine import Engine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
@@ -36,6 +37,19 @@ def stream_search(
             yield request.pieces(hypotheses[0].ids)
             return
         yield request.pieces(common_prefix(search.possible(0)))
+
+
+def text_bits(tokenizer: Tokenizer, growing: Iterable[Sequence[int]]) -> Iterator[str]:
+    """Yield the text of growing pieces bit by bit."""
+    length, ids = 0, ()
+    for ids in growing:
+        # What ends within a character or in a space may still change.
+        text = tokenizer.decode(ids).rstrip("\ufffd ")
+        if len(text) > length:
+            yield text[length:]
+            length = len(text)
+    if last := tokenizer.decode(ids)[length:]:
+        yield last
 
 
 def common_prefix(sequences: Sequence[Sequence[int]]) -> tuple[int, ...]:

@@ -48,7 +48,9 @@ class Translation:
     hypotheses: tuple[ScoredText, ...]
     """The n best, best first; the first is this translation."""
     num_parts: int = 1
-    """More than 1 when the sentence was too long and was translated part by part."""
+    """Its sentences, each translated by itself; a sentence that was too long is several parts."""
+    num_sentences: int = 1
+    """Fewer than the parts when a sentence was too long for the model."""
     complete: bool = True
     """False when the output limit ended the translation, or rules left nothing to go on with."""
     unknown_pieces: int = 0
@@ -70,6 +72,7 @@ class StreamEnd:
     """What is to be said of a streamed translation in the end; all of it as in `Translation`."""
 
     num_parts: int
+    num_sentences: int
     complete: bool
     unknown_pieces: int
 

@@ -1,6 +1,6 @@
 """The Translator: sentences in, translations out, in order and independent of batching."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,19 +14,26 @@ from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
 from headway.decoding.ensemble import EnsembleEngine, as_bundles, as_paths, check_vocabularies
+from headway.decoding.glossary import Glossary, as_glossary
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.joining import Joiner
+from headway.decoding.joining import JoinedText, Joiner
 from headway.decoding.options import SearchOptions, changed_options
-from headway.decoding.prepared import Prepared
+from headway.decoding.prepared import Prepared, check_ready
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorded_searches import record_search
 from headway.decoding.recorder import Recorder, Watcher
-from headway.decoding.request_maker import RequestMaker, as_sentences, check_count, check_request
+from headway.decoding.request_maker import (
+    RequestMaker,
+    as_sentences,
+    check_count,
+    check_request,
+    refuse_mapping,
+)
 from headway.decoding.searches import build_search, search_all
-from headway.decoding.streaming import stream_search
+from headway.decoding.streaming import stream_search, text_bits
 from headway.decoding.translation import Alternative, StreamEnd, Translation
 from headway.devices import resolve_device
-from headway.errors import ConfigError, require_type
+from headway.errors import require_type
 from headway.model.probe import listening
 
 _WORTH_A_WORKER = 8  # sentences
@@ -117,10 +124,12 @@ class Translator:
         batch_tokens: int = 16384,
         beam_size: int | None = None,
         first: int = 0,
+        glossary: Mapping[str, str] | Glossary | None = None,
         length_penalty: float | None = None,
         n_best: int | None = None,
         options: SearchOptions | None = None,
         prefix: str | Sequence[str] | None = None,
+        split_sentences: bool | None = None,
         terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> Translation: ...
 
@@ -134,10 +143,12 @@ class Translator:
         batch_tokens: int = 16384,
         beam_size: int | None = None,
         first: int = 0,
+        glossary: Mapping[str, str] | Glossary | None = None,
         length_penalty: float | None = None,
         n_best: int | None = None,
         options: SearchOptions | None = None,
         prefix: str | Sequence[str] | None = None,
+        split_sentences: bool | None = None,
         terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> list[Translation]: ...
 
@@ -150,36 +161,43 @@ class Translator:
         batch_tokens: int = 16384,
         beam_size: int | None = None,
         first: int = 0,
+        glossary: Mapping[str, str] | Glossary | None = None,
         length_penalty: float | None = None,
         n_best: int | None = None,
         options: SearchOptions | None = None,
         prefix: str | Sequence[str] | None = None,
+        split_sentences: bool | None = None,
         terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> Translation | list[Translation]:
-        """Translate one sentence, or several in order.
+        """Translate one text, or several in order.
 
-        A blank sentence gives a blank translation. attention: also give the attention of each
+        Each sentence of a text is translated by itself, and they are joined with the spaces of the
+        source. A blank text gives a blank translation. attention: also give the attention of each
         hypothesis to the source, and a word alignment. banned: texts that must not occur; one that
         begins with a space, not at the beginning of a word. batch_tokens: source pieces at work
         together, each once for each hypothesis; it changes speed and memory, and no text in
-        float32. first: number of the first sentence in the input, on which depends what is drawn.
-        options: how to search, the bundle's own way (`translator.options`) if not given; beam_size,
+        float32. first: number of the first text in the input, on which depends what is drawn.
+        glossary: source terms with the translations that they must get (`Glossary`). options: how
+        to search, the bundle's own way (`translator.options`) if not given; beam_size,
         length_penalty and n_best change it. prefix: how the translation must begin, one for all or
-        one for each. terms: words that must occur, for all or for each.
+        one for each. split_sentences: False takes each text as one sentence; None does so for a
+        model that was trained on several sentences a line. terms: words that must occur, for all or
+        for each.
         """
         sentences = as_sentences(text)
         check_request(sentences, first)
         check_count("batch_tokens", batch_tokens)
         for name, number in (("beam_size", beam_size), ("n_best", n_best)):
-            if number is not None:
-                check_count(name, number)
+            check_count(name, 1 if number is None else number)
         self._check_ready()
         options = self._options(options, beam_size, length_penalty, n_best)
-        parts = [self.requests.parts(sentence) for sentence in sentences]
+        split = self.requests.splits_sentences(split_sentences)
+        parts = [self.requests.parts(each, split_sentences=split) for each in sentences]
         rule = self._banned(banned)
         requests = self.requests.make(
-            parts, options, first=first, prefix=prefix, terms=terms, banned=rule
-        )
+            parts, options, first=first, prefix=prefix, terms=terms,
+            glossary=as_glossary(glossary), banned=rule,
+        )  # fmt: skip
         attend = self._attend(options)
         found = iter(
             search_all(
@@ -196,7 +214,7 @@ class Translator:
         translations = []
         for sentence, own in zip(sentences, parts, strict=True):
             hypotheses = [next(found) for _ in own]
-            words = self.requests.source_words(sentence) if attention else []
+            words = self.requests.source_words(sentence, own) if attention else []
             seen = attend if attention else None
             translations.append(joiner.join(own, hypotheses, seen, words))
         return translations[0] if isinstance(text, str) else translations
@@ -207,11 +225,13 @@ class Translator:
         *,
         banned: Sequence[str] = (),
         first: int = 0,
+        glossary: Mapping[str, str] | Glossary | None = None,
         options: SearchOptions | None = None,
         prefix: str | Sequence[str] | None = None,
+        split_sentences: bool | None = None,
         terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> Generator[str, None, StreamEnd]:
-        """Yield the translation of one sentence bit by bit, as soon as each bit is certain.
+        """Yield the translation of one text bit by bit, as soon as each bit is certain.
 
         Together the bits are the text that `translate` gives; arguments are as there. In a beam a
         bit is certain when all hypotheses have it that can still be the best. What the generator
@@ -220,38 +240,31 @@ class Translator:
         check_request([text], first)
         self._check_ready()
         options, rule = self._options(options), self._banned(banned)
-        parts = [self.requests.parts(text)]
-        between = ""
-        best: list[Hypothesis] = []
+        split = self.requests.splits_sentences(split_sentences)
+        parts = self.requests.parts(text, split_sentences=split)
         requests = self.requests.make(
-            parts, options, first=first, prefix=prefix, terms=terms, banned=rule
-        )
-        for request in requests:
+            [parts], options, first=first, prefix=prefix, terms=terms,
+            glossary=as_glossary(glossary), banned=rule,
+        )  # fmt: skip
+        best: list[Hypothesis] = []
+        joined = JoinedText()
+        for part, request in zip(parts, requests, strict=True):
             search = build_search(
                 options, attend=self._attend(options), banned=rule, terms=bool(request.terms)
             )
-            written = False
-            for bit in self._bits(stream_search(self.engine, search, request, best.append)):
-                yield bit if written else between + bit
-                written = True
-            between = " " if written else between
+            joint = part.joint
+            growing = stream_search(self.engine, search, request, best.append)
+            for bit in text_bits(self.bundle.target_tokenizer, growing):
+                yield joined.add(bit, joint)
+                joint = None
+            joined.add("", joint)
+        unknown_count = self.bundle.source_tokenizer.unknown_count
         return StreamEnd(
-            num_parts=max(1, len(parts[0])),  # a blank one has none, and is one as it is
+            num_parts=max(1, len(parts)),  # a blank one has none, and is one as it is
+            num_sentences=max(1, len({part.sentence for part in parts})),
             complete=all(hypothesis.complete for hypothesis in best),
-            unknown_pieces=sum(map(self.bundle.source_tokenizer.unknown_count, parts[0])),
+            unknown_pieces=sum(unknown_count(part.ids) for part in parts),
         )
-
-    def _bits(self, found: Iterable[Sequence[int]]) -> Generator[str]:
-        """Yield the text of growing pieces bit by bit."""
-        seen, ids = 0, ()
-        for ids in found:
-            # What ends within a character or in a space may still change.
-            text = self.bundle.target_tokenizer.decode(ids).rstrip("\ufffd ")
-            if len(text) > seen:
-                yield text[seen:]
-                seen = len(text)
-        if rest := self.bundle.target_tokenizer.decode(ids)[seen:]:
-            yield rest
 
     def alternatives(
         self,
@@ -271,9 +284,10 @@ class Translator:
         self._check_ready()
         parts, options = self.requests.whole(text, "alternatives are"), self._options(options)
         before = self.requests.unfinished_ids(pieces)
-        choices = next_pieces(self.engine, self.requests.one(parts[0], before, options), count)
+        source = parts[0].ids
+        choices = next_pieces(self.engine, self.requests.one(source, before, options), count)
         # Each choice, and be it the end, is a prefix that the rest follows.
-        requests = [self.requests.one(parts[0], [*before, piece], options) for piece, _ in choices]
+        requests = [self.requests.one(source, [*before, piece], options) for piece, _ in choices]
         best = search_all(
             self.engine,
             replace(options, prefix_bias=1.0),
@@ -303,10 +317,12 @@ class Translator:
     ) -> SearchRecord:
         """Translate one sentence and return all that the search considered, step by step.
 
+        A text of several sentences is taken as one: a record is of one search.
+
         candidates: how many pieces to list after each hypothesis, with their probabilities.
-        watcher: hears of each step when it is done. The other arguments are those of `translate`,
-        and so is the result. Raises ConfigError for a sentence in several parts, and where several
-        samples are drawn or the beam has groups.
+        watcher: hears of each step when it is done. The other arguments are those of `translate`
+        with split_sentences=False, and so is the result. Raises ConfigError for a sentence in
+        several parts, and where several samples are drawn or the beam has groups.
         """
         check_request([text])
         check_count("candidates", candidates)
@@ -329,24 +345,8 @@ class Translator:
         )
 
     def _check_ready(self) -> None:
-        if any(model.training for model in self.models):
-            raise ConfigError(
-                "The model is in training mode, where dropout makes every translation another.",
-                "Call its eval() first.",
-            )
-        if self._copies_weights and self._prepared.is_past():
-            if not self._prepared.was_moved():
-                raise ConfigError(
-                    "The model has changed, or its weights were written again, since this "
-                    "Translator was made, which prepared its weights.",
-                    "Make another one, or use engine='reference', which prepares nothing.",
-                )
+        if check_ready(self.models, self._prepared if self._copies_weights else None):
             self._prepare()
-        if self._copies_weights and listening():
-            raise ConfigError(
-                "A trace or an edit listens, but the packed engine calls no part of the model.",
-                "Load it with engine='reference', or translate outside the `with` block.",
-            )
 
     def _options(
         self,
@@ -365,6 +365,7 @@ class Translator:
 
     def _banned(self, banned: Sequence[str]) -> BannedTexts | None:
         remedy = "Give texts, such as banned=['never']."
+        refuse_mapping("banned", banned, remedy)
         require_type("banned", banned, Iterable, remedy)
         texts = (banned,) if isinstance(banned, str) else tuple(banned)
         for text in texts:
@@ -380,11 +381,7 @@ class Translator:
 
 
 def _made_again(
-    cls: type[Translator],
-    bundle: Bundle,
-    engine: EngineName,
-    precision: PrecisionName,
-    ensemble: Sequence[Bundle],
+    cls: type[Translator], bundle: Bundle, engine: Any, precision: Any, ensemble: Sequence[Bundle]
 ) -> Translator:
     return cls(bundle, engine, precision, ensemble=ensemble)
 

@@ -112,7 +112,7 @@ def attribute(
             f"The sentence has {len(parts)} parts, but a target piece is due to one.",
             "Give the sentence of one part, or one that the model can take whole.",
         )
-    source_ids, prefix_ids = [*chain.from_iterable(parts), END_ID], ids[:place]
+    source_ids, prefix_ids = [*chain.from_iterable(part.ids for part in parts), END_ID], ids[:place]
     other = None if instead_of is None else maker.target_ids([instead_of])[0]
     label = [*ids, END_ID][place]
     # Gradients are wanted, whatever mode the caller is in.

@@ -43,7 +43,7 @@ def search_edited(
     check_search_edits(bundle.model, edit)
     own = Translator(bundle, engine="reference")
     parts = own.requests.parts(text)
-    pieces = [own.requests.one(ids, [], options or own.options).source_ids for ids in parts[:1]]
+    pieces = [own.requests.one(p.ids, [], options or own.options).source_ids for p in parts[:1]]
     source_ids = tuple(pieces[0]) if pieces else ()
     sentence = Sentence(
         source=text, target="", source_ids=source_ids, target_ids=(), label_ids=(),

@@ -56,7 +56,7 @@ def trace_sentence(
     names = model_names(bundle.model, variant)
     check_edits(edit or {}, names, model_names(bundle.model, variant, derived=True))
     target_ids = _target_ids(translator, source, target, options, prefix)
-    sentence = _sentence(bundle, source, parts[0], target_ids)
+    sentence = _sentence(bundle, source, parts[0].ids, target_ids)
     _check_size(bundle, sentence, _recorded(names, record), max_bytes)
     device = translator.device
     with torch.no_grad(), trace(bundle.model, record=record, edit=edit, sentence=sentence) as seen:
@@ -86,7 +86,7 @@ def _target_ids(
 ) -> list[int]:
     """Return the pieces of the target: those given, or those that the search finds."""
     if target is None:
-        found = translator.translate(source, options=options, prefix=prefix)
+        found = translator.translate(source, options=options, prefix=prefix, split_sentences=False)
         return translator.requests.target_ids(found.pieces)
     if options is not None or prefix is not None:
         raise ConfigError(

@@ -61,7 +61,7 @@ def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = 
     if not parts:
         raise RefusedError(400, "The sentence is blank.", "Give a sentence to translate.", "blank")
     if len(parts) > 1:
-        count = sum(map(len, parts))
+        count = sum(len(part.ids) for part in parts)
         raise RefusedError(
             400,
             f"The sentence has {count} pieces, but at most {served.longest} are looked at at once.",

@@ -6,6 +6,7 @@ Process 0 does it, writes it down and may refuse; the others, if there are any, 
 import contextlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import torch
 
@@ -32,6 +33,7 @@ from headway.training.start_from import Start, open_start
 from headway.training.text_check import Looked, is_held_out, looked_at
 from headway.training.text_statistics import (
     frequency_loss,
+    several_sentences,
     suspicious_findings,
     tokenized_finding,
     unknown_findings,
@@ -305,7 +307,10 @@ def _build_trainer(
             )
         if fault := disagreement(bundle.model):
             place.reporter.say(fault)
-    bundle = replace(bundle, record={"config": config.model_dump()})
+    record: dict[str, Any] = {"config": config.model_dump()}
+    if place.world.leads:  # which writes the bundles
+        record["several_sentences"] = several_sentences(texts.corpora, config.data.languages[0])
+    bundle = replace(bundle, record=record)
     return Trainer(
         bundle,
         stream,
@@ -345,6 +350,11 @@ def _record_start(
     for message in start.messages if start else []:
         reporter.say(message)
     reporter.say(f"Training text: {encoded.report.summary()}")
+    if bundle.trained_on_paragraphs:
+        reporter.say(
+            f"{bundle.several_sentences:.0%} of its lines have several sentences: the model will "
+            "be given lines as they are, not sentence by sentence (docs/decoding.md)."
+        )
     reporter.say(f"Validation text: {encoded.valid_report.summary()}")
     threads = torch.get_num_threads()
     reporter.say(

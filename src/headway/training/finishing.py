@@ -125,6 +125,7 @@ def save_both(weighed: Weighed, report: dict[str, Any], config: RunConfig, place
         scored = {name: scores[name] for name in ("valid", "test") if name in scores}
         loss = weighed.validation[record["weights"]]["loss"]
         record |= {"validation_loss": loss, **scored, "config": config.model_dump()}
+        record["several_sentences"] = weighed.averaged.several_sentences
         finished.append((path, described(bundle, record, path, folder, place.reporter.say)))
     for path, bundle in finished:
         save_bundle(path, bundle)

@@ -134,7 +134,9 @@ def _which_is_better(report: dict[str, Any], folder: RunFolder) -> str:
 
 def score_bundle(bundle: Bundle, pairs: list[Pair], config: RunConfig) -> list[Score]:
     """Translate with the run's own search and score against the references."""
-    translations = Translator(bundle).translate([pair.source for pair in pairs])
+    translations = Translator(bundle).translate(
+        [pair.source for pair in pairs], split_sentences=False
+    )
     return score_texts(
         [translation.text for translation in translations],
         [pair.target for pair in pairs],

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from headway.config.evaluation import EvaluationConfig
 from headway.config.run import RunConfig
+from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
+from headway.data.sentences import language_code, split_sentences
 from headway.data.store import PairStore
 from headway.data.survey import Scripts, main_scripts, misalignments, other_scripts
 from headway.data.tokenizer import END_ID, UNK_ID
@@ -20,6 +22,7 @@ from headway.training.text_check import Looked
 
 _NAMED = 3  # stretches
 _CHUNK = 1 << 20  # pieces counted at once; counting widens them
+_LOOKED_AT, _SAMPLED = 100_000, 2000  # pairs of a corpus
 
 Pairs = PairStore | Sequence[EncodedPair]
 
@@ -113,3 +116,17 @@ def _values(pairs: Pairs, side: str) -> Iterator[NDArray[Any]]:
     for start in range(0, len(pairs), _CHUNK // 64):
         rows = (getattr(pair, f"{side}_ids") for pair in pairs[start : start + _CHUNK // 64])
         yield np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+
+
+def several_sentences(corpora: Iterable[Iterable[Pair]], language: str) -> float:
+    """Return the share of sources with more than one sentence, on at most 2,000 of each corpus.
+
+    These stand at even distances in its first 100,000 pairs. language: its name, or its code.
+    """
+    code, sampled, several = language_code(language), 0, 0
+    for corpus in corpora:
+        sources = [pair.source for pair in islice(corpus, _LOOKED_AT)]
+        for source in sources[:: -(-len(sources) // _SAMPLED) or 1]:
+            sampled += 1
+            several += len(split_sentences(source, code)) > 1
+    return round(several / max(sampled, 1), 4)

@@ -83,7 +83,9 @@ class Validator:
         same_output = None
         if self.texts:
             own = self.texts[self.world.rank :: self.world.size]
-            translations = Translator(bundle).translate([pair.source for pair in own], beam_size=1)
+            translations = Translator(bundle).translate(
+                [pair.source for pair in own], beam_size=1, split_sentences=False
+            )
             outputs = self.world.gather([translation.text for translation in translations])
             same_output = _same_output(self.texts, outputs)
             scores = {

@@ -149,3 +149,33 @@ def test_compressed_bytes_under_another_name_are_recognized(tmp_path: Path, endi
     with pytest.raises(DataError) as info:
         list(read_lines(write(tmp_path / "a.txt", data)))
     assert f"end in {ending}." in info.value.remedy
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["one\rtwo\rthree", "one\rtwo\r", "one\rtwo\n", "\ufeffone\r\rtwo", "one\rtwo\r\n"],
+)
+@pytest.mark.parametrize("ending", ENDINGS[:2])
+def test_lines_that_end_in_carriage_returns_alone_are_refused(
+    tmp_path: Path, ending: str, text: str
+) -> None:
+    path = write(tmp_path / f"mac.txt{ending}", text)
+
+    with pytest.raises(DataError, match=r"is a single line with carriage returns") as info:
+        list(read_lines(path))
+
+    assert info.value.remedy == "Convert it: tr '\\r' '\\n' < FILE > NEW"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("one\r\n", ["one\r"]),
+        ("one\r", ["one\r"]),
+        ("one\r\r\n", ["one\r\r"]),
+        ("a\rb\n\n", ["a\rb", ""]),
+        ("a\rb\nc", ["a\rb", "c"]),
+    ],
+)
+def test_other_carriage_returns_are_text(tmp_path: Path, text: str, lines: list[str]) -> None:
+    assert list(read_lines(write(tmp_path / "a.txt", text))) == lines

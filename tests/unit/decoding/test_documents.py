@@ -20,7 +20,8 @@ PAGE = (Path(__file__).parents[3] / "docs" / "decoding.md").read_text(encoding="
 
 def _options(*commands: str) -> set[str]:
     every = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    return {option for name in commands for p in every[name].params for option in p.opts}
+    params = (param for name in commands for param in every[name].params)
+    return {option for param in params for option in (*param.opts, *param.secondary_opts)}
 
 
 def test_every_option_on_the_page_exists_and_every_field_is_on_the_page() -> None:

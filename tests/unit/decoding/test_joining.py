@@ -76,9 +76,8 @@ def test_the_attention_is_that_of_a_trace_and_its_axes_have_names(
     options = replace(translator.options, n_best=3, attention_layer=layer)
     model, tokenizer = translator.bundle.model, translator.bundle.source_tokenizer
 
-    for text, found in zip(
-        TEXT, translator.translate(TEXT, options=options, attention=True), strict=True
-    ):
+    several = translator.translate(TEXT, options=options, attention=True, split_sentences=False)
+    for text, found in zip(TEXT, several, strict=True):
         assert found.attentions == found.hypotheses[0].attentions
         assert found.alignment == found.hypotheses[0].alignment
         for h in found.hypotheses:
@@ -111,7 +110,7 @@ def test_words_are_numbered_through_all_parts(make: Make, longest: int) -> None:
     tokenizer, text = translator.bundle.target_tokenizer, LONG
     source_words = words_of(tokenizer, tokenizer.encode(text))
 
-    found = translator.translate(text, options=options, attention=True)
+    found = translator.translate(text, options=options, attention=True, split_sentences=False)
 
     assert found.num_parts == {40: 1, 12: 3, 6: 4}[longest]
     assert_aligned(found, text)
@@ -143,7 +142,7 @@ def test_the_attention_of_each_part_is_computed_once(
 
     monkeypatch.setattr(AttentionReader, "__call__", heard)
     translator = Translator(make(max_source_pieces=6))
-    found = translator.translate(LONG, n_best=6, attention=True)
+    found = translator.translate(LONG, n_best=6, attention=True, split_sentences=False)
 
     assert len(found.hypotheses) == 6
     assert len(asked) == found.num_parts == 4
@@ -171,10 +170,10 @@ def test_the_n_best_of_a_sentence_are_the_best_ways_to_join_its_parts(
     parts = translator.requests.parts(LONG)
     assert len(parts) >= 3
     options = replace(translator.options, beam_size=5, n_best=n_best)
-    requests = [translator.requests.one(ids, [], options) for ids in parts]
+    requests = [translator.requests.one(part.ids, [], options) for part in parts]
     each = search_all(translator.engine, options, requests)
 
-    found = translator.translate(LONG, options=options).hypotheses
+    found = translator.translate(LONG, options=options, split_sentences=False).hypotheses
 
     every = sorted((sum(h.score for h in chosen) for chosen in product(*each)), reverse=True)
     assert [h.score for h in found] == pytest.approx(every[:n_best])
@@ -189,7 +188,7 @@ def test_samples_of_parts_are_joined_one_to_one(make: Make) -> None:
     each = search_all(translator.engine, options, requests)
     pieces = translator.bundle.target_tokenizer.pieces
 
-    found = translator.translate(LONG, options=options).hypotheses
+    found = translator.translate(LONG, options=options, split_sentences=False).hypotheses
 
     # Each sample of a part is in one sample of the whole.
     for number, part in enumerate(each):
@@ -251,7 +250,8 @@ def test_it_does_not_depend_on_the_batch(translator: Translator) -> None:
 
 def test_a_tag_that_all_parts_have_is_the_first_word(make: Make) -> None:
     translator = Translator(make(max_source_pieces=12))
-    words = translator.requests.source_words("<2ko> " + LONG)
+    parts = translator.requests.parts("<2ko> " + LONG)
+    words = translator.requests.source_words("<2ko> " + LONG, parts)
 
     assert len(words) > 2
     assert all(part[:2] == [0, 0] for part in words)  # ▁ <2ko>
@@ -287,8 +287,10 @@ def test_members_of_an_ensemble_look_together(make: Make) -> None:
 def test_a_coverage_penalty_ranks_what_a_translator_finds(translator: Translator) -> None:
     options = SearchOptions(4, n_best=4, coverage_penalty=2.0)
 
-    free = translator.translate(TEXT, options=replace(options, coverage_penalty=0.0))
-    found = translator.translate(TEXT, options=options, attention=True)
+    free = translator.translate(
+        TEXT, options=replace(options, coverage_penalty=0.0), split_sentences=False
+    )
+    found = translator.translate(TEXT, options=options, attention=True, split_sentences=False)
 
     for translation in found:
         for h in translation.hypotheses:

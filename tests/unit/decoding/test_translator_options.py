@@ -75,7 +75,7 @@ def test_the_options_of_the_bundle_are_the_start_and_what_is_given_changes_them(
 def test_lengths_hold_in_pieces(translator: Translator, beam_size: int) -> None:
     options = SearchOptions(beam_size, min_length=5, max_length=7)
 
-    for result in translator.translate(TEXT, options=options):
+    for result in translator.translate(TEXT, options=options, split_sentences=False):
         assert 5 <= len(result.pieces) <= 7
         assert result.complete == (len(result.pieces) < 7)
     # The limit that the model has gives way to a minimum beyond it.
@@ -97,7 +97,9 @@ def test_a_banned_text_is_not_in_any_hypothesis(translator: Translator, beam_siz
 
 
 def test_terms_are_in_every_hypothesis_for_all_or_for_each(translator: Translator) -> None:
-    everywhere = translator.translate(TEXT, beam_size=3, n_best=3, terms=["cat", "school"])
+    everywhere = translator.translate(
+        TEXT, beam_size=3, n_best=3, terms=["cat", "school"], split_sentences=False
+    )
     assert all("cat" in h.text and "school" in h.text for t in everywhere for h in t.hypotheses)
 
     each = translator.translate(TEXT, beam_size=3, terms=[["cat"], [], ["student", "I am"], [], []])
@@ -114,7 +116,7 @@ def test_terms_that_cannot_be_placed_or_written_are_refused(translator: Translat
     with pytest.raises(ConfigError, match="The term '龍' has 1 piece that the vocabulary"):
         translator.translate("I am", terms=["龍"])
     with pytest.raises(ConfigError, match="A sentence with terms is too long"):
-        translator.translate(TEXT[1] * 4, terms=["cat"])
+        translator.translate(TEXT[1] * 4, terms=["cat"], split_sentences=False)
     with pytest.raises(ConfigError, match="The terms are one string"):
         translator.translate("I am", terms="cat")
 
@@ -287,8 +289,8 @@ def test_a_stream_ends_with_as_many_parts_as_a_translation(make: Make, text: str
 def test_an_empty_part_leaves_no_space_in_a_stream(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, one = TEXT[1] * 5, translator.requests.one
-    count = len(translator.requests.parts(text))
+    text, one = f"{TEXT[1]} " * 5, translator.requests.one
+    count = len(translator.requests.parts(text, split_sentences=True))
     assert count >= 3
     lengths = itertools.cycle([0, 3, *[0] * (count - 3), 2])  # 0: the end at once
 

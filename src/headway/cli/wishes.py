@@ -1,0 +1,108 @@
+"""What `translate` is asked for beside the text: options, and lines that go with each sentence."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from headway.data.lines import read_lines
+from headway.decoding.glossary import Glossary, looks_like_glossary
+from headway.decoding.options import SearchOptions
+from headway.decoding.request_maker import RequestMaker
+from headway.errors import DataError
+
+_GLOSSARY_REMEDY = (
+    "If it is a glossary, source terms with their translations, give it with --glossary."
+)
+
+
+class Wishes:
+    """What is asked for every line, and the lines that go with each."""
+
+    def __init__(
+        self,
+        options: SearchOptions,
+        *,
+        banned: Sequence[str],
+        prefix: Path | None,
+        terms: Path | None,
+        glossary: Path | None,
+        split_sentences: bool | None,
+        file: Path | None,
+    ) -> None:
+        """Open the files; file: the text, None for what comes as it is typed.
+
+        Raises DataError for a glossary that is damaged, or was given as terms.
+        """
+        if terms is not None and file is not None:
+            _check_terms(terms, file)
+        self.glossary = None if glossary is None else Glossary.read(glossary)
+        self._same: dict[str, Any] = {
+            "banned": banned,
+            "glossary": self.glossary,
+            "options": options,
+            "split_sentences": split_sentences,
+        }
+        self.prefixes = None if prefix is None else read_lines(prefix)
+        self.terms_file = terms
+        self.terms = None if terms is None else read_lines(terms)
+        self.count = 0
+
+    def check(self, requests: RequestMaker) -> None:
+        """Refuse what the model cannot write of a glossary, before the work."""
+        if self.glossary is not None:
+            requests.check_glossary(self.glossary)
+
+    def of(self, count: int) -> dict[str, Any]:
+        """Return the arguments of `translate` for the next lines."""
+        first, self.count = self.count, self.count + count
+        wanted = self._same | {"first": first}
+        if self.prefixes is not None:
+            wanted["prefix"] = take_lines(self.prefixes, count, "prefix")
+        if self.terms is not None:
+            lines = take_lines(self.terms, count, "terms", self._glossary_remedy())
+            wanted["terms"] = [[t for t in line.split("\t") if t.strip()] for line in lines]
+        return wanted
+
+    def finish(self, quiet: bool) -> None:
+        """Remark on lines that no sentence had; DataError if they are those of a glossary."""
+        for what, lines in (("prefix", self.prefixes), ("terms", self.terms)):
+            if lines is None or next(lines, None) is None:
+                continue
+            message = f"the {what} file has more lines than there were sentences."
+            if what == "terms" and (remedy := self._glossary_remedy()):
+                raise DataError(f"{message[0].upper()}{message[1:]}", remedy)
+            if not quiet:
+                print(f"Note: {message}", file=sys.stderr)
+
+    def _glossary_remedy(self) -> str:
+        """Return the advice for a terms file that has the form of a glossary, or nothing."""
+        path = self.terms_file
+        if path is None or not path.is_file() or not looks_like_glossary(read_lines(path)):
+            return ""
+        return _GLOSSARY_REMEDY
+
+
+def _check_terms(terms: Path, file: Path) -> None:
+    """Refuse a glossary where terms of each line are wanted, before the work."""
+    if not (terms.is_file() and file.is_file() and looks_like_glossary(read_lines(terms))):
+        return
+    rows, lines = (sum(1 for _ in read_lines(path)) for path in (terms, file))
+    if rows != lines:
+        raise DataError(
+            f"{terms} has {rows:,} lines of two columns, but {file} has {lines:,} sentences; a "
+            "terms file has one line for each.",
+            _GLOSSARY_REMEDY,
+        )
+
+
+def take_lines(lines: Iterator[str], count: int, what: str, remedy: str = "") -> list[str]:
+    """Return the lines of the next sentences; DataError when there are too few."""
+    taken = list(islice(lines, count))
+    if len(taken) < count:
+        raise DataError(
+            f"The {what} file has fewer lines than there are sentences.",
+            remedy or "Give one line for each; an empty one asks for nothing.",
+        )
+    return taken

@@ -1,0 +1,181 @@
+"""Cuts running text into sentences, by the rules of `sentencex` and a few of our own.
+
+sentencex knows abbreviations and sentence ends of some 300 languages. It takes a quotation or a
+bracket for one sentence whatever is in it, and it knows little of Korean. So it is shown the text
+without quotation marks, and its cuts are looked at once more (the comparison with other splitters
+is in benchmarks/NOTES.md).
+"""
+
+import re
+from functools import cache
+
+import sentencex
+
+_OPENERS = "\"'“„‟‘‚‛«»‹›(（[［{「『〈《【〔¿¡"
+_CLOSERS = "\"'”“‟’‘»«›‹)）]］}」』〉》】〕"
+# Shown to sentencex as spaces; square brackets stay, because it knows [1] after a sentence.
+_MARKS = str.maketrans(dict.fromkeys('"“”„‟‘‚‛«»‹›()（）「」『』〈〉《》【】〔〕', " "))
+_SPACES = str.maketrans(
+    dict.fromkeys("\t\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u202f\u3000", " ")
+)
+_APOSTROPHES_AS_MARKS = re.compile(r"(?<!\w)['’]|['’](?!\w)")
+_ELLIPSIS = str.maketrans({"…": "."})
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_ENTITY = re.compile("&[a-z]{2,6};")
+
+_CLOSING = re.compile(rf"[{re.escape(_CLOSERS)}]*(?:[ \xa0\u202f][»”](?=\s|$))?")
+_OPENING = re.compile(rf"[{re.escape(_OPENERS)}]*")
+_ENUMERATOR = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivx]{2,4}|[IVX]{2,4}|[가-하])[.)]+\s*")
+_HANGUL = re.compile("[가-힣]")
+_HANGUL_WORD = re.compile("[가-힣]{2}[.!?]+$")
+# What goes on after a quotation in the same sentence, with a space or without.
+_SAID = re.compile("(?:이?라고|이?라는|이?라며|하고|하며|하는|했)")
+_PARTICLE = re.compile("と(?!ころ|ても)|って|は|が|を|に|も(?!し)|の|で(?!も)|など|へ|や")
+_WORD_BEFORE = re.compile(r"(?:^|[\s(\[])([^\W\d_]+)\.$")
+_ORDINAL = re.compile(r"(?:^|\s)([a-zäöü]+) \d{1,2}\.$", re.IGNORECASE)
+_BEFORE_ORDINALS = re.compile(
+    "ab|am|beim|bis|dem|den|der|des|die|das|ein|eine|einem|einen|einer|im|ins|seit|vom|zum|zur",
+    re.IGNORECASE,
+)
+# Without a space after the stop: prose that runs on, not a name of a program or a web address.
+_RUN_TOGETHER = re.compile(r"(?:^|\s)(?:\S*['’-])?[a-z]{2,}\.$")
+_FIRST_WORD = re.compile(
+    "(?:A|After|All|Also|An|And|As|At|Because|Before|But|By|Each|Every|For|From|Give|He|Her|Here|"
+    "His|How|However|I|If|In|It|Its|Just|Let|Many|Most|My|No|Not|Now|Of|On|Once|One|Only|Or|Our|"
+    "Please|She|Since|So|Some|Such|That|The|Their|Then|There|These|They|This|Those|Three|To|Two|"
+    "Until|Use|We|What|When|Where|Which|While|Who|Why|With|Yes|You|Your)(?:['’][a-z]+)?,? [\\w'\"]"
+)
+_ABBREVIATIONS = {
+    "af": frozenset(("mnr", "mev", "mej", "bv", "nr", "nl", "bl", "ens")),
+    "fr": frozenset(("M", "MM", "Mme", "Mlle", "Me")),
+}
+_NAMES = {
+    "afrikaans": "af", "amharic": "am", "arabic": "ar", "armenian": "hy", "bengali": "bn",
+    "bulgarian": "bg", "burmese": "my", "catalan": "ca", "chinese": "zh", "croatian": "hr",
+    "czech": "cs", "danish": "da", "dutch": "nl", "english": "en", "estonian": "et",
+    "finnish": "fi", "french": "fr", "german": "de", "greek": "el", "gujarati": "gu",
+    "hebrew": "he", "hindi": "hi", "hungarian": "hu", "indonesian": "id", "italian": "it",
+    "japanese": "ja", "kannada": "kn", "kazakh": "kk", "korean": "ko", "latvian": "lv",
+    "lithuanian": "lt", "malayalam": "ml", "marathi": "mr", "mongolian": "mn", "norwegian": "no",
+    "persian": "fa", "polish": "pl", "portuguese": "pt", "punjabi": "pa", "romanian": "ro",
+    "russian": "ru", "serbian": "sr", "slovak": "sk", "slovenian": "sl", "spanish": "es",
+    "swahili": "sw", "swedish": "sv", "tamil": "ta", "telugu": "te", "thai": "th",
+    "turkish": "tr", "ukrainian": "uk", "urdu": "ur", "vietnamese": "vi",
+    "deutsch": "de", "français": "fr", "español": "es", "한국어": "ko", "日本語": "ja",
+    "中文": "zh", "deu": "de", "ger": "de", "eng": "en", "fra": "fr", "fre": "fr", "kor": "ko",
+    "jpn": "ja", "zho": "zh", "chi": "zh", "spa": "es", "ita": "it", "nld": "nl", "rus": "ru",
+    "ell": "el",
+}  # fmt: skip
+_LETTERS = re.compile(r"[^\W\d_]*")
+
+
+@cache
+def language_code(name: str) -> str:
+    """Return the code of a language for sentencex; English where the name says none.
+
+    >>> language_code("Korean"), language_code("deu_Latn"), language_code("source")
+    ('ko', 'de', 'en')
+    """
+    first = _LETTERS.match(name.strip().lower())
+    word = first[0] if first else ""
+    return _NAMES.get(word, word if word.isascii() and 2 <= len(word) <= 3 else "en")
+
+
+def split_sentences(text: str, language: str = "en") -> list[str]:
+    """Return the sentences of a text, each with the spaces after it: joined they are the text.
+
+    The first one has the spaces before it, too. A text without a letter or a digit is one sentence.
+    language: a code, as `language_code` returns it.
+
+    >>> split_sentences("Dr. Smith left. He was tired.")
+    ['Dr. Smith left. ', 'He was tired.']
+    """
+    shown = _shown(text)
+    sentences = sentencex.segment(language, shown)  # pyright: ignore[reportAttributeAccessIssue]
+    if len(sentences) < 2:
+        return [text]
+    parts: list[str] = []
+    start = end = 0
+    for sentence in sentences[:-1]:
+        end += len(sentence)
+        cut = _sentence_end(text, shown, start, end, language)
+        if cut:
+            parts.append(text[start:cut])
+            start = cut
+    return [*parts, text[start:]]
+
+
+def _shown(text: str) -> str:
+    """Return the text as sentencex is to see it: as long, with spaces for quotation marks."""
+    shown = _APOSTROPHES_AS_MARKS.sub(" ", text.translate(_MARKS).translate(_SPACES))
+    return _SURROGATE.sub("x", shown.translate(_ELLIPSIS))
+
+
+def _sentence_end(text: str, shown: str, start: int, end: int, language: str) -> int:
+    """Return where the sentence that begins at `start` ends, near `end`; 0 where it goes on."""
+    stop = len(shown[start:end].rstrip()) + start  # after the last character that is no mark
+    closed = _CLOSING.match(text, stop)
+    assert closed is not None
+    rest = text[closed.end() :]
+    cut = len(text) - len(rest.lstrip())
+    opened = _OPENING.match(text, cut)
+    assert opened is not None
+    sentence, following = text[start:stop], text[opened.end() :].lstrip()
+    if not (_has_words(sentence) and _has_words(following)):
+        return 0  # a smiling face, a dash
+    spaced, quoted = cut > closed.end(), closed.end() > stop
+    goes_on = (
+        _ENUMERATOR.fullmatch(sentence)
+        or (quoted and _after_quotation(following, spaced))
+        or (not (quoted or spaced) and _within_word(sentence, following))
+        or _after_stop(sentence, following, language)
+    )
+    return 0 if goes_on else cut
+
+
+def _has_words(text: str) -> bool:
+    """Return True if a text has a letter or a digit, those of `&quot;` and its like left aside."""
+    return any(map(str.isalnum, _ENTITY.sub("", text) if "&" in text else text))
+
+
+def _after_quotation(following: str, spaced: bool) -> bool:
+    """Return True if a sentence goes on after a quotation or a bracket that ends like one."""
+    first = following[0]
+    if first.islower() or first in ",;:" or _SAID.match(following):
+        return True
+    # Particles of Korean and Japanese follow at once: "…다."라고, 「…。」と.
+    if "ぁ" <= first <= "ゟ":
+        return not spaced and bool(_PARTICLE.match(following))
+    return not spaced and not (first.isupper() or "ァ" <= first <= "鿿")
+
+
+def _within_word(sentence: str, following: str) -> bool:
+    """Return True if a stop without a space after it ends no sentence, as in 3.5 and a.b."""
+    stop, first = sentence[-1], following[0]
+    if stop not in ".!?":
+        return stop == "…"  # a pause; 。 and its like have no space after them
+    if _HANGUL_WORD.search(sentence):
+        return not _HANGUL.match(first)
+    if stop != ".":
+        return not (first.isupper() and (following[1:2].isalpha() or following[1:2] in " '’"))
+    return not (_RUN_TOGETHER.search(sentence) and _FIRST_WORD.match(following))
+
+
+def _after_stop(sentence: str, following: str, language: str) -> bool:
+    """Return True if the stop is that of an abbreviation, a number or a pause."""
+    first = following[0]
+    if sentence.endswith(("…", "..")):
+        return first.islower()
+    if not sentence.endswith("."):
+        return False
+    if sentence[-2:-1].isdigit():
+        if first.islower():
+            return True  # 1. milk, 2. eggs
+        korean = _HANGUL.match(first) or (first.isdigit() and _HANGUL.search(sentence))
+        ordinal = _ORDINAL.search(sentence) if language == "de" else None
+        return bool(korean) or (
+            ordinal is not None and bool(_BEFORE_ORDINALS.fullmatch(ordinal[1]))
+        )
+    word = _WORD_BEFORE.search(sentence)
+    return word is not None and word[1] in _ABBREVIATIONS.get(language, ())

@@ -1,0 +1,151 @@
+"""A glossary: what source terms are to become, wherever they occur."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from headway.data.compression import StrPath
+from headway.data.lines import read_lines
+from headway.data.scripts import is_spaceless
+from headway.errors import ConfigError, DataError, require_type, shown
+
+_REMEDY = "Give a dict of source terms and their translations, or a Glossary."
+
+
+class _Entry(NamedTuple):
+    """A source term and its translation."""
+
+    first_words: tuple[str, ...]
+    """How its first word may be written: a text without it does not have the term."""
+    pattern: re.Pattern[str]
+    target: str
+
+
+class Glossary:
+    """Translations that source terms must get, longest terms first."""
+
+    def __init__(self, entries: Mapping[str, str]) -> None:
+        """Take source terms with their translations.
+
+        A term is found where it occurs as words, as it is written or with a capital at its
+        beginning. `term*` is found with any ending. Raises ConfigError for a term or a translation
+        that is empty, and for two translations of one term.
+        """
+        require_type("glossary", entries, Mapping, _REMEDY)
+        targets: dict[str, str] = {}
+        for source, target in entries.items():
+            for side in (source, target):
+                require_type("A side of the glossary", side, str, _REMEDY)
+            if fault := _fault(source, target):
+                raise ConfigError(f"The glossary entry {shown(source)} {fault}.", "Correct it.")
+            term = _plain(source)
+            if targets.setdefault(term, target.strip()) != target.strip():
+                raise ConfigError(
+                    f"The glossary has two translations of '{term}': '{targets[term]}' and "
+                    f"'{target.strip()}'.",
+                    "Choose one of them.",
+                )
+        self.targets = list(dict.fromkeys(targets.values()))
+        # Of terms that are as long, those with a capital and those without a star are nearer.
+        order = sorted(targets, key=lambda term: (-len(term.rstrip("*")), "*" in term, term))
+        self._entries = [_entry(term, targets[term]) for term in order]
+
+    @classmethod
+    def read(cls, path: StrPath) -> "Glossary":
+        """Read a file of two columns, source and target, with a tab between them.
+
+        Blank lines are left out. Raises DataError that names the line which is no entry.
+        """
+        entries: dict[str, str] = {}
+        numbers: dict[str, int] = {}
+        for number, line in enumerate(read_lines(path), start=1):
+            if not line.strip():
+                continue
+            columns = line.split("\t")
+            fault = (
+                f"has {len(columns)} columns, not two" if len(columns) != 2 else _fault(*columns)
+            )
+            if fault:
+                raise DataError(
+                    f"{path}, line {number} {fault}.",
+                    "Write a source term, a tab and its translation into each line.",
+                )
+            term, target = _plain(columns[0]), columns[1].strip()
+            if entries.setdefault(term, target) != target:
+                raise DataError(
+                    f"{path}, lines {numbers[term]} and {number} have two translations of "
+                    f"'{term}': '{entries[term]}' and '{target}'.",
+                    "Keep one of them.",
+                )
+            numbers.setdefault(term, number)
+        if not entries:
+            raise DataError(f"{path} has no line with a term.", "Add some, or leave it out.")
+        return cls(entries)
+
+    def terms(self, text: str) -> list[str]:
+        """Return the translations of the terms in a text, in their order, each once.
+
+        Longer terms come first, and the words of one are not those of another.
+        """
+        text = unicodedata.normalize("NFKC", text)
+        occurrences: list[tuple[int, int, str]] = []
+        for first_words, pattern, target in self._entries:
+            if not any(word in text for word in first_words):
+                continue
+            for match in pattern.finditer(text):
+                begin, end = match.span()
+                if all(end <= start or stop <= begin for start, stop, _ in occurrences):
+                    occurrences.append((begin, end, target))
+        return list(dict.fromkeys(target for _, _, target in sorted(occurrences)))
+
+
+def as_glossary(glossary: Mapping[str, str] | Glossary | None) -> Glossary | None:
+    """Return what was given as a glossary; None where it has no term."""
+    if glossary is None or isinstance(glossary, Glossary):
+        return glossary
+    made = Glossary(glossary)
+    return made if made.targets else None
+
+
+def looks_like_glossary(lines: Iterable[str]) -> bool:
+    """Return True if every line that is not blank has two columns, and there is one."""
+    columns = [line.count("\t") for line in lines if line.strip()]
+    return bool(columns) and set(columns) == {1}
+
+
+def _fault(source: str, target: str) -> str:
+    """Return the fault of an entry, or nothing."""
+    term = source.strip()
+    if not term.rstrip("*").strip():
+        return "has no source term"
+    if not target.strip():
+        return "has no translation"
+    if "*" in term[:-1]:
+        return f"has a * within the term '{term}', where only its end may have one"
+    return ""
+
+
+def _plain(source: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", source).split())
+
+
+def _entry(term: str, target: str) -> _Entry:
+    stem = term.removesuffix("*").rstrip()
+    capital = stem[0].upper() if len(stem[0].upper()) == 1 else stem[0]
+    beginnings = tuple(dict.fromkeys((stem[0], capital)))
+    written = r"\s+".join(map(re.escape, stem.split()))[len(re.escape(stem[0])) :]
+    before = r"(?<!\w)" if _is_in_word(stem[0]) else ""
+    after = r"(?!\w)" if _is_in_word(stem[-1]) else ""
+    ending = r"\w*" if term.endswith("*") else after
+    first_word = stem.split()[0]
+    return _Entry(
+        tuple(beginning + first_word[1:] for beginning in beginnings),
+        re.compile(f"{before}[{re.escape(''.join(beginnings))}]{written}{ending}"),
+        target,
+    )
+
+
+def _is_in_word(character: str) -> bool:
+    """Return True for a letter or a digit of a script that puts spaces between words."""
+    return character.isalnum() and not is_spaceless(character)
