@@ -8,7 +8,9 @@ _CODE = re.compile(r"&(?:[A-Za-z][A-Za-z\d]{1,30}|#\d{2,7}|#[xX][\dA-Fa-f]{2,6})
 _TAG_ENDS = frozenset("<>")
 _MOST_LEVELS = 4  # text that was escaped more often is no text that was escaped
 # A code that is set off by one of these may be what the sentence is about: '&lt;' or (e.g. &gt;).
-_SET_OFF = frozenset("'\"`()[],«»„“”‘’「」『』")
+_MARKS = frozenset("'\"`«»„“”‘’「」『』")
+_SET_OFF = _MARKS | frozenset("()[],")
+_QUOTES = frozenset("'\"")
 _BEFORE, _AFTER = frozenset(" \t\u00a0"), frozenset(" \t\u00a0.;:")
 
 
@@ -68,7 +70,12 @@ def _mentioned(text: str, other: str) -> set[tuple[int, int]]:
 
 
 def _is_set_off(text: str, start: int, end: int) -> bool:
-    """Return True if quotes, brackets or commas stand beside a code, and no word does."""
+    """Return True if quotes, brackets or commas stand beside a code, and no word does.
+
+    The code of a quote stands beside brackets and commas in its own right, and needs quotes.
+    """
     before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
-    beside = (before in _BEFORE or before in _SET_OFF) and (after in _AFTER or after in _SET_OFF)
-    return beside and (before in _SET_OFF or after in _SET_OFF)
+    if _of(text[start:end]) in _QUOTES:
+        return before in _MARKS and after in _MARKS
+    is_marked = before in _SET_OFF or after in _SET_OFF
+    return is_marked and before in _SET_OFF | _BEFORE and after in _SET_OFF | _AFTER

@@ -20,12 +20,14 @@ from headway.data.html_codes import decoded, has_codes
         ("one&#10;two&NewLine;three", "one two three"),
         ("AT&T; R&D; ?a=1&copy=2 &notit;", "AT&T; R&D; ?a=1&copy=2 &notit;"),
         ("&#0; &#xD800;", "&#0; &#xD800;"),
+        ("use &#x27;[]&#x27;, (&#x27;:&#x27;) or &quot;,&quot;.", "use '[]', (':') or \",\"."),
         ("a&nbsp;b", "a\u00a0b"),
     ],
 )  # fmt: skip
 def test_codes_become_characters(text: str, expected: str) -> None:
-    assert decoded(text) == expected
-    assert has_codes(text) == (text != expected)
+    for other in ("", text):
+        assert decoded(text, other) == expected
+        assert has_codes(text, other) == (text != expected)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,7 @@ def test_codes_become_characters(text: str, expected: str) -> None:
         ("'&amp;', '&lt;' and '&gt;' are unescaped", "'&amp;', '&lt;' 및 '&gt;'는"),
         ("(e.g. &gt;, &#62;, &#x3e;) in the string", "(예를 들어, &gt;, &#62;, &#x3e;)를"),
         ("&gt; is &#62;, and &#x3E;; hence", "&gt;는 &#62;이고, &#x3E;입니다"),
+        ("'&quot;' is a quote", "'&quot;' ist ein Zeichen"),
         ("write `&amp;` for it", ""),
         ("&lt; is the code of <", ""),
     ],

@@ -70,10 +70,10 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> Text:
     text = Text(
         [pair.stripped() for pair in pairs], list(range(first_line, first_line + len(pairs)))
     )
-    _repair_characters(text, choices)
     swapped: set[int] = set()
     realigned = 0
     while True:
+        _repair_characters(text, choices)  # each time: a side looks at the other, which may change
         findings = survey(text.pairs)
         exchanged = {
             row
