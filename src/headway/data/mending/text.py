@@ -17,6 +17,7 @@ from headway.data.mending.change import HEAD
 from headway.data.mending.choices import Choices, remedy
 from headway.data.mending.files import PairWriter, check_places, named_log, named_outputs
 from headway.data.mending.rounds import Text, mend
+from headway.data.mending.unequal_files import unequal_files
 from headway.data.output import OutputFile, opened
 from headway.data.problems import problem_of
 from headway.data.seen import Seen
@@ -105,7 +106,8 @@ def clean_text(
     Without `fix` and `drop` what leaves right pairs right is done: characters are repaired where
     it is certain, shifted stretches are realigned, pairs with an empty side and repeated pairs are
     dropped. Spaces around a text are not kept. Of more than a million pairs each million is looked
-    at by itself, except for repeated pairs. Files appear once they are whole, and what is read is
+    at by itself, except for repeated pairs. Two files may differ in length if a shift explains it,
+    as where one line is missing. Files appear once they are whole, and what is read is
     never written over.
 
     Args:
@@ -132,8 +134,11 @@ def clean_text(
     writer, changes = PairWriter(outputs), OutputFile(log, "--report")
     done = CleanedText([str(path) for path in outputs], str(log))
     pairs = iterate_pairs(source, target, columns, fields)
+    unequal = unequal_files(source, target) if choices.fixes("misaligned") else None
     with opened(*writer.files, changes):
-        for count, text in _mended(pairs, choices):
+        for count, text in _mended(unequal.pairs() if unequal else pairs, choices):
+            if unequal:
+                unequal.check(text)
             if not done.pairs:  # and so not where there is nothing to read
                 changes.write(HEAD)
             done.include(count, text)

@@ -1,0 +1,54 @@
+"""A missing line is found, and all that follow go to their partners; else nothing is written."""
+
+from pathlib import Path
+
+import pytest
+
+import headway
+from headway.data.corpus import read_pairs
+from headway.data.mending.unequal_files import unequal_files
+from headway.errors import DataError
+
+from ..parallel_text import sentences
+
+
+def _write(folder: Path, sides: tuple[list[str], list[str]]) -> tuple[Path, Path]:
+    paths = folder / "a.de", folder / "a.en"
+    for path, texts in zip(paths, sides, strict=True):
+        path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return paths
+
+
+@pytest.mark.parametrize(("side", "missing"), [(0, 1), (1, 1), (1, 3)])
+def test_lines_that_are_missing_on_one_side_cost_their_partners_only(
+    tmp_path: Path, side: int, missing: int
+) -> None:
+    pairs = [pair.stripped() for pair in sentences(600)]
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    del sides[side][300 : 300 + missing]
+
+    done = headway.clean_text(*_write(tmp_path, sides), out=tmp_path / "c.tsv", drop=[])
+
+    kept = read_pairs(tmp_path / "c.tsv")
+    wrong = set(kept) - set(pairs)
+    assert len(wrong) <= 3  # lengths tell the place to a line or two
+    assert len(kept) == 600 - missing
+    assert done.pairs == 600
+
+
+def test_unequal_files_without_a_shift_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    pairs = sentences(100)
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs[:40]]
+    files = _write(tmp_path, sides)
+    for fix in (None, []):
+        with pytest.raises(DataError, match=r"has 100 lines and .* has 40"):
+            headway.clean_text(*files, out=tmp_path / "c.tsv", fix=fix)
+        assert sorted(tmp_path.iterdir()) == sorted(files)
+
+
+def test_files_are_counted_and_pipes_are_not(tmp_path: Path) -> None:
+    files = _write(tmp_path, (["a", "b"], ["c"]))
+    assert unequal_files(*files)
+    assert unequal_files(files[0], files[0]) is None
+    assert unequal_files(files[0], "/dev/null") is None
+    assert unequal_files(files[0], None) is None
