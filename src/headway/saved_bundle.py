@@ -235,7 +235,7 @@ def _other_line_ends(data: Any, name: str) -> list[bytes]:
     if not name.endswith(".json"):
         return []
     plain = bytes(data).replace(b"\r\n", b"\n")
-    return [plain, plain.rstrip(b"\n")]
+    return [plain, plain.rstrip(b"\r\n")]
 
 
 def _json_object(path: Path, data: bytes) -> dict[str, Any]:

@@ -286,7 +286,7 @@ def test_the_card_is_for_people_to_change(saved: Path, card: str | None, load: L
     assert load(saved).card == (card or "")
 
 
-@pytest.mark.parametrize("change", ["crlf", "newline", "both"])
+@pytest.mark.parametrize("change", ["crlf", "newline", "both", "last"])
 @pytest.mark.parametrize("names", [["config.json"], ["manifest.json"], sorted(FILES)], ids=str)
 def test_line_ends_that_git_or_an_editor_changes_do_no_harm(
     saved: Path, names: list[str], change: str
@@ -295,7 +295,7 @@ def test_line_ends_that_git_or_an_editor_changes_do_no_harm(
     for name in names:
         data = (saved / name).read_bytes()
         if name.endswith((".json", ".md")):
-            data += b"" if change == "crlf" else b"\n"
+            data += {"crlf": b"", "last": b"\r"}.get(change, b"\n")
             data = data if change == "newline" else data.replace(b"\n", b"\r\n")
             (saved / name).write_bytes(data)
 

@@ -2,8 +2,11 @@
 
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 _MODE = "PYTHONUTF8"
+_COMMAND_LINE = Path("/proc/self/cmdline")
 
 
 def use_utf8() -> None:
@@ -15,4 +18,15 @@ def use_utf8() -> None:
     if sys.getfilesystemencoding() == "utf-8" or _MODE in os.environ:
         return
     os.environ[_MODE] = "1"
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    os.execv(sys.executable, [sys.executable, *_words()[1:]])
+
+
+def _words() -> Sequence[str | bytes]:
+    """Return the command line as it was given, if possible before any decoding.
+
+    Python decodes it by the C library, whose form of an encoding is not always its own.
+    """
+    try:
+        return _COMMAND_LINE.read_bytes().removesuffix(b"\0").split(b"\0")
+    except OSError:  # not Linux
+        return sys.orig_argv
