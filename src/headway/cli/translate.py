@@ -18,7 +18,6 @@ from headway.cli.weights import remark_on_weights
 if TYPE_CHECKING:
     from headway.cli.wishes import Wishes
     from headway.decoding.engines import EngineName, PrecisionName
-    from headway.decoding.options import SearchOptions
     from headway.decoding.translation import StreamEnd
     from headway.decoding.translator import Translator
 
@@ -81,11 +80,7 @@ def translate(
     for path in (model, *(ensemble or [])):
         remark_on_weights(path, quiet)
     translator = _load(model, device, engine, precision, ensemble or [])
-    wishes = _wishes(
-        search.change(translator.options, ctx.params), banned=ban or [], prefix=prefix,
-        terms=terms, glossary=glossary, split_sentences=split_sentences, file=file,
-    )  # fmt: skip
-    wishes.check(translator.requests)
+    wishes = _wishes(translator, ctx.params)
     tags = TagWatch(translator.bundle, quiet)
     watch = ParagraphWatch(translator, split_sentences=split_sentences, quiet=quiet)
     incoming = (list(watch.of(tags.of(lines))) for lines in _incoming(file, text))
@@ -98,10 +93,17 @@ def translate(
     tags.finish()
 
 
-def _wishes(options: "SearchOptions", **given: Any) -> "Wishes":
+def _wishes(translator: "Translator", chosen: dict[str, Any]) -> "Wishes":
     from headway.cli.wishes import Wishes
 
-    return Wishes(options, **given)
+    names = ("prefix", "terms", "glossary", "split_sentences", "file")
+    wishes = Wishes(
+        search.change(translator.options, chosen),
+        banned=chosen["ban"] or [],
+        **{name: chosen[name] for name in names},
+    )
+    wishes.check(translator.requests)
+    return wishes
 
 
 def _load(
