@@ -92,6 +92,13 @@ def test_texts_are_a_list_of_them(name: str, translator: headway.Translator) -> 
     assert refuses_junk(lambda given: TEXTS[name](translator, given)) >= len(JUNK) - 2
 
 
+def test_a_translation_of_several_texts_needs_their_order(
+    translator: headway.Translator,
+) -> None:
+    """The list and the array of one text are taken, and a text itself."""
+    assert refuses_junk(translator.translate) == len(JUNK) - 3
+
+
 OTHERS: dict[str, Callable[[headway.Translator, Any], object]] = {
     "metrics": lambda t, given: headway.score_texts(["a"], ["a"], given),
     "tokenize": lambda t, given: headway.score_texts(["a"], ["a"], ["bleu"], given),

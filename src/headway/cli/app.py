@@ -26,13 +26,14 @@ from headway.cli import (
     translate,
 )
 from headway.cli.encoding import use_utf8
-from headway.cli.guesses import Command
+from headway.cli.guesses import Command, Commands
 from headway.errors import HeadwayWarning
 from headway.loops.notice import tell_of_compiling
 from headway.messages import discard, unfailing_messages
 from headway.replacing import SIZE_LIMIT
 
 app = typer.Typer(
+    cls=Commands,
     name="headway",
     help="Train a Transformer translator from parallel text, look inside it, and ship it.",
     no_args_is_help=True,

@@ -89,13 +89,15 @@ def evaluate(
 
     metrics = list(dict.fromkeys(name.strip() for name in metric.split(",")))
     check_metrics(metrics, tokenize)  # before the work, not after it
-    models, files = [remark_on_weights(m, quiet) for m in models or []], hypothesis or []
+    models, files = models or [], hypothesis or []
     _check_files(models, [source, reference, *files], out)
     pairs = read_parallel(source, reference)
     references = [pair.target for pair in pairs]
     written = read_hypotheses(files, source, reference, len(pairs))
     if len(models) + len(files) > 1 and len(pairs) < 2:
         raise typer.BadParameter("To compare systems takes two sentences at least.")
+    for model in models:
+        remark_on_weights(model, quiet)
     way = {"beam_size": beam, "length_penalty": length_penalty}
     work = Work(device, engine, precision, shortlist, way, quiet)
     systems = [*translate_all(models, pairs, out, work), *written]

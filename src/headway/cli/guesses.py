@@ -11,7 +11,7 @@ from shlex import quote
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from headway.errors import ConfigError
 from headway.home import expanded
@@ -38,6 +38,16 @@ _OTHER_SETTINGS = {
     "steps": "max_steps",
     "vocab_size": "vocabulary_size",
 }
+_COMPARED = "evaluate A B --source FILE --reference FILE"
+_OTHER_COMMANDS = {
+    "bleu": "evaluate --hypothesis FILE --source FILE --reference FILE",
+    "compare": _COMPARED,
+    "diff": _COMPARED,
+    "generate": "translate MODEL FILE",
+    "predict": "translate MODEL FILE",
+    "preprocess": "check --source FILE --target FILE",
+    "test": "evaluate MODEL --source FILE --reference FILE",
+}
 _TEXT_OPTIONS = ("--source", "--target", "--reference", "--valid-source", "--valid-target")
 _MODEL = ("-m", "--model", "--model-path", "--checkpoint")
 _INPUT = ("-i", "--in", "--input", "--input-file", "--file", "--src")
@@ -47,6 +57,21 @@ _INPUTS = {
 }  # fmt: skip
 _OUTPUTS = {"--alignments", "--out"}
 _WRITE_LINES = ("translate", "evaluate")  # the commands whose --out is a file of lines
+
+
+class Commands(TyperGroup):
+    """A table of commands that knows what a command of another name is called here."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; ConfigError with its own name for one of another toolkit."""
+        try:
+            return super().resolve_command(ctx, args)
+        except UsageError:
+            if (call := _OTHER_COMMANDS.get(args[0])) is None:
+                raise
+            raise ConfigError(
+                f"There is no command '{args[0]}'.", f"Here it is: headway {call}"
+            ) from None
 
 
 class Command(TyperCommand):

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from itertools import chain
 from numbers import Integral
@@ -348,10 +348,10 @@ def as_sentences(text: object) -> list[Any]:
     """Return what is to be translated as a list; ConfigError where it is neither text nor texts."""
     if isinstance(text, str):
         return [text]
-    if isinstance(text, bytes) or not isinstance(text, Iterable):
+    if isinstance(text, (bytes, Mapping, Set)) or not isinstance(text, Iterable):
         raise ConfigError(
             f"A {type(text).__name__} was given, not text.",
-            "Give one string, or an iterable of strings.",
+            "Give one string, or an iterable of strings in their order.",
         )
     return list(text)
 

@@ -199,3 +199,19 @@ def test_a_dash_that_cannot_be_a_stream_is_refused(
     status, _, err = run(*words)
     assert status == 2
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("command", "call"),
+    [("compare", "evaluate A B"), ("generate", "translate MODEL"), ("bleu", "evaluate --hyp")],
+)
+def test_a_command_of_another_toolkit_is_named(run, command: str, call: str) -> None:
+    status, _, err = run(command, "a", "b")
+    assert status == 2
+    assert f"Error: There is no command '{command}'. Here it is: headway {call}" in err
+
+
+def test_another_unknown_command_stays_one(run) -> None:
+    status, _, err = run("trian", "a")
+    assert status == 2
+    assert "Did you mean 'train'?" in err
