@@ -28,6 +28,7 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
+from headway.devices import check_device
 from headway.errors import BundleError, ConfigError, require_type
 from headway.home import expanded
 from headway.json_text import to_json
@@ -135,6 +136,7 @@ def load_bundle(
     change: puts the parts of its own into the model that it was saved with. Raises BundleError that
     names the file which is missing, changed or not what it should be, or such a part.
     """
+    check_device(device)
     return bundle_of(read_bundle(path), device, change)
 
 

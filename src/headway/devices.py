@@ -30,6 +30,16 @@ def resolve_device(name: str) -> str:
     return name
 
 
+def check_device(device: object) -> None:
+    """Refuse what names no device of PyTorch; whether it is there is for PyTorch to say."""
+    remedy = "Give a name, such as cpu or cuda:0, or a torch.device."
+    require_type("device", device, (str, torch.device), remedy)
+    try:
+        torch.device(device)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    except RuntimeError:
+        raise ConfigError(f"There is no device '{device}'.", remedy) from None
+
+
 def processor(device: torch.device) -> str:
     """Return what computes there, with the instructions that PyTorch takes of a CPU."""
     if device.type == "cuda":

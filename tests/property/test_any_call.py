@@ -122,6 +122,10 @@ OTHERS: dict[str, Callable[[headway.Translator, Any], object]] = {
     "overrides": lambda t, given: headway.load_run_config(None, given),
     "trace target": lambda t, given: t.trace(TEXT, given),
     "trace record": lambda t, given: t.trace(TEXT, record=given),
+    "pieces": lambda t, given: t.alternatives(TEXT, given),
+    "watcher": lambda t, given: t.search(TEXT, watcher=given),
+    "explain": lambda t, given: t.trace(TEXT, TEXT).explain(given),
+    "load_bundle device": lambda t, given: headway.load_bundle("never", given),
     "Trace.load": lambda t, given: headway.Trace.load(given),
     "architecture": lambda t, given: architecture(given),
 }

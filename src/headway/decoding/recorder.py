@@ -17,6 +17,7 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.record import Candidate, Expansion, Fate, Node
 from headway.decoding.request import Request
 from headway.decoding.rules import Past, Rules
+from headway.errors import ConfigError
 
 Extension = tuple[int, int]
 """A live hypothesis, by its copy, and a piece, by its place among those that are allowed."""
@@ -67,6 +68,9 @@ class Recorder:
         self, request: Request, target: Tokenizer, count: int, watcher: Watcher | None = None
     ) -> None:
         """Record this request; count: how many pieces to list after each hypothesis."""
+        if watcher is not None and not callable(getattr(watcher, "read", None)):
+            remedy = "Give an object with the methods `read` and `step`."
+            raise ConfigError(f"watcher is of type {type(watcher).__name__}.", remedy)
         self.watcher = watcher
         self.request, self.target, self.count = request, target, count
         self.vocabulary = len(target) if request.allowed is None else len(request.allowed)

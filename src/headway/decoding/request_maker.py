@@ -157,6 +157,7 @@ class RequestMaker:
     def target_ids(self, pieces: Sequence[str]) -> list[int]:
         """Return the ids of target pieces; ConfigError where there is no such piece."""
         tokenizer = self.bundle.target_tokenizer
+        require_type("pieces", pieces, Iterable, "Give pieces as `translation.pieces` has them.")
         for piece in pieces:
             require_type("A piece", piece, str, "Give pieces as `translation.pieces` has them.")
             if tokenizer.piece(tokenizer.id(piece)) != piece:

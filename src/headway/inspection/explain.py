@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from headway.errors import ConfigError, TraceError
+from headway.errors import ConfigError, TraceError, require_type
 from headway.inspection.catalog import Row, catalog, pattern_of
 from headway.inspection.explain_attention import ATTENTION
 from headway.inspection.explain_others import EMBEDDING, FEED_FORWARD, LAYER, RESIDUAL, WHOLE
@@ -37,6 +37,7 @@ def explain(
     check_language(language)
     if terms < 1:
         raise ConfigError(f"terms is {terms}, but must be at least 1.", "8 is usual.")
+    require_type("name", name, str, "Give the name of a tensor; `trace.names()` lists them.")
     if "*" in name:
         raise TraceError(
             f"'{name}' stands for several tensors, but one number is worked out.",

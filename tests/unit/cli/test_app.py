@@ -10,6 +10,7 @@ from headway.cli.app import app
 COMMANDS = [
     "demo",
     "check",
+    "clean",
     "train",
     "translate",
     "inspect",
