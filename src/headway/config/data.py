@@ -88,6 +88,8 @@ class DataConfig(Section):
     """Drop pairs whose two sides are the same text."""
     drop_copies: bool = False
     """Drop pairs whose two sides are the same words, but for case, spaces and punctuation."""
+    drop_exchanged: bool = False
+    """Drop pairs whose two sides seem exchanged, by the languages of the training text."""
     drop_number_mismatch: bool = False
     """Drop pairs whose sides have numbers that cannot be the same, as `2020` and `2021`; a number
     up to 31 may be a word on the other side."""

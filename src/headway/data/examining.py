@@ -18,6 +18,7 @@ from headway.data.details import has_other_addresses, has_other_numbers
 from headway.data.ragged import Ragged
 from headway.data.rewriting import rewrites
 from headway.data.scripts import check_script, main_script
+from headway.data.two_languages import TwoLanguages
 from headway.errors import ConfigError
 
 Encoder = Callable[[list[str]], list[list[int]]]
@@ -45,6 +46,7 @@ class CleaningRules:
         drop_identical: Drop a pair whose two sides are the same text.
         drop_copies: Drop a pair whose two sides are the same but for case, spaces and punctuation;
             one without any letter is kept.
+        drop_exchanged: Drop a pair whose sides seem exchanged, by the languages of the examiner.
         drop_number_mismatch: Drop a pair whose sides have numbers that cannot be the same.
         drop_url_mismatch: Drop a pair of which one side has an address of a page or of mail that
             the other has not.
@@ -60,6 +62,7 @@ class CleaningRules:
     drop_duplicates: bool = False
     drop_identical: bool = False
     drop_copies: bool = False
+    drop_exchanged: bool = False
     drop_number_mismatch: bool = False
     drop_url_mismatch: bool = False
     source_script: str = ""
@@ -105,12 +108,12 @@ class Examined:
 class Examiner:
     """Encodes pairs, and finds out all that their order does not decide.
 
-    The first rule that a pair breaks is the first of: held out, empty, identical, copy, numbers,
-    addresses, script, over-long, ratio. `without` are the pairs that are held out, stripped of
-    spaces. Lengths and ratio are those of all pieces, before anything is cut. With
+    The first rule that a pair breaks is the first of: held out, empty, identical, copy, exchanged,
+    numbers, addresses, script, over-long, ratio. `without` are the pairs that are held out,
+    stripped of spaces. Lengths and ratio are those of all pieces, before anything is cut. With
     `normalize_target`, the targets that it changes visibly (… to ..., ½ to 1/2) are noted: nobody
-    will see them again in a translation.
-    tag: what the pairs ask for; with another one, equal text is no duplicate.
+    will see them again in a translation. tag: what the pairs ask for; with another one, equal text
+    is no duplicate. languages: by which sides are seen to be exchanged; none are if unset.
     """
 
     rules: CleaningRules
@@ -119,6 +122,7 @@ class Examiner:
     normalize_target: Callable[[str], str] | None = None
     without: frozenset[Pair] = frozenset()
     tag: str = ""
+    languages: TwoLanguages | None = None
 
     def __call__(self, sides: Sides) -> Examined:
         """Examine the sources and targets of some pairs."""
@@ -134,7 +138,7 @@ class Examiner:
             broken = {
                 row: _HELD_OUT for row, pair in enumerate(pairs) if pair.stripped() in self.without
             }
-        for reason, rows in _reasons(self.rules, pairs, lengths):
+        for reason, rows in _reasons(self.rules, pairs, lengths, self.languages):
             for row in rows:
                 broken.setdefault(int(row), reason)
         compared = pairs if self.rules.drop_duplicates else ()
@@ -166,7 +170,10 @@ def digests(pairs: Sequence[Pair], tag: str = "") -> Digests:
 
 
 def _reasons(
-    rules: CleaningRules, pairs: list[Pair], lengths: NDArray[np.int64]
+    rules: CleaningRules,
+    pairs: list[Pair],
+    lengths: NDArray[np.int64],
+    languages: TwoLanguages | None,
 ) -> Iterator[tuple[str, Iterable[int]]]:
     """Yield each reason to drop a pair, in the order of the rules, with the pairs it falls on."""
     if rules.drop_empty:
@@ -179,6 +186,8 @@ def _reasons(
         yield "source identical to target", same
     if rules.drop_copies:
         yield "target copies source", (row for row, pair in enumerate(pairs) if is_copy(*pair))
+    if rules.drop_exchanged and languages:
+        yield "source and target exchanged", np.flatnonzero(languages.judge(pairs).exchanged)
     for wanted, reason, is_mismatch in (
         (rules.drop_number_mismatch, "other numbers on one side", has_other_numbers),
         (rules.drop_url_mismatch, "other addresses on one side", has_other_addresses),

@@ -28,9 +28,16 @@ _SIDES = ("source", "target")
 # The worst first: text that teaches another task, pairs that teach what is wrong, pairs that teach
 # little, and pairs that spoil a score. `{side}` makes two rows of one.
 _ROWS = (
+    ("exchanged-files", "exchange the names of its two files", ""),
     ("other-script-{side}", _LOOK, ""),
     ("no-letters-{side}", "make sure that this is the right file and column", ""),
     ("misaligned", _CLEAN, ""),
+    (
+        "exchanged",
+        f"{_CLEAN} --fix exchanged, or --set data.drop_exchanged=true",
+        f"{_CLEAN} --fix exchanged",
+    ),
+    ("wrong-language-{side}", f"{_CLEAN} --drop wrong-language-{{side}}", ""),
     ("mojibake-{side}", _CLEAN, ""),
     ("lost-characters-{side}", f"{_CLEAN} --drop lost-characters-{{side}}", ""),
     ("foreign-script-{side}", f"{_CLEAN} --drop foreign-script-{{side}}", ""),

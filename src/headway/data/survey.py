@@ -12,6 +12,7 @@ import numpy as np
 from headway.data.corpus import Pair
 from headway.data.details import has_other_addresses, has_other_numbers
 from headway.data.examining import is_copy
+from headway.data.exchanged import on_the_wrong_side
 from headway.data.finding import Finding, by_harm, on_lines
 from headway.data.html_codes import has_codes
 from headway.data.misaligned import Stretch, misaligned
@@ -19,6 +20,7 @@ from headway.data.mojibake import is_mojibake
 from headway.data.repeats import repeats
 from headway.data.scripts import main_script
 from headway.data.spaces import has_odd_spaces
+from headway.data.two_languages import TwoLanguages
 
 _OWN_SHARE = 0.1  # a script of so many of a side's lines belongs to it
 _MOST = 0.7  # of lines in a script which hardly as many others have not
@@ -33,8 +35,11 @@ Scripts = tuple[Counter[str], Counter[str]]
 """How many lines of each side have which script."""
 
 
-def survey(pairs: Sequence[Pair]) -> list[Finding]:
-    """Return what is suspicious about these pairs by themselves, the most harmful first."""
+def survey(pairs: Sequence[Pair], languages: TwoLanguages | None = None) -> list[Finding]:
+    """Return what is suspicious about these pairs by themselves, the most harmful first.
+
+    languages: of training text, if these pairs are no part of it; learned from them if unset.
+    """
     pairs = [pair.stripped() for pair in pairs]
     numbered = list(enumerate(pairs, start=1))
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
@@ -43,6 +48,7 @@ def survey(pairs: Sequence[Pair]) -> list[Finding]:
     stretches = misaligned(sources, targets)
     found = [
         *_moved(stretches),
+        *on_the_wrong_side(pairs, languages or TwoLanguages.of(pairs)),
         on_lines("empty-source", "empty source", (n for n, p in numbered if not p.source)),
         on_lines("empty-target", "empty target", (n for n, p in numbered if not p.target)),
         on_lines("copies", "both sides the same", (n for n, pair in numbered if _is_same(pair))),

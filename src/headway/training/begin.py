@@ -30,11 +30,11 @@ from headway.training.run_stream import build_stream
 from headway.training.settings import check_settings, check_tokenizers, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
+from headway.training.suspicious import suspicious_findings
 from headway.training.text_check import Looked, is_held_out, looked_at
 from headway.training.text_statistics import (
     frequency_loss,
     several_sentences,
-    suspicious_findings,
     tokenized_finding,
     unknown_findings,
 )
@@ -322,7 +322,9 @@ def _build_trainer(
         precision=choose_precision(training.precision, place.device),
         unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
         text_findings=[
-            *suspicious_findings(_to_compare(config, place, texts)),
+            *suspicious_findings(
+                _to_compare(config, place, texts), drops_exchanged=config.data.drop_exchanged
+            ),
             *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
             *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
         ],

@@ -3,6 +3,7 @@
 import hashlib
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 from headway.config.data import DataConfig
@@ -20,11 +21,13 @@ from headway.data.store import (
     write_store,
 )
 from headway.data.tokenizer import Tokenizer
+from headway.data.two_languages import TwoLanguages
 from headway.processes import cores, ending_is_named
 from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.settings import cleaning_rules
 from headway.training.texts import Texts, untag
 
+_LEARNED_FROM = 200_000  # pairs, for the languages of a corpus
 _MOST_PROCESSES = 8  # that clean and encode; one reads text for no more
 
 
@@ -110,6 +113,7 @@ def _encode(
             target.normalize,
             corpus.without,
             corpus.tag,
+            _languages(corpus) if rules.drop_exchanged else None,
         )
         cleaning = Cleaning(examiner, seen=seen, processes=processes)
         tag = source.encode(corpus.tag)
@@ -121,6 +125,11 @@ def _encode(
         cleaning.report.check(name)
         whole.include(cleaning.report, name)
     return writer.finish(asdict(whole)), whole
+
+
+def _languages(corpus: Corpus) -> TwoLanguages | None:
+    """Return the languages of a corpus, learned from its first pairs."""
+    return TwoLanguages.of(list(islice(corpus, _LEARNED_FROM)))
 
 
 def _key(

@@ -80,6 +80,7 @@ def cleaning_rules(data: DataConfig) -> CleaningRules:
         drop_duplicates=data.drop_duplicates,
         drop_identical=data.drop_identical,
         drop_copies=data.drop_copies,
+        drop_exchanged=data.drop_exchanged,
         drop_number_mismatch=data.drop_number_mismatch,
         drop_url_mismatch=data.drop_url_mismatch,
         source_script=data.source_script,

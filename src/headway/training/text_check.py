@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from headway.config.data import DataConfig
 from headway.data.corpus import Corpus, Pair
+from headway.data.exchanged import exchanged_as_a_whole
 from headway.data.finding import Finding, by_harm
 from headway.data.repeats import Repeats
 from headway.data.survey import Scripts, main_scripts, other_scripts, overlap, survey
 from headway.data.tokenizer import Tokenizer
+from headway.data.two_languages import TwoLanguages
 from headway.errors import shown
 from headway.training.texts import Texts, training_corpora, untag
 
@@ -115,24 +117,46 @@ def findings(
     tag has another translation there, so that only equal pairs are said. Corpora of one tag should
     have the scripts of the first of them.
     """
-    usual: dict[str, tuple[int, Scripts]] = {}
+    usual: dict[str, _Usual] = {}
     repeats = Repeats()
     train: tuple[list[Pair], list[Pair]] | None = None
     for number, (name, tag, pairs) in enumerate(looked_at(data, texts), start=1):
         if name.startswith("training"):
-            found = survey(pairs)
+            languages = TwoLanguages.of(pairs)
+            problems = survey(pairs, languages)
             if tag in usual:
-                first, scripts = usual[tag]
-                found += other_scripts(scripts, pairs, f"in corpus {first}")
+                scripts, known, where = usual[tag]
+                problems += exchanged_as_a_whole(pairs, known, where) or other_scripts(
+                    scripts, pairs, f"in {where}"
+                )
             else:
-                usual[tag] = number, main_scripts(pairs)
-            yield name, pairs, by_harm(found + repeats.of_next(pairs, tag))
+                usual[tag] = _Usual(main_scripts(pairs), languages, f"corpus {number}")
+            yield name, pairs, by_harm(problems + repeats.of_next(pairs, tag))
         elif is_held_out(name, texts):
             yield name, pairs, None
         else:
             train = train or _with_tag_and_without(texts.corpora, data.tag)
-            found = survey(pairs) + overlap(train[0], pairs, train[1])
-            yield name, pairs, by_harm(found)
+            yield name, pairs, _of_held_out(pairs, train, usual[data.tag].languages)
+
+
+def _of_held_out(
+    pairs: list[Pair], train: tuple[list[Pair], list[Pair]], languages: TwoLanguages | None
+) -> list[Finding]:
+    """Return what is suspicious about validation or test text, by itself and beside training."""
+    problems = overlap(train[0], pairs, train[1])
+    if exchanged := exchanged_as_a_whole(pairs, languages):
+        # Its scripts say no more than that, and among themselves its lines may still differ.
+        problems = [problem for problem in problems if not problem.id.startswith("other-script")]
+        languages = None
+    return by_harm(exchanged + problems + survey(pairs, languages))
+
+
+class _Usual(NamedTuple):
+    """What text is like that other text of its tag is compared with."""
+
+    scripts: Scripts
+    languages: TwoLanguages | None
+    name: str
 
 
 def _with_tag_and_without(corpora: Sequence[Corpus], tag: str) -> tuple[list[Pair], list[Pair]]:

@@ -1,4 +1,4 @@
-"""What text alone tells, before any model: unknown and frequent pieces, moved sides, and more."""
+"""What pieces alone tell, before any model: which are unknown, and how frequent each is."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,13 +14,10 @@ from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.sentences import language_code, split_sentences
 from headway.data.store import PairStore
-from headway.data.survey import Scripts, main_scripts, misalignments, other_scripts
 from headway.data.tokenizer import END_ID, UNK_ID
 from headway.evaluation.metrics import tokenized_remark
 from headway.training.diagnosis import Finding, unknown_pieces
-from headway.training.text_check import Looked
 
-_NAMED = 3  # stretches
 _CHUNK = 1 << 20  # pieces counted at once; counting widens them
 _LOOKED_AT, _SAMPLED = 100_000, 2000  # pairs of a corpus
 
@@ -49,30 +46,6 @@ def _more_pieces(config: RunConfig) -> str:
     return ", or ".join(remedy for remedy, helps in remedies.items() if helps) or (
         "clean the text of the characters that no tokenizer keeps"
     )
-
-
-def suspicious_findings(texts: Iterable[Looked]) -> Iterator[Finding]:
-    """Look for targets of other sources, and for sides in another script than is usual.
-
-    That is the script of the first text with the same tag, which is training text.
-    """
-    usual: dict[str, Scripts] = {}
-    for name, tag, pairs in texts:
-        if stretches := misalignments(pairs):
-            more = f", and {len(stretches) - _NAMED} more" if len(stretches) > _NAMED else ""
-            yield Finding(
-                f"misaligned text, {name}",
-                f"{name.capitalize()} text: {'; '.join(map(str, stretches[:_NAMED]))}{more}. "
-                "Compare the files there: the model learns from such lines what is wrong.",
-            )
-        if tag not in usual:
-            usual[tag] = main_scripts(pairs)
-        elif others := other_scripts(usual[tag], pairs):
-            yield Finding(
-                f"other script, {name}",
-                f"{name.capitalize()} text: {'; '.join(map(str, others))}. Make sure that these "
-                "are the right files, and that source and target are not exchanged.",
-            )
 
 
 def tokenized_finding(references: Sequence[str], evaluation: EvaluationConfig) -> Iterator[Finding]:

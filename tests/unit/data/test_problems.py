@@ -59,7 +59,7 @@ def test_the_most_harmful_come_first_and_those_without_lines_not_at_all() -> Non
 def test_a_remedy_is_a_setting_that_exists_or_words(problem: Problem) -> None:
     for remedy in filter(None, (problem.remedy, problem.held_out)):
         assert remedy[0] == "-" or remedy[0].islower()
-        for name, value in re.findall(r"--set data\.(\w+)=(\S+)", remedy):
+        for name, value in re.findall(r"--set data\.(\w+)=(\w+)", remedy):
             assert DataConfig(**tomllib.loads(f"{name} = {value}"))
     assert "--set" not in problem.held_out
     assert problem_of(problem.id) is problem

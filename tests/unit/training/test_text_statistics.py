@@ -1,20 +1,16 @@
 """Pieces are counted with their end symbols, by hand."""
 
 import math
-import random
 
 import pytest
 
 from headway.config.run import RunConfig, parse_run_config
-from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
 from headway.data.tokenizer import UNK_ID
-from headway.training.text_check import Looked
 from headway.training.text_statistics import (
     frequency_loss,
     piece_counts,
-    suspicious_findings,
     unknown_findings,
 )
 
@@ -49,52 +45,6 @@ def test_each_side_of_each_text_is_looked_at() -> None:
         "unknown pieces, validation target",
     ]
     assert "2.0% of the pieces of the validation text's source (1 of 50)" in found[0].message
-
-
-def test_stretches_of_each_text_that_are_moved_are_named() -> None:
-    def pairs(seed: int) -> list[Pair]:
-        words = [random.Random(1000 * seed + n).randint(1, 40) for n in range(400)]
-        return [Pair("wort " * count, "word " * count) for count in words]
-
-    def moved(right: list[Pair], *starts: int) -> list[Pair]:
-        wrong = list(right)
-        for start in starts:
-            for line in range(start, start + 40):
-                wrong[line] = Pair(right[line].source, right[line + 2].target)
-        return wrong
-
-    right = pairs(1)
-    assert list(suspicious_findings([Looked("training", "", right), Looked("test", "", [])])) == []
-    once, often = moved(right, 100), moved(pairs(2), 0, 90, 180, 270, 350)
-    looked = [Looked("training, corpus 2", "", once), Looked("test", "", often)]
-    first, second = suspicious_findings(looked)
-    assert first.problem == "misaligned text, training, corpus 2"
-    assert first.message.startswith(
-        "Training, corpus 2 text: targets seem to stand 2 lines too early: "
-    )
-    assert "more" not in first.message
-    assert ", and 2 more. " in second.message
-
-
-def test_sides_that_are_exchanged_are_named() -> None:
-    right = [Pair("하나 둘", "one two")] * 9
-    wrong = [Pair(pair.target, pair.source) for pair in right]
-    texts = [
-        Looked("training, corpus 1", "<2en>", right),
-        Looked("training, corpus 2", "<2ko>", wrong),
-        Looked("training, corpus 3", "<2ko>", [*right[:3], *wrong]),
-        Looked("validation", "<2ko>", wrong),
-    ]
-    assert list(suspicious_findings(texts)) == []
-
-    exchanged = Looked("validation", "<2ko>", right)
-    (found,) = suspicious_findings([*texts[:3], exchanged])
-
-    assert found.problem == "other script, validation"
-    assert found.message.startswith(
-        "Validation text: source in Hangul letters, in training text Latin: 9 (lines 1, 2, 3, 4, "
-        "5, …); target in Latin letters, in training text Hangul: 9 ("
-    )
 
 
 @pytest.mark.parametrize(

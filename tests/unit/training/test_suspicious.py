@@ -1,0 +1,125 @@
+"""A run names sides of its text that are moved, exchanged or foreign, with harm and remedy."""
+
+import random
+
+import pytest
+
+from headway.data.corpus import Pair
+from headway.training.suspicious import suspicious_findings
+from headway.training.text_check import Looked
+
+from ..data.made_languages import exchanged, translations
+
+
+def test_stretches_of_each_text_that_are_moved_are_named() -> None:
+    def pairs(seed: int) -> list[Pair]:
+        words = [random.Random(1000 * seed + n).randint(1, 40) for n in range(400)]
+        return [Pair("wort " * count, "word " * count) for count in words]
+
+    def moved(right: list[Pair], *starts: int) -> list[Pair]:
+        wrong = list(right)
+        for start in starts:
+            for line in range(start, start + 40):
+                wrong[line] = Pair(right[line].source, right[line + 2].target)
+        return wrong
+
+    right = pairs(1)
+    assert list(suspicious_findings([Looked("training", "", right), Looked("test", "", [])])) == []
+    once, often = moved(right, 100), moved(pairs(2), 0, 90, 180, 270, 350)
+    looked = [Looked("training, corpus 2", "", once), Looked("test", "", often)]
+    first, second = suspicious_findings(looked)
+    assert first.problem == "misaligned text, training, corpus 2"
+    assert first.message.startswith(
+        "Training, corpus 2 text: targets seem to stand 2 lines too early: "
+    )
+    assert "more" not in first.message
+    assert ", and 2 more. " in second.message
+    assert "the model learns from such lines what is wrong" in first.message
+    assert second.message.endswith("Compare the files there: scores of such lines are too low.")
+
+
+def test_sides_that_are_exchanged_are_named() -> None:
+    right = [Pair("하나 둘", "one two")] * 9
+    wrong = [Pair(pair.target, pair.source) for pair in right]
+    texts = [
+        Looked("training, corpus 1", "<2en>", right),
+        Looked("training, corpus 2", "<2ko>", wrong),
+        Looked("training, corpus 3", "<2ko>", [*right[:3], *wrong]),
+        Looked("validation", "<2ko>", wrong),
+    ]
+    assert list(suspicious_findings(texts)) == []
+
+    exchanged = Looked("validation", "<2ko>", right)
+    (found,) = suspicious_findings([*texts[:3], exchanged])
+
+    assert found.problem == "other script, validation"
+    assert found.message.startswith(
+        "Validation text: source in Hangul letters, in training text Latin: 9 (lines 1, 2, 3, 4, "
+        "5, …); target in Latin letters, in training text Hangul: 9 ("
+    )
+
+
+def _looked(name: str, pairs: list[Pair], tag: str = "") -> Looked:
+    return Looked(name, tag, pairs)
+
+
+@pytest.mark.parametrize(
+    "name", ["validation", "test", "training, corpus 2", "validation, first 100,000 pairs"]
+)
+def test_a_text_that_is_exchanged_as_a_whole_is_named(name: str) -> None:
+    train, other = translations(300), translations(80, seed=1)
+    wrong = [exchanged(pair) for pair in other]
+    assert not list(suspicious_findings([_looked("training", train), _looked(name, other)]))
+
+    (finding,) = suspicious_findings([_looked("training", train), _looked(name, wrong)])
+
+    assert finding.problem == f"exchanged sides, {name}"
+    assert "source and target seem exchanged in the whole text, as training text" in finding.message
+    assert "Exchange the names of its two files" in finding.message
+    harm = "learns" if name.startswith("training") else "scores of such lines are too low"
+    assert harm in finding.message
+    others = [_looked("training", train), _looked(name, wrong, "<back>")]
+    assert not list(suspicious_findings(others))  # of another tag
+
+
+def test_a_whole_training_text_that_is_exchanged_shows_in_validation_text() -> None:
+    wrong = [exchanged(pair) for pair in translations(300)]
+    (finding,) = suspicious_findings(
+        [_looked("training", wrong), _looked("validation", translations(80, seed=1))]
+    )
+    assert finding.problem == "exchanged sides, validation"
+
+
+def test_exchanged_lines_are_named_unless_they_are_dropped_or_few() -> None:
+    def found(train: list[Pair], **named: bool) -> list[tuple[str, str]]:
+        texts = [_looked("training", train), _looked("validation", valid)]
+        return [
+            (finding.problem, finding.message) for finding in suspicious_findings(texts, **named)
+        ]
+
+    train, valid = translations(400), translations(60, seed=1)
+    for row in (7, 8):
+        train[row] = exchanged(train[row])
+    assert found(train) == []  # two may be chance
+    train[90] = exchanged(train[90])
+    ((problem, message),) = found(train)
+    assert problem == "exchanged sides, training"
+    assert "source and target seem exchanged: 3 (lines 8, 9, 91). Set data.drop_exch" in message
+    assert found(train, drops_exchanged=True) == []
+
+    valid[10:20] = [exchanged(pair) for pair in valid[10:20]]
+    ((problem, message),) = found(train, drops_exchanged=True)
+    assert problem == "exchanged sides, validation"
+    assert (
+        "10 (lines 11, 12, 13, 14, 15, …). Exchange them with `headway clean --fix exchanged`"
+        in message
+    )
+
+
+def test_text_that_was_not_translated_is_named() -> None:
+    train = translations(400)
+    for row, other in enumerate(translations(5, seed=3, least=6)):
+        train[row] = Pair(train[row].source, other.source)
+    (finding,) = suspicious_findings([_looked("training", train)])
+    assert finding.problem == "wrong language, training"
+    assert "target seems to be in the language of the sources: 5 (lines 1, 2" in finding.message
