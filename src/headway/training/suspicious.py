@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from headway.data.exchanged import exchanged_as_a_whole, on_the_wrong_side
+from headway.data.form import Form
 from headway.data.survey import Scripts, main_scripts, misalignments, other_scripts
 from headway.data.two_languages import TwoLanguages
 from headway.training.diagnosis import Finding
@@ -21,18 +22,21 @@ def suspicious_findings(
     Usual is the first text with the same tag, which is training text. drops_exchanged: whether
     training leaves exchanged lines out, so that nothing need be said of them.
     """
-    usual: dict[str, tuple[Scripts, TwoLanguages | None]] = {}
+    usual: dict[str, tuple[Scripts, TwoLanguages | None, Form]] = {}
     for text in texts:
         yield from _misaligned(text)
         if text.tag in usual:
-            unlike = list(_unlike(text, *usual[text.tag]))
+            unlike = list(_unlike(text, *usual[text.tag][:2]))
             yield from unlike
         else:
-            usual[text.tag] = main_scripts(text.pairs), TwoLanguages.of(text.pairs)
+            pairs = text.pairs
+            usual[text.tag] = main_scripts(pairs), TwoLanguages.of(pairs), Form(pairs)
             unlike = []
         if not unlike:
             languages = usual[text.tag][1]
             yield from _on_the_wrong_side(text, languages, drops_exchanged)
+            if not _is_trained_on(text):
+                yield from _of_other_form(text, usual[text.tag][2])
 
 
 def _misaligned(text: Looked) -> Iterator[Finding]:
@@ -82,6 +86,16 @@ def _on_the_wrong_side(
                 f"{_head(text)} {problem}. {setting or 'Exchange'} them with `headway clean "
                 f"--fix exchanged`: {_harm(text)}.",
             )
+
+
+def _of_other_form(text: Looked, usual: Form) -> Iterator[Finding]:
+    if others := usual.unlike(text.pairs):
+        problems = "; ".join(other.problem for other in others)
+        yield Finding(
+            f"other form, {text.name}",
+            f"{_head(text)} {problems}. Scores are too low where the model has not met such text: "
+            "give both texts one form.",
+        )
 
 
 def _head(text: Looked) -> str:

@@ -10,6 +10,7 @@ from headway.config.data import DataConfig
 from headway.data.corpus import Corpus, Pair
 from headway.data.exchanged import exchanged_as_a_whole
 from headway.data.finding import Finding, by_harm
+from headway.data.form import Form
 from headway.data.repeats import Repeats
 from headway.data.survey import Scripts, main_scripts, other_scripts, overlap, survey
 from headway.data.tokenizer import Tokenizer
@@ -125,38 +126,43 @@ def findings(
             languages = TwoLanguages.of(pairs)
             problems = survey(pairs, languages)
             if tag in usual:
-                scripts, known, where = usual[tag]
-                problems += exchanged_as_a_whole(pairs, known, where) or other_scripts(
-                    scripts, pairs, f"in {where}"
+                first = usual[tag]
+                where = f"corpus {first.number}"
+                problems += exchanged_as_a_whole(pairs, first.languages, where) or other_scripts(
+                    first.scripts, pairs, f"in {where}"
                 )
             else:
-                usual[tag] = _Usual(main_scripts(pairs), languages, f"corpus {number}")
+                usual[tag] = _Usual(number, main_scripts(pairs), languages, Form(pairs))
             yield name, pairs, by_harm(problems + repeats.of_next(pairs, tag))
         elif is_held_out(name, texts):
             yield name, pairs, None
         else:
             train = train or _with_tag_and_without(texts.corpora, data.tag)
-            yield name, pairs, _of_held_out(pairs, train, usual[data.tag].languages)
+            yield name, pairs, _of_held_out(pairs, train, usual[data.tag])
 
 
 def _of_held_out(
-    pairs: list[Pair], train: tuple[list[Pair], list[Pair]], languages: TwoLanguages | None
+    pairs: list[Pair], train: tuple[list[Pair], list[Pair]], usual: "_Usual"
 ) -> list[Finding]:
     """Return what is suspicious about validation or test text, by itself and beside training."""
     problems = overlap(train[0], pairs, train[1])
+    languages = usual.languages
     if exchanged := exchanged_as_a_whole(pairs, languages):
         # Its scripts say no more than that, and among themselves its lines may still differ.
         problems = [problem for problem in problems if not problem.id.startswith("other-script")]
         languages = None
+    else:
+        problems += usual.form.unlike(pairs)
     return by_harm(exchanged + problems + survey(pairs, languages))
 
 
 class _Usual(NamedTuple):
-    """What text is like that other text of its tag is compared with."""
+    """What the first corpus of a tag is like, with which other text of the tag is compared."""
 
+    number: int
     scripts: Scripts
     languages: TwoLanguages | None
-    name: str
+    form: Form
 
 
 def _with_tag_and_without(corpora: Sequence[Corpus], tag: str) -> tuple[list[Pair], list[Pair]]:

@@ -35,6 +35,8 @@ from headway.training.stream import BatchStream
 from headway.training.text_check import Unknown
 from headway.training.texts import read_texts
 
+from ..data.made_languages import exchanged, translations
+
 MakeConfig = Callable[..., RunConfig]
 PARALLEL = ("source", "target")
 
@@ -616,3 +618,37 @@ def test_a_reporter_hears_what_is_prepared(
 
     tried = ["Trying the model"] if command == "check" else []
     assert Hearing.heard == ["Training a tokenizer", "Encoding text", *tried]
+
+
+def test_texts_whose_sides_are_exchanged_are_named_beside_training_text(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    train = translations(120)
+    texts = {"train": train, "right": translations(30, seed=1), "moved": translations(30, seed=2)}
+    texts["wrong"] = [exchanged(pair) for pair in texts["right"]]
+    texts["corpus"] = [exchanged(pair) for pair in translations(60, seed=3)]
+    texts["moved"][4] = exchanged(texts["moved"][4])
+    for name, pairs in texts.items():
+        lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
+        (data_folder / f"{name}.tsv").write_text(lines, encoding="utf-8")
+
+    def found(valid: str, *corpora: str) -> dict[str, dict[str, tuple[int, ...]]]:
+        data = {"source": "", "target": "", "valid_source": valid, "valid_target": ""}
+        data |= {"corpora": [{"source": name} for name in corpora]}
+        config = make_config(data=data)
+        some = text_check.findings(config.data, read_texts(config.data))
+        return {
+            text: {problem.id: problem.lines for problem in problems or ()}
+            for text, _, problems in some
+        }
+
+    whole = tuple(range(1, 31))
+    assert found("right.tsv", "train.tsv") == {"training": {}, "validation": {}}
+    assert found("wrong.tsv", "train.tsv")["validation"] == {"exchanged-files": whole}
+    assert found("moved.tsv", "train.tsv")["validation"] == {"exchanged": (5,)}
+    several = found("right.tsv", "train.tsv", "corpus.tsv")
+    assert several == {
+        "training, corpus 1": {},
+        "training, corpus 2": {"exchanged-files": tuple(range(1, 61))},
+        "validation": {},
+    }

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from headway.data.cleaning import Cleaning
+from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore, StoreWriter, made_once, partial_folder
 from headway.data.tokenizer import Tokenizer
@@ -28,6 +29,7 @@ from headway.training.run_stream import build_stream
 from headway.training.texts import read_texts
 from headway.training.tokenizers import build_tokenizers, find_tokenizers
 
+from ..data.made_languages import exchanged, translations
 from .conftest import CHARACTERS, TWO, MakeConfig, encode
 
 
@@ -44,6 +46,30 @@ def test_only_the_training_text_is_cleaned_by_the_rules(make_config: MakeConfig)
     assert encoded.report.kept == len(encoded.train) < 32
     assert len(encoded.valid) == 7
     assert max(len(pair.source_ids) for pair in encoded.valid) == 3  # cut, not dropped
+
+
+def test_exchanged_pairs_are_dropped_by_the_languages_of_their_corpus(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    pairs = [Pair(source.lower(), target.lower()) for source, target in translations(300)]
+    other_direction = [exchanged(pair) for pair in pairs]
+    pairs[40] = exchanged(pairs[40])
+    names = {"pairs.tsv": pairs, "back.tsv": other_direction}
+    for name, both in names.items():
+        text = "".join(f"{pair.source}\t{pair.target}\n" for pair in both)
+        (data_folder / name).write_text(text, "utf-8")
+    corpora = [{"source": "pairs.tsv"}, {"source": "back.tsv", "reverse": True}]
+    data = {"source": "", "target": "", "corpora": corpora, "drop_exchanged": True}
+    config = make_config(data=data)
+    texts = read_texts(config.data)
+    tokenizers = build_tokenizers(config.tokenizer, texts.train, 1)
+
+    report = encode_texts(texts, *tokenizers, config.data).report
+
+    assert report.dropped == {"corpus 1: source and target exchanged": 1}
+    assert report.examples == {"corpus 1: source and target exchanged": [41]}
+    data["drop_exchanged"] = False
+    assert encode_texts(texts, *tokenizers, make_config(data=data).data).report.dropped == {}
 
 
 def test_what_the_tokenizer_makes_of_a_target_is_noted(

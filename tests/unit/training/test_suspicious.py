@@ -123,3 +123,15 @@ def test_text_that_was_not_translated_is_named() -> None:
     (finding,) = suspicious_findings([_looked("training", train)])
     assert finding.problem == "wrong language, training"
     assert "target seems to be in the language of the sources: 5 (lines 1, 2" in finding.message
+
+
+def test_text_of_another_form_than_training_text_is_named() -> None:
+    train, valid = translations(200), translations(80, seed=1)
+    small = [Pair(pair.source.lower(), pair.target.replace(".", " .")) for pair in valid]
+    (finding,) = suspicious_findings([_looked("training", train), _looked("test", small)])
+    assert finding.problem == "other form, test"
+    assert "source with capitals as 0.0% of its letters" in finding.message
+    assert "target with a space before . and , in 100% of lines" in finding.message
+    assert not list(suspicious_findings([_looked("training", train), _looked("test", valid)]))
+    corpora = [_looked("training, corpus 1", train), _looked("training, corpus 2", small)]
+    assert not list(suspicious_findings(corpora))  # variety is no fault

@@ -1,0 +1,108 @@
+"""Compares the outward form of two texts: spaces before punctuation, capitals, and end marks."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.data.corpus import Pair
+from headway.data.finding import Finding, on_lines
+
+_MOST = 20_000  # pairs of a text that show what is usual, chosen evenly
+_FEWEST = 50  # lines of each text, below which nothing is usual
+_OTHER_SHARE = 0.3  # of the lines, by which two texts differ
+_TIMES, _FEW_CAPITALS = 4.0, 0.01  # more capitals than in the other text, and than none
+# Of text that is not cut into words, French has a space before ! ? : ; but never before these.
+_APART = re.compile(r"\S\s+[.,](?=\s|$)")
+_ATTACHED = re.compile(r"\w[.,](?=\s|$)")
+_ENDED = re.compile(r"[.!?…。！？।؟۔።]['\"”’»›)\]」』\s]*$")
+
+
+class _Lines(NamedTuple):
+    """What is seen in each line of one side; nan where a line shows nothing of it."""
+
+    tokenized: NDArray[np.float64]
+    """1 if a period or comma stands by itself, 0 if one stands behind a word."""
+    capitals: NDArray[np.float64]
+    """How many letters are capitals."""
+    letters: NDArray[np.float64]
+    """How many letters have a case."""
+    ended: NDArray[np.float64]
+    """1 if the line ends in an end mark, 0 if it does not."""
+
+    @property
+    def capital_share(self) -> float:
+        """Return the share of capitals among the letters that have a case; nan for none."""
+        return _ratio(self.capitals.sum(), self.letters.sum())
+
+
+class Form:
+    """The form of both sides of usual text."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        """Look at 20,000 of the pairs at most."""
+        chosen = pairs[:: -(-len(pairs) // _MOST) or 1]
+        self.sides = [_look([pair[side] for pair in chosen]) for side in (0, 1)]
+
+    def unlike(self, pairs: Sequence[Pair]) -> list[Finding]:
+        """Return in which way other text has another form than this training text has."""
+        findings = []
+        for side, name in enumerate(("source", "target")):
+            here = _look([pair[side] for pair in pairs])
+            findings += _compared(name, self.sides[side], here)
+        return findings
+
+
+def _compared(side: str, usual: _Lines, here: _Lines) -> Iterator[Finding]:
+    for id, words, before, now in (
+        ("tokenized", "with a space before . and ,", usual.tokenized, here.tokenized),
+        ("end-marks", "with an end mark such as . or ?", usual.ended, here.ended),
+    ):
+        seen_before, seen_now = before[~np.isnan(before)], now[~np.isnan(now)]
+        if min(len(seen_before), len(seen_now)) < _FEWEST:
+            continue
+        shares = float(seen_now.mean()), float(seen_before.mean())
+        if abs(shares[0] - shares[1]) > _OTHER_SHARE:
+            problem = (
+                f"{side} {words} in {shares[0]:.0%} of lines, in training text {shares[1]:.0%}"
+            )
+            yield on_lines(f"{id}-{side}", problem, _lines(now == (shares[0] > shares[1])))
+    least = min((usual.letters > 0).sum(), (here.letters > 0).sum())
+    share, other = here.capital_share, usual.capital_share
+    if least >= _FEWEST and max(share, other) > max(_FEW_CAPITALS, _TIMES * min(share, other)):
+        problem = (
+            f"{side} with capitals as {share:.1%} of its letters, in training text {other:.1%}"
+        )
+        more = here.capitals > (share + other) / 2 * here.letters
+        is_meant = (here.letters > 0) & (more == (share > other))
+        yield on_lines(f"capitals-{side}", problem, _lines(is_meant))
+
+
+def _look(texts: Sequence[str]) -> _Lines:
+    texts = [text.strip() for text in texts]
+    return _Lines(
+        np.array([_tokenized(text) for text in texts], dtype=np.float64),
+        np.array([sum(map(str.isupper, text)) for text in texts], dtype=np.float64),
+        np.array([sum(map(_has_case, text)) for text in texts], dtype=np.float64),
+        np.array([bool(_ENDED.search(text)) if text else np.nan for text in texts]),
+    )
+
+
+def _has_case(letter: str) -> bool:
+    return letter.isupper() or letter.islower()
+
+
+def _tokenized(text: str) -> float:
+    if _APART.search(text):
+        return 1.0
+    return 0.0 if _ATTACHED.search(text) else np.nan
+
+
+def _ratio(part: float, whole: float) -> float:
+    return float(part / whole) if whole else 0.0
+
+
+def _lines(is_meant: NDArray[np.bool_]) -> list[int]:
+    return (np.flatnonzero(is_meant) + 1).tolist()
