@@ -15,7 +15,7 @@ from headway.data.headers import USUAL_FIELDS
 from headway.data.hub import dataset_digest, is_dataset
 from headway.data.lines import read_lines
 from headway.data.tables import FORMS, header_remark, table_reader
-from headway.data.unequal import where_they_part
+from headway.data.unequal import go_together_at_the_end, where_they_part
 from headway.errors import ConfigError, DataError, permitted
 
 _READ_SIZE = 1 << 20
@@ -76,7 +76,7 @@ def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pai
                 count + (side is not None) + sum(1 for _ in rest)
                 for side, rest in ((source, sources), (target, targets))
             ]
-            where = _where_moved(source_path, target_path)
+            where = _where_moved(source_path, target_path, rows)
             raise DataError(
                 f"{source_path} has {rows[0]:,} lines and {target_path} has {rows[1]:,}; "
                 f"parallel files must have the same number.{where}",
@@ -91,12 +91,18 @@ def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pai
         )
 
 
-def _where_moved(source_path: StrPath, target_path: StrPath) -> str:
+def _where_moved(source_path: StrPath, target_path: StrPath, rows: list[int]) -> str:
     """Return where lines do not belong together any more, as far as they tell."""
-    if not (Path(source_path).is_file() and Path(target_path).is_file()):  # a pipe is read up
+    paths = source_path, target_path
+    if not all(Path(path).is_file() for path in paths):  # a pipe is read up
         return ""
+    names = [Path(path).name for path in paths]
+    end = ""
+    if go_together_at_the_end(read_sentences(source_path), read_sentences(target_path)):
+        shorter, longer = names if rows[0] < rows[1] else reversed(names)
+        end = f" Up to its last line {shorter} goes with {longer}: its end seems to be missing."
     sides = read_sentences(source_path), read_sentences(target_path)
-    return where_they_part(*sides, Path(target_path).name)
+    return end + where_they_part(*sides, names[1])
 
 
 def read_pairs(

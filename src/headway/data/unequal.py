@@ -1,14 +1,16 @@
 """Where the lines of two files part that should have as many lines, and have not."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from headway.data.clues import Lengths
+from headway.data.clues import PAIRED, Lengths
 from headway.data.misaligned import Stretch, misaligned
 
 _BLOCK = 20_000  # lines; all clues of so many take a second, their lengths a hundredth
 _LOOKS = 3  # at blocks whose lengths do not go together
 _NAMED = 3  # stretches
+_LAST = 300  # lines, by which an end is judged
 
 Lines = list[tuple[str, str]]
 
@@ -24,6 +26,19 @@ def where_they_part(sources: Iterable[str], targets: Iterable[str], name: str) -
         if stretches := misaligned([s for s, _ in lines], [t for _, t in lines]):
             return _in_words(stretches, start, len(lines), name)
     return ""
+
+
+def go_together_at_the_end(sources: Iterable[str], targets: Iterable[str]) -> bool:
+    """Return True if the last lines that both texts have belong together: only an end is missing.
+
+    False where nothing tells it.
+    """
+    both = ((s.strip(), t.strip()) for s, t in zip(sources, targets, strict=False))
+    lines = deque(both, maxlen=_LAST)
+    if len(lines) < _LAST:
+        return False
+    side, other = zip(*lines, strict=True)
+    return Lengths(side, other).agreement(0, _LAST) > PAIRED and not misaligned(side, other)
 
 
 def _doubtful(pairs: Iterator[tuple[str, str]]) -> Iterator[tuple[int, Lines]]:

@@ -168,7 +168,13 @@ def check_run(
 
 
 def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:
-    some = remarks(config.training, steps) + advice(estimated.could_record, estimated.seconds)
+    training = config.training
+    some = remarks(training, steps) + advice(estimated.could_record, estimated.seconds)
+    if training.patience is not None:
+        some.append(
+            f"That is the most: a training usually ends earlier, after {training.patience:,} "
+            "validations without a new best (training.patience)."
+        )
     if config.data.validates:
         return some
     return [f"To train, {ways_to_validate(config.data)}.", *some]

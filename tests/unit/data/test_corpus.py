@@ -53,6 +53,19 @@ def test_where_a_line_is_missing_is_said(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("shorter", [0, 1])
+def test_that_an_end_is_missing_is_said(tmp_path: Path, shorter: int) -> None:
+    sides = [[f"{line}\n" for line in side] for side in zip(*sentences(500), strict=True)]
+    del sides[shorter][400:]
+    paths = [write(tmp_path / f"a.{n}", "".join(lines)) for n, lines in enumerate(sides)]
+    with pytest.raises(DataError) as info:
+        read_parallel(*paths)
+    assert info.value.message.endswith(
+        f"same number. Up to its last line a.{shorter} goes with a.{1 - shorter}: its end seems "
+        "to be missing."
+    )
+
+
 @pytest.mark.parametrize("names", [("pipe", "file"), ("file", "pipe")])
 def test_what_can_be_read_only_once_is_refused_without_a_second_look(
     tmp_path: Path, names: tuple[str, str]

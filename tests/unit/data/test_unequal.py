@@ -5,7 +5,7 @@ import re
 import pytest
 
 from headway.data import unequal
-from headway.data.unequal import where_they_part
+from headway.data.unequal import go_together_at_the_end, where_they_part
 
 from .parallel_text import sentences
 
@@ -92,3 +92,14 @@ def test_where_nothing_tells_nothing_is_said() -> None:
     assert said(TARGETS[:-1]) == ""
     assert said([]) == ""
     assert said(["x"] * 1700) == ""
+
+
+def test_whether_only_an_end_is_missing() -> None:
+    assert go_together_at_the_end(SOURCES, TARGETS[:1500])
+    assert go_together_at_the_end(SOURCES[:1500], TARGETS)
+    moved_amid = TARGETS[:400] + TARGETS[401:700] + ["new one"] + TARGETS[700:1500]
+    assert go_together_at_the_end(SOURCES, moved_amid)
+    assert not go_together_at_the_end(SOURCES, TARGETS[:1200] + TARGETS[1201:])
+    assert not go_together_at_the_end(SOURCES, TARGETS[:299])  # too few to tell
+    assert not go_together_at_the_end(["a"] * 400, ["b"] * 300)
+    assert not go_together_at_the_end([], TARGETS)

@@ -652,3 +652,14 @@ def test_texts_whose_sides_are_exchanged_are_named_beside_training_text(
         "training, corpus 2": {"exchanged-files": tuple(range(1, 61))},
         "validation": {},
     }
+
+
+def test_that_patience_may_end_it_earlier_is_said(make_config: MakeConfig) -> None:
+    def said(patience: int | None) -> list[str]:
+        training = {"patience": patience} if patience else {}
+        remarks = check_run(make_config(training=training), "cpu").remarks
+        return [remark for remark in remarks if "That is the most" in remark]
+
+    assert said(None) == []
+    (remark,) = said(3)
+    assert "after 3 validations without a new best (training.patience)" in remark
