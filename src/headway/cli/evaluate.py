@@ -9,7 +9,6 @@ import typer
 
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Quiet, print_json
 from headway.cli.search_options import Engine, Precision, Shortlist
-from headway.cli.weights import remark_on_weights
 
 if TYPE_CHECKING:
     from headway.cli.systems import System
@@ -96,8 +95,6 @@ def evaluate(
     written = read_hypotheses(files, source, reference, len(pairs))
     if len(models) + len(files) > 1 and len(pairs) < 2:
         raise typer.BadParameter("To compare systems takes two sentences at least.")
-    for model in models:
-        remark_on_weights(model, quiet)
     way = {"beam_size": beam, "length_penalty": length_penalty}
     work = Work(device, engine, precision, shortlist, way, quiet)
     systems = [*translate_all(models, pairs, out, work), *written]

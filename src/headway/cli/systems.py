@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from headway.cli.tags import TagWatch
+from headway.cli.weights import remark_on_weights
 from headway.data.compression import compression
 from headway.data.corpus import Pair, read_sentences
 from headway.data.output import OutputFile, opened
@@ -89,7 +90,7 @@ def translate_all(
     """Translate the sources with each model, and write the translations if `out` is given."""
     translators = [
         load(
-            model,
+            remark_on_weights(model, work.quiet),
             work.device,
             engine=cast("EngineName", work.engine),  # `load` checks the names
             precision=cast("PrecisionName", work.precision),
