@@ -22,9 +22,15 @@ def writing(what: object, kind: type[HeadwayError], remedy: str) -> Iterator[Non
     try:
         yield
     except OSError as error:
-        if error.errno == errno.EFBIG:
-            remedy = remedy.replace("Free some space", SIZE_LIMIT)
-        raise kind(f"{what} cannot be written ({error.strerror or error}).", remedy) from error
+        raise kind(
+            f"{what} cannot be written ({error.strerror or error}).", remedy_for(error, remedy)
+        ) from error
+
+
+def remedy_for(error: Exception, remedy: str) -> str:
+    """Return a remedy that begins with freeing space, where that is what would help."""
+    beyond_limit = isinstance(error, OSError) and error.errno == errno.EFBIG
+    return remedy.replace("Free some space", SIZE_LIMIT) if beyond_limit else remedy
 
 
 def write_atomically(path: Path, data: bytes | Iterator[bytes | memoryview]) -> None:

@@ -7,15 +7,28 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 import pytest
 
-from headway.errors import RunError
+from headway.cli.app import _explain
+from headway.data.store import writing_to
+from headway.errors import HeadwayError, RunError
 from headway.messages import Messages, message_console, unfailing_messages
 from headway.progress import progress
 from headway.replacing import writing
 from headway.training.reporting import Reporter
+from headway.training.tensorboard import _writing
+
+
+def _keep_encoded(folder: Path, error: OSError) -> None:
+    with writing_to(folder / "pairs"):
+        raise error
+
+
+def _keep_events(folder: Path, error: OSError) -> None:
+    with _writing(folder):
+        raise error
 
 
 class Failing(io.StringIO):
@@ -117,6 +130,27 @@ print("the result")
             [sys.executable, "-c", program], stderr=full, stdout=subprocess.PIPE, check=False
         )
     assert (ended.returncode, ended.stdout) == (0, b"the result\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.EFBIG, "Raise the limit on the size of a file (`ulimit -f`) and run it again."),
+        (errno.ENOSPC, "Free some space and run it again."),
+        (errno.EIO, "Check the disk, or the terminal, and run it again."),
+    ],
+)
+def test_standard_output_that_takes_no_more_is_no_fault_of_ours(
+    capsys: pytest.CaptureFixture[str], number: int, remedy: str
+) -> None:
+    assert _explain(OSError(number, os.strerror(number))) == 1
+    assert capsys.readouterr().err.endswith(f"({os.strerror(number)}). {remedy}\n")
+
+
+@pytest.mark.parametrize("keep", [_keep_encoded, _keep_events], ids=["text", "events"])
+def test_other_writers_have_that_remedy_too(tmp_path: Path, keep: Any) -> None:
+    with pytest.raises(HeadwayError, match=r"File too large.*Raise the limit on the size"):
+        keep(tmp_path, OSError(errno.EFBIG, os.strerror(errno.EFBIG)))
 
 
 def test_a_limit_on_the_size_of_files_has_a_remedy_of_its_own() -> None:

@@ -152,6 +152,12 @@ def _check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]
             one = os.path.realpath(path) == os.path.realpath(earlier)
             if name in outputs and one and (path.is_file() or not path.exists()):  # no device
                 raise typer.BadParameter(f"{other} and {name} are one file; choose two.")
+    if outputs["--out"] is None:
+        from headway.data.output import goes_to
+
+        for name, path in inputs.items():
+            if path is not None and goes_to(path):  # it would be read, and grow, for ever
+                raise typer.BadParameter(f"{name} and standard output are one file; choose two.")
 
 
 def _write(

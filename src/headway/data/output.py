@@ -168,6 +168,15 @@ def opened(*files: OutputFile) -> Iterator[None]:
         yield
 
 
+def goes_to(file: Path) -> bool:
+    """Return True where standard output goes to this file, as behind `>> FILE`."""
+    try:
+        status = os.fstat(sys.stdout.fileno())
+        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, file.stat())
+    except (AttributeError, OSError, ValueError):  # closed, or no file at all
+        return False
+
+
 def _check_form(path: Path, option: str) -> None:
     """Refuse a name that promises another form than lines of text."""
     ending = path.suffix.lower()

@@ -23,7 +23,7 @@ from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair, EncodedPairs
 from headway.data.ragged import Ragged, Rows, starts_of
 from headway.errors import DataError, permitted
-from headway.replacing import PARTIAL, partial_path
+from headway.replacing import PARTIAL, partial_path, remedy_for
 
 _MANIFEST = "shards.json"
 _CHUNK = 10_000  # pairs turned into arrays at once
@@ -293,7 +293,10 @@ def writing_to(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise DataError(
             f"Encoded text cannot be kept in {folder.parent} ({error.strerror or error}).",
-            "Free some space, mend the permissions, or name another folder by data.shards.",
+            remedy_for(
+                error,
+                "Free some space, mend the permissions, or name another folder by data.shards.",
+            ),
         ) from error
 
 

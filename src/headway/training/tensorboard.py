@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import MissingExtraError, RunError
+from headway.replacing import remedy_for
 
 
 def require_tensorboard() -> None:
@@ -73,6 +74,9 @@ def _writing(folder: Path) -> Iterator[None]:
         reason = getattr(error, "strerror", None) or str(error)
         raise RunError(
             f"{folder} cannot be written ({reason}).",
-            "Free some space, mend the permissions, or set training.tensorboard to false; then "
-            "continue with --resume.",
+            remedy_for(
+                error,
+                "Free some space, mend the permissions, or set training.tensorboard to false; then "
+                "continue with --resume.",
+            ),
         ) from error

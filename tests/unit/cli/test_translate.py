@@ -558,6 +558,18 @@ def test_an_output_does_not_take_the_place_of_what_is_read(
     assert wishes.read_text() == "\n"
 
 
+def test_a_text_that_is_read_is_not_added_to(
+    run, bundle_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat"])
+    with open(source, "a") as behind:  # as `>> in.txt` does
+        monkeypatch.setattr(sys, "stdout", behind)
+        status, _, err = run("translate", bundle_path, source)
+    assert status == 2
+    assert "FILE and standard output are one file; choose two." in err
+    assert source.read_text() == "the cat\n"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
 @pytest.mark.parametrize("output", ["--out", "--alignments"])
 def test_a_full_disk_is_said_of_the_file_that_did_not_fit(

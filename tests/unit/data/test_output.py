@@ -2,9 +2,11 @@
 
 import contextlib
 import errno
+import io
 import os
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import IO, Any
 import pytest
 
 from headway.data.lines import read_lines
-from headway.data.output import OutputFile, opened
+from headway.data.output import OutputFile, goes_to, opened
 from headway.errors import DataError
 
 LINES = ["저는 갑니다 .", "", "the cat\x0bsat", "last"]
@@ -193,6 +195,28 @@ def test_a_compressed_file_without_a_line_does_not_stay_behind(tmp_path: Path) -
     with contextlib.suppress(KeyError), opened(OutputFile(tmp_path / "out.xz")):
         raise KeyError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_standard_output_goes_to_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, other = tmp_path / "text", tmp_path / "other"
+    text.write_text("one\n")
+    other.write_text("one\n")
+    (tmp_path / "link").symlink_to(text)
+    with open(text, "a") as behind:
+        monkeypatch.setattr(sys, "stdout", behind)
+        assert goes_to(text)
+        assert goes_to(tmp_path / "link")
+        assert not goes_to(other)
+        assert not goes_to(tmp_path / "none")
+    assert not goes_to(text)  # closed
+    with open(os.devnull, "w") as nowhere:
+        monkeypatch.setattr(sys, "stdout", nowhere)
+        assert not goes_to(Path(os.devnull))
+    for closed in (None, io.StringIO()):
+        monkeypatch.setattr(sys, "stdout", closed)
+        assert not goes_to(text)
 
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.zip", "o.7Z", "o.docx", "o.pdf", "o.tar"])
