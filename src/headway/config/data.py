@@ -54,7 +54,9 @@ class DataConfig(Section):
     valid_target: PathText = ""
     """Validation text, target side."""
     hold_out: int = Field(default=0, ge=0)
-    """Training pairs held out for validation when no validation text is named."""
+    """Training pairs held out for validation when no validation text is named. They are written to
+    the run's folder; pairs that differ from them in case, digits, punctuation and spaces alone are
+    not trained on."""
     source_column: int = Field(default=1, ge=1)
     """Column of a .tsv file that holds the source."""
     target_column: int = Field(default=2, ge=1)

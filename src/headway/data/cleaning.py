@@ -18,6 +18,7 @@ from headway.processes import mapped
 _EXAMPLES = 5  # line numbers kept for each reason
 _CHUNK = 10_000  # pairs encoded at once, so that text and pieces of a whole corpus never coexist
 _DUPLICATE = "duplicate"
+_NEAR = "equal to a pair that is held out, but for case, digits, punctuation or spaces"
 
 
 @dataclass(slots=True)
@@ -117,16 +118,25 @@ class Cleaning:
     else that it is a duplicate of one that is kept.
     """
 
-    def __init__(self, examiner: Examiner, *, seen: Seen | None = None, processes: int = 1) -> None:
+    def __init__(
+        self,
+        examiner: Examiner,
+        *,
+        seen: Seen | None = None,
+        processes: int = 1,
+        near: frozenset[int] = frozenset(),
+    ) -> None:
         """Begin with an empty report.
 
         seen: what was kept of other corpora, to be shared. processes: by how many the pairs are
-        examined, if there are enough of them; what comes out is the same.
+        examined, if there are enough of them; what comes out is the same. near: lines whose pairs
+        are dropped because they resemble one that is held out.
         """
         self.examiner = examiner
         self.report = CleaningReport()
         self._seen = Seen() if seen is None else seen
         self._processes = processes
+        self._near = near
 
     def cleaned(self, numbered: Iterable[tuple[int, Pair]]) -> Iterator[EncodedPairs]:
         """Yield the pairs that are kept, some at a time; numbers are those of their lines."""
@@ -147,6 +157,8 @@ class Cleaning:
     def _kept(self, lines: NDArray[np.int64], examined: Examined) -> NDArray[np.int64]:
         """Count some pairs, and return the rows of those that are kept."""
         report, dropped = self.report, dict(examined.broken)
+        near = (row for row, line in enumerate(lines.tolist()) if line in self._near)
+        dropped |= {row: _NEAR for row in near} if self._near else {}
         is_kept = np.ones(len(lines), dtype=bool)
         is_kept[list(dropped)] = False
         if self.examiner.rules.drop_duplicates:

@@ -172,6 +172,9 @@ class Corpus:
     without: frozenset[Pair] = frozenset()
     """Pairs that are not to be trained on, since they equal one that is held out; spaces around
     them do not count."""
+    near: frozenset[int] = frozenset()
+    """Lines that are not to be trained on: but for case, digits, punctuation and spaces their pairs
+    are equal to one that is held out."""
 
     @property
     def files(self) -> tuple[StrPath, ...]:
@@ -188,11 +191,11 @@ class Corpus:
     def numbered(self) -> Iterator[tuple[int, Pair]]:
         """Yield each pair to be trained on with its line, counted from 1 over all files."""
         for line, pair in self.candidates():
-            if not self.without or pair.stripped() not in self.without:
+            if line not in self.near and (not self.without or pair.stripped() not in self.without):
                 yield line, pair
 
     def candidates(self) -> Iterator[tuple[int, Pair]]:
-        """Yield what `numbered` does, and the pairs that equal one that is held out."""
+        """Yield what `numbered` does, and the pairs that resemble one that is held out."""
         for line, pair in enumerate(self._all(), start=1):
             if line not in self.held_out:
                 yield line, pair

@@ -38,7 +38,7 @@ from headway.training.text_statistics import (
     tokenized_finding,
     unknown_findings,
 )
-from headway.training.texts import Texts, read_texts
+from headway.training.texts import Texts, read_texts, untag
 from headway.training.tokenizers import find_tokenizers
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
@@ -158,6 +158,8 @@ def _lead(
         stack.enter_context(folder.locked())
         folder.begin(config)
         place.world.leave_word(_begun(folder))
+    if texts.valid_lines is not None:
+        folder.write_held_out(untag(config.data.tag, texts.valid))
     if folder.checkpoint.exists():
         _continue(trainer, place)
     else:
@@ -372,6 +374,7 @@ def _record_start(
             "files": texts.files,
             "training": asdict(encoded.report),
             "validation": asdict(encoded.valid_report),
+            "held_out": len(texts.valid_lines or ()),
             "parameters": parameters,
             **({"started_from": start.origin} if start else {}),
         },
@@ -392,4 +395,10 @@ def _check_same_text(folder: RunFolder, texts: Texts) -> None:
         raise RunError(
             f"The training or validation text has changed since this run began{which}.",
             "Restore the files, or start another run with --out.",
+        )
+    if "held_out" not in recorded and not texts.held_out_as_before:
+        raise RunError(
+            "This run began with an earlier version of Headway, which held out other pairs for "
+            "validation: blank ones too, and trained on some that are nearly equal to them.",
+            "Continue it with that version, or start another run with --out.",
         )

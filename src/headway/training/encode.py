@@ -115,7 +115,7 @@ def _encode(
             corpus.tag,
             _languages(corpus) if rules.drop_exchanged else None,
         )
-        cleaning = Cleaning(examiner, seen=seen, processes=processes)
+        cleaning = Cleaning(examiner, seen=seen, processes=processes, near=corpus.near)
         tag = source.encode(corpus.tag)
         writer.begin_corpus()
         for some in cleaning.cleaned(corpus.candidates()):

@@ -4,13 +4,15 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from headway.bundle_folder import check_place, settle, strangers
 from headway.config.run import RunConfig, dump_run_config, load_run_config
+from headway.data.corpus import Pair
+from headway.data.encodable import encodable
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError, permitted
 from headway.home import expanded
@@ -43,6 +45,7 @@ class RunFolder:
     config.toml        the resolved configuration
     source.model, target.model   the tokenizers
     data.json          checksums of the text, what cleaning dropped
+    valid.source, valid.target   what data.hold_out has held out for validation, line by line
     encoded/           the text in pieces, while several processes train without data.shards
     metrics.jsonl      one JSON object a line: steps, validations, diagnoses
     tensorboard/       the same for TensorBoard, if it is asked for
@@ -208,6 +211,12 @@ class RunFolder:
         if path == self.checkpoints:
             return path.is_dir() and not any(path.iterdir())
         return path == self.lock or (path.name.startswith(".") and path.name.endswith(PARTIAL))
+
+    def write_held_out(self, pairs: Sequence[Pair]) -> None:
+        """Write the pairs that are held out, so that other models can be scored on them."""
+        for side in ("source", "target"):
+            lines = (encodable(getattr(pair, side)) + "\n" for pair in pairs)
+            self._write(self.path / f"valid.{side}", "".join(lines).encode())
 
     def write_json(self, path: Path, values: dict[str, Any]) -> None:
         """Save a record in one step."""

@@ -1,6 +1,5 @@
 """The text of a run: found, counted as files, held out where no validation text is named."""
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -8,8 +7,6 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from headway.config.data import CorpusConfig, DataConfig
 from headway.data.compression import StrPath
@@ -25,6 +22,7 @@ from headway.data.corpus import (
 )
 from headway.data.hub import is_dataset
 from headway.errors import ConfigError
+from headway.training.holding_out import hold_out
 
 _FORM = 3  # of what is kept of a text; another number makes all of it anew
 
@@ -44,6 +42,8 @@ class Texts:
     """SHA-256 of the training files."""
     valid_lines: Sequence[int] | None = None
     """Where each validation pair stands in the training file, if it is held out from there."""
+    held_out_as_before: bool = True
+    """Whether versions that did not look for nearly equal pairs held the same pairs out."""
     remarks: Sequence[str] = ()
     """On how files were read."""
 
@@ -59,6 +59,8 @@ class Texts:
             for c in self.corpora
         ]
         parts = [_FORM, self.training_checksum, corpora, self.valid_lines, *values]
+        if near := [sorted(corpus.near) for corpus in self.corpora if corpus.near]:
+            parts.append(near)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
@@ -79,18 +81,19 @@ def read_texts(data: DataConfig, *, needs_validation: bool = True) -> Texts:
     for file, _ in all_files:
         check_read_again(file)
     valid: list[Pair] = []
-    valid_lines = None
+    valid_lines, as_before = None, True
     if data.valid_source:
         valid = read_split(data, data.valid_source, data.valid_target)
     elif data.hold_out:
-        corpus, valid_lines, held_out = _hold_out(corpora, data.hold_out)
-        corpora = [corpus]
-        valid = [_tagged(data.tag, pair) for pair in held_out]
+        held = hold_out(_only(corpora, data.hold_out), data.hold_out)
+        corpora, valid_lines, as_before = [held.rest], held.lines, held.as_before
+        valid = [_tagged(data.tag, pair) for pair in held.pairs]
     digests = [file_digest(*file) for file in all_files]
     return Texts(
         corpora=corpora,
         valid=valid,
         valid_lines=valid_lines,
+        held_out_as_before=as_before,
         test=read_split(data, data.test_source, data.test_target) if data.test_source else [],
         files={
             str(file): digest.hex() for (file, _), digest in zip(all_files, digests, strict=True)
@@ -223,29 +226,11 @@ def untag(tag: str, pairs: Iterable[Pair]) -> list[Pair]:
     return [Pair(pair.source.removeprefix(beginning), pair.target) for pair in pairs]
 
 
-def _hold_out(corpora: list[Corpus], count: int) -> tuple[Corpus, list[int], list[Pair]]:
-    """Choose `count` lines for validation; return what is left, the lines and their pairs.
-
-    Pairs equal to a chosen one are in neither; cleaning counts them. Which ones are chosen depends
-    on the number of pairs alone, so that runs with other seeds compare.
-    """
+def _only(corpora: list[Corpus], count: int) -> Corpus:
+    """Return the one corpus that text is held out of; ConfigError where there are several."""
     if len(corpora) > 1:
         raise ConfigError(
             f"data.hold_out is {count}, but there are {len(corpora)} corpora.",
             "Name validation text with data.valid_source and data.valid_target.",
         )
-    whole = corpora[0]
-    total = sum(1 for _ in whole)
-    chosen = {int(index) + 1 for index in np.random.default_rng(0).permutation(total)[:count]}
-    held_out = {line: pair for line, pair in whole.numbered() if line in chosen}
-    rest = dataclasses.replace(
-        whole,
-        held_out=frozenset(held_out),
-        without=frozenset(pair.stripped() for pair in held_out.values()),
-    )
-    if next(iter(rest), None) is None:
-        raise ConfigError(
-            f"data.hold_out is {count}, but there are {total} training pairs.",
-            "Hold out fewer, so that some are left to train on.",
-        )
-    return rest, list(held_out), list(held_out.values())
+    return corpora[0]
