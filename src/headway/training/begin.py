@@ -130,13 +130,9 @@ def _lead(
         folder.check_whole()
     else:
         config = _new(config, place)
-    if place.change and config.training.shard:
-        raise ConfigError(
-            "training.shard divides Headway's own model, not one with parts of change=.",
-            "Train with training.shard = false.",
-        )
-    check_shard(config.training, place.world)
-    stack.enter_context(training_here(shared=_draws_from_defaults(config, place)))
+    check_shard(config.training, place.world, changed=place.change is not None)
+    on_default_generators = place.device.type != "cpu" or place.change or config.training.compile
+    stack.enter_context(training_here(shared=bool(on_default_generators)))
     start = None if folder.checkpoint.exists() else open_start(config, place.change)
     config = start.config if start else config
     check_settings(config, place.device)  # before hours of cutting text into pieces
@@ -190,11 +186,6 @@ def _lead(
     if start:
         trainer.save()  # from here on the model that it starts from is not needed
     return Ready(config, trainer, texts)
-
-
-def _draws_from_defaults(config: RunConfig, place: Place) -> bool:
-    """Return True if random numbers come from generators that all threads of a process share."""
-    return place.device.type != "cpu" or config.training.compile or place.change is not None
 
 
 def _check_steps(config: RunConfig, folder: RunFolder) -> None:

@@ -22,8 +22,13 @@ from headway.model.transformer import Transformer
 from headway.training.distributed import World
 
 
-def check_shard(config: TrainingConfig, world: World) -> None:
-    """Refuse to divide a model among one process."""
+def check_shard(config: TrainingConfig, world: World, *, changed: bool) -> None:
+    """Refuse to divide a model among one process, or one that a user's own function changes."""
+    if config.shard and changed:
+        raise ConfigError(
+            "training.shard divides Headway's own model, not one with parts of change=.",
+            "Train with training.shard = false.",
+        )
     if config.shard and world.size == 1:
         raise ConfigError(
             "training.shard is true, but there is one process, and nothing to divide among.",
