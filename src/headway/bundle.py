@@ -51,6 +51,21 @@ _OTHER_PARTS = "A model that was changed before it was saved is loaded with the 
 SEVERAL_SENTENCES = 0.25
 """Text with more lines of several sentences is not split; aligned sentences have 0.05 at most."""
 
+
+def summary(bundle: "Bundle") -> list[str]:
+    """Return what a bundle is as a few words each: its languages, and the sizes of its model."""
+    config, target = bundle.config, bundle.config.target_vocab_size
+    source = "" if bundle.joint else f"{config.source_vocab_size:,} and "
+    layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers"
+    parameters = sum(weights.numel() for weights in bundle.model.parameters())
+    return [
+        f"{bundle.source_language} to {bundle.target_language}",
+        f"{layers} of width {config.d_model}",
+        f"{parameters:,} parameters",
+        f"{source}{target:,} pieces",
+    ]
+
+
 Change = Callable[[Transformer], object]
 """What puts parts of a user's own into a model: called with it before weights are set."""
 
@@ -75,6 +90,10 @@ class Bundle:
     """SHA-256 of the files that it was read from; empty for one that was not read."""
     folder: Path | None = None
     """Where it was read from: of a run, the folder of its better weights."""
+
+    def __repr__(self) -> str:
+        """Return languages and sizes, on one line."""
+        return f"Bundle({', '.join(summary(self))})"
 
     @property
     def tags(self) -> list[str]:

@@ -9,6 +9,9 @@ import typer
 if TYPE_CHECKING:
     from headway.decoding.options import SearchOptions
 
+AsText = Annotated[
+    bool, typer.Option("--as-text", help="Translate the lines of HTML, subtitles and the like.")
+]
 Alignments = Annotated[
     Path | None,
     typer.Option("--alignments", help="File to write word alignments to, in the form 0-0 1-2."),

@@ -31,6 +31,7 @@ def translate(
         Path | None, typer.Argument(metavar="[FILE]", help="Text, one sentence a line; else stdin.")
     ] = None,
     text: search.Text = None,
+    as_text: search.AsText = False,
     out: Annotated[Path | None, typer.Option("--out", help="Where to write; else stdout.")] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
@@ -70,7 +71,7 @@ def translate(
     device: Device = "auto",
 ) -> None:
     """Translate a file or standard input; docs/decoding.md says what each option does."""
-    _check_sentences(model, file, text)
+    _check_sentences(model, file, text, as_text=as_text)
     inputs = {"FILE": file, "--prefix": prefix, "--terms": terms, "--glossary": glossary}
     _check_files(inputs, {"--out": out, "--alignments": alignments})
     if stream and (out or alignments or nbest != 1 or as_json):
@@ -83,7 +84,7 @@ def translate(
     wishes = _wishes(translator, ctx.params)
     tags = TagWatch(translator.bundle, quiet)
     watch = ParagraphWatch(translator, split_sentences=split_sentences, quiet=quiet)
-    incoming = (list(watch.of(tags.of(lines))) for lines in _incoming(file, text))
+    incoming = (list(watch.of(tags.of(lines))) for lines in _incoming(file, text, as_text))
     if stream:
         _stream(translator, incoming, wishes, quiet)
     else:
@@ -120,8 +121,10 @@ def _load(
     )
 
 
-def _check_sentences(model: Path, file: Path | None, text: Sequence[str] | None) -> None:
-    """Refuse a sentence where a file is to be named, and a file beside sentences."""
+def _check_sentences(
+    model: Path, file: Path | None, text: Sequence[str] | None, *, as_text: bool
+) -> None:
+    """Refuse a sentence where a file is to be named, a file beside sentences, and a document."""
     if file is None:
         return
     if text:
@@ -134,14 +137,20 @@ def _check_sentences(model: Path, file: Path | None, text: Sequence[str] | None)
             f"To translate a sentence: headway translate {quote(str(model))} --text "
             f"{quote(str(file))}",
         )
+    if not as_text:
+        from headway.data.documents import refuse_document
+
+        refuse_document(file)
 
 
-def _incoming(file: Path | None, text: Sequence[str] | None) -> Iterator[list[str]]:
+def _incoming(file: Path | None, text: Sequence[str] | None, as_text: bool) -> Iterator[list[str]]:
     from headway.cli.lines import incoming_lines
+    from headway.data.documents import without_documents
 
     if text:
         return iter([[line for sentence in text for line in sentence.split("\n")]])
-    return incoming_lines(file)
+    lines = incoming_lines(file)
+    return lines if as_text else without_documents(lines, str(file or "Standard input"))
 
 
 def _check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]) -> None:

@@ -44,8 +44,8 @@ class Translation:
 
     text: str
     score: float
-    pieces: tuple[str, ...]
-    hypotheses: tuple[ScoredText, ...]
+    pieces: tuple[str, ...] = field(repr=False)
+    hypotheses: tuple[ScoredText, ...] = field(repr=False)
     """The n best, best first; the first is this translation."""
     num_parts: int = 1
     """Its sentences, each translated by itself; a sentence that was too long is several parts."""

@@ -12,6 +12,7 @@ from headway.bundle import Bundle, Change, load_bundle, load_mapped_bundle
 from headway.decoding.alternatives import next_pieces
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
+from headway.decoding.description import described_and_hinted
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
 from headway.decoding.ensemble import EnsembleEngine, as_bundles, as_paths, check_vocabularies
 from headway.decoding.glossary import Glossary, as_glossary
@@ -39,6 +40,7 @@ from headway.model.probe import listening
 _WORTH_A_WORKER = 8  # sentences
 
 
+@described_and_hinted
 class Translator:
     """Translate text with a bundle, or with several of one vocabulary."""
 

@@ -1,0 +1,72 @@
+"""Knows documents whose lines are no sentences: pages, subtitles, markup."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+from headway.data.compression import plain_name
+from headway.errors import DataError
+
+_KINDS = {
+    "an HTML page": (".html", ".htm", ".xhtml"),
+    "subtitles (SRT)": (".srt",),
+    "subtitles (WebVTT)": (".vtt",),
+    "subtitles": (".ass", ".ssa", ".ttml", ".sub"),
+    "Markdown": (".md", ".markdown"),
+    "a message catalogue": (".po", ".pot", ".xlf", ".xliff", ".ts", ".arb", ".resx"),
+    "XML": (".xml",),
+    "JSON": (".json", ".ipynb"),
+    "LaTeX": (".tex",),
+}
+_OF_OFFICE = (".docx", ".doc", ".odt", ".rtf", ".pdf", ".xlsx", ".xls", ".ods", ".pptx", ".ppt",
+              ".odp", ".epub")  # fmt: skip
+_PAGE = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_XML = re.compile(r"\s*<\?xml\s")
+_TIMES = re.compile(r"\s*(?:\d{1,2}:)?\d{2}:\d{2}[.,]\d{3}\s*-->\s")
+_LOOKED_AT = 3  # lines
+
+
+def refuse_document(path: Path) -> None:
+    """Refuse a file that its name says to be a document; DataError says what to do."""
+    name = plain_name(path)
+    for kind, endings in _KINDS.items():
+        if name.endswith(endings):
+            raise _document(str(path), kind)
+    if name.endswith(_OF_OFFICE):
+        raise DataError(
+            f"{path} is a document, and lines of text are wanted.",
+            "Save its text in a file of its own, in UTF-8, with one sentence a line.",
+        )
+
+
+def without_documents(groups: Iterator[list[str]], name: str) -> Iterator[list[str]]:
+    """Yield groups of lines again; DataError where the first lines are those of a document."""
+    first = list(islice(groups, 1))
+    if first and (kind := kind_of(first[0])):
+        raise _document(name, kind)
+    yield from chain(first, groups)
+
+
+def kind_of(lines: Sequence[str]) -> str:
+    """Return which document begins with these lines, or nothing."""
+    beginning = [line.removeprefix("\ufeff") for line in lines[:_LOOKED_AT] if line.strip()]
+    if not beginning:
+        return ""
+    if _PAGE.match(beginning[0]) or (_XML.match(beginning[0]) and _PAGE.match(beginning[-1])):
+        return "an HTML page"
+    if _XML.match(beginning[0]):
+        return "XML"
+    if beginning[0].split()[0] == "WEBVTT":
+        return "subtitles (WebVTT)"
+    if any(_TIMES.match(line) for line in beginning):
+        return "subtitles (SRT)"
+    return ""
+
+
+def _document(name: str, kind: str) -> DataError:
+    return DataError(
+        f"{name} is {kind}, of which each line would be translated as a sentence, markup and all.",
+        "Save its text in a file with one sentence a line, or take the lines as they are with "
+        "--as-text.",
+    )

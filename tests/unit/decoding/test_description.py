@@ -1,0 +1,51 @@
+"""A translator, its bundle and a translation say what they are where they are printed."""
+
+from typing import Any
+
+import pytest
+
+from headway.bundle import Bundle
+from headway.config.model import ModelConfig
+from headway.data.tokenizer import train_tokenizer
+from headway.decoding.translator import Translator
+from headway.model.transformer import Transformer
+
+
+@pytest.fixture
+def bundle(tiny: Transformer, sizes: dict[str, Any]) -> Bundle:
+    text = " ".join("abcdefghijklmnopqr")
+    tokenizer = train_tokenizer([text], kind="char", vocabulary_size=sizes["source_vocab_size"])
+    assert len(tokenizer) == sizes["source_vocab_size"]
+    return Bundle(ModelConfig.parse(sizes), tiny, tokenizer, tokenizer)
+
+
+def test_what_is_printed_says_languages_sizes_and_how_it_computes(bundle: Bundle) -> None:
+    translator = Translator(bundle, engine="reference")
+    parameters = sum(weights.numel() for weights in bundle.model.parameters())
+    shown = repr(translator)
+    assert shown.startswith("Translator(source to target, ")
+    assert f"width {bundle.config.d_model}, {parameters:,} parameters" in shown
+    assert shown.endswith("reference engine, float32, cpu)")
+    assert "packed engine, int8" in repr(Translator(bundle, precision="int8"))
+    assert "ensemble of 2 models" in repr(Translator(bundle, ensemble=[bundle]))
+    assert repr(bundle).startswith("Bundle(source to target, ")
+    assert len(repr(bundle)) < 200
+
+
+def test_a_translation_shows_its_text_and_what_is_to_be_known(bundle: Bundle) -> None:
+    found = Translator(bundle).translate("a b")
+    assert repr(found) == (
+        f"Translation(text={found.text!r}, score={found.score!r}, num_parts={found.num_parts}, "
+        f"complete={found.complete}, unknown_pieces={found.unknown_pieces})"
+    )
+
+
+@pytest.mark.parametrize("name", ["beam", "num_beams", "nbest", "prefx"])
+def test_a_wrong_argument_is_answered_with_the_right_one(bundle: Bundle, name: str) -> None:
+    with pytest.raises(TypeError, match=f"no argument '{name}'. Did you mean '"):
+        Translator(bundle).translate("a", **{name: 2})  # type: ignore[call-overload]
+
+
+def test_loading_is_answered_too() -> None:
+    with pytest.raises(TypeError, match=r"load\(\) has no argument 'precison'. Did you mean 'prec"):
+        Translator.load("x", precison="int8")  # type: ignore[call-arg]
