@@ -1,7 +1,7 @@
 """`headway translate`: one line in, one line out, always, in order."""
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from shlex import quote
@@ -74,10 +74,7 @@ def translate(
     _check_sentences(model, file, text, as_text=as_text)
     inputs = {"FILE": file, "--prefix": prefix, "--terms": terms, "--glossary": glossary}
     _check_files(inputs, {"--out": out, "--alignments": alignments})
-    if stream and (out or alignments or nbest != 1 or as_json):
-        raise typer.BadParameter(_STREAM_ALONE)
-    if prefix_bias is not None and prefix is None:
-        raise typer.BadParameter("--prefix-bias favours a prefix; name its file with --prefix.")
+    _check_options(ctx.params)
     for path in (model, *(ensemble or [])):
         remark_on_weights(path, quiet)
     translator = _load(model, device, engine, precision, ensemble or [])
@@ -119,6 +116,15 @@ def _load(
         ensemble=ensemble,
         precision=cast("PrecisionName", precision),
     )
+
+
+def _check_options(chosen: Mapping[str, Any]) -> None:
+    """Refuse options that do not go together."""
+    lines = chosen["out"] or chosen["alignments"] or chosen["nbest"] != 1 or chosen["as_json"]
+    if chosen["stream"] and lines:
+        raise typer.BadParameter(_STREAM_ALONE)
+    if chosen["prefix_bias"] is not None and chosen["prefix"] is None:
+        raise typer.BadParameter("--prefix-bias favours a prefix; name its file with --prefix.")
 
 
 def _check_sentences(

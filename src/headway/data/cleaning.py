@@ -35,7 +35,8 @@ class CleaningReport:
     def lines(self) -> list[str]:
         """Return the report as short lines of text, the totals first."""
         total_dropped = sum(self.dropped.values())
-        head = f"{self.total:,} pairs read, {self.kept:,} kept"
+        noun = "pair" if self.total == 1 else "pairs"
+        head = f"{self.total:,} {noun} read, {self.kept:,} kept"
         if self.dropped:
             head += f"; dropped {total_dropped:,}: {self._listing(self.dropped)}"
         result = [head]

@@ -17,7 +17,7 @@ from headway.data.corpus import Pair
 from headway.data.details import has_other_addresses, has_other_numbers
 from headway.data.ragged import Ragged
 from headway.data.rewriting import rewrites
-from headway.data.scripts import check_script, main_script
+from headway.data.scripts import check_script, main_script, script_name
 from headway.data.two_languages import TwoLanguages
 from headway.errors import ConfigError
 
@@ -198,7 +198,7 @@ def _reasons(
         if script:
             texts = (getattr(pair, side) for pair in pairs)
             foreign = (row for row, text in enumerate(texts) if _is_foreign(text, script))
-            yield f"{side} not in {script.capitalize()} letters", foreign
+            yield f"{side} not in {script_name(check_script(script))} letters", foreign
     limit = rules.max_pieces
     longer, shorter = lengths.max(axis=1), lengths.min(axis=1)
     if rules.too_long == "drop" and limit is not None:

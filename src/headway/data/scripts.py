@@ -56,6 +56,11 @@ def is_spaceless(character: str) -> bool:
     return bool(_IDEOGRAPHS.match(character) or _OTHER_SPACELESS.match(character))
 
 
+def script_name(script: str) -> str:
+    """Return a script of `main_script` as it is written: Hangul, Latin, CJK."""
+    return script if script in _ONE_SCRIPT.values() else script.capitalize()
+
+
 @cache
 def check_script(name: str) -> str:
     """Return the name of a script as `main_script` gives it; ConfigError where there is none."""

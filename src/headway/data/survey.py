@@ -18,7 +18,7 @@ from headway.data.html_codes import has_codes
 from headway.data.misaligned import Stretch, misaligned
 from headway.data.mojibake import is_mojibake
 from headway.data.repeats import repeats
-from headway.data.scripts import main_script
+from headway.data.scripts import main_script, script_name
 from headway.data.spaces import has_odd_spaces
 from headway.data.two_languages import TwoLanguages
 
@@ -145,7 +145,7 @@ def _foreign(side: str, scripts: list[str]) -> Iterator[Finding]:
     for script, _ in counts.most_common():
         if script in own:
             continue
-        name = script.capitalize()
+        name = script_name(script)
         lines = (line for line, found in enumerate(scripts, start=1) if found == script)
         yield on_lines(f"foreign-script-{side}", f"{side} in {name} letters", lines)
 
@@ -240,7 +240,7 @@ def other_scripts(
             continue
         (script, count), (expected, _) = own.most_common(1)[0], known.most_common(1)[0]
         if count > _MOST * own.total() and known[script] < (1 - _MOST) * known.total():
-            problem = f"{side} in {script.capitalize()} letters, {where} {expected.capitalize()}"
+            problem = f"{side} in {script_name(script)} letters, {where} {script_name(expected)}"
             lines = (line for line, found in enumerate(scripts, start=1) if found == script)
             findings.append(on_lines(f"other-script-{side}", problem, lines))
     return findings

@@ -25,7 +25,7 @@ _PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")  # no folder above, nothing 
 _SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)</script>", re.DOTALL | re.IGNORECASE)
 
 
-@router.get("/")
+@router.api_route("/", methods=["GET", "HEAD"])
 def page() -> Response:
     """Return the page, and what a browser may run of it."""
     html = static_file("index.html")
@@ -33,7 +33,7 @@ def page() -> Response:
     return Response(html, media_type=_TYPES["html"], headers=headers)
 
 
-@router.get("/static/{path:path}")
+@router.api_route("/static/{path:path}", methods=["GET", "HEAD"])
 def static(path: str) -> Response:
     """Return one of the page's files."""
     data = static_file(path)

@@ -21,6 +21,7 @@ from headway.training.estimate import compare, comparison_in_words
 from headway.training.finishing import save_both, weigh
 from headway.training.picture import draw_losses
 from headway.training.reporting import Reporter
+from headway.training.rewritten import references_remark
 from headway.training.run_folder import RunFolder
 
 
@@ -116,6 +117,9 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
             report[text] = [score.as_dict() for score in scores]
             for score in scores:
                 reporter.say(f"{text} {score}")
+            if remark := references_remark(text, pairs, weighed.better.target_tokenizer):
+                report.setdefault("remarks", []).append(remark)
+                reporter.say(remark)
     save_both(weighed, report, config, place)
     folder.write_json(folder.report, report)
     draw_losses(folder.records(), folder.picture, reporter.say)

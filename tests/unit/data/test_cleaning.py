@@ -361,3 +361,8 @@ def test_a_script_that_there_is_not_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"no script 'korean'\. Their names are .* hangul"):
         CleaningRules(source_script="korean")
     CleaningRules(source_script="hiragana", target_script="CJK")
+
+
+def test_one_pair_is_counted_as_one() -> None:
+    assert CleaningReport(total=1, kept=1).summary() == "1 pair read, 1 kept"
+    assert CleaningReport(total=2, kept=1).summary() == "2 pairs read, 1 kept"

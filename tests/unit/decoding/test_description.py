@@ -34,10 +34,11 @@ def test_what_is_printed_says_languages_sizes_and_how_it_computes(bundle: Bundle
 
 def test_a_translation_shows_its_text_and_what_is_to_be_known(bundle: Bundle) -> None:
     found = Translator(bundle).translate("a b")
-    assert repr(found) == (
-        f"Translation(text={found.text!r}, score={found.score!r}, num_parts={found.num_parts}, "
-        f"complete={found.complete}, unknown_pieces={found.unknown_pieces})"
-    )
+    shown = repr(found)
+    assert shown.startswith(f"Translation(text={found.text!r}, score={found.score!r}, num_parts=")
+    assert f"complete={found.complete}, unknown_pieces={found.unknown_pieces})" in shown
+    assert "pieces=(" not in shown
+    assert "hypotheses=" not in shown
 
 
 @pytest.mark.parametrize("name", ["beam", "num_beams", "nbest", "prefx"])

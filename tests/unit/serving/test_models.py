@@ -1,11 +1,13 @@
 """What the server tells about its models."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from fastapi.testclient import TestClient
 
 from headway.bundle import save_bundle
 from headway.inspection.catalog import catalog
+from headway.inspection.translator import Translator
 from headway.inspection.variant import variant_of
 from headway.model.accounting import count_parameters
 from headway.serving.models import Served, load_models
@@ -38,6 +40,22 @@ def test_a_model_is_described(client: TestClient, pre_norm: Served) -> None:
     assert {(row["of"], row["heads"]) for row in told["attention"] if row["kind"] == "encoder"} == {
         (1, 3)
     }
+
+
+def test_a_model_of_ones_own_offers_sentences_of_its_validation_text(
+    served: Served, tmp_path: Path
+) -> None:
+    lines = ["a long one " * 20, "", *(f"sentence {number}" for number in (1, 1, 2, 3, 4, 5, 6))]
+    for name in ("v.ko", "v.en"):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    data = {"directory": str(tmp_path), "valid_source": "v.ko", "valid_target": "v.en"}
+    bundle = replace(served.translator.bundle, record={"config": {"data": data}})
+    own = Served("own", Translator(bundle), "")
+    assert own.examples == [f"sentence {number}" for number in (1, 2, 3, 4, 5)]
+
+    (tmp_path / "v.ko").unlink()
+    assert own.examples != []  # it was read once
+    assert Served("moved", Translator(bundle), "").examples == []
 
 
 def test_the_catalog_is_that_of_the_model(client: TestClient, pre_norm: Served) -> None:

@@ -46,3 +46,11 @@ def test_nothing_else_is(client: TestClient, path: str) -> None:
     answer = client.get(f"/static/{path}")
     assert answer.status_code == 404
     assert answer.json()["error"]["message"]
+
+
+def test_head_says_what_get_would_without_its_body(client: TestClient) -> None:
+    for path in ("/", "/static/app/main.js"):
+        head, get = client.head(path), client.get(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == get.headers["content-type"]
+        assert head.headers["content-length"] == str(len(get.content))

@@ -7,6 +7,7 @@ import pytest
 from headway.config.run import RunConfig
 from headway.data.corpus import Pair
 from headway.training.rewritten import references_remark, rewritten_remarks
+from headway.training.run import train
 
 from .conftest import MakeConfig, encode
 
@@ -54,3 +55,12 @@ def test_scores_say_why_they_are_too_low(make_config: MakeConfig) -> None:
     remark = references_remark("valid", [Pair("a", "½"), Pair("b", "c")], target)
     assert remark.startswith("valid: 1 of 2 references hold characters")
     assert references_remark("valid", [Pair("½", "c")], target) == ""
+
+
+def test_the_report_of_a_run_says_so(make_config: MakeConfig, data_folder: Path) -> None:
+    lines = (data_folder / "valid.target").read_text().replace("one", "½", 1)
+    (data_folder / "valid.target").write_text(lines)
+    settings = {"max_steps": 1, "average_checkpoints": 1}
+    report = train(make_config(training=settings), data_folder.parent / "run").report
+    (remark,) = report["remarks"]
+    assert remark.startswith("valid: 1 of 7 references hold characters")
