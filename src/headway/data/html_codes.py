@@ -19,7 +19,7 @@ def decoded(text: str, other: str = "") -> str:
 
     `&amp;amp;` is `&` that was escaped twice. A code stays where a sentence speaks of it: `<` and
     `>` beside raw ones of their kind, anything in `backticks`, and codes that both sides have,
-    if one of them is set off by quotes, brackets or commas. A line end becomes a space.
+    if one of them is set off by quotes, brackets or commas on one side. A line end becomes a space.
 
     Args:
         text: The side that may have codes.
@@ -59,7 +59,9 @@ def _mentioned(text: str, other: str) -> set[tuple[int, int]]:
     raw = {end for end in _TAG_ENDS if end in text}
     codes = list(_CODE.finditer(text))
     shared = {code.span() for code in codes if code[0] in other}
-    is_about_codes = any(_is_set_off(text, *span) for span in shared)
+    is_about_codes = any(_is_set_off(text, *span) for span in shared) or any(
+        _is_set_off(other, *code.span()) for code in _CODE.finditer(other) if code[0] in text
+    )
     places = shared if is_about_codes else set()
     for code in codes:
         start, end = code.span()

@@ -37,6 +37,7 @@ def test_codes_become_characters(text: str, expected: str) -> None:
         ("(e.g. &gt;, &#62;, &#x3e;) in the string", "(예를 들어, &gt;, &#62;, &#x3e;)를"),
         ("&gt; is &#62;, and &#x3E;; hence", "&gt;는 &#62;이고, &#x3E;입니다"),
         ("'&quot;' is a quote", "'&quot;' ist ein Zeichen"),
+        ("&gt;는 &#62;이고, &#x3E;입니다", "&gt; is &#62;, and &#x3E;; hence"),
         ("write `&amp;` for it", ""),
         ("&lt; is the code of <", ""),
     ],

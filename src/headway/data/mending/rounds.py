@@ -97,14 +97,21 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> Text:
 
 
 def _repair_characters(text: Text, choices: Choices) -> None:
-    for id, repair in _OF_CHARACTERS.items():
-        if not choices.fixes(id):
-            continue
-        for row, (source, target) in enumerate(text.pairs):
-            new = Pair(repair(source, target), repair(target, source)).stripped()
-            if new != text.pairs[row]:
-                side = "source" if new.source != source else "target"
-                text.repair(row, f"{id}-{side}", new)
+    """Repair what is chosen in each pair, until nothing changes any more.
+
+    A side looks at the other one, which may have changed.
+    """
+    repairs = [(id, repair) for id, repair in _OF_CHARACTERS.items() if choices.fixes(id)]
+    for row in range(len(text.pairs)):
+        before = None
+        while before != text.pairs[row]:
+            before = text.pairs[row]
+            for id, repair in repairs:
+                source, target = text.pairs[row]
+                new = Pair(repair(source, target), repair(target, source)).stripped()
+                if new != (source, target):
+                    side = "source" if new.source != source else "target"
+                    text.repair(row, f"{id}-{side}", new)
 
 
 def _realign(text: Text, findings: Sequence[Finding]) -> bool:
