@@ -17,7 +17,7 @@ from headway.data.corpus import Pair, read_pairs
 from headway.data.survey import survey
 
 FIX = ["mojibake", "html", "spaces", "shift", "exchanged"]
-DROP = ["empty", "duplicates", "script"]
+DROP = ["empty", "duplicates", "script", "language"]
 SHARES = {
     "html": 0.03,
     "mojibake": 0.03,

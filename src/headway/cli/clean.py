@@ -36,7 +36,7 @@ Fix = Annotated[
     typer.Option(
         "--fix",
         metavar="a,b,c",
-        help="Repair: mojibake, html, spaces, shift (these four if unset), exchanged; or none.",
+        help="Repair: mojibake, html, spaces, shift, exchanged (all of them if unset); or none.",
     ),
 ]
 Drop = Annotated[

@@ -18,11 +18,15 @@ _GROUPS = {
     "duplicates": ("duplicate-pairs",),
     "length": ("length-short", "length-long"),
     "script": ("foreign-script",),
+    "language": ("exchanged", "wrong-language"),
     "shift": ("misaligned",),
     "html": ("html-codes",),
 }
 # What is said of a whole text, or of one text beside another, falls on no line that could go.
-_OF_WHOLE_TEXTS = ("other-script", "no-letters", "in-training", "source-in-training", "in-corpus")
+_OF_WHOLE_TEXTS = (
+    *("exchanged-files", "other-script", "no-letters", "tokenized", "capitals", "end-marks"),
+    *("in-training", "source-in-training", "in-corpus"),
+)
 _SIDES = ("-source", "-target")
 
 
@@ -31,11 +35,13 @@ class Choices:
     """Name the repairs and the findings whose lines are dropped, by ids without their side.
 
     The safe ones leave right pairs right: characters are repaired where it is certain, a shifted
-    stretch is realigned, and what is dropped teaches nothing: a pair with an empty side, and one
-    that is there before. All others need a look at the text.
+    stretch is realigned, exchanged sides are exchanged back, and what is dropped teaches nothing:
+    a pair with an empty side, and one that is there before. All others need a look at the text.
     """
 
-    fixed: frozenset[str] = frozenset({"mojibake", "html-codes", "spaces", "misaligned"})
+    fixed: frozenset[str] = frozenset(
+        {"mojibake", "html-codes", "spaces", "misaligned", "exchanged"}
+    )
     dropped: frozenset[str] = frozenset({"empty-source", "empty-target", "duplicate-pairs"})
 
     @classmethod

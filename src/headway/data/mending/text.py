@@ -104,11 +104,11 @@ def clean_text(
     """Write cleaned text and a log of each change, and return what was done.
 
     Without `fix` and `drop` what leaves right pairs right is done: characters are repaired where
-    it is certain, shifted stretches are realigned, pairs with an empty side and repeated pairs are
-    dropped. Spaces around a text are not kept. Of more than a million pairs each million is looked
-    at by itself, except for repeated pairs. Two files may differ in length if a shift explains it,
-    as where one line is missing. Files appear once they are whole, and what is read is
-    never written over.
+    it is certain, shifted stretches are realigned, exchanged sides are exchanged back, and pairs
+    with an empty side and repeated pairs are dropped. Spaces around a text are not kept. Of more
+    than a million pairs each million is looked at by itself, except for repeated pairs. Two files
+    may differ in length if a shift explains it, as where one line is missing. Files appear once
+    they are whole, and what is read is never written over.
 
     Args:
         source: A file with one sentence a line, or a table with both sides.

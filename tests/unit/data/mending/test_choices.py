@@ -20,12 +20,15 @@ def test_a_name_is_an_id_or_stands_for_several() -> None:
 
 def test_none_is_what_is_safe_and_an_empty_list_is_nothing() -> None:
     assert Choices.of() == Choices.of(
-        ["mojibake", "html", "spaces", "shift"], ["empty", "duplicates"]
+        ["mojibake", "html", "spaces", "shift", "exchanged"], ["empty", "duplicates"]
     )
     assert Choices.of([], []) == Choices(frozenset(), frozenset())
 
 
-@pytest.mark.parametrize("name", ["lenght", "in-training", "other-script", "no-letters-source"])
+@pytest.mark.parametrize(
+    "name",
+    ["lenght", "in-training", "other-script", "no-letters-source", "exchanged-files", "end-marks"],
+)
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=f"no finding to drop '{name}'"):
         Choices.of(drop=[name])
@@ -39,6 +42,9 @@ def test_the_option_for_a_finding_takes_its_lines() -> None:
         kind, name = option.split()
         choices = Choices.of([name], []) if kind == "--fix" else Choices.of([], [name])
         assert choices.fixes(id) != choices.drops(id)
+    assert Choices.of([], ["language"]).dropped == {
+        "exchanged", "wrong-language-source", "wrong-language-target"
+    }  # fmt: skip
     assert not remedies["in-training"]
     assert remedies["length-long"] == "--drop length-long"
     assert remedies["misaligned"] == "--fix shift"
@@ -49,5 +55,5 @@ def test_the_commands_that_check_names_exist() -> None:
         for words in (row.remedy.split(), row.held_out.split()):
             if words[:2] == ["headway", "clean"] and len(words) > 2:
                 assert words[2] in ("--drop", "--fix")
-                names = words[3].split(",")
+                names = words[3].strip(",").split(",")
                 assert Choices.of(*((names, []) if words[2] == "--fix" else ([], names)))

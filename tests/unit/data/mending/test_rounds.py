@@ -11,6 +11,7 @@ from headway.data.mending.choices import Choices
 from headway.data.mending.rounds import Text, mend
 from headway.data.survey import survey
 
+from ..made_languages import exchanged, translations
 from ..parallel_text import sentences
 
 EVERYTHING = Choices.of(
@@ -94,6 +95,21 @@ def test_a_shifted_stretch_is_realigned_and_not_found_again(late: int) -> None:
     assert replayed(moved, text) == dict(zip(text.lines, text.pairs, strict=True))
     logged = {text for change in text.changes for text in change.before}
     assert {target.strip() for target in targets} <= logged | {pair.target for pair in text.pairs}
+
+
+def test_exchanged_sides_are_exchanged_back_and_a_wrong_language_is_dropped() -> None:
+    right = list(dict.fromkeys(translations(600, least=5)))
+    pairs = [exchanged(pair) if row % 50 == 7 else pair for row, pair in enumerate(right)]
+    pairs[100] = Pair(pairs[100].source, pairs[101].source)
+
+    text = mend(pairs, 1, Choices.of(drop=["language"]))
+
+    assert text.pairs == right[:100] + right[101:]
+    lines = {line for line in range(1, len(pairs) + 1) if (line - 1) % 50 == 7}
+    assert {change.line for change in text.changes if change.id == "exchanged"} == lines
+    assert [(change.line, change.id) for change in text.changes if change.after is None] == [
+        (101, "wrong-language-target")
+    ]
 
 
 def test_a_stretch_of_other_sources_is_left_or_dropped() -> None:
