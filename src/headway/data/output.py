@@ -24,6 +24,7 @@ from headway.replacing import SIZE_LIMIT
 
 _BLOCK = 1 << 18
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")
+_DIGITS = 10  # of a number that no descriptor has
 _MOST_LINKS = 40  # as many as Linux follows
 _OTHER_FORMS = (".parquet", ".zip", ".7z", ".rar", ".tar", ".tgz", ".lz4", ".lzma", ".br", ".z")
 _DOCUMENTS = (".docx", ".xlsx", ".odt", ".pdf")
@@ -198,7 +199,7 @@ def _open_already(path: Path) -> IO[bytes] | None:
         folder = os.path.realpath(os.path.dirname(name))
         number = os.path.basename(name)
         match = _DESCRIPTORS.fullmatch(folder)
-        if match and number.isdecimal():
+        if match and number.isdecimal() and len(number) < _DIGITS:
             if match["process"] not in (None, str(os.getpid())):
                 return open(name, "ab")
             os.write(int(number), b"")  # raises where it is closed, or open for reading alone

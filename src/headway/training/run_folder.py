@@ -195,7 +195,7 @@ class RunFolder:
     def strangers(self) -> list[Path]:
         """Return what lies in the folder and is not of the run."""
         own = {path.name for path in vars(self).values() if path.parent == self.path}
-        own |= {"source.model", "target.model"}
+        own |= {"source.model", "target.model", "valid.source", "valid.target"}
         other = [path for path in self.path.iterdir() if path.name not in own]
         bundles = [bundle for bundle in (self.best, self.averaged) if bundle.is_dir()]
         return [path for path in other if not self._is_scrap(path)] + [

@@ -72,6 +72,8 @@ def test_a_descriptor_that_cannot_be_written_is_refused_before_the_work(tmp_path
         os.close(descriptor)
     with pytest.raises(DataError, match=r"cannot be written \(Bad file descriptor\)"):
         OutputFile(Path(f"/dev/fd/{descriptor}")).__enter__()
+    with pytest.raises(DataError, match="cannot be written"):
+        OutputFile(Path(f"/dev/fd/{10**30}")).__enter__()
     assert log.read_text() == "precious\n"
 
 
