@@ -65,6 +65,7 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "evaluate --hypothesis", ["evaluate", model, *compared]
     yield "score", ["score", model, *both]
     yield "check", ["check", *training]
+    yield "clean", ["clean", *both, "--out", place / "clean.tsv"]
     yield "train", ["train", *training, "--out", place / "run"]
     yield "train", ["train", *text, *ENOUGH, "--out", place / "untested"]
     fine = ["--set", "training.max_steps=30", "--set", "training.batch_tokens=64"]
