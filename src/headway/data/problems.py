@@ -28,7 +28,7 @@ _SIDES = ("source", "target")
 # The worst first: text that teaches another task, pairs that teach what is wrong, pairs that teach
 # little, and pairs that spoil a score. `{side}` makes two rows of one.
 _ROWS = (
-    ("exchanged-files", "exchange the names of its two files", ""),
+    ("exchanged-files", "exchange the two files of this text, or of the training text", ""),
     ("other-script-{side}", _LOOK, ""),
     ("no-letters-{side}", "make sure that this is the right file and column", ""),
     ("misaligned", _CLEAN, ""),

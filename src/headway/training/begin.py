@@ -43,7 +43,7 @@ from headway.training.tokenizers import find_tokenizers
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
 
-_COMPARED = 100_000  # pairs of each text, in about three seconds
+_COMPARED = 100_000  # pairs of each text, in about eight seconds
 
 
 def goes_on(folder: RunFolder, world: World) -> bool:

@@ -23,6 +23,7 @@ from headway.model.accounting import count_parameters
 from headway.training.ema import WeightAverage
 from headway.training.encode import encode_texts
 from headway.training.estimate import advice, forget_peak, peak_memory
+from headway.training.harmless import line_ends, marked_files
 from headway.training.micro_batches import FittingStep
 from headway.training.new_model import build_bundle, check_positions
 from headway.training.optimizer import build_optimizer
@@ -148,8 +149,12 @@ def check_run(
     rewritten = rewritten_remarks(config, texts, encoded.report, target)
     found = {}
     unknowns: dict[str, Unknown] = {}
+    harmless = marked_files(texts.files)
+    keeps_returns = target.normalize("a\r").endswith("\r")  # then cleaning says so
     for name, pairs, suspicious in findings(config.data, texts):
         unknowns[name] = unknown(pairs, source, target)
+        if not keeps_returns:
+            harmless += line_ends(name, pairs)
         if suspicious is not None:
             found[name] = suspicious
     return RunCheck(
@@ -163,7 +168,7 @@ def check_run(
         epochs=steps / stream.updates_of_an_epoch,
         precision=precision,
         estimate=estimated,
-        remarks=[*rewritten, *texts.remarks, *_remarks(config, steps, estimated)],
+        remarks=[*rewritten, *texts.remarks, *_remarks(config, steps, estimated), *harmless],
     )
 
 

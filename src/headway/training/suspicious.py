@@ -54,7 +54,8 @@ def _unlike(text: Looked, scripts: Scripts, languages: TwoLanguages | None) -> I
     if exchanged := exchanged_as_a_whole(text.pairs, languages):
         yield Finding(
             f"exchanged sides, {text.name}",
-            f"{_head(text)} {exchanged[0]}. Exchange the names of its two files: {_harm(text)}.",
+            f"{_head(text)} {exchanged[0]}. Exchange the names of the two files of this text, or "
+            f"of the training text: {_harm(text)}.",
         )
     elif others := other_scripts(scripts, text.pairs):
         yield Finding(

@@ -75,7 +75,7 @@ def test_a_text_that_is_exchanged_as_a_whole_is_named(name: str) -> None:
 
     assert finding.problem == f"exchanged sides, {name}"
     assert "source and target seem exchanged in the whole text, as training text" in finding.message
-    assert "Exchange the names of its two files" in finding.message
+    assert "Exchange the names of the two files of this text, or" in finding.message
     harm = "learns" if name.startswith("training") else "scores of such lines are too low"
     assert harm in finding.message
     others = [_looked("training", train), _looked(name, wrong, "<back>")]
