@@ -73,10 +73,14 @@ def architecture(name: str) -> Architecture:
         return ARCHITECTURES[name]
     if name in TABLE_3:
         return TABLE_3[name].architecture
-    raise ConfigError(
-        f"There is no preset '{name}'.",
-        suggest(name, list(dict.fromkeys([*ARCHITECTURES, *TABLE_3]))),
-    )
+    hint = suggest(name, list(dict.fromkeys([*ARCHITECTURES, *TABLE_3])))
+    if not hint.startswith("Did you mean"):
+        sizes, rows = (
+            ", ".join(ARCHITECTURES),
+            ", ".join(row for row in TABLE_3 if row not in ARCHITECTURES),
+        )
+        hint = f"Choose {sizes}, or a row of the paper's Table 3: {rows}."
+    raise ConfigError(f"There is no preset '{name}'.", hint)
 
 
 def paper_training(name: str) -> dict[str, Any]:

@@ -82,3 +82,8 @@ def test_a_row_of_table_3_is_a_preset_too() -> None:
 def test_an_unknown_preset_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"There is no preset 'bas'\. Did you mean 'base'"):
         presets.architecture("bas")
+
+
+def test_the_four_sizes_come_first_where_no_name_is_near() -> None:
+    with pytest.raises(ConfigError, match=r"'medium'\. Choose tiny, small, base, big, or a row"):
+        presets.architecture("medium")
