@@ -8,6 +8,7 @@ is in benchmarks/NOTES.md).
 
 import re
 from functools import cache
+from itertools import accumulate
 
 import sentencex
 
@@ -22,6 +23,8 @@ _APOSTROPHES_AS_MARKS = re.compile(r"(?<!\w)['’]|['’](?!\w)")
 _ELLIPSIS = str.maketrans({"…": "."})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+# O.K.? Yes. Then :) He.
+_MORE_ENDS = re.compile(r"(?:\.[!?]|\s[:;]-?[)(])\s+(?=[^\W\d_])")
 _ENTITY = re.compile("&[a-z]{2,6};")
 
 _CLOSING = re.compile(rf"[{re.escape(_CLOSERS)}]*(?:[ \xa0\u202f][»”](?=\s|$))?")
@@ -48,6 +51,7 @@ _FIRST_WORD = re.compile(
 )
 _ABBREVIATIONS = {
     "af": frozenset(("mnr", "mev", "mej", "bv", "nr", "nl", "bl", "ens")),
+    "de": frozenset(("Fa",)),
     "fr": frozenset(("M", "MM", "Mme", "Mlle", "Me")),
 }
 _NAMES = {
@@ -93,14 +97,11 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
     """
     shown = _shown(text)
     sentences = sentencex.segment(language, shown)  # pyright: ignore[reportAttributeAccessIssue]
-    if len(sentences) < 2:
-        return [text]
+    ends = {*accumulate(map(len, sentences)), *(end.end() for end in _MORE_ENDS.finditer(text))}
     parts: list[str] = []
-    start = end = 0
-    for sentence in sentences[:-1]:
-        end += len(sentence)
-        cut = _sentence_end(text, shown, start, end, language)
-        if cut:
+    start = 0
+    for end in sorted(ends - {len(text)}):
+        if end > start and (cut := _sentence_end(text, shown, start, end, language)):
             parts.append(text[start:cut])
             start = cut
     return [*parts, text[start:]]

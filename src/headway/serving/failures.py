@@ -13,7 +13,16 @@ from headway.errors import HeadwayError, TraceError
 from headway.json_text import to_json
 
 Code = Literal[
-    "blank", "too-long", "trace-gone", "prefix", "gold", "edit", "tensor", "beam", "other"
+    "blank",
+    "too-long",
+    "sentences",
+    "trace-gone",
+    "prefix",
+    "gold",
+    "edit",
+    "tensor",
+    "beam",
+    "other",
 ]
 """What is wrong, for a page that says it in another language."""
 

@@ -39,6 +39,7 @@ class SentenceBody(Strict):
     """A sentence, and how to search for its translation."""
 
     source: str
+    split_sentences: bool | None = None
     prefix: str | None = None
     beam: int | None = Field(default=None, ge=1, le=BEAM)
     length_penalty: float | None = Field(default=None, ge=0, le=10)

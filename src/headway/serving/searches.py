@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.record import Expansion, Node, SearchRecord
 from headway.decoding.request import Request
-from headway.errors import HeadwayError, TraceError
+from headway.errors import HeadwayError, TraceError, shown
 from headway.inspection import edit
 from headway.inspection.edit import Edit, Edits
 from headway.inspection.edited_search import check_search_edits, search_edited
@@ -68,11 +68,28 @@ def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = 
             "Give a shorter sentence; `headway translate` takes long ones in parts.",
             "too-long",
         )
+    if getattr(body, "target", None) is None:
+        _check_one_sentence(served, body)
     prefix = body.prefix if body.prefix and body.prefix.strip() else None
     options = _options(served, body, sampling)
     with told_as("prefix"):
         requests.make([parts], options, prefix=prefix)  # refuses what nothing can begin with
     return Wish(served, body.source, prefix, options, edits_of(here, body.edits))
+
+
+def _check_one_sentence(served: Served, body: SentenceBody) -> None:
+    """Refuse a text of several sentences, of which one search would leave some out."""
+    requests = served.translator.requests
+    split = requests.splits_sentences(body.split_sentences)
+    parts = requests.parts(body.source, split_sentences=split)
+    sentences = list(dict.fromkeys(part.sentence for part in parts))
+    if len(sentences) > 1:
+        raise RefusedError(
+            400,
+            f"The text has {len(sentences)} sentences, and one is looked at at a time.",
+            f"Give one of them, such as {shown(sentences[0].text)}; `headway translate` takes all.",
+            "sentences",
+        )
 
 
 def edits_of(here: Explorer, bodies: Sequence[EditBody] | None) -> dict[str, Edit]:

@@ -190,6 +190,9 @@ def test_sentences_begin_where_a_reader_says(language: str, marked: str) -> None
         ("fa", "آیا او رفت؟ ¦بله. ¦من هستم."),
         ("ur", "میں گھر گیا۔ ¦وہ یہاں ہے۔"),
         ("am", "እኔ ነኝ። ¦እሱ ነው።"),
+        ("en", "Is this O.K.? ¦I think so. ¦Let's go!"),
+        ("en", "Hello, world :) ¦How are you?"),
+        ("de", "Die Fa. Maier liefert am 24. Dezember nicht. ¦Bitte bestellen Sie früher."),
         # In a text of tokens, where a mark of its own ends a sentence.
         ("en", "a dog runs . ¦two men walk ."),
         ("en", "he wears a shirt that says &quot; welcome . &quot;"),

@@ -33,6 +33,27 @@ def test_chinese_and_japanese_sentences_end_without_a_space() -> None:
     assert cut(["▁我", "们", "。", "你", "们", "好"], 5) == ["▁我们。", "你们好"]
 
 
+@pytest.mark.parametrize(
+    ("pieces", "parts"),
+    [
+        (
+            ["▁She", "▁went", "▁home.”", "▁Then", "▁he", "▁came"],
+            ["▁She▁went▁home.”", "▁Then▁he▁came"],
+        ),
+        (["▁Il", "▁est", "▁là.", "▁»", "▁Puis", "▁il"], ["▁Il▁est▁là.▁»", "▁Puis▁il"]),
+        (["▁वह", "▁घर", "▁गया।", "▁मैं", "▁यहाँ", "▁हूँ"], ["▁वह▁घर▁गया।", "▁मैं▁यहाँ▁हूँ"]),
+        (["▁هل", "▁أنت", "▁هنا؟", "▁نعم", "▁أنا", "▁هنا"], ["▁هل▁أنت▁هنا؟", "▁نعم▁أنا▁هنا"]),
+        (["▁میں", "▁گھر", "▁گیا۔", "▁وہ", "▁یہاں", "▁ہے"], ["▁میں▁گھر▁گیا۔", "▁وہ▁یہاں▁ہے"]),
+        (["▁他", "走", "了", "。）", "我", "留", "下"], ["▁他走了。）", "我留下"]),
+        (["▁He", "▁met", "▁Dr.", "▁Smith", "▁and", "▁left"], ["▁He▁met▁Dr.▁Smith▁and", "▁left"]),
+    ],
+)
+def test_sentences_end_before_closing_marks_and_in_other_scripts(
+    pieces: list[str], parts: list[str]
+) -> None:
+    assert cut(pieces, 5) == parts
+
+
 def test_a_place_in_the_first_half_is_not_taken() -> None:
     assert cut(["▁a", ".", "▁b", "c", "d", "e", "f"], 6) == ["▁a.▁bcde", "f"]
 

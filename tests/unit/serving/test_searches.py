@@ -193,3 +193,20 @@ def test_a_search_ends_when_nobody_listens(served: Served) -> None:
     for thread in set(threading.enumerate()) - before:
         thread.join(10)
         assert not thread.is_alive()
+
+
+def test_a_search_for_several_sentences_is_refused_and_a_trace_of_a_pair_is_not(
+    client: TestClient,
+) -> None:
+    text = "나는 너를 본다. 너는 나를 본다."
+    for route in ("search", "translate", "trace"):
+        answer = client.post(f"/api/{route}", json={"source": text})
+        assert answer.status_code == 400
+        assert answer.json()["error"] == {
+            "message": "The text has 2 sentences, and one is looked at at a time.",
+            "remedy": "Give one of them, such as '나는 너를 본다.'; `headway translate` takes all.",
+            "code": "sentences",
+        }
+    whole = {"source": text, "split_sentences": False}
+    assert client.post("/api/search", json=whole).status_code == 200
+    assert client.post("/api/trace", json={"source": text, "target": "I see"}).status_code == 200

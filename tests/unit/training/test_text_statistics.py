@@ -5,12 +5,14 @@ import math
 import pytest
 
 from headway.config.run import RunConfig, parse_run_config
+from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
 from headway.data.tokenizer import UNK_ID
 from headway.training.text_statistics import (
     frequency_loss,
     piece_counts,
+    several_sentences,
     unknown_findings,
 )
 
@@ -71,3 +73,15 @@ def test_the_remedy_is_one_that_is_left(
 
     assert all(word in found.message for word in named)
     assert not any(word in found.message for word in unnamed)
+
+
+def test_the_share_of_sources_with_several_sentences_is_that_of_a_sample() -> None:
+    one, two = Pair("One sentence.", "x"), Pair("Dr. Smith left. He was tired.", "x. y.")
+    assert several_sentences([], "English") == 0.0
+    assert several_sentences([[]], "English") == 0.0
+    assert several_sentences([[one, two, one, one]], "en") == 0.25
+    assert several_sentences([[one] * 3, [two] * 2], "English") == 0.4
+    # Of 6,000 every third: the share is that of these, the same each time.
+    assert several_sentences([[two, one, one] * 2000], "English") == 1.0
+    korean = [Pair("오늘은 2020. 5. 3. 일요일이다.", "x"), Pair("갔습니다.그리고 왔습니다.", "x")]
+    assert several_sentences([korean], "Korean") == 0.5

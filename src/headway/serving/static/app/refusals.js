@@ -5,7 +5,7 @@ import { h } from "app/dom.js";
 import { Refusal } from "app/network.js";
 
 /** The codes of errors that the page has words for; the others' sentences are the program's own. */
-const TOLD = ["blank", "too-long", "trace-gone", "prefix", "gold", "edit", "beam", "unreachable"];
+const TOLD = ["blank", "too-long", "sentences", "trace-gone", "prefix", "gold", "edit", "beam", "unreachable"];
 /** Those of which the program's sentence says more: which one, and why. */
 const DETAILED = ["prefix", "gold", "edit"];
 
