@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headway.data.problems import problems
-from headway.errors import ConfigError, suggest
+from headway.errors import ConfigError, require_type, suggest
 
 _FIXES = {
     "mojibake": ("mojibake",),
@@ -92,11 +92,12 @@ def _named_drops() -> dict[str, tuple[str, ...]]:
 
 
 def _ids(names: Iterable[str], known: dict[str, tuple[str, ...]], what: str) -> frozenset[str]:
-    if isinstance(names, str):
-        raise ConfigError(f"The names are one string, {names!r}.", "Give a list of names.")
+    require_type(
+        f"The list for a {what}", names, (list, tuple, set, frozenset), "Give names in a list."
+    )
     ids: set[str] = set()
     for name in names:
-        if name not in known:
-            raise ConfigError(f"There is no {what} '{name}'.", suggest(name, known))
+        if not isinstance(name, str) or name not in known:
+            raise ConfigError(f"There is no {what} '{name}'.", suggest(str(name), known))
         ids.update(known[name])
     return frozenset(ids)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from headway.data.compression import StrPath, compression, plain_name
 from headway.data.corpus import Pair
+from headway.data.hub import is_dataset
 from headway.data.output import OutputFile
-from headway.errors import ConfigError, DataError
+from headway.errors import ConfigError, DataError, require_path
+from headway.home import expanded
 
 _RECORDS = (".jsonl", ".ndjson")
 _TABLES = (".tsv", *_RECORDS)
@@ -17,13 +19,24 @@ _BRACES = re.compile(r"(.*)\{([^{},]*),([^{},]*)\}(.*)")
 LOG_ENDING = "removed.tsv"
 
 
-def named_outputs(names: Sequence[StrPath]) -> tuple[Path, ...]:
+def named_inputs(source: StrPath, target: StrPath | None) -> tuple[StrPath, StrPath | None]:
+    """Return the names of what is read, with the user's folder for a leading `~`."""
+    require_path("source", source)
+    if target is not None:
+        require_path("target", target)
+    return _expanded(source), None if target is None else _expanded(target)
+
+
+def named_outputs(names: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
     """Return the files to write: one table with both sides, or a file for each side.
 
     `clean.{en,ko}` stands for `clean.en` and `clean.ko`, as in a shell. Raises ConfigError for
     another number of files, or for a form that is not written.
     """
-    named = [str(name) for name in names]
+    listed: Sequence[StrPath] = names if isinstance(names, (tuple, list)) else (names,)  # pyright: ignore[reportAssignmentType]
+    for name in listed:
+        require_path("out", name)
+    named = [str(expanded(name)) for name in listed]
     if len(named) == 1 and (braces := _BRACES.fullmatch(named[0])):
         before, first, second, after = braces.groups()
         named = [f"{before}{first}{after}", f"{before}{second}{after}"]
@@ -42,25 +55,34 @@ def named_outputs(names: Sequence[StrPath]) -> tuple[Path, ...]:
     return tuple(map(Path, named))
 
 
-def named_log(outputs: Sequence[Path]) -> Path:
-    """Return where the log goes if it is not named: beside the text, under the same stem."""
+def named_log(name: StrPath | None, outputs: Sequence[Path]) -> Path:
+    """Return where the log goes; if it has no name, beside the text and under the same stem."""
+    if name is not None:
+        require_path("report", name)
+        return expanded(name)
     first = outputs[0]
     stem = first.name.removesuffix(compression(first)).rpartition(".")[0] or first.name
     return first.with_name(f"{stem}.{LOG_ENDING}")
 
 
-def check_places(inputs: Sequence[StrPath], outputs: Sequence[Path]) -> None:
+def check_places(inputs: Sequence[StrPath | None], outputs: Sequence[Path]) -> None:
     """Refuse to write over a file that is read, or two things into one file."""
     places = [path.resolve() for path in outputs]
     for number, (path, place) in enumerate(zip(outputs, places, strict=True)):
         if place in places[:number]:
             raise ConfigError(f"{path} is named twice.", "Give each file a name of its own.")
-        for file in inputs:
+        for file in filter(None, inputs):
+            if is_dataset(file):
+                continue
             same = path.exists() and Path(file).exists() and path.samefile(file)
             if same or place == Path(file).resolve():
                 raise ConfigError(
                     f"{path} is read and would be written over.", "Write to another file."
                 )
+
+
+def _expanded(name: StrPath) -> StrPath:
+    return name if is_dataset(name) else expanded(name)
 
 
 class PairWriter:

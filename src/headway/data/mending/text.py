@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,15 @@ import numpy as np
 from headway.data.compression import StrPath
 from headway.data.corpus import Pair, iterate_pairs
 from headway.data.examining import digests
-from headway.data.hub import is_dataset
 from headway.data.mending.change import HEAD
 from headway.data.mending.choices import Choices, remedy
-from headway.data.mending.files import PairWriter, check_places, named_log, named_outputs
+from headway.data.mending.files import (
+    PairWriter,
+    check_places,
+    named_inputs,
+    named_log,
+    named_outputs,
+)
 from headway.data.mending.rounds import Text, mend
 from headway.data.mending.unequal_files import unequal_files
 from headway.data.output import OutputFile, opened
@@ -127,10 +131,10 @@ def clean_text(
         DataError: For text that cannot be read, or written in the form of `out`.
     """
     choices = Choices.of(fix, drop)
-    outputs = named_outputs(out if isinstance(out, tuple) else (out,))
-    log = named_log(outputs) if report is None else Path(report)
-    inputs = [file for file in (source, target) if file is not None and not is_dataset(file)]
-    check_places(inputs, [*outputs, log])
+    source, target = named_inputs(source, target)
+    outputs = named_outputs(out)
+    log = named_log(report, outputs)
+    check_places((source, target), [*outputs, log])
     writer, changes = PairWriter(outputs), OutputFile(log, "--report")
     done = CleanedText([str(path) for path in outputs], str(log))
     pairs = iterate_pairs(source, target, columns, fields)

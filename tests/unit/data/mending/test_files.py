@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.data.mending.files import check_places, named_log, named_outputs
+from headway.data.mending.files import check_places, named_inputs, named_log, named_outputs
 from headway.errors import ConfigError
 
 
@@ -22,7 +22,28 @@ from headway.errors import ConfigError
 def test_names_of_outputs(names: list[str], outputs: list[str], log: str) -> None:
     found = named_outputs(names)
     assert found == tuple(map(Path, outputs))
-    assert named_log(found) == Path(log)
+    assert named_log(None, found) == Path(log)
+    assert named_log("x/log.tsv", found) == Path("x/log.tsv")
+
+
+def test_a_leading_tilde_is_the_users_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a").write_text("x\n")
+    assert named_outputs("~/c.tsv") == (tmp_path / "c.tsv",)
+    assert named_inputs("~/a", None) == (tmp_path / "a", None)
+    assert named_log("~/l.tsv", []) == tmp_path / "l.tsv"
+    with pytest.raises(ConfigError, match="written over"):
+        check_places(named_inputs("~/a", None), [tmp_path / "a"])
+
+
+@pytest.mark.parametrize("junk", [None, 3, b"x", [None], [["a"]], object()])
+def test_names_are_text_or_paths(junk: object) -> None:
+    with pytest.raises(ConfigError):
+        named_outputs(junk)
+    with pytest.raises(ConfigError):
+        named_inputs(junk, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
