@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from headway.messages import message_console
+from headway.stopping import if_stopped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +21,7 @@ _LINE_SECONDS = 60.0
 @contextmanager
 def progress(
     what: str,
-    total: int,
+    total: int | None,
     *,
     unit: str = "sentences",
     quiet: bool = False,
@@ -30,37 +31,43 @@ def progress(
     """Show how much of the work within is done, on standard error.
 
     On a terminal a bar shows the units and the time left, and goes away at the end. Elsewhere one
-    line a minute is printed, with quiet nothing. Ctrl-C prints how much was done and `stopped`, a
-    sentence on what became of it. A standard error that cannot be written ends no work.
+    line a minute is printed, with quiet nothing. A standard error that cannot be written ends no
+    work.
 
-    what: the work as a noun, such as "Translation". console: used instead of a new one.
+    what: the work as a noun, such as "Translation". total: None where it is not known. console:
+    used instead of a new one. stopped: a sentence on what became of the work, which a
+    KeyboardInterrupt is given as a note, after how much was done.
     """
     console = console or message_console(quiet=quiet)
     shown = _Shown(what, total, unit, console)
     draw = _bar if console.is_terminal and not console.quiet else _lines
-    try:
-        with draw(shown) as update:
 
-            def advance(count: int) -> None:
-                shown.done += count
-                update()
+    def ending() -> str:
+        return f"Stopped after {shown.count()}. {stopped}".strip()
 
-            yield advance
-    except KeyboardInterrupt:
-        done = f"Stopped after {shown.done:,} of {total:,} {unit}."
-        shown.say(f"{done} {stopped}".strip())
-        raise
+    with if_stopped(ending), draw(shown) as update:
+
+        def advance(count: int) -> None:
+            shown.done += count
+            update()
+
+        yield advance
 
 
 class _Shown:
     """The state of a work, and where it is told."""
 
-    def __init__(self, what: str, total: int, unit: str, console: "Console") -> None:
+    def __init__(self, what: str, total: int | None, unit: str, console: "Console") -> None:
         self.what = what
         self.total = total
         self.unit = unit
         self.console = console
         self.done = 0
+
+    def count(self) -> str:
+        """Return how much is done, and of how much where that is known."""
+        of = "" if self.total is None else f" of {self.total:,}"
+        return f"{self.done:,}{of} {self.unit}"
 
     def say(self, line: str) -> None:
         with suppress(OSError):
@@ -75,19 +82,19 @@ def _bar(shown: _Shown) -> Iterator[Callable[[], None]]:
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
-        TextColumn(f"{{task.completed:,}}/{{task.total:,}} {shown.unit}", markup=False),
+        TextColumn("{task.fields[count]}", markup=False),
         TimeRemainingColumn(),
         TextColumn("left"),
         console=shown.console,
         auto_refresh=False,  # beside a thread that draws, no process could be forked
         transient=True,
     )
-    task = bar.add_task(shown.what, total=shown.total)
+    task = bar.add_task(shown.what, total=shown.total, count=shown.count())
     due = 0.0
 
     def update() -> None:
         nonlocal due
-        bar.update(task, completed=shown.done)
+        bar.update(task, completed=shown.done, count=shown.count())
         if time.monotonic() >= due:
             due = time.monotonic() + _DRAWN_SECONDS
             with suppress(OSError):
@@ -115,8 +122,8 @@ def _lines(shown: _Shown) -> Iterator[Callable[[], None]]:
         if now < due:
             return
         due = now + _LINE_SECONDS
-        line = f"{shown.what}: {shown.done:,} of {shown.total:,} {shown.unit}"
-        if shown.done:
+        line = f"{shown.what}: {shown.count()}"
+        if shown.done and shown.total is not None:
             left = (now - start) * (shown.total - shown.done) / shown.done
             line += f", about {left / 60:,.1f} minutes left"
         shown.say(f"{line}.")

@@ -26,14 +26,15 @@ from headway.cli import (
     translate,
 )
 from headway.cli.encoding import use_utf8
-from headway.cli.guesses import Command, Commands
+from headway.cli.guesses import Command
+from headway.cli.stopping import StoppableCommands
 from headway.errors import HeadwayWarning
 from headway.loops.notice import tell_of_compiling
 from headway.messages import discard, unfailing_messages
 from headway.replacing import SIZE_LIMIT
 
 app = typer.Typer(
-    cls=Commands,
+    cls=StoppableCommands,
     name="headway",
     help="Train a Transformer translator from parallel text, look inside it, and ship it.",
     no_args_is_help=True,
@@ -96,7 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
     with unfailing_messages():
         try:
             try:
-                # Typer itself ends usage errors with 2, Ctrl-C with 130 and a closed pipe with 1.
+                # Typer itself ends usage errors with 2 and a closed pipe with 1.
                 app(arguments)
             finally:
                 _flush()

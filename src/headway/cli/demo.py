@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
+from headway.stopping import if_stopped
 
 _COMMANDS = (
     'echo "제가 어제 찾은 팔찌는 비쌌습니다." | headway translate {out}',
@@ -28,6 +29,7 @@ _WORDS = {
             "train on your own text",
         ),
         "stopped": "Stopped and saved. Go on with: headway demo --out {out} --resume",
+        "unsaved": "Stopped. Nothing was saved yet; start it again.",
     },
     "ko": {
         "right": "정답",
@@ -39,6 +41,7 @@ _WORDS = {
         "next": "다음에 해 볼 것:",
         "steps": ("직접 쓴 문장 번역하기", "학습된 모델 살펴보기", "내 글로 학습하기"),
         "stopped": "저장하고 멈췄습니다. 이어서 하려면: headway demo --out {out} --resume",
+        "unsaved": "멈췄습니다. 아직 저장된 것이 없으니 다시 시작하십시오.",
     },
 }
 
@@ -62,6 +65,7 @@ def demo(
     from headway.errors import ConfigError, suggest
     from headway.training.memory import prepare_process
     from headway.training.reporting import Reporter
+    from headway.training.run_folder import RunFolder
 
     prepare_process()
     if lang not in _WORDS:
@@ -69,9 +73,12 @@ def demo(
     words = _WORDS[lang]
     if force and not resume:
         remove_demo(out)
-    result = run_demo(out, resume=resume, device=device, reporter=Reporter(quiet or as_json))
+    begun = RunFolder(out).has_begun
+    again = words["stopped"].format(out=quote(str(out)))
+    with if_stopped(lambda: again if begun() else words["unsaved"], instead=True):
+        result = run_demo(out, resume=resume, device=device, reporter=Reporter(quiet or as_json))
     if not result.report:
-        typer.echo(words["stopped"].format(out=quote(str(out))), err=True)
+        typer.echo(again, err=True)
         raise typer.Exit(1)
     if as_json:
         print_json(result.report)

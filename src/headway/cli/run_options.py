@@ -33,6 +33,34 @@ StartFrom = Annotated[
         "--from", metavar="MODEL", help="Continue from the weights of a bundle or run: fine-tune."
     ),
 ]
+Minutes = Annotated[
+    float | None,
+    typer.Option(
+        "--minutes",
+        metavar="N",
+        help="Choose steps, warm-up and validations so that all of it takes N minutes.",
+    ),
+]
+
+
+def check_minutes(minutes: float | None, settings: Sequence[str], seeds: int | None = None) -> None:
+    """Refuse what --minutes decides itself, and what it cannot be meant for."""
+    if minutes is None:
+        return
+    from headway.errors import ConfigError
+    from headway.training.budget import DECIDED
+
+    chosen = [setting.partition("=")[0].strip() for setting in settings]
+    if both := [key for key in chosen if key.removeprefix("training.") in DECIDED]:
+        raise ConfigError(
+            f"--minutes decides {both[0]} by the speed of this machine, and --set gives it, too.",
+            "Leave out one of the two.",
+        )
+    if seeds is not None:
+        raise ConfigError(
+            "--minutes is for one run: with --seeds each run would have other steps.",
+            "Train once with --minutes, then train OUT/config.toml with --seeds.",
+        )
 
 
 def chosen_settings(

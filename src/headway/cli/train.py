@@ -1,9 +1,10 @@
 """`headway train`: from parallel text to a bundle."""
 
 import functools
+import time
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +12,7 @@ from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
 from headway.cli.run_folders import named_folder
 from headway.cli.run_options import (
     Config,
+    Minutes,
     Preset,
     Settings,
     Source,
@@ -18,8 +20,14 @@ from headway.cli.run_options import (
     Target,
     ValidSource,
     ValidTarget,
+    check_minutes,
     chosen_settings,
 )
+from headway.stopping import if_stopped
+
+if TYPE_CHECKING:
+    from headway.config.run import RunConfig
+    from headway.training.run import RunResult
 
 
 def train(
@@ -36,6 +44,7 @@ def train(
         int | None,
         typer.Option("--seeds", min=2, help="Train so many runs, whose seeds follow each other."),
     ] = None,
+    minutes: Minutes = None,
     source: Source = "",
     target: Target = "",
     valid_source: ValidSource = "",
@@ -51,16 +60,19 @@ def train(
 
     Without a CONFIG, the presets tiny and small come with a training that suits a laptop.
     """
+    began = time.monotonic()
     from headway.config.run import load_run_config
+    from headway.training.budget import Budget
     from headway.training.distributed import is_leader
     from headway.training.memory import prepare_process
     from headway.training.reporting import Reporter
     from headway.training.run import train as run
-    from headway.training.seeds import begun_config, train_seeds
+    from headway.training.seeds import begun_config
 
     prepare_process()
-    files = {"source": source, "target": target}
-    files |= {"valid_source": valid_source, "valid_target": valid_target}
+    check_minutes(minutes, settings or [], seeds)
+    sides = {"source": source, "target": target}
+    files = sides | {"valid_source": valid_source, "valid_target": valid_target}
     continues = config is None and resume
     overrides = chosen_settings(
         files, preset, settings or [], starter=not (config or resume), start_from=start_from
@@ -74,23 +86,34 @@ def train(
     wanted = not continues or (overrides and config is not None and config.exists())
     chosen = load_run_config(config, overrides) if wanted else None
     if seeds:
-        make = functools.partial(Reporter, quiet or as_json)
-        found = train_seeds(chosen, folder, seeds, resume=resume, device=device, make_reporter=make)
-        _show_seeds(found, folder, seeds, as_json=as_json)
+        _train_seeds(chosen, folder, seeds, resume=resume, device=device, quiet=quiet, json=as_json)
         return
+    budget = None if minutes is None else Budget(minutes, began)
     reporter = Reporter(silent)
-    result = run(chosen, folder, resume=resume, device=device, reporter=reporter)
-    if not is_leader():
-        return  # process 0 speaks for all
+    result = run(chosen, folder, resume=resume, device=device, reporter=reporter, minutes=budget)
+    if is_leader():  # process 0 speaks for all
+        seconds = result.seconds if minutes is None else time.monotonic() - began
+        took = _in_minutes(seconds, minutes)
+        _tell(result, took, as_json=as_json, quiet=quiet)
+
+
+def _tell(result: "RunResult", took: str, *, as_json: bool, quiet: bool) -> None:
+    """Print what the run came to, or how to go on with it."""
+    folder = result.folder
     if not result.finished:
         typer.echo(_how_to_go_on(result.step, folder), err=True)
         raise typer.Exit(1)
     if as_json:
         print_json(result.report)
         return
-    print(f"Done in {result.seconds / 60:.1f} minutes: {result.bundle}")
+    print(f"Done in {took}: {result.bundle}")
     if not quiet:
         print(_how_to_translate(folder, result.report))
+
+
+def _in_minutes(seconds: float, wanted: float | None) -> str:
+    asked_for = "" if wanted is None else f", where {wanted:g} were asked for"
+    return f"{seconds / 60:.1f} minutes{asked_for}"
 
 
 def _how_to_translate(folder: Path, report: dict[str, Any]) -> str:
@@ -99,15 +122,28 @@ def _how_to_translate(folder: Path, report: dict[str, Any]) -> str:
     return f"Translate with: headway translate {quote(str(folder))} FILE{begin}"
 
 
-def _show_seeds(summary: dict[str, Any] | None, out: Path, seeds: int, *, as_json: bool) -> None:
-    """Print what several seeds came to, or how to go on with them."""
-    from headway.training.seeds import table
+def _train_seeds(
+    config: "RunConfig | None",
+    out: Path,
+    seeds: int,
+    *,
+    resume: bool,
+    device: str,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Train several runs; print what they came to, or how to go on with them."""
+    from headway.training.reporting import Reporter
+    from headway.training.seeds import table, train_seeds
 
+    make = functools.partial(Reporter, quiet or json)
+    again = f"Go on with: headway train --out {quote(str(out))} --seeds {seeds} --resume"
+    with if_stopped(f"Stopped. {again}", instead=True):
+        summary = train_seeds(config, out, seeds, resume=resume, device=device, make_reporter=make)
     if summary is None:
-        again = f"headway train --out {quote(str(out))} --seeds {seeds} --resume"
-        typer.echo(f"Stopped and saved. Go on with: {again}", err=True)
+        typer.echo(f"Stopped and saved. {again}", err=True)
         raise typer.Exit(1)
-    if as_json:
+    if json:
         print_json(summary)
         return
     for line in table(summary):

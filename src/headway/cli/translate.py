@@ -12,6 +12,7 @@ import typer
 from headway.cli import search_options as search
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet
 from headway.cli.paragraphs import ParagraphWatch
+from headway.cli.shown import showing_lines
 from headway.cli.tags import TagWatch
 from headway.cli.weights import remark_on_weights
 
@@ -86,7 +87,8 @@ def translate(
         _stream(translator, incoming, wishes, quiet)
     else:
         form = {"nbest": nbest, "as_json": as_json, "quiet": quiet, "alignments": alignments}
-        _write(translator, incoming, wishes, batch_tokens, out, form)
+        with showing_lines(file, out, quiet=quiet):
+            _write(translator, incoming, wishes, batch_tokens, out, form)
     wishes.finish(quiet)
     tags.finish()
 

@@ -57,6 +57,12 @@ def _has_inner_return(line: bytes) -> bool:
     return b"\r" in line.rstrip(b"\r\n")
 
 
+def count_lines(path: StrPath) -> int:
+    """Return the number of lines of a file, plain or compressed, whatever they hold."""
+    with readable(path) as file:
+        return sum(1 for _ in file)
+
+
 def decode_line(line: bytes, *, path: StrPath, number: int) -> str:
     """Return the text of one line, or say where it stops being UTF-8.
 

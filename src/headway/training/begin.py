@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from headway.bundle import Change, apply_change
+from headway.bundle import apply_change
 from headway.config.run import RunConfig
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.agreement import disagreement
@@ -18,15 +18,17 @@ from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
 from headway.model.changes import lost_buffers
 from headway.training.checkpoint import saved_step
+from headway.training.costs import Tried, within_minutes
 from headway.training.distributed import World, restarted
 from headway.training.encode import EncodedTexts, encode_texts, keep_encoded
 from headway.training.new_model import build_bundle, check_positions
+from headway.training.place import Place
 from headway.training.precision import choose_precision
 from headway.training.random_numbers import training_here
-from headway.training.reporting import Reporter
 from headway.training.rewritten import rewritten_remarks
 from headway.training.run_folder import RunFolder, writing_run
 from headway.training.run_stream import build_stream
+from headway.training.samples import choose_samples
 from headway.training.settings import check_settings, check_tokenizers, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
@@ -72,24 +74,6 @@ class Ready:
     config: RunConfig
     trainer: Trainer
     texts: Texts
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a run happens: its folder, this process and the others, and who is told."""
-
-    folder: RunFolder
-    device: torch.device
-    world: World
-    reporter: Reporter
-    change: Change | None = None
-    """Puts a user's own parts into the new model."""
-
-    def hardware(self, shard: bool) -> str:
-        """Describe that on which equal computations give equal bits."""
-        processes = f", {self.world.size} processes" if self.world.size > 1 else ""
-        shares = " with a share each" if shard else ""
-        return f"{self.device.type}, {torch.get_num_threads()} threads{processes}{shares}"
 
 
 def begin(
@@ -145,7 +129,7 @@ def _lead(
     tokenizers = kept or find_tokenizers(config, texts, place.reporter)
     check_tokenizers(config, *tokenizers)
     encoded = _encode(config, place, texts, tokenizers)
-    trainer = _build_trainer(config, place, texts, encoded, tokenizers)
+    trainer, config = _build_trainer(config, place, texts, encoded, tokenizers)
     if start:
         _start_with(start, trainer, place)
     if resume:
@@ -249,7 +233,7 @@ def _follow(config: RunConfig | None, place: Place) -> Ready:
     texts = read_texts(config.data)
     _check_same_text(folder, texts)
     encoded = _encode(config, place, texts, tokenizers)
-    trainer = _build_trainer(config, place, texts, encoded, tokenizers)
+    trainer, config = _build_trainer(config, place, texts, encoded, tokenizers)
     if folder.checkpoint.exists():
         trainer.resume()
     return Ready(config, trainer, texts)
@@ -275,16 +259,19 @@ def _build_trainer(
     texts: Texts,
     encoded: EncodedTexts,
     tokenizers: tuple[Tokenizer, Tokenizer],
-) -> Trainer:
+) -> tuple[Trainer, RunConfig]:
+    """Return the trainer and its configuration, which minutes have changed if there are some."""
     training = config.training
     stream = build_stream(config, texts, encoded, tokenizers)
     check_positions(config.model, encoded)
+    translated = texts.valid[: training.validation_sentences]
     validator = Validator(
         encoded.valid,
-        texts.valid[: training.validation_sentences],
+        translated,
         metrics=config.evaluation.metrics,
         bleu_tokenize=config.evaluation.bleu_tokenize,
         batch_tokens=training.batch_tokens,
+        samples=choose_samples(translated or texts.valid),
         world=place.world,
     )
     # A model that is to be divided may be too large for the device before that.
@@ -300,28 +287,34 @@ def _build_trainer(
             )
         if fault := disagreement(bundle.model):
             place.reporter.say(fault)
+    precision = choose_precision(training.precision, place.device)
+    findings = [
+        *suspicious_findings(
+            _to_compare(config, place, texts), drops_exchanged=config.data.drop_exchanged
+        ),
+        *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
+        *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
+    ]
+    if place.budget:
+        tried = Tried(bundle, stream, encoded.valid, texts.valid, texts.test, precision)
+        config = within_minutes(place.budget, tried, config, place.folder.path, place.reporter)
     record: dict[str, Any] = {"config": config.model_dump()}
     if place.world.leads:  # which writes the bundles
         record["several_sentences"] = several_sentences(texts.corpora, config.data.languages[0])
     bundle = replace(bundle, record=record)
-    return Trainer(
+    trainer = Trainer(
         bundle,
         stream,
         validator,
-        training,
+        config.training,
         place.folder,
         place.reporter,
         place.world,
-        precision=choose_precision(training.precision, place.device),
+        precision=precision,
         unigram_loss=frequency_loss(encoded.train, encoded.valid, bundle.config.target_vocab_size),
-        text_findings=[
-            *suspicious_findings(
-                _to_compare(config, place, texts), drops_exchanged=config.data.drop_exchanged
-            ),
-            *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
-            *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
-        ],
+        text_findings=findings,
     )
+    return trainer, config
 
 
 def _to_compare(config: RunConfig, place: Place, texts: Texts) -> Iterator[Looked]:

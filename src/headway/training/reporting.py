@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from headway.evaluation.meaning import meaning, meanings
 from headway.json_text import to_json
 from headway.messages import message_console
 from headway.training.not_finite import TextPlace
@@ -26,7 +27,8 @@ from headway.training.run_folder import writing_run
 from headway.training.step import StepResult
 from headway.training.tensorboard import EventFiles
 
-_WINDOW_STEPS = 40
+_WINDOW_STEPS = 40  # of which loss and speed are shown
+_DRAWN = 0.1  # seconds between two pictures of the bar
 _FIRST_LINE, _NEXT_LINES = 10, 60  # seconds until text that is prepared is spoken of
 
 Show = Callable[[int], None]
@@ -35,8 +37,8 @@ Show = Callable[[int], None]
 class Reporter:
     """Show and record the course of one run.
 
-    On a terminal a bar moves; elsewhere only messages and validations are printed, and with
-    quiet nothing is. The record in metrics.jsonl is the same in all cases.
+    On a terminal a bar moves, elsewhere a line a minute is printed, both with the mean loss of the
+    last 40 updates; with quiet nothing is. The record in metrics.jsonl is the same in all cases.
     """
 
     def __init__(self, quiet: bool = False, console: Console | None = None) -> None:
@@ -47,6 +49,10 @@ class Reporter:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._window: deque[tuple[float, int]] = deque(maxlen=_WINDOW_STEPS)
+        self._losses: deque[tuple[float, int]] = deque(maxlen=_WINDOW_STEPS)
+        self._first, self._last = (0.0, 0), 0  # time and step of the beginning, and of the end
+        self._due = 0.0
+        self._meanings: dict[str, str] = {}
 
     def say(self, message: str) -> None:
         """Print one line."""
@@ -82,18 +88,22 @@ class Reporter:
     def start(self, metrics: Path | None, step: int, max_steps: int) -> None:
         """Begin to record, if there is a file for it; the bar starts at `step`."""
         self.metrics = metrics
+        now = time.perf_counter()
+        self._first, self._last, self._due = (now, step), max_steps, now + _NEXT_LINES
         if self.console.is_terminal and not self.console.quiet:
             self._bar = Progress(
                 TextColumn("step {task.completed}/{task.total}"),
                 BarColumn(bar_width=None),
-                TextColumn("loss {task.fields[loss]}  {task.fields[speed]} target pieces/s"),
+                TextColumn("mean loss {task.fields[loss]}  {task.fields[speed]} target pieces/s"),
                 TimeElapsedColumn(),
                 _TimeLeft(),
                 console=self.console,
+                auto_refresh=False,  # beside a thread that draws, validation could fork nothing
             )
             self._bar.start()
             self._task = self._bar.add_task("", total=max_steps, loss="-", speed="-")
-            self._bar.update(self._task, completed=step)
+            self._bar.update(self._task, completed=step, refresh=True)
+            self._due = now
 
     def write_events(self, folder: Path, step: int) -> None:
         """Record what follows after `step` for TensorBoard too."""
@@ -110,14 +120,23 @@ class Reporter:
 
     def step(self, step: int, result: StepResult) -> None:
         """Show one update."""
-        self._window.append((time.perf_counter(), result.target_tokens))
+        now = time.perf_counter()
+        self._window.append((now, result.target_tokens))
+        self._losses.append((result.loss * result.target_tokens, result.target_tokens))
+        losses, pieces = map(sum, zip(*self._losses, strict=True))
+        loss, speed = f"{losses / pieces:.3f}", self._speed()
+        rate = f"{speed:,.0f}" if speed else "-"
         if self._bar is not None and self._task is not None:
-            speed = self._speed()
-            self._bar.update(
-                self._task,
-                completed=step,
-                loss=f"{result.loss:.3f}",
-                speed=f"{speed:,.0f}" if speed else "-",
+            drawn = now >= self._due
+            self._due = now + _DRAWN if drawn else self._due
+            self._bar.update(self._task, completed=step, loss=loss, speed=rate, refresh=drawn)
+        elif self._last and now >= self._due:
+            self._due = now + _NEXT_LINES
+            (began, first), left = self._first, self._last - step
+            minutes = (now - began) / max(step - first, 1) * left / 60
+            self.say(
+                f"step {step:,} of {self._last:,}  mean loss {loss}  {rate} target pieces/s  about "
+                f"{minutes:,.1f} minutes left"
             )
 
     def record_step(self, step: int, epoch: int, loss: float, last: StepResult) -> None:
@@ -147,7 +166,23 @@ class Reporter:
         if values["best"]:
             shown.append("best so far")
         self.say("  ".join(shown))
+        self.samples(values["samples"])
+        self.scores(values["scores"])
         self._window.clear()  # the time of a validation is not the speed of training
+
+    def samples(self, samples: Sequence[Mapping[str, str]]) -> None:
+        """Print a few sentences, each with the right translation and the model's."""
+        for sample in samples:
+            for what in ("source", "reference", "translation"):
+                self.say(f"  {what:<11}  {sample[what]}")
+
+    def scores(self, scores: Mapping[str, float]) -> None:
+        """Print what scores mean; not again where that is the same as the last time."""
+        words = {name: meaning(name, value) for name, value in scores.items()}
+        if words != self._meanings:
+            for line in meanings(scores):
+                self.say(f"  {line}")
+        self._meanings = words
 
     def diagnosis(
         self,

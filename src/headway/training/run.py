@@ -1,28 +1,35 @@
 """A whole run: prepare, train, average, score, write the bundles and the report."""
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from headway.bundle import Bundle, Change
 from headway.config.run import RunConfig
 from headway.data.corpus import Pair
+from headway.decoding.counting import counting_sentences
 from headway.decoding.translator import Translator
 from headway.devices import resolve_device
 from headway.errors import require_path, require_type
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
+from headway.progress import progress as shown_progress
 from headway.saved_bundle import AVERAGED, BEST, find_bundle
+from headway.stopping import if_stopped
 from headway.training.begin import Place, Ready, begin, goes_on
+from headway.training.budget import Budget, check_budget
 from headway.training.described import today
-from headway.training.distributed import joined, own_device
+from headway.training.distributed import is_alone, joined, own_device
 from headway.training.estimate import compare, comparison_in_words
 from headway.training.finishing import save_both, weigh
 from headway.training.picture import draw_losses
 from headway.training.reporting import Reporter
 from headway.training.rewritten import references_remark
 from headway.training.run_folder import RunFolder
+from headway.training.samples import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,34 +57,61 @@ def train(
     resume: bool = False,
     device: str = "auto",
     reporter: Reporter | None = None,
+    minutes: float | Budget | None = None,
 ) -> RunResult:
     """Train as configured and write everything into the folder `out`.
 
     change: called with the new model before training, puts parts of your own into it; their weights
     are drawn from PyTorch's generator, which the seed has set. Resuming and `headway.load` need the
     same function. resume: continue the run in that folder, bit for bit as if it had not stopped, or
-    with `training.compile` nearly so; then the configuration may be None. Raises ConfigError,
+    with `training.compile` nearly so; then the configuration may be None. minutes: about how long
+    all of it takes, scores included. It decides steps, warm-up, schedule and intervals instead of
+    the configuration, by the speed that is measured first; a Budget also says since when. The run's
+    config.toml then has the decision, and makes the same run again. Raises ConfigError,
     DataError or RunError before the first step where the run could not go well; a new run then
     leaves no folder behind.
     """
     remedy = "Give a RunConfig; headway.load_run_config reads one from a file."
     require_type("config", config, (RunConfig, type(None)), remedy)
     require_path("out", out)
+    budget = Budget(minutes) if isinstance(minutes, int | float) else minutes
+    if budget is not None:
+        check_budget(resume=resume, alone=is_alone())
     own = own_device(resolve_device(device))
     folder = RunFolder(out)
     with contextlib.ExitStack() as stack:
         with joined(own) as world:
             resume = resume or goes_on(folder, world)
-            place = Place(folder, own, world, reporter or Reporter(quiet=not world.leads), change)
-            ready = begin(config, place, resume, stack)
-            finished = ready.trainer.run()
+            reporter = reporter or Reporter(quiet=not world.leads)
+            place = Place(folder, own, world, reporter, change, None if resume else budget)
+            again = _again(folder)
+            with if_stopped(lambda: _how_to_begin_again(folder)):
+                ready = begin(config, place, resume, stack)
+            with if_stopped(f"Stopped at once. Go on from the last checkpoint with: {again}"):
+                finished = ready.trainer.run()
             world.wait()  # until nobody reads the encoded text any more
         report = {}
         if finished and world.leads:
-            report = _finish(ready, place)
+            with if_stopped(f"Stopped. {_how_to_finish(folder)}"):
+                report = _finish(ready, place)
             folder.drop_encoded()
         progress = ready.trainer.progress
         return RunResult(folder.path, finished, progress.step, progress.seconds, report)
+
+
+def _again(folder: RunFolder) -> str:
+    return f"headway train --out {quote(str(folder.path))} --resume"
+
+
+def _how_to_finish(folder: RunFolder) -> str:
+    return f"All steps are made and saved; --resume finishes it: {_again(folder)}"
+
+
+def _how_to_begin_again(folder: RunFolder) -> str:
+    """Say what is there of a run that was stopped before its first step."""
+    if folder.has_begun():
+        return f"Stopped before the next step. Go on with: {_again(folder)}"
+    return "Stopped before the first step. Nothing was saved yet; start it again."
 
 
 def _finish(ready: Ready, place: Place) -> dict[str, Any]:
@@ -113,17 +147,41 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
     reporter.say(_which_is_better(report, folder))
     for text, pairs in (("valid", texts.valid), ("test", texts.test)):
         if pairs:
-            scores = score_bundle(weighed.better, pairs, config)
+            with _scoring(text, len(pairs), place):
+                scores, outputs = score_bundle(weighed.better, pairs, config)
             report[text] = [score.as_dict() for score in scores]
             for score in scores:
                 reporter.say(f"{text} {score}")
             if remark := references_remark(text, pairs, weighed.better.target_tokenizer):
                 report.setdefault("remarks", []).append(remark)
                 reporter.say(remark)
+            if text == "valid":
+                of_pairs = dict(zip(pairs, outputs, strict=True))
+                shown = [Sample(*pair, of_pairs[pair]) for pair in ready.trainer.validator.samples]
+                report["samples"] = [sample._asdict() for sample in shown]
+    reporter.samples(report.get("samples", []))
+    reporter.scores(_latest(report))
     save_both(weighed, report, config, place)
     folder.write_json(folder.report, report)
     draw_losses(folder.records(), folder.picture, reporter.say)
     return report
+
+
+def _latest(report: dict[str, Any]) -> dict[str, float]:
+    """Return the scores of the test text, or without one of the validation text."""
+    return {score["name"]: score["value"] for score in report.get("test", report.get("valid", []))}
+
+
+@contextlib.contextmanager
+def _scoring(text: str, sentences: int, place: Place) -> Iterator[None]:
+    """Show how far the scoring of a text is."""
+    what, console = f"Scoring the {text} text", place.reporter.console
+    finish = _how_to_finish(place.folder)
+    with (
+        shown_progress(what, sentences, console=console, stopped=finish) as advance,
+        counting_sentences(advance),
+    ):
+        yield
 
 
 def _which_is_better(report: dict[str, Any], folder: RunFolder) -> str:
@@ -136,14 +194,14 @@ def _which_is_better(report: dict[str, Any], folder: RunFolder) -> str:
     return f"Scores of the averaged weights, {folder.averaged}:"
 
 
-def score_bundle(bundle: Bundle, pairs: list[Pair], config: RunConfig) -> list[Score]:
-    """Translate with the run's own search and score against the references."""
-    translations = Translator(bundle).translate(
-        [pair.source for pair in pairs], split_sentences=False
-    )
-    return score_texts(
-        [translation.text for translation in translations],
-        [pair.target for pair in pairs],
-        config.evaluation.metrics,
-        config.evaluation.bleu_tokenize,
-    )
+def score_bundle(
+    bundle: Bundle, pairs: list[Pair], config: RunConfig
+) -> tuple[list[Score], list[str]]:
+    """Translate with the run's own search; return the scores against the references, and that."""
+    sources = [pair.source for pair in pairs]
+    translations = Translator(bundle).translate(sources, split_sentences=False)
+    outputs = [translation.text for translation in translations]
+    references = [pair.target for pair in pairs]
+    evaluation = config.evaluation
+    scores = score_texts(outputs, references, evaluation.metrics, evaluation.bleu_tokenize)
+    return scores, outputs

@@ -22,11 +22,18 @@ def find_tokenizers(
     config: RunConfig, texts: Texts, reporter: Reporter = SILENT
 ) -> tuple[Tokenizer, Tokenizer]:
     """Return the tokenizers of a run; those trained on the same text before, if they are kept."""
-    data = config.data
+    data, tokenizer = config.data, config.tokenizer
+
+    def say(count: int) -> None:
+        most = f", of which {tokenizer.sample_pairs:,} are taken" * (count > tokenizer.sample_pairs)
+        reporter.say(
+            f"Training a tokenizer: {tokenizer.kind}, {tokenizer.vocabulary_size:,} pieces, from "
+            f"{count:,} pairs{most}."
+        )
 
     def build() -> tuple[Tokenizer, Tokenizer]:
         with reporter.preparing("Training a tokenizer") as show:
-            pairs = _counted(chain.from_iterable(texts.corpora), show)
+            pairs = _counted(chain.from_iterable(texts.corpora), show, say)
             return build_tokenizers(config.tokenizer, pairs, config.training.seed, data.tags)
 
     if config.tokenizer.source_model:
@@ -78,14 +85,15 @@ def _say_unused(config: RunConfig, sides: tuple[Tokenizer, Tokenizer], reporter:
             )
 
 
-def _counted(pairs: Iterable[Pair], show: Show) -> Iterator[Pair]:
-    """Yield the pairs, and show how many they are."""
+def _counted(pairs: Iterable[Pair], show: Show, say: Show) -> Iterator[Pair]:
+    """Yield the pairs, and show how many they are; say it once all have been read."""
     count = 0
     for count, pair in enumerate(pairs, start=1):
         yield pair
         if count % _SHOWN == 0:
             show(count)
     show(count)
+    say(count)
 
 
 def build_tokenizers(

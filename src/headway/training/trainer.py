@@ -303,6 +303,7 @@ class Trainer:
                 "target_tokens": progress.target_tokens,
                 "seconds": round(progress.seconds, 1),
                 "best": is_best,
+                "samples": [sample._asdict() for sample in result.samples],
             }
         )
         self.step.look_at_validation(

@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -14,9 +14,10 @@ from headway.data.encoded import EncodedPair
 from headway.decoding.translator import Translator
 from headway.evaluation.metrics import score_texts
 from headway.training.distributed import World
+from headway.training.samples import Sample
 from headway.training.step import batch_loss
 
-_EXCHANGED_PAIRS = 200
+EXCHANGED_PAIRS = 200
 _SAME_OUTPUTS = 5  # different sentences with one translation are no coincidence
 
 
@@ -32,6 +33,8 @@ class ValidationResult:
     """Loss of at most 200 pairs, and their loss with the sources exchanged among them."""
     same_output: str | None = None
     """The one translation of all sentences, if several different ones got the same."""
+    samples: tuple[Sample, ...] = ()
+    """A few sentences with their translations, to be shown."""
 
     @property
     def perplexity(self) -> float:
@@ -54,17 +57,20 @@ class Validator:
         metrics: Sequence[str],
         bleu_tokenize: str,
         batch_tokens: int,
+        samples: Sequence[Pair] = (),
         world: World | None = None,
     ) -> None:
         """Keep the loss's pairs and the texts to translate, which may be fewer.
 
-        The processes of the world share the work; each returns the whole result.
+        samples: pairs whose translations are shown, of the texts if there are any. The processes of
+        the world share the work; each returns the whole result.
         """
         self.encoded = encoded
         self.texts = texts
         self.metrics = metrics
         self.bleu_tokenize = bleu_tokenize
         self.batch_tokens = batch_tokens
+        self.samples = samples
         self.world = world or World()
 
     def alone(self) -> "Validator":
@@ -80,18 +86,12 @@ class Validator:
         """
         bundle.model.eval()
         scores: dict[str, float] = {}
-        same_output = None
+        outputs = self._translations(bundle)
         if self.texts:
-            own = self.texts[self.world.rank :: self.world.size]
-            translations = Translator(bundle).translate(
-                [pair.source for pair in own], beam_size=1, split_sentences=False
-            )
-            outputs = self.world.gather([translation.text for translation in translations])
-            same_output = _same_output(self.texts, outputs)
             scores = {
                 score.name: score.value
                 for score in score_texts(
-                    outputs,
+                    [outputs[pair] for pair in self.texts],
                     [pair.target for pair in self.texts],
                     self.metrics,
                     self.bleu_tokenize,
@@ -101,8 +101,19 @@ class Validator:
             self._loss(bundle, self.encoded, precision),
             scores,
             self._exchanged(bundle, precision),
-            same_output,
+            _same_output(outputs) if self.texts else None,
+            tuple(Sample(*pair, outputs[pair]) for pair in self.samples),
         )
+
+    def _translations(self, bundle: Bundle) -> dict[Pair, str]:
+        """Return the greedy translations of the texts, or of the samples alone."""
+        pairs = self.texts or self.samples
+        if not pairs:
+            return {}
+        share = [pair.source for pair in pairs[self.world.rank :: self.world.size]]
+        translations = Translator(bundle).translate(share, beam_size=1, split_sentences=False)
+        outputs = self.world.gather([translation.text for translation in translations])
+        return dict(zip(pairs, outputs, strict=True))
 
     def _exchanged(self, bundle: Bundle, precision: str) -> tuple[float, float] | None:
         """Compare the loss of some pairs with that under sources that are not theirs.
@@ -110,7 +121,7 @@ class Validator:
         A model that translates is lost without its source; to one that ignores it, all sources
         are the same.
         """
-        own = self.encoded[:_EXCHANGED_PAIRS]
+        own = self.encoded[:EXCHANGED_PAIRS]
         others = exchange_sources(own)
         if not others:
             return None
@@ -147,6 +158,8 @@ def exchange_sources(pairs: Sequence[EncodedPair]) -> list[EncodedPair]:
     ]
 
 
-def _same_output(texts: Sequence[Pair], outputs: Sequence[str]) -> str | None:
-    different = {pair.source for pair in texts}
-    return outputs[0] if len(different) >= _SAME_OUTPUTS and len(set(outputs)) == 1 else None
+def _same_output(outputs: Mapping[Pair, str]) -> str | None:
+    different = {pair.source for pair in outputs}
+    translations = set(outputs.values())
+    alike = len(different) >= _SAME_OUTPUTS and len(translations) == 1
+    return translations.pop() if alike else None

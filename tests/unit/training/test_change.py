@@ -78,7 +78,7 @@ def test_the_whole_run_is_of_the_changed_model(config: RunConfig, tmp_path: Path
     texts = [found.text for found in reference.translate(sentences)]
     assert [found.text for found in translator.translate(sentences)] == texts
     pairs = headway.training.texts.read_texts(config.data).valid
-    scores = [score.as_dict() for score in score_bundle(reference.bundle, pairs, config)]
+    scores = [score.as_dict() for score in score_bundle(reference.bundle, pairs, config)[0]]
     assert json.loads((tmp_path / "run" / "report.json").read_text())["valid"] == scores
 
 
@@ -250,7 +250,7 @@ def test_a_decoder_that_would_translate_otherwise_is_said_before_training(
 
     reporter = Listening()
     train(config, tmp_path / "run", change=forgetful, reporter=reporter)
-    assert reporter.said[0].startswith(
+    assert reporter.said[1].startswith(
         "At target position 1 this model gives other results one position at"
     )
 

@@ -24,6 +24,7 @@ VALIDATION = {
     "target_tokens": 9000,
     "seconds": 90.0,
     "best": True,
+    "samples": [{"source": "하나 둘", "reference": "one two", "translation": "one one"}],
 }
 
 

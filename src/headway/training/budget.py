@@ -1,0 +1,172 @@
+"""A training that fits into so many minutes: steps and intervals from the speed that was measured.
+
+They are fixed before the first step, and written into the configuration of the run, so that the
+run can be repeated bit for bit. A machine that is busier or freer afterwards than it was while it
+was measured changes when the run ends, and nothing else.
+"""
+
+import math
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from headway.config.training import TrainingConfig
+from headway.errors import ConfigError
+from headway.training.schedule import paper_peak
+
+DECIDED = (
+    "average_checkpoints",
+    "checkpoint_every_steps",
+    "max_epochs",
+    "max_steps",
+    "patience",
+    "schedule",
+    "validate_every_steps",
+    "warmup_steps",
+)
+"""Settings of [training] that a number of minutes decides."""
+
+_VALIDATIONS = 20
+_FEWEST_VALIDATIONS = 4
+_VALIDATED = 0.1  # share of the time that validations may take
+_STEPS_OF_AN_INTERVAL = 5
+_EARLY = 2  # validations whose translations run to the limit, because hardly anything is learned
+_LOST = 120.0  # seconds of work that a power cut costs at most
+_TO_LEARN = 200  # updates; with fewer, a model hardly learns anything
+_LEAST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """So many minutes from the beginning of the command to the scores at the end."""
+
+    minutes: float
+    began: float = field(default_factory=time.monotonic)
+    """When the command began, by `time.monotonic`."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no time."""
+        if not 0 < self.minutes < math.inf:
+            raise ConfigError(
+                f"minutes is {self.minutes}, but must be a number above 0.", "Give 10, say."
+            )
+
+    def left(self) -> float:
+        """Return the seconds that are left."""
+        return self.began + 60 * self.minutes - time.monotonic()
+
+
+def check_budget(*, resume: bool, alone: bool) -> None:
+    """Refuse minutes for a run that has its steps already, or that several processes make."""
+    if resume:
+        raise ConfigError(
+            "The run has its steps from its beginning, and minutes would make another run of it.",
+            "Leave --minutes out; --resume goes on to the end that was planned.",
+        )
+    if not alone:
+        raise ConfigError(
+            "minutes are measured with one process, and here are several.",
+            "Leave --minutes out and set training.max_steps, training.warmup_steps and "
+            "training.schedule.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Seconds that the parts of a run take."""
+
+    step: float
+    """One update."""
+    compiling: float
+    """The first updates beside others, where layers are compiled."""
+    validation: float
+    """One validation of a model whose translations are as long as the references."""
+    endless: float
+    """What a validation takes more while translations run to the limit of their length."""
+    end: float
+    """All that comes after the last step and its validation."""
+    updates: int = 0
+    """Updates whose median `step` is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What fits into the minutes."""
+
+    training: TrainingConfig
+    costs: Costs
+    minutes: float
+    seconds: float
+    """From now to the end, as expected."""
+
+    def summary(self) -> list[str]:
+        """Return what was measured and chosen, a sentence each."""
+        training, costs = self.training, self.costs
+        every = training.validate_every_steps or training.max_steps
+        end = (datetime.now() + timedelta(seconds=self.seconds)).strftime("%H:%M:%S")
+        said = [
+            f"Measured: an update takes {costs.step:.3f} seconds (median of {costs.updates}), a "
+            f"validation {costs.validation:.1f}, all that follows the last one {costs.end:.0f}.",
+            f"{self.minutes:g} minutes are enough for {training.max_steps:,} steps: warm-up "
+            f"{training.warmup_steps:,}, then a rate that falls in a straight line to zero; a "
+            f"validation every {every:,} steps. The end is expected at {end}.",
+        ]
+        if training.max_steps < _TO_LEARN:
+            enough = _TO_LEARN / training.max_steps * self.minutes
+            said.append(
+                f"In {training.max_steps:,} steps hardly anything is learned. Give about "
+                f"{math.ceil(enough):,} minutes or more, or choose a smaller model (--preset tiny)."
+            )
+        return said
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        chosen = {name: getattr(self.training, name) for name in (*DECIDED, "learning_rate")}
+        return {
+            "minutes": self.minutes,
+            "expected_seconds": round(self.seconds, 1),
+            "step_seconds": self.costs.step,
+            "validation_seconds": self.costs.validation,
+            "end_seconds": self.costs.end,
+            "training": chosen,
+        }
+
+
+def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -> Plan:
+    """Choose the steps that fit into what is left of the minutes.
+
+    The peak of the rate stays, and the warm-up is at most a tenth of the steps. `patience` and
+    `max_epochs` end nothing: the rate is to reach zero. ConfigError where the time does not suffice
+    for ten steps.
+    """
+    left = budget.left() - costs.end - costs.compiling - _EARLY * costs.endless
+    validations = _VALIDATED * left / max(costs.validation, 1e-9)
+    validations = math.floor(min(max(validations, _FEWEST_VALIDATIONS), _VALIDATIONS))
+    steps = math.floor((left - validations * costs.validation) / costs.step)
+    if steps < _LEAST:
+        others = budget.minutes * 60 - left + validations * costs.validation
+        needed = math.ceil((others + _TO_LEARN * costs.step) / 60)
+        raise ConfigError(
+            f"{budget.minutes:g} minutes do not suffice: preparation, validations and the scores "
+            f"at the end take {others:,.0f} seconds, and an update {costs.step:.2f}.",
+            f"Give about {needed:,} minutes or more, or choose a smaller model (--preset tiny).",
+        )
+    validations = max(min(validations, steps // _STEPS_OF_AN_INTERVAL), 1)
+    every = math.ceil(steps / validations)
+    validations = math.ceil(steps / every)  # the last one, at the end, may come a little earlier
+    seconds = budget.left() - left + validations * costs.validation + steps * costs.step
+    peak = training.learning_rate or paper_peak(d_model, training.warmup_steps)
+    chosen: dict[str, Any] = {
+        "max_steps": steps,
+        "max_epochs": None,
+        "schedule": "linear",
+        "learning_rate": peak,
+        "warmup_steps": max(min(training.warmup_steps, steps // 10), 1),
+        "validate_every_steps": every,
+        "checkpoint_every_steps": max(min(every, round(_LOST / costs.step)), 1),
+        # Over the last quarter of the steps at most: what was learned before is no longer good.
+        "average_checkpoints": max(min(training.average_checkpoints, validations // 4), 1),
+        "patience": None,
+    }
+    return Plan(training.replace(chosen), costs, budget.minutes, seconds)

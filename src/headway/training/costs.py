@@ -1,0 +1,236 @@
+"""What the parts of a run take, measured before its first step on a copy of its model.
+
+The copy is thrown away. Weights, random numbers and the order of the text are those of a run that
+measures nothing: each step of a run seeds all generators anew.
+"""
+
+import copy
+import math
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean, median
+
+import numpy as np
+
+from headway.bundle import Bundle
+from headway.config.run import RunConfig
+from headway.config.training import TrainingConfig
+from headway.data.batching import Batch
+from headway.data.corpus import Pair
+from headway.data.encoded import EncodedPair
+from headway.decoding.options import SearchOptions
+from headway.decoding.translator import Translator
+from headway.evaluation.metrics import score_texts
+from headway.training.averaging import save_snapshot
+from headway.training.budget import Budget, Costs, Plan, plan
+from headway.training.ema import WeightAverage
+from headway.training.micro_batches import FittingStep
+from headway.training.optimizer import build_optimizer
+from headway.training.recording import Limits
+from headway.training.reporting import Reporter, Show
+from headway.training.schedule import Schedule
+from headway.training.step import Objective
+from headway.training.stream import BatchStream
+from headway.training.validation import EXCHANGED_PAIRS, Validator
+from headway.training.waiting import WaitingThreads
+
+_UNTIMED, _FEWEST, _MOST = 4, 8, 36  # updates
+_SHARE = 0.03  # of the time, which measuring the updates may take once the fewest are measured
+_SENTENCES = 200  # of validation text that are tried
+_BEAM_SENTENCES = 64
+# Files of the size of the model that a validation writes at most: its weights, those of the best
+# bundle, and a checkpoint, which holds them with both of Adam's moments.
+_FILES = 5
+_AVERAGED = 2  # averages that are validated at most, of five snapshots and of two
+_CLOSING = 2.0  # seconds for the picture, the report and the end of the process
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a run is measured with; none of it is changed."""
+
+    bundle: Bundle
+    stream: BatchStream
+    valid: Sequence[EncodedPair]
+    valid_texts: Sequence[Pair]
+    test_texts: Sequence[Pair]
+    precision: str
+
+
+def within_minutes(
+    budget: Budget, tried: Tried, config: RunConfig, folder: Path, reporter: Reporter
+) -> RunConfig:
+    """Return the configuration of a run that fits into its minutes, and say how it was chosen.
+
+    folder: of the run, which need not be there yet. ConfigError where the time does not suffice.
+    """
+    chosen = plan_within(budget, tried, config, folder, reporter)
+    for sentence in chosen.summary():
+        reporter.say(sentence)
+    return config.model_copy(update={"training": chosen.training})
+
+
+def plan_within(
+    budget: Budget, tried: Tried, config: RunConfig, folder: Path, reporter: Reporter
+) -> Plan:
+    """Measure a run, and choose what fits into its minutes."""
+    with reporter.preparing("Measuring the speed") as show:
+        costs = measure_costs(tried, config, folder, budget.left(), show)
+    return plan(budget, costs, config.training, config.model.d_model)
+
+
+def measure_costs(
+    tried: Tried, config: RunConfig, folder: Path, seconds: float, show: Show
+) -> Costs:
+    """Train a copy for a few dozen updates, and validate and translate with it.
+
+    folder: where the run will write its files, or is to be made. seconds: of the whole run, of
+    which measuring takes a small part. show: is told how many pairs the copy is trained on.
+    """
+    training = config.training
+    bundle = replace(tried.bundle, model=copy.deepcopy(tried.bundle.model))
+    step, compiling, updates = _updates(bundle, tried, training, seconds, show)
+    bundle.model.eval()
+    some = [tried.valid[place] for place in _spread(len(tried.valid), _SENTENCES)]
+    source = mean([len(pair.source_ids) for pair in some])
+    length = math.ceil(mean([len(pair.target_ids) for pair in some])) + 1  # the end symbol
+    greedily = min(training.validation_sentences, len(tried.valid_texts)) * _translating(
+        bundle, tried.valid_texts, length, 1, _SENTENCES, config
+    )
+    texts, beam = [*tried.valid_texts, *tried.test_texts], config.decoding.beam_size
+    scoring = len(texts) * _translating(bundle, texts, length, beam, _BEAM_SENTENCES, config)
+    writing = _writing(bundle, folder)
+    validation = greedily + _loss_seconds(bundle, tried, some, training.batch_tokens)
+    longer = (source + config.decoding.max_extra_pieces) / length - 1
+    return Costs(
+        step=step,
+        compiling=compiling if training.compile else 0.0,
+        validation=validation + _FILES * writing,
+        endless=greedily * max(longer, 0.0),
+        # Weights are averaged, validated and translated with; then two bundles are written.
+        end=_AVERAGED * (training.average_checkpoints * writing + validation)
+        + 2 * writing
+        + scoring
+        + _CLOSING,
+        updates=updates,
+    )
+
+
+def _updates(
+    bundle: Bundle, tried: Tried, training: TrainingConfig, most: float, show: Show
+) -> tuple[float, float, int]:
+    """Return the seconds of an update, of the first ones beside others, and how many were timed.
+
+    Updates differ in size, and other programs disturb some: the median of the seconds for a piece
+    counts, times the pieces of a usual update.
+    """
+    step = _step(bundle, tried, training)
+    decay = training.ema_decay
+    average = None if decay is None else WeightAverage(bundle.model, decay)
+    rates: list[float] = []
+    first, pairs, started = 0.0, 0, 0.0
+    with closing(tried.stream.groups()) as groups, closing(WaitingThreads()) as waiting:
+        for number in range(_UNTIMED + _MOST):
+            start = time.perf_counter()
+            group = next(groups)
+            step(1, group.batches)
+            if step.preparations():  # most shapes of a run have been recorded
+                step(1, group.batches)
+                start = time.perf_counter()
+                step(1, group.batches)
+            if average is not None:
+                average.update(bundle.model, 1)
+            now = time.perf_counter()
+            waiting.look()
+            show(pairs := pairs + sum(len(batch) for batch in group.batches))
+            if number < _UNTIMED:  # they prepare memory and kernels
+                first, started = first + now - start, now
+                continue
+            rates.append((now - start) / sum(map(_area, group.batches)))
+            if len(rates) >= _FEWEST and now - started > _SHARE * most:
+                break
+    seconds = median(rates) * _usual_area(tried.stream)
+    return seconds, max(first - _UNTIMED * seconds, 0.0), len(rates)
+
+
+def _step(bundle: Bundle, tried: Tried, training: TrainingConfig) -> FittingStep:
+    """Return the updates of a run, at a rate that hardly changes the model."""
+    objective = Objective(bundle.model, training.label_smoothing, tried.precision)
+    if training.compile:
+        objective.compile_layers()
+    return FittingStep(
+        objective,
+        build_optimizer(bundle.model),
+        Schedule("constant", 1e-6, 1, 1),
+        clip_norm=training.clip_norm,
+        parts=training.parts or 1,
+        limits=Limits(tried.stream.max_tokens, tried.stream.longest),
+    )
+
+
+def _area(batch: Batch) -> int:
+    """Return the pieces of both sides of a batch, padding included."""
+    return batch.source_ids.numel() + batch.target_ids.numel()
+
+
+def _usual_area(stream: BatchStream) -> float:
+    """Return the mean of that for the updates of the first block."""
+    batches = stream.block(0, 0)
+    longest = ((stream.pairs.lengths(rows) + 1).max(axis=0) for rows in batches)
+    area = sum(len(rows) * int(most.sum()) for rows, most in zip(batches, longest, strict=True))
+    return area / math.ceil(len(batches) / stream.accumulate)
+
+
+def _translating(
+    bundle: Bundle, texts: Sequence[Pair], length: int, beam_size: int, most: int, config: RunConfig
+) -> float:
+    """Return the seconds in which a sentence is translated and scored.
+
+    An untrained model does not end its translations, so each is as long as references are.
+    """
+    if not texts:
+        return 0.0
+    pairs = [texts[place] for place in _spread(len(texts), most)]
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    options = SearchOptions(
+        beam_size, config.decoding.length_penalty, min_length=length, max_length=length
+    )
+    Translator(bundle).translate(
+        sources[:1], options=options, split_sentences=False
+    )  # loads and compiles what is needed
+    start = time.perf_counter()
+    translations = Translator(bundle).translate(sources, options=options, split_sentences=False)
+    outputs = [translation.text for translation in translations]
+    score_texts(outputs, references, config.evaluation.metrics, config.evaluation.bleu_tokenize)
+    return (time.perf_counter() - start) / len(pairs)
+
+
+def _loss_seconds(
+    bundle: Bundle, tried: Tried, some: Sequence[EncodedPair], batch_tokens: int
+) -> float:
+    """Return the seconds in which a validation computes its losses, as some of its pairs show."""
+    validator = Validator(some, [], metrics=[], bleu_tokenize="none", batch_tokens=batch_tokens)
+    start = time.perf_counter()
+    validator(bundle, tried.precision)
+    seconds = time.perf_counter() - start
+    # The losses of the first pairs are computed twice more.
+    counts = [len(pairs) + 2 * min(EXCHANGED_PAIRS, len(pairs)) for pairs in (tried.valid, some)]
+    return seconds * counts[0] / counts[1]
+
+
+def _writing(bundle: Bundle, folder: Path) -> float:
+    """Return the seconds in which a file with the weights is written where the run will be."""
+    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    with tempfile.TemporaryDirectory(prefix=".headway-", dir=above) as place:
+        start = time.perf_counter()
+        save_snapshot(Path(place), 0, bundle.model)
+        return time.perf_counter() - start
+
+
+def _spread(count: int, most: int) -> list[int]:
+    """Return so many places at most, evenly spread over all."""
+    return np.linspace(0, count - 1, min(most, count)).round().astype(int).tolist()

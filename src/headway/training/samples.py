@@ -1,0 +1,31 @@
+"""A few held-out sentences and their translations, so that a person sees what a model can do."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headway.data.corpus import Pair
+
+_COUNT = 3
+
+
+class Sample(NamedTuple):
+    """A held-out sentence, the right translation, and the model's."""
+
+    source: str
+    reference: str
+    translation: str
+
+
+def choose_samples(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return three different pairs of medium length, or all where there are fewer.
+
+    They depend on the text alone, so that every validation of a run shows the same ones: those
+    around the median of the number of source characters, in the order of the text.
+    """
+    different = list(dict.fromkeys(pair for pair in pairs if pair.source.strip()))
+    order = sorted(range(len(different)), key=lambda place: len(different[place].source))
+    # Neighbours in length; one from each tenth about the median, so that they differ a little.
+    middle, apart = len(order) // 2, len(order) // 10 or 1
+    first = max(min(middle - apart, len(order) - 1 - 2 * apart), 0)
+    chosen = order[first : first + (_COUNT - 1) * apart + 1 : apart]
+    return [different[place] for place in sorted(chosen)]

@@ -1,0 +1,132 @@
+"""What fits into some minutes: all of it, not more, with a rate that reaches zero."""
+
+import math
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.config.training import TrainingConfig
+from headway.errors import ConfigError
+from headway.training.budget import Budget, Costs, Plan, check_budget, plan
+from headway.training.schedule import Schedule, paper_peak
+
+COSTS = Costs(step=0.5, compiling=0.0, validation=2.0, endless=3.0, end=30.0, updates=36)
+RECIPE = TrainingConfig(
+    max_steps=30_000, warmup_steps=2000, learning_rate=0.002, patience=10, max_epochs=3
+)
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no time pass."""
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
+
+
+def chosen(minutes: float = 8, costs: Costs = COSTS, training: TrainingConfig = RECIPE) -> Plan:
+    return plan(Budget(minutes, began=1000.0), costs, training, d_model=128)
+
+
+def expected_seconds(found: Plan, costs: Costs) -> float:
+    training = found.training
+    validations = math.ceil(training.max_steps / (training.validate_every_steps or 1))
+    steps = training.max_steps * costs.step + validations * costs.validation
+    return costs.compiling + steps + 2 * costs.endless + costs.end
+
+
+def test_eight_minutes_worked_out_by_hand() -> None:
+    training = chosen().training
+
+    # 480 - 30 - 2 * 3 = 444 seconds, of which 20 validations take 40: 808 steps.
+    assert (training.max_steps, training.validate_every_steps) == (808, 41)
+    assert training.warmup_steps == 80
+    assert training.learning_rate == 0.002
+    assert training.average_checkpoints == 5
+
+
+def test_nothing_else_ends_the_run_and_the_rate_reaches_zero() -> None:
+    training = chosen().training
+
+    assert (training.patience, training.max_epochs, training.schedule) == (None, None, "linear")
+    schedule = Schedule(training.schedule, 0.002, training.warmup_steps, training.max_steps)
+    assert schedule(training.warmup_steps) == 0.002
+    assert schedule(training.max_steps + 1) == 0.0
+    assert schedule(training.max_steps) < 0.002 / 500
+
+
+@given(
+    minutes=st.floats(1, 600),
+    step=st.floats(0.001, 2),
+    validation=st.floats(0, 30),
+    endless=st.floats(0, 5),
+    end=st.floats(0, 20),
+)
+def test_it_fits_and_leaves_little(
+    minutes: float, step: float, validation: float, endless: float, end: float
+) -> None:
+    costs = Costs(step, 0.0, validation, endless, end)
+    try:
+        found = chosen(minutes, costs)
+    except ConfigError:
+        return
+    training, seconds = found.training, expected_seconds(found, costs)
+
+    assert seconds <= 60 * minutes * (1 + 1e-9)
+    assert found.seconds == pytest.approx(seconds)
+    if training.max_steps >= 100:  # of fewer, the validations are fewer, too
+        assert seconds >= 60 * minutes - step - 10 * validation
+
+
+def test_what_has_passed_is_gone() -> None:
+    late = plan(Budget(8, began=1000.0 - 240), COSTS, RECIPE, d_model=128)
+
+    assert late.training.max_steps < chosen().training.max_steps / 2
+
+
+def test_an_unset_peak_stays_that_of_the_recipe_and_not_of_the_short_warm_up() -> None:
+    recipe = RECIPE.replace({"learning_rate": None})
+
+    assert chosen(training=recipe).training.learning_rate == paper_peak(128, 2000)
+
+
+def test_a_short_warm_up_stays() -> None:
+    assert chosen(training=RECIPE.replace({"warmup_steps": 7})).training.warmup_steps == 7
+
+
+def test_a_costly_validation_comes_seldom_and_a_cheap_one_often() -> None:
+    def validations(seconds: float) -> int:
+        costs = Costs(0.1, 0.0, seconds, 0.0, 0.0)
+        training = chosen(10, costs).training
+        return math.ceil(training.max_steps / (training.validate_every_steps or 1))
+
+    assert validations(0.1) == 20
+    assert validations(6.0) == 10
+    assert validations(60.0) == 4
+
+
+@pytest.mark.parametrize(("minutes", "says"), [(2, True), (8, False)])
+def test_too_few_updates_to_learn_are_said(minutes: float, says: bool) -> None:
+    said = " ".join(chosen(minutes).summary())
+
+    assert ("hardly anything is learned. Give about" in said) is says
+    assert "falls in a straight line to zero" in said
+
+
+def test_minutes_that_do_not_suffice_at_all_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"0\.5 minutes do not suffice.*Give about 3 minutes"):
+        chosen(0.5)
+
+
+@pytest.mark.parametrize("minutes", [0, -1.0, math.inf, math.nan])
+def test_what_is_no_time_is_refused(minutes: float) -> None:
+    with pytest.raises(ConfigError, match="must be a number above 0"):
+        Budget(minutes)
+
+
+def test_a_run_that_goes_on_and_several_processes_have_no_minutes() -> None:
+    check_budget(resume=False, alone=True)
+    with pytest.raises(ConfigError, match=r"has its steps from its beginning.*--resume"):
+        check_budget(resume=True, alone=True)
+    with pytest.raises(ConfigError, match=r"several.*set training\.max_steps"):
+        check_budget(resume=False, alone=False)

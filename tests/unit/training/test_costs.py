@@ -1,0 +1,81 @@
+"""What is measured changes nothing: a run of so many minutes is made again by its config.toml."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from headway.config.run import load_run_config
+from headway.training import costs
+from headway.training.budget import Costs
+from headway.training.reporting import Reporter
+from headway.training.run import train
+
+from .conftest import MakeConfig
+
+# A step takes three seconds and nothing else anything: a minute has 20 of them at most.
+CHEAP = Costs(step=3.0, compiling=0.0, validation=0.0, endless=0.0, end=0.0, updates=8)
+
+
+def without_times(path: Path) -> list[dict[str, Any]]:
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    times = ("seconds", "target_tokens_per_second")
+    return [{key: record[key] for key in record if key not in times} for record in records]
+
+
+def test_a_run_of_minutes_is_made_again_bit_for_bit(
+    make_config: MakeConfig,
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+    no_picture: None,
+) -> None:
+    measured: list[Costs] = []
+    measure = costs.measure_costs
+
+    def measured_and_cheap(*given: Any) -> Costs:
+        measured.append(measure(*given))  # whatever it does to the process is done
+        return CHEAP
+
+    monkeypatch.setattr(costs, "measure_costs", measured_and_cheap)
+    config = make_config(training={"patience": 1, "ema_decay": 0.9})
+    first = train(config, tmp_path / "first", reporter=quiet, minutes=1)
+    assert len(measured) == 1
+    again = load_run_config(tmp_path / "first" / "config.toml")
+    second = train(again, tmp_path / "second", reporter=quiet)
+
+    training = again.training
+    assert 10 <= training.max_steps == first.step == second.step <= 20
+    assert (training.schedule, training.patience) == ("linear", None)
+    for name in ("best", "averaged"):
+        weights = [tmp_path / run / name / "model.safetensors" for run in ("first", "second")]
+        assert weights[0].read_bytes() == weights[1].read_bytes()
+    metrics = [without_times(tmp_path / run / "metrics.jsonl") for run in ("first", "second")]
+    assert metrics[0] == metrics[1]
+
+
+def test_every_part_takes_some_time_and_the_files_are_gone(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Costs] = []
+    measure = costs.measure_costs
+
+    def measured(tried: costs.Tried, *given: Any) -> Costs:
+        before = {name: value.clone() for name, value in tried.bundle.model.state_dict().items()}
+        found.append(measure(tried, *given))
+        after = tried.bundle.model.state_dict()
+        assert all(torch.equal(value, after[name]) for name, value in before.items())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(costs, "measure_costs", measured)
+    with pytest.raises(KeyboardInterrupt):
+        train(make_config(), tmp_path / "runs" / "run", reporter=quiet, minutes=1)
+
+    (one,) = found
+    assert 8 <= one.updates <= 36
+    assert one.compiling == 0.0
+    assert all(value > 0 for value in (one.step, one.validation, one.endless))
+    assert one.end > 2
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
