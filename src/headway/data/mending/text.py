@@ -1,16 +1,19 @@
 """Cleans parallel text in files, a million pairs at a time."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from headway.data.compression import StrPath
+from headway.data.compression import StrPath, plain_name
 from headway.data.corpus import Pair, iterate_pairs
 from headway.data.examining import digests
+from headway.data.headers import USUAL_FIELDS
+from headway.data.languages import is_language
 from headway.data.mending.change import HEAD
 from headway.data.mending.choices import Choices, remedy
 from headway.data.mending.files import (
@@ -137,7 +140,7 @@ def clean_text(
     check_places((source, target), [*outputs, log])
     writer, changes = PairWriter(outputs), OutputFile(log, "--report")
     done = CleanedText([str(path) for path in outputs], str(log))
-    pairs = iterate_pairs(source, target, columns, fields)
+    pairs = iterate_pairs(source, target, columns, fields, _languages(outputs))
     unequal = unequal_files(source, target) if choices.fixes("misaligned") else None
     with opened(*writer.files, changes):
         for count, text in _mended(unequal.pairs() if unequal else pairs, choices):
@@ -154,6 +157,13 @@ def clean_text(
         if not done.kept:
             raise DataError("No pair would be left.", "Drop less, or check the files.")
     return done
+
+
+def _languages(outputs: Sequence[Path]) -> tuple[str, str]:
+    """Return the languages that two files are named by, such as clean.en and clean.ko.gz."""
+    endings = [plain_name(path).rpartition(".")[2] for path in outputs]
+    named = len(endings) == 2 and all(map(is_language, endings))
+    return (endings[0], endings[1]) if named else USUAL_FIELDS
 
 
 def _mended(pairs: Iterator[Pair], choices: Choices) -> Iterator[tuple[int, Text]]:

@@ -109,3 +109,10 @@ def test_text_of_which_nothing_would_be_left_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("x\tx\n")
     with pytest.raises(DataError, match="No pair would be left"):
         headway.clean_text(tmp_path / "a.tsv", out=tmp_path / "c.tsv", drop=["copies"])
+
+
+def test_the_names_of_two_outputs_say_which_languages_of_a_table_are_meant(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("af;en\nja nee;yes no\ngoed;good\n")
+    headway.clean_text(tmp_path / "x.csv", out=(tmp_path / "c.en", tmp_path / "c.af"))
+    assert (tmp_path / "c.en").read_text() == "yes no\ngood\n"
+    assert (tmp_path / "c.af").read_text() == "ja nee\ngoed\n"
