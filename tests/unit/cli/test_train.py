@@ -180,7 +180,7 @@ def test_validation_text_can_be_held_out(run, files: list[str], tmp_path: Path) 
         "train", *files[:2], *SMALL, "--set", "data.hold_out=1", "--out", tmp_path / "run"
     )
     assert status == 0, err
-    assert "Validation text: 1 pairs read" in err
+    assert "Validation text: 1 pair read" in err
     # Its two doubles may not stay in training.
     assert "8 pairs read, 6 kept; dropped 2: equal to a pair that is held out 2" in err
 
