@@ -1,4 +1,4 @@
-"""`headway clean`: cleaned text, and a log of what went and why."""
+"""`headway clean`: cleaned text, and a log of each change with its reason."""
 
 import sys
 from pathlib import Path
@@ -70,9 +70,9 @@ def clean(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Repair text, drop lines by what `headway check` finds, and log each change.
+    """Repair text, drop lines by the findings of `headway check`, and log each change.
 
-    Without --fix and --drop it does what leaves right pairs right, and says what else there is.
+    Without --fix and --drop right pairs stay right; other findings are counted as left.
     """
     from headway.data.mending.text import clean_text
 

@@ -1,4 +1,4 @@
-"""What a translation keeps as it is: numbers, addresses of pages and of mail."""
+"""Numbers, and addresses of pages and of mail, which a translation keeps as they are."""
 
 import re
 import unicodedata

@@ -15,8 +15,8 @@ _SEVERAL = re.compile("  +")
 def with_plain_spaces(text: str) -> str:
     """Return a text whose spaces are single plain ones, with none around it.
 
-    Tabs, no-break spaces and spaces of fixed widths become plain ones; characters that nobody can
-    see go: zero-width spaces, byte order marks, soft hyphens.
+    Tabs, no-break spaces and spaces of fixed widths become plain ones; invisible characters go:
+    zero-width spaces, byte order marks, soft hyphens.
     """
     if not has_odd_spaces(text):
         return text

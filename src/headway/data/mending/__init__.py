@@ -1,1 +1,1 @@
-"""Repairs parallel text, leaves out what cannot be repaired, and logs each change."""
+"""Repairs parallel text, leaves out pairs that cannot be repaired, and logs each change."""

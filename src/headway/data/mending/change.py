@@ -1,4 +1,4 @@
-"""What was done to a pair, and why."""
+"""A change to a pair, and its reason."""
 
 from dataclasses import dataclass
 

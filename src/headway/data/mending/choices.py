@@ -22,7 +22,7 @@ _GROUPS = {
     "shift": ("misaligned",),
     "html": ("html-codes",),
 }
-# What is said of a whole text, or of one text beside another, falls on no line that could go.
+# Findings on a whole text, or on one text beside another: no single line is wrong.
 _OF_WHOLE_TEXTS = (
     *("exchanged-files", "other-script", "no-letters", "tokenized", "capitals", "end-marks"),
     *("in-training", "source-in-training", "in-corpus"),
@@ -34,9 +34,10 @@ _SIDES = ("-source", "-target")
 class Choices:
     """Name the repairs and the findings whose lines are dropped, by ids without their side.
 
-    The safe ones leave right pairs right: characters are repaired where it is certain, a shifted
-    stretch is realigned, exchanged sides are exchanged back, and what is dropped teaches nothing:
-    a pair with an empty side, and one that is there before. All others need a look at the text.
+    With the safe ones right pairs stay right: characters are repaired where it is certain, a
+    shifted stretch is realigned, exchanged sides are exchanged back, and a dropped pair teaches
+    nothing: one of its sides is empty, or the same pair stands before it. All others need a look
+    at the text.
     """
 
     fixed: frozenset[str] = frozenset(

@@ -1,4 +1,4 @@
-"""Finds what `headway check` finds, repairs or drops it, and looks again until nothing is left."""
+"""Repairs or drops the findings of `headway check`, and looks again until none is left."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -63,9 +63,9 @@ class Text:
 def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> Text:
     """Return the pairs after all repairs and drops, with each change and what is still found.
 
-    Characters come first, then sides, then stretches: what is dropped earlier would move what
-    stands around it. Then lines go until none is found any more: with those that are gone, others
-    may be unusual.
+    Characters come first, then sides, then stretches, because a line that goes would move the
+    lines around it. Then lines go until none is found any more: without them, others may be
+    unusual.
     """
     text = Text(
         [pair.stripped() for pair in pairs], list(range(first_line, first_line + len(pairs)))

@@ -38,7 +38,7 @@ _DUPLICATE = "duplicate-pairs"
 
 @dataclass(slots=True)
 class CleanedText:
-    """What cleaning did, in counts; the log has each change."""
+    """The counts of a cleaning; its log has each change."""
 
     files: list[str]
     """Where the cleaned text is: one table, or source and target."""
@@ -87,7 +87,7 @@ class CleanedText:
         }
 
     def include(self, pairs: int, text: Text) -> None:
-        """Count what was done to some pairs, of which these are kept."""
+        """Count the changes to some pairs, of which these are kept."""
         self.pairs += pairs
         self.kept += len(text.pairs)
         for change in text.changes:
@@ -108,14 +108,14 @@ def clean_text(
     fields: tuple[str, str] = ("source", "target"),
     tell: Callable[[int], None] = lambda pairs: None,
 ) -> CleanedText:
-    """Write cleaned text and a log of each change, and return what was done.
+    """Write cleaned text and a log of each change, and return the counts.
 
-    Without `fix` and `drop` what leaves right pairs right is done: characters are repaired where
-    it is certain, shifted stretches are realigned, exchanged sides are exchanged back, and pairs
-    with an empty side and repeated pairs are dropped. Spaces around a text are not kept. Of more
+    Without `fix` and `drop` right pairs stay right: characters are repaired where it is certain,
+    shifted stretches are realigned, exchanged sides are exchanged back, and pairs with an empty
+    side and repeated pairs are dropped. Spaces around a text are not kept. Of more
     than a million pairs each million is looked at by itself, except for repeated pairs. Two files
     may differ in length if a shift explains it, as where one line is missing. Files appear once
-    they are whole, and what is read is never written over.
+    they are whole, and no file that is read is written over.
 
     Args:
         source: A file with one sentence a line, or a table with both sides.
@@ -167,7 +167,7 @@ def _languages(outputs: Sequence[Path]) -> tuple[str, str]:
 
 
 def _mended(pairs: Iterator[Pair], choices: Choices) -> Iterator[tuple[int, Text]]:
-    """Yield how many pairs were read at once, and what became of them."""
+    """Yield blocks of pairs, cleaned, each with the number of pairs that were read for it."""
     seen = Seen()
     first_line = 1
     while block := list(islice(pairs, AT_ONCE)):

@@ -20,10 +20,10 @@ from headway.errors import ConfigError
     ],
 )
 def test_names_of_outputs(names: list[str], outputs: list[str], log: str) -> None:
-    found = named_outputs(names)
-    assert found == tuple(map(Path, outputs))
-    assert named_log(None, found) == Path(log)
-    assert named_log("x/log.tsv", found) == Path("x/log.tsv")
+    paths = named_outputs(names)
+    assert paths == tuple(map(Path, outputs))
+    assert named_log(None, paths) == Path(log)
+    assert named_log("x/log.tsv", paths) == Path("x/log.tsv")
 
 
 def test_a_leading_tilde_is_the_users_folder(

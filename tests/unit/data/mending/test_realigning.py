@@ -37,9 +37,9 @@ def test_no_target_is_used_twice_and_what_is_outside_stays(data) -> None:
     shifts = st.none() | st.integers(-9, 9).filter(bool)
     stretches = [Stretch(start, end, data.draw(shifts)) for start, end in pairwise(ends)]
     places = partners(30, stretches)
-    found = [place for place in places if place is not None]
+    used = [place for place in places if place is not None]
     assert len(places) == 30
-    assert len(set(found)) == len(found)
+    assert len(set(used)) == len(used)
     for row, place in enumerate(places):
         inside = [late for start, end, late in stretches if start <= row < end]
         late = inside[0] if inside and inside[0] else 0
