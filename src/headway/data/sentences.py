@@ -23,8 +23,8 @@ _APOSTROPHES_AS_MARKS = re.compile(r"(?<!\w)['’]|['’](?!\w)")
 _ELLIPSIS = str.maketrans({"…": "."})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-# O.K.? Yes. Then :) He.
-_MORE_ENDS = re.compile(r"(?:\.[!?]|\s[:;]-?[)(])\s+(?=[^\W\d_])")
+# O.K.? Yes. Then :) He. 고마워요~ 또
+_MORE_ENDS = re.compile(r"(?:\.[!?]|\s[:;]-?[)(]|(?<=[요다죠네까])[~^ㅋㅎㅠㅜ]+)\s+(?=[^\W\d_])")
 _ENTITY = re.compile("&[a-z]{2,6};")
 
 _CLOSING = re.compile(rf"[{re.escape(_CLOSERS)}]*(?:[ \xa0\u202f][»”](?=\s|$))?")

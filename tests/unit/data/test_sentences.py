@@ -192,6 +192,7 @@ def test_sentences_begin_where_a_reader_says(language: str, marked: str) -> None
         ("am", "እኔ ነኝ። ¦እሱ ነው።"),
         ("en", "Is this O.K.? ¦I think so. ¦Let's go!"),
         ("en", "Hello, world :) ¦How are you?"),
+        ("ko", "정말 좋았어요!! ¦또 오고 싶어요~ ¦감사합니다^^"),
         ("de", "Die Fa. Maier liefert am 24. Dezember nicht. ¦Bitte bestellen Sie früher."),
         # In a text of tokens, where a mark of its own ends a sentence.
         ("en", "a dog runs . ¦two men walk ."),
