@@ -176,10 +176,10 @@ class Reporter:
             for what in ("source", "reference", "translation"):
                 self.say(f"  {what:<11}  {sample[what]}")
 
-    def scores(self, scores: Mapping[str, float]) -> None:
-        """Print what scores mean; not again where that is the same as the last time."""
+    def scores(self, scores: Mapping[str, float], *, again: bool = False) -> None:
+        """Print what scores mean; unless `again`, only where that has changed since the last time."""
         words = {name: meaning(name, value) for name, value in scores.items()}
-        if words != self._meanings:
+        if again or words != self._meanings:
             for line in meanings(scores):
                 self.say(f"  {line}")
         self._meanings = words

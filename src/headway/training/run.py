@@ -160,7 +160,7 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
                 shown = [Sample(*pair, of_pairs[pair]) for pair in ready.trainer.validator.samples]
                 report["samples"] = [sample._asdict() for sample in shown]
     reporter.samples(report.get("samples", []))
-    reporter.scores(_latest(report))
+    reporter.scores(_latest(report), again=True)
     save_both(weighed, report, config, place)
     folder.write_json(folder.report, report)
     draw_losses(folder.records(), folder.picture, reporter.say)
