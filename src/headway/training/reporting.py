@@ -177,7 +177,7 @@ class Reporter:
                 self.say(f"  {what:<11}  {sample[what]}")
 
     def scores(self, scores: Mapping[str, float], *, again: bool = False) -> None:
-        """Print what scores mean; unless `again`, only where that has changed since the last time."""
+        """Print what scores mean; unless `again`, only where that has changed."""
         words = {name: meaning(name, value) for name, value in scores.items()}
         if again or words != self._meanings:
             for line in meanings(scores):
