@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from headway.cli.tags import TagWatch
-from headway.cli.weights import remark_on_weights
+from headway.cli.weights import remark_on_precision, remark_on_weights
 from headway.data.compression import compression
 from headway.data.corpus import Pair, read_sentences
 from headway.data.output import OutputFile, opened
@@ -97,6 +97,8 @@ def translate_all(
         )
         for model in models  # all before the work: the last one may be damaged
     ]
+    for translator in translators:
+        remark_on_precision(translator, work.precision, work.quiet)
     files = [OutputFile(path) for path in output_paths(out, len(models))]
     systems = []
     with opened(*files):

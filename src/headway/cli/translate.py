@@ -14,7 +14,7 @@ from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Mode
 from headway.cli.paragraphs import ParagraphWatch
 from headway.cli.shown import showing_lines
 from headway.cli.tags import TagWatch
-from headway.cli.weights import remark_on_weights
+from headway.cli.weights import remark_on_precision, remark_on_weights
 
 if TYPE_CHECKING:
     from headway.cli.wishes import Wishes
@@ -79,6 +79,7 @@ def translate(
     for path in (model, *(ensemble or [])):
         remark_on_weights(path, quiet)
     translator = _load(model, device, engine, precision, ensemble or [])
+    remark_on_precision(translator, precision, quiet)
     wishes = _wishes(translator, ctx.params)
     tags = TagWatch(translator.bundle, quiet)
     watch = ParagraphWatch(translator, split_sentences=split_sentences, quiet=quiet)

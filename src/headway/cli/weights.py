@@ -1,7 +1,11 @@
-"""Which weights of a run a command takes."""
+"""Remarks of a command on the model that it loads: which weights, and which precision."""
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headway.decoding.translator import Translator
 
 
 def remark_on_weights(model: Path, quiet: bool) -> Path:
@@ -12,3 +16,13 @@ def remark_on_weights(model: Path, quiet: bool) -> Path:
     if words and not quiet:
         print(f"Note: {words}", file=sys.stderr)
     return model
+
+
+def remark_on_precision(translator: "Translator", precision: str, quiet: bool) -> None:
+    """Say on standard error what `--precision auto` chose."""
+    from headway.decoding.description import computed_by
+
+    if precision == "auto" and not quiet:
+        print(
+            f"Note: --precision auto chose the {computed_by(translator.engine)}.", file=sys.stderr
+        )

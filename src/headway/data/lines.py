@@ -94,6 +94,8 @@ def _encoding_remedy(line: bytes, number: int) -> str:
     encoding = _marked_encoding(line) if number == 1 else ""
     if encoding := encoding or _wide_encoding(line, number):
         return f"It looks like {encoding}. {_convert(encoding)}"
+    if number > 1 and _marked_encoding(line):
+        return "A byte order mark of UTF-16 stands there: another file was appended. Take it out."
     if _looks_korean(line):
         return "It looks like Korean in CP949: convert it with `iconv -f CP949 -t UTF-8`."
     return "Convert the file to UTF-8, for example with `iconv -f CP1252 -t UTF-8`."

@@ -1,34 +1,32 @@
-"""What a Translator shows of itself where it is printed, and says where it is called wrongly."""
+"""One line on a Translator, and names of its arguments in other libraries."""
 
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
-from headway.bundle import summary
+from headway.bundle import Bundle, summary
+from headway.decoding.engine import Engine
+from headway.decoding.ensemble import EnsembleEngine
+from headway.decoding.packed.engine import PackedEngine
 from headway.spelling import hinted
 
-_T = TypeVar("_T")
-_OTHERS = {
-    "beam": "beam_size",
-    "nbest": "n_best",
-    "num_beams": "beam_size",
-    "num_return_sequences": "n_best",
-}
-"""Names of the command line, and of other libraries."""
+names_of_others = hinted(
+    beam="beam_size", nbest="n_best", num_beams="beam_size", num_return_sequences="n_best"
+)
+"""Lets a method refuse an argument that the command line or another library has."""
 
 
-def described_and_hinted(kind: type[_T]) -> type[_T]:
-    """Give the Translator its `repr`, and its methods errors that name the argument meant."""
-    setattr(kind, "__repr__", _described)  # noqa: B010 - a class has one of another type
-    for name in ("translate", "stream", "alternatives", "search"):
-        setattr(kind, name, hinted(**_OTHERS)(vars(kind)[name]))
-    load = vars(kind)["load"].__func__
-    kind.load = classmethod(hinted(dtype="precision")(load))  # pyright: ignore
-    return kind
+def computed_by(engine: Engine) -> str:
+    """Return the engine and its precision, such as `packed engine, int8`.
+
+    The precision is the one that computes: where `auto` was asked for, the one that it chose.
+    """
+    engines: Sequence[Engine] = engine.engines if isinstance(engine, EnsembleEngine) else [engine]
+    if all(isinstance(each, PackedEngine) for each in engines):
+        precisions = {each.kernels.precision for each in engines if isinstance(each, PackedEngine)}
+        return f"packed engine, {' and '.join(sorted(precisions))}"
+    return "reference engine, float32"
 
 
-def _described(translator: Any) -> str:
-    """Return one line: languages, sizes, and engine, precision and device."""
-    _, _, precision, others = translator._made_of
-    engine = "packed" if translator._copies_weights else "reference"
-    ensemble = [f"ensemble of {1 + len(others)} models"] if others else []
-    parts = [*summary(translator.bundle), *ensemble, f"{engine} engine", precision]
-    return f"{type(translator).__name__}({', '.join(parts)}, {translator.device})"
+def description(bundle: Bundle, models: int, engine: Engine) -> str:
+    """Return languages, sizes, the number of models, and what computes."""
+    ensemble = [f"ensemble of {models} models"] if models > 1 else []
+    return ", ".join([*summary(bundle), *ensemble, computed_by(engine)])

@@ -12,7 +12,7 @@ from headway.bundle import Bundle, Change, load_bundle, load_mapped_bundle
 from headway.decoding.alternatives import next_pieces
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
-from headway.decoding.description import described_and_hinted
+from headway.decoding.description import description, names_of_others
 from headway.decoding.engines import EngineName, PrecisionName, build_engine
 from headway.decoding.ensemble import EnsembleEngine, as_bundles, as_paths, check_vocabularies
 from headway.decoding.glossary import Glossary, as_glossary
@@ -36,11 +36,11 @@ from headway.decoding.translation import Alternative, StreamEnd, Translation
 from headway.devices import resolve_device
 from headway.errors import require_type
 from headway.model.probe import listening
+from headway.spelling import hinted
 
 _WORTH_A_WORKER = 8  # sentences
 
 
-@described_and_hinted
 class Translator:
     """Translate text with a bundle, or with several of one vocabulary."""
 
@@ -79,6 +79,7 @@ class Translator:
         self._copies_weights = any(engine.copies_weights for engine in engines)
 
     @classmethod
+    @hinted(dtype="precision")
     def load(
         cls,
         path: str | Path,
@@ -106,6 +107,10 @@ class Translator:
         for mapped in weights:  # the engine has what it needs
             mapped.let_go()
         return translator
+
+    def __repr__(self) -> str:
+        about = description(self.bundle, len(self.models), self.engine)
+        return f"{type(self).__name__}({about}, {self.device})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let copies, and other processes, prepare the weights for themselves."""
@@ -154,6 +159,7 @@ class Translator:
         terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> list[Translation]: ...
 
+    @names_of_others
     def translate(
         self,
         text: str | Iterable[str],
@@ -221,6 +227,7 @@ class Translator:
             translations.append(joiner.join(own, hypotheses, seen, words))
         return translations[0] if isinstance(text, str) else translations
 
+    @names_of_others
     def stream(
         self,
         text: str,
@@ -268,6 +275,7 @@ class Translator:
             unknown_pieces=sum(unknown_count(part.ids) for part in parts),
         )
 
+    @names_of_others
     def alternatives(
         self,
         text: str,
@@ -306,6 +314,7 @@ class Translator:
             for (piece, probability), hypotheses in zip(choices, best, strict=True)
         ]
 
+    @names_of_others
     def search(
         self,
         text: str,

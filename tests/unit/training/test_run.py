@@ -400,7 +400,7 @@ def test_text_that_the_vocabulary_does_not_know_is_said_and_reported(
 
 
 @pytest.mark.usefixtures("no_picture")
-@pytest.mark.parametrize("hold_out", [0, 150])
+@pytest.mark.parametrize("hold_out", [0, 60])
 def test_sides_that_are_moved_are_said_and_reported(
     make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter, hold_out: int
 ) -> None:
