@@ -42,7 +42,7 @@ def serve(
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, ws="none", lifespan="off",
             timeout_graceful_shutdown=1, server_header=False,
-            use_colors=False,  # or it asks standard output, which may be closed
+            log_config=None,  # its own would close the handlers of the whole process
         )  # fmt: skip
         # uvicorn ends in order at Ctrl-C, and then passes it on.
         with contextlib.suppress(KeyboardInterrupt):

@@ -4,6 +4,7 @@ import errno
 import http.client
 import io
 import json
+import logging
 import os
 import signal
 import socket
@@ -106,6 +107,25 @@ def test_a_closed_or_full_standard_output_ends_no_server(
         serve([bundle_path], port=0, device="cpu", ready=answered)
         monkeypatch.undo()
         assert capsys.readouterr().err.startswith("http://127.0.0.1:")
+
+
+def test_log_handlers_of_the_process_stay_open(bundle_path: Path) -> None:
+    class Handler(logging.NullHandler):
+        is_closed = False
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    def stop(address: str) -> None:
+        raise KeyboardInterrupt
+
+    handler = Handler()
+    logging.getLogger("another library").addHandler(handler)
+
+    serve([bundle_path], port=0, device="cpu", ready=stop)
+
+    assert not handler.is_closed
+    logging.getLogger("another library").removeHandler(handler)
 
 
 class _FullStream(io.StringIO):
