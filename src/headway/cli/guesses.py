@@ -185,19 +185,23 @@ class Command(TyperCommand):
         """Let `-` stand for standard input or standard output, wherever a file is meant."""
         streams: dict[str, str] = {}
         for param in self.params:
-            if str(ctx.params.get(param.name)) != "-":
-                continue
+            value = ctx.params.get(param.name)
+            values = value if isinstance(value, (list, tuple)) else [value]
             name = param.opts[0] if param.opts[0][0] == "-" else param.name.upper()
-            if (stream := self._stream(name)) is None:
+            dashes = [place for place, each in enumerate(values) if str(each) == "-"]
+            if not dashes or (stream := self._stream(name)) is None:
                 continue
-            if stream in streams:
+            if stream in streams or len(dashes) > 1:
                 raise ConfigError(
-                    f"{streams[stream]} and {name} are both `-`, one standard stream.",
+                    f"{streams.get(stream, name)} and {name} are both `-`, one standard stream.",
                     "Name a file for one of them.",
                 )
             streams[stream] = name
             usual = name == "FILE" or (self.name == "translate" and name == "--out")
-            ctx.params[param.name] = None if usual else Path(stream)
+            named = None if usual else Path(stream)
+            if values is value:
+                named = [*values[: dashes[0]], named, *values[dashes[0] + 1 :]]
+            ctx.params[param.name] = named
         if streams.get("/dev/stdout") == "--alignments" and ctx.params.get("out") is None:
             raise ConfigError(
                 "--alignments is `-`, but translations go to standard output, too.",

@@ -8,13 +8,14 @@ from pathlib import Path
 from headway.data.compression import plain_name
 from headway.errors import DataError
 
+# Without .ts and .arb: train.ts may be Tsonga, and train.arb Arabic. Their first lines tell.
 _KINDS = {
     "an HTML page": (".html", ".htm", ".xhtml"),
     "subtitles (SRT)": (".srt",),
     "subtitles (WebVTT)": (".vtt",),
     "subtitles": (".ass", ".ssa", ".ttml", ".sub"),
     "Markdown": (".md", ".markdown"),
-    "a message catalogue": (".po", ".pot", ".xlf", ".xliff", ".ts", ".arb", ".resx"),
+    "a message catalogue": (".po", ".pot", ".xlf", ".xliff", ".resx"),
     "XML": (".xml",),
     "JSON": (".json", ".ipynb"),
     "LaTeX": (".tex",),
@@ -22,7 +23,9 @@ _KINDS = {
 _OF_OFFICE = (".docx", ".doc", ".odt", ".rtf", ".pdf", ".xlsx", ".xls", ".ods", ".pptx", ".ppt",
               ".odp", ".epub")  # fmt: skip
 _PAGE = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_CATALOGUE = re.compile(r"\s*<(?:!doctype\s+ts|ts)\b", re.IGNORECASE)
 _XML = re.compile(r"\s*<\?xml\s")
+_OBJECT = re.compile(r'\s*\{\s*"[^"]*"\s*:')
 _TIMES = re.compile(r"\s*(?:\d{1,2}:)?\d{2}:\d{2}[.,]\d{3}\s*-->\s")
 _LOOKED_AT = 3  # lines
 
@@ -50,13 +53,18 @@ def without_documents(groups: Iterator[list[str]], name: str) -> Iterator[list[s
 
 def kind_of(lines: Sequence[str]) -> str:
     """Return which document begins with these lines, or nothing."""
-    beginning = [line.removeprefix("\ufeff") for line in lines[:_LOOKED_AT] if line.strip()]
+    texts = [line.removeprefix("\ufeff") for line in lines[:_LOOKED_AT]]
+    beginning = [text for text in texts if text.strip()]
     if not beginning:
         return ""
-    if _PAGE.match(beginning[0]) or (_XML.match(beginning[0]) and _PAGE.match(beginning[-1])):
-        return "an HTML page"
-    if _XML.match(beginning[0]):
+    is_xml = bool(_XML.match(beginning[0]))
+    for kind, pattern in (("an HTML page", _PAGE), ("a message catalogue", _CATALOGUE)):
+        if pattern.match(beginning[0]) or (is_xml and pattern.match(beginning[-1])):
+            return kind
+    if is_xml:
         return "XML"
+    if _OBJECT.match("\n".join(beginning)):
+        return "JSON"
     if beginning[0].split()[0] == "WEBVTT":
         return "subtitles (WebVTT)"
     if any(_TIMES.match(line) for line in beginning):

@@ -10,34 +10,51 @@ _SECOND_LETTERS = {
 _CODES = frozenset(one + other for one, others in _SECOND_LETTERS.items() for other in others)
 """All codes of two letters of ISO 639."""
 
-_NAMES = {
-    "afrikaans": "af", "albanian": "sq", "amharic": "am", "arabic": "ar", "armenian": "hy",
-    "basque": "eu", "bengali": "bn", "bulgarian": "bg", "catalan": "ca", "chinese": "zh",
-    "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en",
-    "esperanto": "eo", "estonian": "et", "finnish": "fi", "french": "fr", "galician": "gl",
-    "georgian": "ka", "german": "de", "greek": "el", "hausa": "ha", "hebrew": "he", "hindi": "hi",
-    "hungarian": "hu", "icelandic": "is", "indonesian": "id", "irish": "ga", "italian": "it",
-    "japanese": "ja", "korean": "ko", "latin": "la", "latvian": "lv", "lithuanian": "lt",
-    "malay": "ms", "mongolian": "mn", "nepali": "ne", "norwegian": "no", "persian": "fa",
-    "polish": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru", "serbian": "sr",
-    "slovak": "sk", "slovenian": "sl", "somali": "so", "spanish": "es", "swahili": "sw",
-    "swedish": "sv", "tamil": "ta", "thai": "th", "turkish": "tr", "ukrainian": "uk", "urdu": "ur",
-    "vietnamese": "vi", "welsh": "cy", "xhosa": "xh", "yoruba": "yo", "zulu": "zu",
+_WORDS = {
+    "af": "afrikaans afr", "am": "amharic amh አማርኛ", "ar": "arabic ara arb العربية",
+    "az": "azerbaijani aze", "be": "belarusian bel", "bg": "bulgarian bul български",
+    "bn": "bengali ben বাংলা", "bs": "bosnian bos", "ca": "catalan cat català",
+    "cs": "czech ces cze čeština", "cy": "welsh cym wel", "da": "danish dan dansk",
+    "de": "german deu ger deutsch", "el": "greek ell gre ελληνικά", "en": "english eng",
+    "eo": "esperanto epo", "es": "spanish spa español", "et": "estonian est eesti",
+    "eu": "basque eus baq", "fa": "persian farsi fas per فارسی", "fi": "finnish fin suomi",
+    "fr": "french fra fre français", "ga": "irish gle", "gl": "galician glg",
+    "gu": "gujarati guj ગુજરાતી", "ha": "hausa hau", "he": "hebrew heb עברית",
+    "hi": "hindi hin हिन्दी", "hr": "croatian hrv hrvatski", "hu": "hungarian hun magyar",
+    "hy": "armenian hye arm", "id": "indonesian ind", "is": "icelandic isl ice",
+    "it": "italian ita italiano", "ja": "japanese jpn 日本語", "ka": "georgian kat geo",
+    "kk": "kazakh kaz", "km": "khmer khm", "kn": "kannada kan", "ko": "korean kor 한국어",
+    "la": "latin lat", "lo": "lao", "lt": "lithuanian lit", "lv": "latvian lav",
+    "mk": "macedonian mkd mac", "ml": "malayalam mal", "mn": "mongolian mon",
+    "mr": "marathi mar", "ms": "malay msa may", "my": "burmese mya bur", "ne": "nepali nep",
+    "nl": "dutch nld dut nederlands", "no": "norwegian nor norsk", "pa": "punjabi pan",
+    "pl": "polish pol polski", "pt": "portuguese por português",
+    "ro": "romanian ron rum română", "ru": "russian rus русский",
+    "sk": "slovak slk slo slovenčina", "sl": "slovenian slv slovenščina", "so": "somali som",
+    "sq": "albanian sqi alb", "sr": "serbian srp српски", "sv": "swedish swe svenska",
+    "sw": "swahili swa", "ta": "tamil tam தமிழ்", "te": "telugu tel తెలుగు",
+    "th": "thai tha ไทย", "tl": "tagalog tgl", "tr": "turkish tur türkçe", "ts": "tsonga tso",
+    "uk": "ukrainian ukr українська", "ur": "urdu urd اردو", "uz": "uzbek uzb",
+    "vi": "vietnamese vie", "xh": "xhosa xho", "yo": "yoruba yor", "zh": "chinese zho chi 中文",
+    "zu": "zulu zul",
 }  # fmt: skip
+"""By code: the English name of a language, its codes of three letters, and its own name."""
+
+_CODE_OF = {word: code for code, words in _WORDS.items() for word in words.split()}
 
 
 def language_code(name: str) -> str:
     """Return a name or code of a language in one form, such as `en` or `en-us`.
 
-    >>> language_code("English"), language_code("en_US"), language_code("my film")
+    >>> language_code("English"), language_code("eng_US"), language_code("my film")
     ('en', 'en-us', 'my film')
     """
-    plain = name.strip().casefold()
-    return _NAMES.get(plain, plain.replace("_", "-"))
+    main, hyphen, region = name.strip().casefold().replace("_", "-").partition("-")
+    return _CODE_OF.get(main, main) + hyphen + region
 
 
 def is_language(text: str) -> bool:
-    """Return True for the English name of a language, or its code of two letters.
+    """Return True for the name of a language, or its code of two or three letters.
 
     A code may have a region or script behind it.
     """

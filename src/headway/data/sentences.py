@@ -12,6 +12,8 @@ from itertools import accumulate
 
 import sentencex
 
+from headway.data.languages import language_code
+
 _OPENERS = "\"'“„‟‘‚‛«»‹›(（[［{「『〈《【〔¿¡"
 _CLOSERS = "\"'”“‟’‘»«›‹)）]］}」』〉》】〕"
 # Shown to sentencex as spaces; square brackets stay, because it knows [1] after a sentence.
@@ -54,43 +56,29 @@ _ABBREVIATIONS = {
     "de": frozenset(("Fa",)),
     "fr": frozenset(("M", "MM", "Mme", "Mlle", "Me")),
 }
-_NAMES = {
-    "afrikaans": "af", "amharic": "am", "arabic": "ar", "armenian": "hy", "bengali": "bn",
-    "bulgarian": "bg", "burmese": "my", "catalan": "ca", "chinese": "zh", "croatian": "hr",
-    "czech": "cs", "danish": "da", "dutch": "nl", "english": "en", "estonian": "et",
-    "finnish": "fi", "french": "fr", "german": "de", "greek": "el", "gujarati": "gu",
-    "hebrew": "he", "hindi": "hi", "hungarian": "hu", "indonesian": "id", "italian": "it",
-    "japanese": "ja", "kannada": "kn", "kazakh": "kk", "korean": "ko", "latvian": "lv",
-    "lithuanian": "lt", "malayalam": "ml", "marathi": "mr", "mongolian": "mn", "norwegian": "no",
-    "persian": "fa", "polish": "pl", "portuguese": "pt", "punjabi": "pa", "romanian": "ro",
-    "russian": "ru", "serbian": "sr", "slovak": "sk", "slovenian": "sl", "spanish": "es",
-    "swahili": "sw", "swedish": "sv", "tamil": "ta", "telugu": "te", "thai": "th",
-    "turkish": "tr", "ukrainian": "uk", "urdu": "ur", "vietnamese": "vi",
-    "deutsch": "de", "français": "fr", "español": "es", "한국어": "ko", "日本語": "ja",
-    "中文": "zh", "deu": "de", "ger": "de", "eng": "en", "fra": "fr", "fre": "fr", "kor": "ko",
-    "jpn": "ja", "zho": "zh", "chi": "zh", "spa": "es", "ita": "it", "nld": "nl", "rus": "ru",
-    "ell": "el",
-}  # fmt: skip
 _LETTERS = re.compile(r"[^\W\d_]*")
+_SPACE = re.compile(r"\s*")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_NEAR = 200  # characters before and after a place that say whether a sentence ends there
 
 
 @cache
-def language_code(name: str) -> str:
-    """Return the code of a language for sentencex; English where the name says none.
+def splitting_language(name: str) -> str:
+    """Return the code of a language for `split_sentences`; English where the name says none.
 
-    >>> language_code("Korean"), language_code("deu_Latn"), language_code("source")
-    ('ko', 'de', 'en')
+    >>> splitting_language("Korean (formal)"), splitting_language("source")
+    ('ko', 'en')
     """
-    first = _LETTERS.match(name.strip().lower())
-    word = first[0] if first else ""
-    return _NAMES.get(word, word if word.isascii() and 2 <= len(word) <= 3 else "en")
+    first = _LETTERS.match(name.strip())
+    code = language_code(first[0]) if first else ""
+    return code if code.isascii() and 2 <= len(code) <= 3 else "en"
 
 
 def split_sentences(text: str, language: str = "en") -> list[str]:
     """Return the sentences of a text, each with the spaces after it: joined they are the text.
 
     The first one has the spaces before it, too. A text without a letter or a digit is one sentence.
-    language: a code, as `language_code` returns it.
+    language: a code, as `splitting_language` returns it.
 
     >>> split_sentences("Dr. Smith left. He was tired.")
     ['Dr. Smith left. ', 'He was tired.']
@@ -98,13 +86,35 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
     shown = _shown(text)
     sentences = sentencex.segment(language, shown)  # pyright: ignore[reportAttributeAccessIssue]
     ends = {*accumulate(map(len, sentences)), *(end.end() for end in _MORE_ENDS.finditer(text))}
+    words = _Words(text)
     parts: list[str] = []
     start = 0
     for end in sorted(ends - {len(text)}):
-        if end > start and (cut := _sentence_end(text, shown, start, end, language)):
+        if end > start and (cut := _sentence_end(text, shown, start, end, words, language)):
             parts.append(text[start:cut])
             start = cut
     return [*parts, text[start:]]
+
+
+class _Words:
+    """Where letters and digits of a text are, those of `&quot;` and its like left aside."""
+
+    def __init__(self, text: str) -> None:
+        """Look for the last one."""
+        blank = _ENTITY.sub(lambda entity: " " * len(entity[0]), text) if "&" in text else text
+        self._text = blank
+        self.last = next((n for n in reversed(range(len(text))) if blank[n].isalnum()), -1)
+        self._next = -1
+
+    def next(self, start: int) -> int:
+        """Return the first place from `start` on; the length where there is none.
+
+        Starts come in their order, so that no character is looked at twice.
+        """
+        if self._next < start:
+            word = _LETTER_OR_DIGIT.search(self._text, start)
+            self._next = word.start() if word else len(self._text)
+        return self._next
 
 
 def _shown(text: str) -> str:
@@ -113,21 +123,21 @@ def _shown(text: str) -> str:
     return _SURROGATE.sub("x", shown.translate(_ELLIPSIS))
 
 
-def _sentence_end(text: str, shown: str, start: int, end: int, language: str) -> int:
+def _sentence_end(text: str, shown: str, start: int, end: int, words: _Words, language: str) -> int:
     """Return where the sentence that begins at `start` ends, near `end`; 0 where it goes on."""
-    stop = len(shown[start:end].rstrip()) + start  # after the last character that is no mark
-    closed = _CLOSING.match(text, stop)
-    assert closed is not None
-    rest = text[closed.end() :]
-    cut = len(text) - len(rest.lstrip())
-    opened = _OPENING.match(text, cut)
-    assert opened is not None
-    sentence, following = text[start:stop], text[opened.end() :].lstrip()
-    if not (_has_words(sentence) and _has_words(following)):
+    stop = end  # after the last character that is no mark
+    while stop > start and shown[stop - 1].isspace():
+        stop -= 1
+    closed = _end_of(_CLOSING, text, stop)
+    cut = _end_of(_SPACE, text, closed)
+    begin = _end_of(_SPACE, text, _end_of(_OPENING, text, cut))
+    if words.next(start) >= stop or words.last < begin:
         return 0  # a smiling face, a dash
-    spaced, quoted = cut > closed.end(), closed.end() > stop
+    # Only characters nearby: copies of all that follows would take quadratic time.
+    sentence, following = text[max(start, stop - _NEAR) : stop], text[begin : begin + _NEAR]
+    spaced, quoted = cut > closed, closed > stop
     goes_on = (
-        _ENUMERATOR.fullmatch(sentence)
+        (stop - start <= _NEAR and _ENUMERATOR.fullmatch(sentence))
         or (quoted and _after_quotation(following, spaced))
         or (not (quoted or spaced) and _within_word(sentence, following))
         or _after_stop(sentence, following, language)
@@ -135,9 +145,11 @@ def _sentence_end(text: str, shown: str, start: int, end: int, language: str) ->
     return 0 if goes_on else cut
 
 
-def _has_words(text: str) -> bool:
-    """Return True if a text has a letter or a digit, those of `&quot;` and its like left aside."""
-    return any(map(str.isalnum, _ENTITY.sub("", text) if "&" in text else text))
+def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Return where a pattern that may match nothing ends."""
+    match = pattern.match(text, start)
+    assert match is not None
+    return match.end()
 
 
 def _after_quotation(following: str, spaced: bool) -> bool:

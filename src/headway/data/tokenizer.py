@@ -150,6 +150,15 @@ class Tokenizer:
             for i, piece in zip(ids, pieces, strict=True)
         ]
 
+    def stretches(self, text: str) -> list[str]:
+        """Return the stretch of a text that each piece stands for, as it is written there.
+
+        Of several pieces of one character the last one has it, and the others have nothing.
+        """
+        text = encodable(text)
+        offsets = self._processor.encode(text, return_type="offset_mapping")["offsets"]
+        return [text[begin:end] for begin, end in offsets]
+
     def id(self, piece: str) -> int:
         """Return the id of one piece, or the unknown id when there is no such piece."""
         return self._processor.piece_to_id(encodable(piece))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from headway.data.scripts import is_ideographic, is_spaceless
@@ -96,7 +97,7 @@ def cut_text(
             tag = ids[: leading_tag(tokenizer.pieces(ids), tags)]
         sentence = Sentence(own.strip(), start, len(tag) if number else 0)
         if ids:
-            joint = _joint(text, start) if parts else None
+            joint = _joint(texts[number - 1], own) if parts else None
             ids = [*tag, *ids] if number else ids
             parts += _parts_of(sentence, ids, len(tag), tokenizer, longest, language, joint)
         start += len(own)
@@ -130,6 +131,16 @@ def _parts_of(
     ]
 
 
+def part_texts(parts: Sequence[Part], tokenizer: Tokenizer) -> list[str]:
+    """Return the text of each part of one sentence as it is written; repeated tags are left out."""
+    sentence = parts[0].sentence
+    if len(parts) == 1:
+        return [sentence.text]
+    stretches = tokenizer.stretches(sentence.text)
+    ends = [part.places[-1] + 1 - sentence.repeated for part in parts]
+    return ["".join(stretches[begin:end]) for begin, end in pairwise([0, *ends])]
+
+
 def word_numbers(text: str, parts: Sequence[Part], tokenizer: Tokenizer) -> list[list[int | None]]:
     """Return for each piece of each part the number of its word in the whole text.
 
@@ -137,18 +148,23 @@ def word_numbers(text: str, parts: Sequence[Part], tokenizer: Tokenizer) -> list
     """
     numbers: dict[int, list[int | None]] = {}  # of each sentence, by where it begins
     first: list[int | None] = []
+    before = counted = 0  # words before the place up to which they are counted
     for text_of, start, repeated in dict.fromkeys(part.sentence for part in parts):
         own = number_words(tokenizer, text_of)
-        # A letter stands for the sentence: without a space before it, it goes on with a word.
-        before = len(tokenizer.normalize(text[:start] + "x").split(" ")) - 1 if start else 0
+        if start > counted:
+            # Letters stand for the text on either side: without a space a word goes on there.
+            between = ("x" if counted else "") + text[counted:start] + "x"
+            before += tokenizer.normalize(between).count(" ")
+            counted = start
         first = first or own
         numbers[start] = first[:repeated] + [None if n is None else before + n for n in own]
     return [[numbers[part.sentence.start][place] for place in part.places] for part in parts]
 
 
-def _joint(text: str, start: int) -> Joint:
-    before = text[:start].rstrip()
-    return Joint(before[-1:], text[len(before) : start], text[start : start + 1])
+def _joint(sentence: str, following: str) -> Joint:
+    """Return the joint between two sentences, of which the first has the spaces between them."""
+    before = sentence.rstrip()
+    return Joint(before[-1:], sentence[len(before) :], following[:1])
 
 
 def _joint_of_pieces(pieces: Sequence[str], place: int) -> Joint:

@@ -1,22 +1,21 @@
 """Requests of a search, made of sentences: cut into pieces, split where they are too long."""
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, groupby
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from headway.bundle import Bundle
-from headway.data.sentences import language_code, split_sentences
-from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID
+from headway.data.sentences import split_sentences, splitting_language
+from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, Tokenizer
 from headway.decoding.banned import BannedTexts
 from headway.decoding.glossary import Glossary
 from headway.decoding.options import SearchOptions
-from headway.decoding.parts import Part, cut_text, word_numbers
+from headway.decoding.parts import Part, cut_text, part_texts, word_numbers
 from headway.decoding.request import Request
 from headway.errors import ConfigError, require_type
 
@@ -46,7 +45,7 @@ class RequestMaker:
             sentence,
             self.bundle.source_tokenizer,
             min(self.bundle.decoding.max_source_pieces, self.position_limit),
-            language_code(self.bundle.source_language),
+            splitting_language(self.bundle.source_language),
             tags=self._tags,
             by_sentences=split_sentences,
         )
@@ -101,7 +100,7 @@ class RequestMaker:
             with _named(number, alone=len(parts) == 1 and first == 0):
                 ids = self._prefix_ids(text, cut)
                 _check_one_part(own, cut)
-                wanted = _glossary_terms(glossary, cut, self.bundle.source_tokenizer.decode)
+                wanted = _glossary_terms(glossary, cut, self.bundle.source_tokenizer)
                 for place, (part, of_part) in enumerate(zip(cut, wanted, strict=True)):
                     term_ids = self._term_ids([*own, *of_part], options, banned)
                     # A prefix belongs to the first part; the others are free.
@@ -120,7 +119,7 @@ class RequestMaker:
     def _prefix_ids(self, prefix: str, parts: Sequence[Part]) -> list[int]:
         """Return the pieces of a prefix, which is that of one sentence."""
         several = len({part.sentence for part in parts}) > 1
-        language = language_code(self.bundle.target_language)
+        language = splitting_language(self.bundle.target_language)
         if several and (count := len(split_sentences(prefix, language))) > 1:
             raise ConfigError(
                 f"The prefix has {count} sentences, but each sentence is translated by itself and "
@@ -256,24 +255,19 @@ def _check_one_part(terms: Sequence[str], parts: Sequence[Part]) -> None:
 
 
 def _glossary_terms(
-    glossary: Glossary | None, parts: Sequence[Part], decode: Callable[[list[int]], str]
+    glossary: Glossary | None, parts: Sequence[Part], tokenizer: Tokenizer
 ) -> list[list[str]]:
     """Return the terms of each part; ConfigError where a part ends within one."""
     if glossary is None:
         return [[] for _ in parts]
-    pieces_of = Counter(part.sentence for part in parts)
     wanted: list[list[str]] = []
-    for part in parts:
-        alone = pieces_of[part.sentence] == 1
-        wanted.append(glossary.terms(part.sentence.text if alone else decode(part.ids)))
-    for sentence in pieces_of:
-        by_part = {
-            term
-            for part, terms in zip(parts, wanted, strict=True)
-            if part.sentence == sentence
-            for term in terms
-        }
-        if lost := [term for term in glossary.terms(sentence.text) if term not in by_part]:
+    for sentence, cut in groupby(parts, lambda part: part.sentence):
+        by_part = [glossary.terms(text) for text in part_texts(list(cut), tokenizer)]
+        wanted += by_part
+        if len(by_part) == 1:
+            continue
+        within = set(chain.from_iterable(by_part))
+        if lost := [term for term in glossary.terms(sentence.text) if term not in within]:
             raise ConfigError(
                 f"The sentence is too long, and its parts divide the term of the glossary that is "
                 f"to become '{lost[0]}'.",

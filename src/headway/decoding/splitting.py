@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import accumulate
 
 from headway.data.sentences import split_sentences
 from headway.errors import ConfigError
@@ -36,7 +37,8 @@ def split_long(
 def sentence_starts(pieces: Sequence[str], language: str) -> set[int]:
     """Return the places of the pieces with which sentences begin, except the first one."""
     sentences = split_sentences("".join(pieces).replace("▁", " "), language)
-    ends = [len("".join(sentences[:count]).rstrip()) for count in range(1, len(sentences))]
+    begins = accumulate(map(len, sentences), initial=0)
+    ends = [begin + len(each.rstrip()) for begin, each in zip(begins, sentences[:-1], strict=False)]
     places: dict[int, int] = {}
     offset = 0
     for place, piece in enumerate(pieces):

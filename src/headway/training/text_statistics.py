@@ -12,7 +12,7 @@ from headway.config.evaluation import EvaluationConfig
 from headway.config.run import RunConfig
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
-from headway.data.sentences import language_code, split_sentences
+from headway.data.sentences import split_sentences, splitting_language
 from headway.data.store import PairStore
 from headway.data.tokenizer import END_ID, UNK_ID
 from headway.evaluation.metrics import tokenized_remark
@@ -96,7 +96,7 @@ def several_sentences(corpora: Iterable[Iterable[Pair]], language: str) -> float
 
     These stand at even distances in its first 100,000 pairs. language: its name, or its code.
     """
-    code, sampled, several = language_code(language), 0, 0
+    code, sampled, several = splitting_language(language), 0, 0
     for corpus in corpora:
         sources = [pair.source for pair in islice(corpus, _LOOKED_AT)]
         for source in sources[:: -(-len(sources) // _SAMPLED) or 1]:

@@ -165,6 +165,15 @@ def test_a_dash_is_standard_input_wherever_a_text_is_meant(
     assert expected[0] == 0
 
 
+def test_a_dash_is_standard_input_among_several_files(run, text: Path, stdin) -> None:
+    both = ("evaluate", "--source", text, "--reference", "train.af", "--hypothesis")
+    alone = run(*both, text)
+    assert run(*both, "-") == alone
+    assert alone[0] == 0
+    two = run(*both, "dev.en", "--hypothesis", text)
+    assert run(*both, "dev.en", "--hypothesis", "-")[0] == two[0] == 0
+
+
 def test_a_dash_is_the_text_to_translate_and_standard_output(
     run, text: Path, bundle_path: Path, stdin
 ) -> None:
@@ -185,6 +194,11 @@ def test_alignments_go_to_standard_output(run, text: Path, bundle_path: Path) ->
     ("arguments", "message"),
     [
         ("score M --source - --target -", "--source and --target are both `-`"),
+        (
+            "evaluate --hypothesis - --hypothesis - --source train.en --reference train.af",
+            "--hypothesis and --hypothesis are both `-`",
+        ),
+        ("evaluate --hypothesis - --source - --reference train.af", "are both `-`"),
         ("translate M - --alignments - --out -", "--out and --alignments are both `-`"),
         ("translate M - --alignments -", "translations go to standard output, too"),
         ("check --source - --target train.en", "--source is `-`, but this text is read more"),

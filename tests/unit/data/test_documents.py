@@ -38,7 +38,9 @@ def test_a_binary_document_has_no_lines_to_take(name: str) -> None:
     assert "--as-text" not in error.value.remedy
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.en", "a.ko.gz", "a", "html", "a.md.txt", "news.2026"])
+@pytest.mark.parametrize(
+    "name", ["a.txt", "a.en", "a.ko.gz", "a", "html", "a.md.txt", "news.2026", "train.ts", "a.arb"]
+)
 def test_other_names_are_text(name: str) -> None:
     refuse_document(Path(name))
 
@@ -51,6 +53,12 @@ def test_other_names_are_text(name: str) -> None:
         (['<?xml version="1.0"?>', "<!DOCTYPE html>"], "an HTML page"),
         (['<?xml version="1.0"?>', "<feed>"], "XML"),
         (SRT, "subtitles (SRT)"),
+        (["<!DOCTYPE TS>", '<TS version="2.1">'], "a message catalogue"),
+        (['<?xml version="1.0"?>', "<!DOCTYPE TS>", "<TS>"], "a message catalogue"),
+        (["<ts language='de'>"], "a message catalogue"),
+        (["{", '  "@@locale": "ar",'], "JSON"),
+        (['{"greeting": "Hello"}'], "JSON"),
+        (["\ufeff", "<html>"], "an HTML page"),
         (["\ufeff1", "01:02:03.004 --> 01:02:05.000"], "subtitles (SRT)"),
         (["WEBVTT - a film", "", "00:01.000 --> 00:02.000"], "subtitles (WebVTT)"),
     ],
@@ -71,6 +79,10 @@ def test_first_lines_of_documents(lines: list[str], kind: str) -> None:
         ["<b>bold</b>"],
         ["# 1 of them"],
         ["WEBVTTX"],
+        ["\ufeff"],
+        ["\ufeff", "x"],
+        ["{name} has gone.", "{"],
+        ["<tse> means this.", "{}"],
     ],
 )
 def test_first_lines_of_text(lines: list[str]) -> None:

@@ -2,15 +2,32 @@
 
 import pytest
 
+from headway.data import languages as module
 from headway.data.languages import is_language, is_same_language, language_code
+from headway.data.sentences import splitting_language
 
 
-@pytest.mark.parametrize("text", ["en", "EN", "en-US", "zh_Hant", "Korean", " afrikaans ", "pt-BR"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "en",
+        "EN",
+        "en-US",
+        "zh_Hant",
+        "Korean",
+        " afrikaans ",
+        "pt-BR",
+        "kor",
+        "deu_Latn",
+        "Deutsch",
+        "日本語",
+    ],
+)
 def test_languages(text: str) -> None:
     assert is_language(text)
 
 
-@pytest.mark.parametrize("text", ["", "qq", "eng-lish", "Hello", "en-", "a", "en-us-posix", "id-"])
+@pytest.mark.parametrize("text", ["", "qq", "engl-ish", "Hello", "en-", "a", "en-us-posix", "id-"])
 def test_other_words(text: str) -> None:
     assert is_language(text) == (text in ("id-", "en-"))
 
@@ -20,8 +37,22 @@ def test_a_code_is_of_its_language_whatever_its_region() -> None:
     assert is_same_language("EN", "English")
     assert is_same_language("en_us", "en-US")
     assert not is_same_language("en", "en-US")
-    assert not is_same_language("eng", "en")
+    assert is_same_language("eng", "en")
+    assert is_same_language("kor_Hang", "ko")
 
 
 def test_the_form_of_a_code_is_one() -> None:
     assert language_code("zh_Hant") == language_code(" zh-hant")
+
+
+def test_no_name_is_that_of_two_languages_and_each_has_a_code() -> None:
+    words = [word for words in module._WORDS.values() for word in words.split()]
+    assert len(words) == len(set(words))
+    assert all(word == word.casefold() for word in words)
+    assert set(module._WORDS) <= module._CODES
+    assert not set(words) & module._CODES
+
+
+@pytest.mark.parametrize("name", ["Korean", "kor", "KO", "Deutsch", "deu", "Zulu", "irish", "eng"])
+def test_a_text_is_split_by_the_rules_of_the_language_that_its_name_says(name: str) -> None:
+    assert splitting_language(name) == language_code(name)

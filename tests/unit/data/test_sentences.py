@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.data.sentences import language_code, split_sentences
+from headway.data import sentences as module
+from headway.data.sentences import split_sentences, splitting_language
+
+from .counted import Counted
 
 EXAMPLES = {
     "en": [
@@ -241,7 +244,38 @@ def test_sentences_are_the_text_and_each_has_a_word(text: str, language: str) ->
         ("Korean", "ko"), ("korean (formal)", "ko"), ("ko", "ko"), ("ko_KR", "ko"),
         ("zh-Hans", "zh"), ("deu_Latn", "de"), ("German", "de"), ("日本語", "ja"), ("af", "af"),
         ("source", "en"), ("", "en"), ("Klingon", "en"), (" EN ", "en"),
+        ("kor", "ko"), ("Deutsch", "de"), ("Zulu", "zu"), ("Irish", "ga"),
     ],
 )  # fmt: skip
 def test_languages_are_known_by_name_and_by_code(name: str, code: str) -> None:
-    assert language_code(name) == code
+    assert splitting_language(name) == code
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The cat sat on a mat. ",
+        "One &amp; two sat here. ",
+        "the cat (and a dog) sat. then, ",
+        "... ",
+    ],
+)
+def test_a_long_text_is_looked_at_as_often_as_a_short_one(
+    sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts: list[Counted] = []
+    shown = module._shown
+
+    def counted(text: str) -> Counted:
+        texts.append(Counted(text))
+        return texts[-1]
+
+    monkeypatch.setattr(module, "_shown", lambda text: counted(shown(text)))
+
+    def taken(count: int) -> int:
+        texts.clear()
+        split_sentences(counted(sentence * count + "End."))
+        return sum(text.taken for text in texts)
+
+    # Twice the text takes twice as many, but for the ends, where less is near.
+    assert taken(200) < 2.2 * taken(100)

@@ -6,7 +6,9 @@ import pytest
 
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.joining import JoinedText
-from headway.decoding.parts import Joint, Part, cut_text, word_numbers
+from headway.decoding.parts import Joint, Part, cut_text, part_texts, word_numbers
+
+from ..data.counted import Counted
 
 TEXT = "The cat sat.  A dog ran far away! 나는 갑니다.\nEnd"
 
@@ -92,6 +94,64 @@ def test_words_are_those_of_the_whole_text(tokenizer: Tokenizer, text: str) -> N
         )
         count = len(part.sentence.text.split())
         assert sorted({n for n in own if n is not None}) == list(range(first, first + count))
+
+
+def test_each_part_has_its_own_stretch_of_the_text_as_it_is_written() -> None:
+    text = "<2ko> The cat sat. “A DOG ran far,  ﬁve far THE Cat” sat far far"
+    folding = train_tokenizer(
+        [TEXT.lower(), "2ko 0123456789 bcglyz <>“”,iv"],
+        kind="bpe",
+        vocabulary_size=80,
+        symbols=["<2ko>"],
+        normalization="nmt_nfkc_cf",
+    )
+    parts = cut(folding, text, 12)[1:]
+    assert len(parts) > 2
+
+    texts = part_texts(parts, folding)
+
+    assert "".join(texts) == parts[0].sentence.text == text[19:]
+    tag = folding.encode("<2ko>")
+    assert [[*tag, *folding.encode(each)] for each in texts if each[0] == " "] == [
+        part.ids for part, each in zip(parts, texts, strict=True) if each[0] == " "
+    ]
+
+
+def test_a_long_text_is_cut_without_copies_of_all_that_went_before(tokenizer: Tokenizer) -> None:
+    text = Counted("The cat sat. " * 30)
+
+    assert len(cut(tokenizer, text)) == 30
+    assert text.taken <= 2 * len(text)
+
+
+def test_the_words_of_a_long_text_are_counted_once(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[int] = []
+    normalize = Tokenizer.normalize
+
+    def counted(self: Tokenizer, text: str) -> str:
+        looked_at.append(len(text))
+        return normalize(self, text)
+
+    monkeypatch.setattr(Tokenizer, "normalize", counted)
+    text = "The cat sat. " * 30
+    numbers = word_numbers(text, cut(tokenizer, text), tokenizer)
+
+    assert sum(looked_at) < 2 * len(text)
+    assert [own[0] for own in numbers] == list(range(0, 90, 3))
+
+
+@pytest.mark.parametrize(
+    "text", ["The cat.\u200bA dog. End", "\u200b The cat sat. A dog.A dog. End"]
+)
+def test_words_before_a_sentence_are_those_of_the_normalized_text(
+    tokenizer: Tokenizer, text: str
+) -> None:
+    parts = cut(tokenizer, text)
+    last = word_numbers(text, parts, tokenizer)[-1]
+
+    assert last[0] == len(tokenizer.normalize(text).split(" ")) - 1
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from headway.decoding.splitting import leading_tag, split_long
+from headway.decoding import splitting as module
+from headway.decoding.splitting import leading_tag, sentence_starts, split_long
 from headway.errors import ConfigError
 
 
@@ -52,6 +53,27 @@ def test_sentences_end_before_closing_marks_and_in_other_scripts(
     pieces: list[str], parts: list[str]
 ) -> None:
     assert cut(pieces, 5) == parts
+
+
+def test_sentences_begin_with_their_first_piece() -> None:
+    pieces = ["▁Go.", "▁", "▁I", "▁went.", "▁He", "▁did", "▁not."]
+    assert sentence_starts(pieces, "en") == {1, 4}
+
+
+def test_sentences_of_a_long_text_are_added_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class CountedList(list[str]):
+        taken = 0
+
+        def __getitem__(self, place):
+            stretch = super().__getitem__(place)
+            self.taken += len(stretch)
+            return stretch
+
+    sentences = CountedList([" Go. ", *["Go. "] * 39])
+    monkeypatch.setattr(module, "split_sentences", lambda *_: sentences)
+
+    assert len(sentence_starts(["▁Go."] * 40, "en")) == 39
+    assert sentences.taken < 80
 
 
 def test_a_place_in_the_first_half_is_not_taken() -> None:

@@ -11,7 +11,9 @@ from headway.bundle import Bundle
 from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.tokenizer import Tokenizer, train_tokenizer
+from headway.decoding.glossary import Glossary
 from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translation import StreamEnd
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError
@@ -204,6 +206,27 @@ def test_a_term_of_a_glossary_may_be_in_any_part_but_not_between_two(
     assert whole.text.count("school") >= 1
     with pytest.raises(ConfigError, match="its parts divide the term of the glossary"):
         translator.translate(long, glossary={long.strip(): "school"})
+
+
+def test_a_term_of_a_long_sentence_is_found_as_it_is_written(
+    translator: Translator, tokenizer: Tokenizer
+) -> None:
+    folding = train_tokenizer(
+        [*SENTENCES, "seoul"], kind="bpe", vocabulary_size=60, normalization="nmt_nfkc_cf"
+    )
+    long = "The cat sat " * 9 + "in Seoul and the cat sat"
+    bundle = replace(translator.bundle, source_tokenizer=folding)
+    requests = RequestMaker([bundle])
+    parts = requests.parts(long)
+    assert len(parts) > 1
+
+    made = requests.make([parts], SearchOptions(), glossary=Glossary({"Seoul": "school"}))
+
+    assert [len(request.terms) for request in made].count(1) == 1
+    assert not any(
+        request.terms
+        for request in requests.make([parts], SearchOptions(), glossary=Glossary({"SeouL": "a"}))
+    )
 
 
 @pytest.mark.parametrize(
