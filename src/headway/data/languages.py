@@ -54,11 +54,15 @@ def language_code(name: str) -> str:
 
 
 def is_language(text: str) -> bool:
-    """Return True for the name of a language, or its code of two or three letters.
+    """Return True for the name of a language, or its code of two letters.
 
-    A code may have a region or script behind it.
+    A code may have a region or script behind it. Codes of three letters need one: without it they
+    may be words, such as `may`, `per` and `por`.
     """
     main, _, region = language_code(text).partition("-")
+    plain = text.strip()
+    if len(plain) == 3 and plain.isascii() and plain.isalpha():
+        return False
     return main in _CODES and len(region) <= 4 and (region.isalnum() or not region)
 
 

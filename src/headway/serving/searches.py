@@ -86,8 +86,9 @@ def _check_one_sentence(served: Served, body: SentenceBody) -> None:
     if len(sentences) > 1:
         raise RefusedError(
             400,
-            f"The text has {len(sentences)} sentences, and one is looked at at a time.",
-            f"Give one of them, such as {shown(sentences[0].text)}; `headway translate` takes all.",
+            f"The text has {len(sentences)} sentences, and the explorer shows one at a time.",
+            f"Enter one sentence, such as {shown(sentences[0].text)}; `headway translate` takes "
+            "several.",
             "sentences",
         )
 

@@ -14,6 +14,7 @@ import pytest
 import sentencepiece
 import torch
 
+from headway.data.encodable import encodable
 from headway.data.tokenizer import (
     END_ID,
     PAD_ID,
@@ -209,6 +210,22 @@ def test_decoding_the_byte_of_a_newline_stays_on_one_line() -> None:
     assert newline != UNK_ID
     ids = [*tokenizer.encode("cat"), newline, *tokenizer.encode("sat")]
     assert tokenizer.decode(ids) == "cat  sat"
+
+
+@pytest.mark.parametrize("kind", ["bpe", "char"])
+@pytest.mark.parametrize("text", ["The CAT  sat.", "a ﬁne Ⅷ 😀", "\ud83d\ude00 cat", " cat\n"])
+def test_each_piece_stands_for_a_stretch_of_the_text(kind: Kind, text: str) -> None:
+    tokenizer = train_tokenizer(
+        ["the cat sat on a fine mat. viii"] * 3,
+        kind=kind,
+        vocabulary_size=30,
+        normalization="nmt_nfkc_cf",
+    )
+
+    stretches = tokenizer.stretches(text)
+
+    assert len(stretches) == len(tokenizer.encode(text))
+    assert "".join(stretches).strip() == encodable(text).strip()
 
 
 def test_surrogates_are_joined_or_replaced() -> None:
