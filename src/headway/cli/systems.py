@@ -87,32 +87,38 @@ def output_paths(out: Path | None, count: int) -> list[Path]:
 def translate_all(
     models: Sequence[Path], pairs: Sequence[Pair], out: Path | None, work: Work
 ) -> list[System]:
-    """Translate the sources with each model, and write the translations if `out` is given."""
-    translators = [
-        load(
-            remark_on_weights(model, work.quiet),
-            work.device,
-            engine=cast("EngineName", work.engine),  # `load` checks the names
-            precision=cast("PrecisionName", work.precision),
-        )
-        for model in models  # all before the work: the last one may be damaged
-    ]
-    for translator in translators:
-        remark_on_precision(translator, work.precision, work.quiet)
+    """Translate the sources with each model, and write the translations if `out` is given.
+
+    One model at a time is in memory. All are loaded once before the work, because the last one may
+    be damaged.
+    """
+    for model in models:
+        remark_on_weights(model, work.quiet)
+        if len(models) > 1:
+            _loaded(model, work)
     files = [OutputFile(path) for path in output_paths(out, len(models))]
     systems = []
     with opened(*files):
         for number, model in enumerate(models):
             what = f"Translation by {model}" if len(models) > 1 else "Translation"
-            systems.append(_translate(translators[number], str(model), what, pairs, work))
+            systems.append(_translate(model, what, pairs, work))
             for text in systems[-1].texts if files else ():
                 files[number].write(text)
     return systems
 
 
-def _translate(
-    translator: Translator, name: str, what: str, pairs: Sequence[Pair], work: Work
-) -> System:
+def _loaded(model: Path, work: Work) -> Translator:
+    return load(
+        model,
+        work.device,
+        engine=cast("EngineName", work.engine),  # `load` checks the names
+        precision=cast("PrecisionName", work.precision),
+    )
+
+
+def _translate(model: Path, what: str, pairs: Sequence[Pair], work: Work) -> System:
+    translator = _loaded(model, work)
+    remark_on_precision(translator, work.precision, work.quiet)
     tags = TagWatch(translator.bundle, work.quiet)
     sources = list(tags.of(pair.source for pair in pairs))
     started = time.perf_counter()
@@ -129,7 +135,7 @@ def _translate(
     facts = {"seconds": round(time.perf_counter() - started, 2)}
     tags.finish()
     counts = _counts(pairs, translations, translator.requests)
-    return System(name, [translation.text for translation in translations], facts | counts)
+    return System(str(model), [translation.text for translation in translations], facts | counts)
 
 
 def _counts(

@@ -4,16 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from latex2mathml.converter import convert
 
-from headway.config.data import DataConfig
-from headway.data.hub import is_dataset
-from headway.errors import HeadwayError, suggest
+from headway.errors import suggest
 from headway.inspection.ablation import KINDS
 from headway.inspection.catalog import catalog
 from headway.inspection.sizes import letter_sizes
@@ -24,12 +21,8 @@ from headway.saved_bundle import find_bundle
 from headway.serving.failures import Json, RefusedError
 from headway.serving.limits import BEAM, CACHE_BYTES, CHARACTERS
 from headway.serving.traces import TraceStore
-from headway.training.texts import read_split
 
 router = APIRouter()
-
-_EXAMPLES = 5
-_SHORT = 120  # characters of an example
 
 
 @dataclass(eq=False)
@@ -52,27 +45,15 @@ class Served:
 
     @property
     def examples(self) -> list[str]:
-        """Return the sentences to try that the recipe of the model names, else some of validation.
+        """Return sentences to try: those of the recipe, else some of the validation text.
 
-        That text may be elsewhere by now; then there are none.
+        The record of the bundle holds them. A file that it names is never opened: the record may
+        come from a stranger, and the path may lead to a file of this machine.
         """
-        config = self.translator.bundle.record.get("config") or {}
-        named = list(config.get("recipe", {}).get("examples", []))
-        return named or list(self._of_validation)
-
-    @cached_property
-    def _of_validation(self) -> list[str]:
-        """Return the first few short sentences of the text that the model was validated with."""
-        data = (self.translator.bundle.record.get("config") or {}).get("data", {})
-        try:
-            config = DataConfig.parse(data)
-            if not config.valid_source or is_dataset(config.valid_source):
-                return []
-            pairs = read_split(config, config.valid_source, config.valid_target)
-        except HeadwayError:  # a model is shown without its text, too
-            return []
-        short = (pair.source.strip() for pair in pairs if len(pair.source) <= _SHORT)
-        return list(islice(dict.fromkeys(filter(None, short)), _EXAMPLES))
+        record = self.translator.bundle.record
+        recipe = (record.get("config") or {}).get("recipe")
+        named = recipe.get("examples") if isinstance(recipe, dict) else None
+        return _sentences(named) or _sentences(record.get("examples"))
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -166,6 +147,12 @@ def vocabulary(here: Here, model: str | None = None) -> Json:
     """Return the pieces that can be written, in the order of the vocabulary axis."""
     tokenizer = here.model(model).translator.bundle.target_tokenizer
     return Json({"target": tokenizer.pieces(range(len(tokenizer)))})
+
+
+def _sentences(value: Any) -> list[str]:
+    """Return the sentences of a list in a record; what is not a short text is left out."""
+    texts = value if isinstance(value, list) else []
+    return [text for text in texts if isinstance(text, str) and 0 < len(text) <= CHARACTERS]
 
 
 def _name(folder: Path) -> str:

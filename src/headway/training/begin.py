@@ -28,7 +28,7 @@ from headway.training.random_numbers import training_here
 from headway.training.rewritten import rewritten_remarks
 from headway.training.run_folder import RunFolder, writing_run
 from headway.training.run_stream import build_stream
-from headway.training.samples import choose_samples
+from headway.training.samples import choose_examples, choose_samples
 from headway.training.settings import check_settings, check_tokenizers, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
@@ -301,6 +301,7 @@ def _build_trainer(
     record: dict[str, Any] = {"config": config.model_dump()}
     if place.world.leads:  # which writes the bundles
         record["several_sentences"] = several_sentences(texts.corpora, config.data.languages[0])
+        record["examples"] = choose_examples(texts.valid)
     bundle = replace(bundle, record=record)
     trainer = Trainer(
         bundle,

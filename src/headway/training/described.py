@@ -25,9 +25,12 @@ def best_so_far(
     folder: RunFolder,
     say: Callable[[str], None],
 ) -> Bundle:
-    """Return weights that do better than all before, of a run that is not finished."""
+    """Return weights that do better than all before, of a run that is not finished.
+
+    The record of `judged`, which tells of the text, stays and grows.
+    """
     config = judged.record.get("config", {})
-    record = {
+    record = judged.record | {
         "weights": BEST,
         "steps": progress.step,
         "epochs": progress.epoch,
@@ -42,7 +45,6 @@ def best_so_far(
         "parameters": count_parameters(judged.model),
         "trained_on": today(),
         **folder.origin(),
-        "config": config,
     }
     return described(judged, record, folder.best, folder, say)
 

@@ -113,11 +113,12 @@ def save_both(weighed: Weighed, report: dict[str, Any], config: RunConfig, place
     """
     folder = place.folder
     unscored = {name: value for name, value in report.items() if name not in ("valid", "test")}
-    averaged = unscored | {"weights": AVERAGED, "averaged_steps": weighed.averaged_steps}
+    of_text = weighed.averaged.record  # as it was when the run began
+    averaged = of_text | unscored | {"weights": AVERAGED, "averaged_steps": weighed.averaged_steps}
     bundles = [(folder.averaged, weighed.averaged, averaged)]
     if weighed.best is not None:
         of_step = {key: weighed.best.record[key] for key in ("steps", "epochs")}
-        best = unscored | of_step | {"weights": BEST, "averaged_steps": []}
+        best = of_text | unscored | of_step | {"weights": BEST, "averaged_steps": []}
         bundles.append((folder.best, weighed.best, best))
     finished: list[tuple[Path, Bundle]] = []
     for path, bundle, record in bundles:
@@ -125,7 +126,6 @@ def save_both(weighed: Weighed, report: dict[str, Any], config: RunConfig, place
         scored = {name: scores[name] for name in ("valid", "test") if name in scores}
         loss = weighed.validation[record["weights"]]["loss"]
         record |= {"validation_loss": loss, **scored, "config": config.model_dump()}
-        record["several_sentences"] = weighed.averaged.several_sentences
         finished.append((path, described(bundle, record, path, folder, place.reporter.say)))
     for path, bundle in finished:
         save_bundle(path, bundle)

@@ -1,11 +1,14 @@
 """A few held-out sentences and their translations, so that a person sees what a model can do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from headway.data.corpus import Pair
 
 _COUNT = 3
+_EXAMPLES = 5
+_SHORT = 120  # characters of an example
 
 
 class Sample(NamedTuple):
@@ -29,3 +32,12 @@ def choose_samples(pairs: Sequence[Pair]) -> list[Pair]:
     first = max(min(middle - apart, len(order) - 1 - 2 * apart), 0)
     chosen = order[first : first + (_COUNT - 1) * apart + 1 : apart]
     return [different[place] for place in sorted(chosen)]
+
+
+def choose_examples(pairs: Iterable[Pair]) -> list[str]:
+    """Return the first five different short sources, which the explorer offers as sentences to try.
+
+    A bundle carries them, so that the text itself need not be where the bundle is.
+    """
+    short = (pair.source.strip() for pair in pairs if len(pair.source) <= _SHORT)
+    return list(islice(dict.fromkeys(filter(None, short)), _EXAMPLES))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -211,3 +212,35 @@ def test_ctrl_c_says_how_far_it_was_and_where_the_lines_are(
     assert (status, out) == (130, "")
     assert "Stopped after 0 of 4 sentences. Nothing was scored." in err
     assert not (tmp_path / "hyp.en").exists()
+
+
+def test_one_model_at_a_time_is_in_memory(
+    run: Call, bundle_path: Path, other: Path, files: list[object], monkeypatch: Any
+) -> None:
+    models: list[weakref.ref[Any]] = []
+
+    def watched(*values: Any, **named: Any) -> Translator:
+        assert [ref for ref in models if ref() is not None] == []
+        translator = headway.load(*values, **named)
+        models.append(weakref.ref(translator.bundle.model))
+        return translator
+
+    monkeypatch.setattr("headway.cli.systems.load", watched)
+
+    status, out, _ = run("evaluate", bundle_path, other, bundle_path, *files, "--json")
+
+    assert status == 0
+    assert len(json.loads(out)["systems"]) == 3
+    assert len(models) == 6
+
+
+def test_a_damaged_last_model_is_refused_before_the_first_translates(
+    run: Call, bundle_path: Path, other: Path, files: list[object], monkeypatch: Any
+) -> None:
+    (other / "model.safetensors").write_bytes(b"damaged")
+    monkeypatch.setattr("headway.cli.systems._translate", None)
+
+    status, out, err = run("evaluate", bundle_path, other, *files)
+
+    assert (status, out) == (1, "")
+    assert "model.safetensors has changed" in err

@@ -1,8 +1,11 @@
 """What the server tells about its models."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from headway.bundle import save_bundle
@@ -42,20 +45,33 @@ def test_a_model_is_described(client: TestClient, pre_norm: Served) -> None:
     }
 
 
-def test_a_model_of_ones_own_offers_sentences_of_its_validation_text(
-    served: Served, tmp_path: Path
-) -> None:
-    lines = ["a long one " * 20, "", *(f"sentence {number}" for number in (1, 1, 2, 3, 4, 5, 6))]
-    for name in ("v.ko", "v.en"):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
-    data = {"directory": str(tmp_path), "valid_source": "v.ko", "valid_target": "v.en"}
-    bundle = replace(served.translator.bundle, record={"config": {"data": data}})
-    own = Served("own", Translator(bundle), "")
-    assert own.examples == [f"sentence {number}" for number in (1, 2, 3, 4, 5)]
+def examples_of(served: Served, record: dict[str, Any]) -> list[str]:
+    return Served("own", Translator(replace(served.translator.bundle, record=record)), "").examples
 
-    (tmp_path / "v.ko").unlink()
-    assert own.examples != []  # it was read once
-    assert Served("moved", Translator(bundle), "").examples == []
+
+def test_a_model_of_ones_own_offers_sentences_of_its_record(served: Served) -> None:
+    recorded = ["sentence 1", "sentence 2"]
+    assert examples_of(served, {"examples": recorded}) == recorded
+    recipe = {"recipe": {"examples": ["chosen"]}}
+    assert examples_of(served, {"examples": recorded, "config": recipe}) == ["chosen"]
+    recipe = {"recipe": {"examples": []}}
+    assert examples_of(served, {"examples": recorded, "config": recipe}) == recorded
+
+
+@pytest.mark.parametrize("name", ["one.txt", "one.tsv", "pipe"])
+def test_no_file_that_a_record_names_is_opened(served: Served, tmp_path: Path, name: str) -> None:
+    for file in ("one.txt", "one.tsv"):
+        (tmp_path / file).write_text("secret\tsecret\n")
+    os.mkfifo(tmp_path / "pipe")  # to open it would wait for ever
+    data = {"directory": "/", "valid_source": str(tmp_path / name)}
+    data |= {} if name.endswith("tsv") else {"valid_target": str(tmp_path / "one.txt")}
+    assert examples_of(served, {"config": {"data": data}}) == []
+
+
+@pytest.mark.parametrize("value", [None, "text", 3, {"a": "b"}, [3, None, "", "x" * 2001]])
+def test_examples_that_are_no_sentences_are_left_out(served: Served, value: Any) -> None:
+    assert examples_of(served, {"examples": value, "config": {"recipe": value}}) == []
+    assert examples_of(served, {"config": {"recipe": {"examples": value}}}) == []
 
 
 def test_the_catalog_is_that_of_the_model(client: TestClient, pre_norm: Served) -> None:

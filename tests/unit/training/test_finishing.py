@@ -190,6 +190,27 @@ def test_the_best_weights_of_a_run_in_progress_are_described(
     assert "## Scores" not in card
 
 
+def test_what_a_record_tells_of_the_text_stays_from_the_first_best_weights_on(
+    make_config: MakeConfig, data_folder: Path, tmp_path: Path, quiet: Reporter
+) -> None:
+    for side in ("source", "target"):
+        lines = ["One two. Three four. Five six." for _ in range(32)]
+        (data_folder / f"train.{side}").write_text("".join(f"{line}\n" for line in lines))
+    sources = (data_folder / "valid.source").read_text().splitlines()
+    run = tmp_path / "run"
+    bundles = []
+    quiet.validation = lambda record: bundles.append(load_bundle(run))  # type: ignore[method-assign]
+
+    train(make_config(training={"max_steps": 4}), run, reporter=quiet)
+
+    bundles += [load_bundle(run / "best"), load_bundle(run / "averaged")]
+    for bundle in bundles:
+        assert bundle.several_sentences == 1.0
+        assert bundle.trained_on_paragraphs
+        assert bundle.record["examples"] == list(dict.fromkeys(sources))[:5]
+    assert len(bundles) == 3
+
+
 def test_best_weights_that_cannot_be_read_are_named_and_the_run_ends(
     make_config: MakeConfig, tmp_path: Path, quiet: Reporter
 ) -> None:

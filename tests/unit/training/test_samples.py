@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.data.corpus import Pair
-from headway.training.samples import choose_samples
+from headway.training.samples import choose_examples, choose_samples
 
 PAIRS = [Pair("a" * length, str(length)) for length in (9, 1, 4, 100, 6, 5, 2)]
 
@@ -29,3 +29,11 @@ def test_a_third_of_the_text_at_least_is_not_longer_and_not_shorter(lengths: lis
     if len(lengths) >= 5:
         for pair in chosen:
             assert len(lengths) / 3.5 <= len(pair.source) <= len(lengths) * 0.75 + 1
+
+
+def test_examples_are_the_first_different_short_sources() -> None:
+    sources = ["a long one " * 20, "", " one", "one ", "two", "three", "four", "five", "six"]
+    pairs = [Pair(source, "x") for source in sources]
+
+    assert choose_examples(pairs) == ["one", "two", "three", "four", "five"]
+    assert choose_examples(pairs[:2]) == []

@@ -16,6 +16,7 @@ from headway.interop.keras.backend import keras
 from .test_transformer import VARIANTS
 
 MakeBundle = Callable[..., Bundle]
+OF_TEXT = {"config": {"data": {}}, "several_sentences": 0.75, "examples": ["a b"]}
 
 
 @pytest.mark.parametrize("variant", ["paper", "pre-norm", "two tables", "three tables", "swiglu"])
@@ -40,7 +41,7 @@ def test_a_short_table_of_positions_goes_there_and_back(
 
 def test_other_weights_do_not_inherit_scores(make_bundle: MakeBundle, tmp_path: Path) -> None:
     bundle = replace(
-        make_bundle(), card="# Card\n\nBLEU 41.0\n", record={"steps": 7, "config": {"data": {}}}
+        make_bundle(), card="# Card\n\nBLEU 41.0\n", record={"steps": 7, **OF_TEXT}
     )
     model = from_bundle(bundle)
     model.set_weights([weights + 1e-6 for weights in model.get_weights()])
@@ -50,7 +51,7 @@ def test_other_weights_do_not_inherit_scores(make_bundle: MakeBundle, tmp_path: 
     to_bundle(from_bundle(bundle), tmp_path / "same")
 
     once = load_bundle(tmp_path / "once")
-    assert once.record == {"config": {"data": {}}}
+    assert once.record == OF_TEXT
     assert once.card.startswith("> These weights come from Keras.")
     assert once.card.endswith("\n\n# Card\n\nBLEU 41.0\n")
     assert load_bundle(tmp_path / "twice").card == once.card
