@@ -120,7 +120,7 @@ def _lead(
     start = None if folder.checkpoint.exists() else open_start(config, place.change)
     config = start.config if start else config
     check_settings(config, place.device)  # before hours of cutting text into pieces
-    texts = read_texts(config.data)
+    texts = read_texts(config.data, reporter=place.reporter)
     for remark in texts.remarks:
         place.reporter.say(remark)
     if resume:
@@ -230,7 +230,7 @@ def _follow(config: RunConfig | None, place: Place) -> Ready:
             f"Process {place.world.rank} does not see what process 0 has written to {folder.path}.",
             "Let --out name a folder that all machines share.",
         )
-    texts = read_texts(config.data)
+    texts = read_texts(config.data, reporter=place.reporter)
     _check_same_text(folder, texts)
     encoded = _encode(config, place, texts, tokenizers)
     trainer, config = _build_trainer(config, place, texts, encoded, tokenizers)

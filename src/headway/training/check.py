@@ -123,7 +123,7 @@ def check_run(
     start = open_start(config)
     config = start.config if start else config
     check_settings(config, place)
-    texts = read_texts(config.data, needs_validation=False)
+    texts = read_texts(config.data, needs_validation=False, reporter=reporter)
     try:
         source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
     except HeadwayError as error:

@@ -9,6 +9,7 @@ training text.
 
 import dataclasses
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -17,10 +18,10 @@ from numpy.typing import NDArray
 
 from headway.data.corpus import Corpus, Pair
 from headway.errors import ConfigError
+from headway.training.reporting import Show
 
-_NOT_LETTERS = re.compile(r"[\W\d_]+")
-_NOT_WORDS = re.compile(r"[\W_]+")
 _BLANK = 0
+_SHOWN = 1000  # pairs from one sign of progress to the next
 _SHARE = 0.5  # of the pairs that letters and digits tell apart, those that letters must
 
 
@@ -36,13 +37,32 @@ class HeldOut:
     """Whether versions that did not mark pairs held the same out, and trained on the same."""
 
 
-def hold_out(whole: Corpus, count: int) -> HeldOut:
+class _Without(dict[int, int | None]):
+    """A table for `str.translate` that drops some characters; faster than a pattern for texts."""
+
+    def __init__(self, dropped: str) -> None:
+        """Drop each character that this pattern matches."""
+        self._dropped = re.compile(dropped)
+
+    def __missing__(self, character: int) -> int | None:
+        """Look at a character when it is met first."""
+        kept = None if self._dropped.match(chr(character)) else character
+        self[character] = kept
+        return kept
+
+
+_LETTERS = _Without(r"[\W\d_]")
+_WORDS = _Without(r"[\W_]")
+
+
+def hold_out(whole: Corpus, count: int, show: Show = lambda _: None) -> HeldOut:
     """Choose `count` pairs for validation, all of them different and none blank on a side.
 
     They depend on the training text alone, so that runs with other seeds compare. Goes through the
-    text twice and holds sixteen bytes a pair.
+    text two to four times and holds sixteen bytes a pair. show: is called with the number of pairs
+    that are read so far, of the first time.
     """
-    marks = _marks(whole)
+    marks = _marks(whole, show)
     order = np.random.default_rng(0).permutation(len(marks))
     _, group, sizes = np.unique(marks, return_inverse=True, return_counts=True)
     usable = order[marks[order] != _BLANK]
@@ -71,26 +91,38 @@ def hold_out(whole: Corpus, count: int) -> HeldOut:
     return HeldOut(rest, list(held_out), list(held_out.values()), as_before)
 
 
-def _marks(whole: Corpus) -> NDArray[np.uint64]:
+def _marks(whole: Corpus, show: Show) -> NDArray[np.uint64]:
     """Return a number for each pair, the same for pairs that resemble each other."""
-    marks = (_mark(pair, ignored) for pair in whole for ignored in (_NOT_LETTERS, _NOT_WORDS))
-    by_letters, by_words = np.fromiter(marks, dtype=np.uint64).reshape(-1, 2).T
-    has_few_letters = len(np.unique(by_letters)) < _SHARE * len(np.unique(by_words))
-    return by_words if has_few_letters else by_letters
+    by_letters = _marked(whole, _LETTERS, show)
+    told_apart = len(np.unique(by_letters))
+    if told_apart >= _SHARE * len(by_letters):  # with digits they cannot be more than there are
+        return by_letters
+    by_words = _marked(whole, _WORDS, show)
+    return by_words if told_apart < _SHARE * len(np.unique(by_words)) else by_letters
+
+
+def _marked(whole: Corpus, counting: _Without, show: Show) -> NDArray[np.uint64]:
+    def marks() -> Iterator[int]:
+        for number, pair in enumerate(whole, start=1):
+            yield _mark(pair, counting)
+            if number % _SHOWN == 0:
+                show(number)
+
+    return np.fromiter(marks(), dtype=np.uint64)
 
 
 def _lines(rows: NDArray[np.int64]) -> frozenset[int]:
     return frozenset((rows + 1).tolist())
 
 
-def _mark(pair: Pair, ignored: re.Pattern[str]) -> int:
+def _mark(pair: Pair, counting: _Without) -> int:
     """Return a number for the letters of a pair in order; 0 where a side shows nothing.
 
-    ignored: what does not count. A side that is nothing else, such as an emoticon, counts whole.
+    counting: leaves what counts. A side without any of it, such as an emoticon, counts whole.
     """
     if not all(map(_is_visible, pair)):
         return _BLANK
-    sides = (ignored.sub("", side.casefold()) or side.strip() for side in pair)
+    sides = (side.casefold().translate(counting) or side.strip() for side in pair)
     text = "\n".join(side.replace("\n", " ") for side in sides)
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) or 1

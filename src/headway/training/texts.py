@@ -23,6 +23,7 @@ from headway.data.corpus import (
 from headway.data.hub import is_dataset
 from headway.errors import ConfigError
 from headway.training.holding_out import hold_out
+from headway.training.reporting import SILENT, Reporter
 
 _FORM = 3  # of what is kept of a text; another number makes all of it anew
 
@@ -64,10 +65,13 @@ class Texts:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def read_texts(data: DataConfig, *, needs_validation: bool = True) -> Texts:
+def read_texts(
+    data: DataConfig, *, needs_validation: bool = True, reporter: Reporter = SILENT
+) -> Texts:
     """Find all files that the configuration names; training text is required.
 
-    needs_validation: whether validation text is required, too.
+    needs_validation: whether validation text is required, too. reporter: shows how far the choice
+    of what is held out has come.
     """
     _check_named(data, needs_validation)
     _check_tags(data)
@@ -85,7 +89,9 @@ def read_texts(data: DataConfig, *, needs_validation: bool = True) -> Texts:
     if data.valid_source:
         valid = read_split(data, data.valid_source, data.valid_target)
     elif data.hold_out:
-        held = hold_out(_only(corpora, data.hold_out), data.hold_out)
+        whole = _only(corpora, data.hold_out)
+        with reporter.preparing("Choosing validation text") as show:
+            held = hold_out(whole, data.hold_out, show)
         corpora, valid_lines, as_before = [held.rest], held.lines, held.as_before
         valid = [_tagged(data.tag, pair) for pair in held.pairs]
     digests = [file_digest(*file) for file in all_files]

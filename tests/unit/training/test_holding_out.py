@@ -1,9 +1,12 @@
 """Pairs that are held out can be used, are written down, and nothing like them is trained on."""
 
 import json
+import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +16,10 @@ from hypothesis import strategies as st
 from headway.config.run import RunConfig
 from headway.data.corpus import Corpus, Pair
 from headway.errors import ConfigError, RunError
+from headway.training import holding_out
 from headway.training.encode import encode_texts
 from headway.training.holding_out import HeldOut, hold_out
-from headway.training.reporting import Reporter
+from headway.training.reporting import Reporter, Show
 from headway.training.run import train
 from headway.training.texts import read_texts
 from headway.training.tokenizers import build_tokenizers
@@ -143,6 +147,55 @@ def test_digits_count_where_they_are_what_tells_pairs_apart(tmp_path: Path) -> N
 
     assert len(held.pairs) == 8
     assert len(list(held.rest)) == 53 - len(held.rest.near)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "marks"),
+    [
+        ([Pair(word(n), f"{word(n)} a") for n in range(40)], 40),
+        ([Pair(f"w{n}", f"v{n}") for n in range(40)], 80),  # digits tell them apart
+        ([Pair(word(n // 2), "a") for n in range(40)], 40),
+        ([Pair(word(n // 3), "a") for n in range(40)], 80),
+    ],
+)
+def test_digits_are_looked_at_only_where_letters_tell_few_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: list[Pair], marks: int
+) -> None:
+    marked = []
+
+    def counted(pair: Pair, *how: Any) -> int:
+        marked.append(pair)
+        return mark(pair, *how)
+
+    mark = holding_out._mark
+    monkeypatch.setattr(holding_out, "_mark", counted)
+
+    assert len(held_out_of(tmp_path, pairs, 9).pairs) == 9
+    assert len(marked) == marks
+
+
+@given(st.text())
+def test_what_counts_of_a_text_is_as_the_pattern_says(text: str) -> None:
+    assert text.translate(holding_out._LETTERS) == re.sub(r"[\W\d_]+", "", text)
+    assert text.translate(holding_out._WORDS) == re.sub(r"[\W_]+", "", text)
+
+
+def test_how_far_the_choice_has_come_is_shown(
+    make_config: MakeConfig, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: dict[str, list[int]] = {}
+
+    class Shown(Reporter):
+        @contextmanager
+        def preparing(self, what: str) -> Iterator[Show]:
+            yield shown.setdefault(what, []).append
+
+    monkeypatch.setattr(holding_out, "_SHOWN", 7)
+    write(data_folder, [Pair(word(n), f"{word(n)} a") for n in range(23)])
+
+    read_texts(make_config(data=HELD_OUT | {"hold_out": 3}).data, reporter=Shown())
+
+    assert shown == {"Choosing validation text": [7, 14, 21]}
 
 
 def test_too_few_different_pairs_are_counted(tmp_path: Path) -> None:
