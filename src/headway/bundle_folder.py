@@ -3,14 +3,17 @@
 New files are written into a hidden folder within, which one rename declares valid. Then each moves
 up to its place, the manifest last, and files of the old bundle that the new one lacks go. A reader
 looks into the hidden folder first, so that it finds a whole bundle at every moment, also after a
-process was killed in the middle. Files that are not of the bundle, such as `.git`, are not touched,
-and the folder itself stays: it may be a mount point, or where a shell stands.
+process was killed in the middle. Of two processes that write at once, the bundle of the last one
+stays. Files that are not of the bundle, such as `.git`, are not touched, and the folder itself
+stays: it may be a mount point, or where a shell stands.
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from headway.replacing import PARTIAL, keep_access, partial_path, sync_folder
 MANIFEST = "manifest.json"
 _VALID = ".bundle"
 """Within the folder: holds those valid files that are not in their places yet."""
+_OLD = 86_400  # seconds, of a folder that no process writes any more
 _NO_BUNDLE = "Choose another folder or remove it."
 
 Identity = tuple[tuple[int, int] | None, ...]
@@ -70,27 +74,44 @@ def new_bundle(target: Path) -> Iterator[Path]:
     has the name of a new one.
     """
     replaces = target.exists()
-    if replaces:
-        settle(target)
-    fresh = partial_path(target / _VALID.removeprefix(".") if replaces else target)
+    fresh = _hidden(target) if replaces else partial_path(target)
     try:
-        fresh.mkdir(parents=True)
-        yield fresh
-        if replaces:
-            _check_strangers(fresh, target)
-            for path in fresh.iterdir():
-                keep_access(path, target / path.name)
-            os.rename(fresh, target / _VALID)
-            sync_folder(target)
-            settle(target)
-        else:
-            fresh.rename(target)
+        with contextlib.ExitStack() as until_the_end:
+            with _locked(target) if replaces else contextlib.nullcontext():
+                if replaces:
+                    _settle(target)
+                fresh.mkdir(parents=True)
+                until_the_end.enter_context(_locked(fresh))  # or it would be taken for a leftover
+            yield fresh
+            if target.exists():  # perhaps since another process made it
+                _replace(target, fresh)
+            else:
+                fresh.rename(target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
 def settle(folder: Path) -> None:
-    """Move the files of a valid bundle to their places, and remove what was never valid."""
+    """Move the files of a valid bundle to their places, and remove what was never valid.
+
+    What another process is writing stays.
+    """
+    with _locked(folder):
+        _settle(folder)
+
+
+def _replace(target: Path, fresh: Path) -> None:
+    with _locked(target):
+        _settle(target)  # what another process has declared valid and could not finish
+        _check_strangers(fresh, target)
+        for path in fresh.iterdir():
+            keep_access(path, target / path.name)
+        os.rename(fresh, target / _VALID)
+        sync_folder(target)
+        _settle(target)
+
+
+def _settle(folder: Path) -> None:
     valid = folder / _VALID
     if (valid / MANIFEST).is_file():
         new = {path.name for path in valid.iterdir()} | (_names(valid / MANIFEST) or set())
@@ -100,10 +121,52 @@ def settle(folder: Path) -> None:
             _move(valid / name, folder / name)
         _move(valid / MANIFEST, folder / MANIFEST)
         sync_folder(folder)
-    if valid.is_dir():
+    try:
         valid.rmdir()
+    except FileNotFoundError:
+        pass
+    except OSError:  # it holds a file of the system, such as .DS_Store, which is not of the bundle
+        os.rename(valid, _hidden(folder))
     for leftover in folder.glob(f"{_VALID}-*{PARTIAL}"):
-        shutil.rmtree(leftover, ignore_errors=True)
+        if not _is_written(leftover):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _hidden(folder: Path) -> Path:
+    """Return an unused name within a folder that `_settle` knows as its own."""
+    return partial_path(folder / _VALID.removeprefix("."))
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a folder; wait while another process does.
+
+    A file system without locks on folders, as NFS is, is written without one.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _is_written(folder: Path) -> bool:
+    """Return True for a folder that a process is writing; without locks, for one of this day."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # its process has just moved or removed it
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return time.time() - os.fstat(descriptor).st_mtime < _OLD
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def strangers(folder: Path) -> list[Path]:

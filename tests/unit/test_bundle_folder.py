@@ -2,10 +2,12 @@
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import shutil
 import stat
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -277,6 +279,60 @@ def test_what_a_bundle_adds_does_not_lead_out_of_its_folder(tmp_path: Path, new:
     save_bundle(tmp_path / "b", new)
     assert (tmp_path / "precious").read_text() == "mine"
     assert "../precious" not in (tmp_path / "b" / "manifest.json").read_text()
+
+
+def test_a_bundle_that_is_being_written_is_not_removed_by_another_writer(
+    folder: Path, old: Bundle, new: Bundle
+) -> None:
+    with new_bundle(folder) as fresh:
+        (fresh / "one.bin").write_text("one")
+        save_bundle(folder, new)
+        settle(folder)
+        assert (fresh / "one.bin").read_text() == "one"
+        assert load_bundle(folder).card == "new"
+        shutil.copytree(folder, fresh, dirs_exist_ok=True, ignore=_all_but_the_bundle)
+    assert (folder / "one.bin").read_text() == "one"
+    assert not list(folder.glob(".bundle*"))
+
+
+def _all_but_the_bundle(folder: str, content: list[str]) -> list[str]:
+    return [name for name in content if name in (".git", "NOTES.txt", "link") or name[0] == "."]
+
+
+def test_two_writers_of_a_new_bundle_both_finish(tmp_path: Path, old: Bundle, new: Bundle) -> None:
+    save_bundle(tmp_path / "old", old)
+    with new_bundle(tmp_path / "b") as fresh:
+        shutil.copytree(tmp_path / "old", fresh, dirs_exist_ok=True)
+        save_bundle(tmp_path / "b", new)
+    assert load_bundle(tmp_path / "b").card == "old"
+    assert names(tmp_path) == {"old", "b"}
+    assert "target.model" not in names(tmp_path / "b")
+
+
+@pytest.mark.parametrize("place", [".bundle", ".bundle-0a1b2c3d.partial"])
+def test_files_of_the_system_are_in_no_ones_way(folder: Path, new: Bundle, place: str) -> None:
+    (folder / place).mkdir()
+    (folder / place / ".DS_Store").write_text("")
+    save_bundle(folder, new)
+    assert load_bundle(folder).card == "new"
+    assert not list(folder.glob(".bundle*"))
+
+
+def test_without_locks_only_what_is_a_day_old_is_removed(
+    folder: Path, new: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: object) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    young, aged = (folder / f".bundle-{number}.partial" for number in "12")
+    for place in (young, aged):
+        place.mkdir()
+    day_before = time.time() - 90_000
+    os.utime(aged, (day_before, day_before))
+    save_bundle(folder, new)
+    assert load_bundle(folder).card == "new"
+    assert list(folder.glob(".bundle*")) == [young]
 
 
 def test_an_error_while_it_is_written_leaves_no_folder(tmp_path: Path) -> None:

@@ -36,6 +36,10 @@ class OutputFile:
     A name that ends in .gz, .bz2, .xz or .zst is compressed. An older file keeps its mode, owner
     and hard links. A pipe, a device or an open descriptor, such as /dev/stdout, gets the lines as
     they come.
+
+    Where no new file may take the place of the older one, as at a hard link, the lines are copied
+    into it. Ctrl-C, SIGTERM and SIGHUP wait for that copy. After SIGKILL, a full disk or a loss of
+    power in the middle, the file is a mix of both; then the whole lines are in `partial`.
     """
 
     def __init__(self, path: Path, option: str = "--out") -> None:
@@ -95,6 +99,10 @@ class OutputFile:
                 self._put(self.partial)
         except OSError as failure:
             refused = self._refused(failure)
+        except BaseException:  # such as a KeyboardInterrupt
+            if self.partial is not None:
+                _tell_of(self.partial)
+            raise
         if self.partial is not None and (error or refused):
             _tell_of(self.partial)
         if refused is not None and error is None:
@@ -137,10 +145,11 @@ class OutputFile:
             except OSError:
                 if not self.path.exists():
                     raise
-        with open(partial, "rb") as new, open(self.path, "r+b") as old:
-            shutil.copyfileobj(new, old, _BLOCK)
-            old.truncate()
-        partial.unlink()
+        with _signals_wait():
+            with open(partial, "rb") as new, open(self.path, "r+b") as old:
+                shutil.copyfileobj(new, old, _BLOCK)
+                old.truncate()
+            partial.unlink()
 
     def _refused(self, error: OSError, remedy: str = "") -> DataError:
         known = {
@@ -229,7 +238,33 @@ def _tell_of(partial: Path) -> None:
     if size:
         print(f"Note: {lines:,} lines so far are in {partial}.", file=sys.stderr)
     else:
-        partial.unlink()
+        partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Keep the signals that end a job until the block is done; only the main thread hears them.
+
+    A mask would not do: the signal would come by another thread that does not have it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
+        if (handler := signal.getsignal(number)) not in (signal.SIG_IGN, None)
+    }
+    for number in handlers:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 @contextlib.contextmanager

@@ -4,6 +4,8 @@ import contextlib
 import errno
 import io
 import os
+import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -110,6 +112,68 @@ def test_hard_links_stay_one_file(tmp_path: Path) -> None:
     assert path.samefile(other)
     assert other.read_text(encoding="utf-8") == TEXT
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_waits_until_the_lines_are_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    path = tmp_path / "out"
+    path.write_text("old " * 99)
+    os.link(path, tmp_path / "other")
+    copy = shutil.copyfileobj
+
+    def signalled(*given: Any) -> None:
+        signal.raise_signal(number)
+        copy(*given)
+
+    monkeypatch.setattr(shutil, "copyfileobj", signalled)
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            write(path)
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+
+    assert (tmp_path / "other").read_text(encoding="utf-8") == TEXT
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_where_the_lines_are_is_said_if_copying_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    os.link(path, tmp_path / "other")
+
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "copyfileobj", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        write(path)
+
+    (kept,) = tmp_path.glob("*.partial")
+    assert kept.read_text(encoding="utf-8") == TEXT
+    assert capsys.readouterr().err == f"Note: 4 lines so far are in {kept}.\n"
+
+
+def test_nothing_is_said_of_lines_that_are_in_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace = os.replace
+
+    def stopped(*given: Any) -> None:
+        replace(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "out")
+
+    assert (tmp_path / "out").read_text(encoding="utf-8") == TEXT
+    assert capsys.readouterr().err == ""
 
 
 def _refuse(

@@ -40,9 +40,7 @@ def test_a_short_table_of_positions_goes_there_and_back(
 
 
 def test_other_weights_do_not_inherit_scores(make_bundle: MakeBundle, tmp_path: Path) -> None:
-    bundle = replace(
-        make_bundle(), card="# Card\n\nBLEU 41.0\n", record={"steps": 7, **OF_TEXT}
-    )
+    bundle = replace(make_bundle(), card="# Card\n\nBLEU 41.0\n", record={"steps": 7, **OF_TEXT})
     model = from_bundle(bundle)
     model.set_weights([weights + 1e-6 for weights in model.get_weights()])
 
