@@ -1,15 +1,19 @@
 """`headway clean`: cleaned text, and a log of each change with its reason."""
 
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from headway.cli.options import AsJson, Debug, Quiet, print_json
-from headway.errors import ConfigError
+from headway.errors import ConfigError, DataError, permitted
+from headway.home import expanded
 
 _TABLES = (".tsv", ".jsonl", ".ndjson")
+_SETTING = re.compile(r"(?:--set )?\bdata\.((?:source|target)_(?:column|field|language))")
 _EXAMPLE = "headway clean --source train.en --target train.ko --out clean.{en,ko}"
 
 Files = Annotated[
@@ -50,6 +54,12 @@ Drop = Annotated[
 ]
 SourceColumn = Annotated[int, typer.Option(min=1, help="Column of a .tsv file with the source.")]
 TargetColumn = Annotated[int, typer.Option(min=1, help="Column of a .tsv file with the target.")]
+SourceLanguage = Annotated[
+    str, typer.Option(help="Of a .tmx or .csv file; of a .tmx with two its first if unset.")
+]
+TargetLanguage = Annotated[
+    str, typer.Option(help="Of a .tmx or .csv file; of a .tmx with two its second if unset.")
+]
 SourceField = Annotated[str, typer.Option(help="Field of a .jsonl or .parquet file: the source.")]
 TargetField = Annotated[str, typer.Option(help="Field of a .jsonl or .parquet file: the target.")]
 
@@ -66,6 +76,8 @@ def clean(
     target_column: TargetColumn = 2,
     source_field: SourceField = "source",
     target_field: TargetField = "target",
+    source_language: SourceLanguage = "",
+    target_language: TargetLanguage = "",
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -77,22 +89,32 @@ def clean(
     from headway.data.mending.text import clean_text
 
     inputs, outputs = _named_files(files or [], source, target, out)
-    done = clean_text(
-        inputs[0],
-        inputs[1] if len(inputs) == 2 else None,
-        out=outputs,
-        report=report,
-        fix=_names(fix),
-        drop=_names(drop),
-        columns=(source_column - 1, target_column - 1),
-        fields=(source_field, target_field),
-        tell=lambda pairs: None if quiet or as_json else _tell(pairs),
-    )
+    try:
+        done = clean_text(
+            inputs[0],
+            inputs[1] if len(inputs) == 2 else None,
+            out=outputs,
+            report=report,
+            fix=_names(fix),
+            drop=_names(drop),
+            columns=(source_column - 1, target_column - 1),
+            fields=(source_field, target_field),
+            languages=(source_language, target_language),
+            tell=lambda pairs: None if quiet or as_json else _tell(pairs),
+        )
+    except (ConfigError, DataError) as error:
+        raise type(error)(error.message, _with_options(error.remedy)) from error
+    done.remarks = [_with_options(remark) for remark in done.remarks]
     if as_json:
         print_json(done.as_dict())
         return
     for line in done.lines():
         print(line)
+
+
+def _with_options(text: str) -> str:
+    """Return a text that names options of this command where it named settings of a training."""
+    return _SETTING.sub(lambda match: "--" + match[1].replace("_", "-"), text)
 
 
 def _tell(pairs: int) -> None:
@@ -113,8 +135,12 @@ def _named_files(
     if not out:
         raise ConfigError("--out names no file.", f"For example: {_EXAMPLE}.")
     named = list(files)
+    outputs: tuple[str, ...] = (out,)
     is_whole = "{" in out or any(ending in Path(out).name.lower() for ending in _TABLES)
-    outputs = (out,) if is_whole or not named else (out, named.pop())
+    if named and not is_whole:
+        second = _second_output(out, named)
+        named.remove(second)
+        outputs = out, second
     if target and not source:
         raise ConfigError("--target comes without --source.", f"For example: {_EXAMPLE}.")
     inputs = [name for name in (source, target) if name] + named
@@ -124,6 +150,43 @@ def _named_files(
             f"To be cleaned: {listed}; one or two files are wanted.", f"For example: {_EXAMPLE}."
         )
     return inputs, outputs
+
+
+def _second_output(out: str, files: Sequence[str]) -> str:
+    """Return which of the files is the second one of --out.
+
+    A file that exists is so only if it is the other side of `out`, as a shell makes it of
+    `clean.{en,ko}`: any other one may be what is to be cleaned. Raises ConfigError unless one file
+    is surely meant.
+    """
+    from headway.data.hub import is_dataset
+
+    likely = [name for name in files if _differ_in_side(out, name)]
+    likely = likely or [name for name in files if not is_dataset(name) and not _exists(name)]
+    if len(likely) != 1:
+        raise ConfigError(
+            f"--out names {out}, and none of {', '.join(files)} is surely its second file.",
+            "Name both in one word with quotes, --out 'clean.{en,ko}', or one .tsv or .jsonl file.",
+        )
+    return likely[0]
+
+
+def _exists(name: str) -> bool:
+    path = expanded(name)
+    with permitted(path, ConfigError):
+        return path.exists()
+
+
+def _differ_in_side(one: str, other: str) -> bool:
+    """Return True if two names are one but for a word that names the side, as clean.{en,ko}."""
+    from headway.data.headers import are_two_sides
+
+    words = [re.split(r"[\W_]", name) for name in (one, other)]
+    marks = [re.findall(r"[\W_]", name) for name in (one, other)]
+    if marks[0] != marks[1]:
+        return False
+    different = [both for both in zip(*words, strict=True) if both[0] != both[1]]
+    return len(different) == 1 and are_two_sides(*different[0])
 
 
 def _names(listed: str | None) -> list[str] | None:

@@ -2,13 +2,19 @@
 
 from collections.abc import Sequence
 
-from headway.data.languages import is_language, is_same_language
+from headway.data.languages import (
+    is_language,
+    is_language_name,
+    is_same_language,
+    language_code,
+)
 from headway.errors import DataError, suggest
 
 _WORDS = (
     ("source", "src", "source text", "source_text"),
     ("target", "tgt", "trg", "target text", "target_text", "translation"),
 )
+_ANY_WORD = frozenset(word for words in _WORDS for word in words)
 USUAL_FIELDS = ("source", "target")
 """Names of the two columns where the configuration names no others."""
 
@@ -16,12 +22,23 @@ USUAL_FIELDS = ("source", "target")
 def names_columns(cells: tuple[str, str], languages: tuple[str, str] = USUAL_FIELDS) -> bool:
     """Return True if two cells are names of columns: `source` and `target`, or two languages.
 
+    Codes of languages that are not configured may be words (`no`, `is`, `hi`), and are a pair.
+
     languages: those of the configuration, which may be names that only it knows.
     """
     one, other = (cell.strip().casefold() for cell in cells)
-    known = {word for words in _WORDS for word in words}
-    known |= {language.casefold() for language in languages}
-    return one != other and all(word in known or is_language(word) for word in (one, other))
+    return language_code(one) != language_code(other) and all(
+        word in _ANY_WORD
+        or is_language_name(word)
+        or any(is_same_language(word, language) for language in languages)
+        for word in (one, other)
+    )
+
+
+def are_two_sides(one: str, other: str) -> bool:
+    """Return True if two different words are languages, or words such as `source`."""
+    one, other = one.strip().casefold(), other.strip().casefold()
+    return one != other and all(word in _ANY_WORD or is_language(word) for word in (one, other))
 
 
 def sides_of(
@@ -44,7 +61,7 @@ def sides_of(
     if len(set(places)) == 2:
         return places[0], places[1]
     silent = fields == languages == USUAL_FIELDS
-    if silent and len(cells) == 2 and names_columns((cells[0], cells[1])):
+    if silent and len(cells) == 2 and are_two_sides(*cells):
         return 0, 1
     return None
 

@@ -66,6 +66,12 @@ def is_language(text: str) -> bool:
     return main in _CODES and len(region) <= 4 and (region.isalnum() or not region)
 
 
+def is_language_name(text: str) -> bool:
+    """Return True for the name of a language; its codes, of two or three letters, are none."""
+    plain = text.strip().casefold()
+    return plain in _CODE_OF and not (plain.isascii() and len(plain) <= 3)
+
+
 def is_same_language(code: str, wanted: str) -> bool:
     """Return True if a code is of the wanted language: `en-US` is `en`, and `en` is not `en-US`."""
     code, wanted = language_code(code), language_code(wanted)

@@ -12,11 +12,13 @@ from headway.errors import ConfigError
 # Japanese mixes them in every sentence.
 _ONE_SCRIPT = {"IDEOGRAPHIC": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
 _LATIN = re.compile("[A-Za-z]")  # of ASCII
-# Chinese characters, kana and their punctuation; then Thai, Lao, Tibetan, Burmese and Khmer.
+# Chinese characters, kana and their punctuation.
 _IDEOGRAPHS = re.compile(
     "[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
-_OTHER_SPACELESS = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]")
+OTHER_SPACELESS = "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]"
+"""A pattern of the characters of Thai, Lao, Tibetan, Burmese and Khmer."""
+_OTHER_SPACELESS = re.compile(OTHER_SPACELESS)
 
 
 def main_script(text: str, preferred: str = "") -> str:

@@ -2,13 +2,19 @@
 
 import re
 
+from headway.data.scripts import OTHER_SPACELESS
+
 # Tabs, line ends within a line, and spaces of fixed widths. The ideographic space (U+3000) is how
 # Chinese and Japanese write one, and stays.
 _SPACE = re.compile("[\t\n\r\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f]")
-# Zero-width space, word joiner, byte order mark, soft hyphen. The joiners U+200C and U+200D are
-# letters' business in Persian, in Indian scripts and in emoji, and stay.
-_INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad]")
-_ODD = re.compile(f"{_SPACE.pattern}|{_INVISIBLE.pattern}|  ")
+# Word joiner, byte order mark, soft hyphen. The joiners U+200C and U+200D are letters' business in
+# Persian, in Indian scripts and in emoji, and stay.
+_INVISIBLE = re.compile("[\u2060\ufeff\u00ad]")
+# Zero-width spaces, but for one between two characters of Khmer, Burmese, Thai or Lao, where it is
+# the usual mark between words.
+_ZERO_WIDTHS = re.compile("\u200b\u200b+")
+_ZERO_WIDTH = re.compile(f"(?<!{OTHER_SPACELESS})\u200b|\u200b(?!{OTHER_SPACELESS})")
+_ODD = re.compile(f"{_SPACE.pattern}|{_INVISIBLE.pattern}|{_ZERO_WIDTH.pattern}|  ")
 _SEVERAL = re.compile("  +")
 
 
@@ -16,11 +22,13 @@ def with_plain_spaces(text: str) -> str:
     """Return a text whose spaces are single plain ones, with none around it.
 
     Tabs, no-break spaces and spaces of fixed widths become plain ones; invisible characters go:
-    zero-width spaces, byte order marks, soft hyphens.
+    zero-width spaces, byte order marks, soft hyphens. A zero-width space between two characters of
+    Khmer, Burmese, Thai or Lao separates words, and stays.
     """
     if not has_odd_spaces(text):
         return text
-    return _SEVERAL.sub(" ", _SPACE.sub(" ", _INVISIBLE.sub("", text))).strip()
+    text = _ZERO_WIDTH.sub("", _ZERO_WIDTHS.sub("\u200b", _INVISIBLE.sub("", text)))
+    return _SEVERAL.sub(" ", _SPACE.sub(" ", text)).strip()
 
 
 def has_odd_spaces(text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headway.data.comma_separated import csv_layout, csv_pairs
 from headway.data.compression import StrPath, compression, plain_name, readable
-from headway.data.headers import USUAL_FIELDS, names_columns
+from headway.data.headers import USUAL_FIELDS, are_two_sides, names_columns
 from headway.data.hub import is_dataset, rows_of
 from headway.data.languages import is_same_language
 from headway.data.lines import read_lines
@@ -49,7 +49,8 @@ def tsv_pairs(
             raise DataError(
                 f"{path}, line {number}, has {_count(len(columns), 'column')}; "
                 f"columns {source_column + 1} and {target_column + 1} (counted from 1) are wanted.",
-                "Separate the columns with a tab, or name others: source_column, target_column.",
+                "Separate the columns with a tab, or name others: data.source_column, "
+                "data.target_column.",
             )
         if number == 1:
             least, most = len(line.rstrip("\t").split("\t")), len(columns)
@@ -65,8 +66,17 @@ def tsv_pairs(
             yield sides
 
 
-def header_remark(path: StrPath, columns: tuple[int, int], fields: Sides, languages: Sides) -> str:
-    """Return a remark on a first line that names the columns; nothing where there is none."""
+def header_remark(
+    path: StrPath,
+    columns: tuple[int, int],
+    fields: Sides,
+    languages: Sides,
+    counted: bool = False,
+) -> str:
+    """Return a remark on a first line that names the columns; nothing where there is none.
+
+    counted: Lines are counted from it on.
+    """
     if is_dataset(path):
         return ""
     name = plain_name(path)
@@ -76,15 +86,19 @@ def header_remark(path: StrPath, columns: tuple[int, int], fields: Sides, langua
         return f"{path}: the source is column '{source}', the target is column '{target}'."
     if not name.endswith(".tsv"):
         return ""
-    cells = next(read_lines(path), "").split("\t")
-    if max(columns) >= len(cells):
-        return ""
-    sides = cells[columns[0]], cells[columns[1]]
+    sides = _first_sides(path, columns)
+    named = f"({sides[0].strip()}, {sides[1].strip()})"
     if not names_columns(sides, languages):
-        return ""
+        if not are_two_sides(*sides):
+            return ""
+        return (
+            f"{path}: the first line {named} is read as a pair. If it names the columns, set these "
+            "languages: data.source_language, data.target_language."
+        )
+    start = "it on" if counted else "the next one"
     remark = (
-        f"{path}: the first line names the columns ({sides[0].strip()}, {sides[1].strip()}) and is "
-        "no pair; lines are counted from the next one."
+        f"{path}: the first line names the columns {named} and is no pair; lines are counted from "
+        f"{start}."
     )
     if all(is_same_language(*both) for both in zip(sides, languages[::-1], strict=True)):
         remark += (
@@ -92,6 +106,23 @@ def header_remark(path: StrPath, columns: tuple[int, int], fields: Sides, langua
             "data.source_column and data.target_column."
         )
     return remark
+
+
+def has_header(path: StrPath, columns: tuple[int, int], languages: Sides) -> bool:
+    """Return True if the first line of a table names its columns and is no pair."""
+    if is_dataset(path):
+        return False
+    name = plain_name(path)
+    if name.endswith(".tsv"):
+        return names_columns(_first_sides(path, columns), languages)
+    return name.endswith(".csv")
+
+
+def _first_sides(path: StrPath, columns: tuple[int, int]) -> Sides:
+    """Return two columns of the first line of a .tsv; empty ones where it has fewer."""
+    cells = next(read_lines(path), "").split("\t")
+    is_there = max(columns) < len(cells)
+    return (cells[columns[0]], cells[columns[1]]) if is_there else ("", "")
 
 
 def jsonl_pairs(path: StrPath, source_field: str, target_field: str) -> Iterator[Sides]:
@@ -150,7 +181,8 @@ def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterat
             if twice := [name for name in columns if known.count(name) > 1]:
                 raise DataError(
                     f"{path} has {known.count(twice[0])} columns '{twice[0]}'.",
-                    "Give each its own name, or name others by data.source_field and target_field.",
+                    "Give each its own name, or name others by data.source_field and "
+                    "data.target_field.",
                 )
             for block in table.iter_batches(columns=columns):
                 for row in block.to_pylist():

@@ -43,6 +43,19 @@ def tmx_pairs(path: StrPath, languages: tuple[str, str]) -> Iterator[tuple[str, 
         raise _no_language(path, known, languages)
 
 
+def tmx_languages(path: StrPath) -> tuple[str, str] | None:
+    """Return the two languages of a file in the order of their first texts; None for more or fewer.
+
+    Variants with several regions are one language where there is another one, too.
+    """
+    codes = dict.fromkeys(language for unit in _units(path) for language in unit)
+    plain = dict.fromkeys(language_code(code).partition("-")[0] for code in codes)
+    for names in (tuple(codes), tuple(plain)):
+        if len(names) == 2 and all(names):
+            return names
+    return None
+
+
 def _units(path: StrPath) -> Iterator[dict[str, str]]:
     """Yield the text of each language of each translation unit."""
     with readable(path) as file:

@@ -2,15 +2,14 @@
 
 import pytest
 
-from headway.data.headers import names_columns, sides_of
+from headway.data.headers import are_two_sides, names_columns, sides_of
 
 USUAL = ("source", "target")
 
 
 @pytest.mark.parametrize(
     "cells",
-    [("en", "af"), ("source", "target"), ("SRC", "Tgt"), ("English", "Afrikaans"), ("ko", "en-US"),
-     (" source ", "Korean")],
+    [("source", "target"), ("SRC", "Tgt"), ("English", "Afrikaans"), (" source ", "Korean")],
 )  # fmt: skip
 def test_names_of_columns(cells: tuple[str, str]) -> None:
     assert names_columns(cells)
@@ -19,7 +18,8 @@ def test_names_of_columns(cells: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     "cells",
     [("Hello", "Hallo"), ("English", "Engels"), ("source", "bron"), ("no", "nee"), ("", ""),
-     ("en", "en"), ("The source", "target"), ("source", "")],
+     ("en", "en"), ("no", "it"), ("German", "Deutsch"), ("so-so", "no-go"), ("source", "is"),
+     ("The source", "target"), ("source", "")],
 )  # fmt: skip
 def test_pairs(cells: tuple[str, str]) -> None:
     assert not names_columns(cells)
@@ -28,6 +28,22 @@ def test_pairs(cells: tuple[str, str]) -> None:
 def test_a_language_of_the_configuration_is_a_name() -> None:
     assert not names_columns(("tlh", "en"))
     assert names_columns(("tlh", "en"), ("tlh", "en"))
+    assert names_columns(("EN-us", "tlh"), ("tlh", "English"))
+    assert not names_columns(("hi", "so"), ("en", "so"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("en", "ko", True),
+        ("src", " Korean", True),
+        ("source", "target", True),
+        ("en", "en", False),
+        ("en", "clean", False),
+    ],
+)
+def test_two_words_that_name_sides(one: str, other: str, expected: bool) -> None:
+    assert are_two_sides(one, other) is expected
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from headway.data import languages as module
-from headway.data.languages import is_language, is_same_language, language_code
+from headway.data.languages import is_language, is_language_name, is_same_language, language_code
 from headway.data.sentences import splitting_language
 
 
@@ -20,6 +20,14 @@ def test_languages(text: str) -> None:
 )
 def test_other_words(text: str) -> None:
     assert is_language(text) == (text in ("id-", "en-"))
+
+
+def test_a_name_is_longer_than_a_code() -> None:
+    assert is_language_name(" Korean ")
+    assert is_language_name("Deutsch")
+    assert not is_language_name("ko")
+    assert not is_language_name("may")
+    assert not is_language_name("Hello")
 
 
 def test_a_code_is_of_its_language_whatever_its_region() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headway.data.corpus import read_pairs, read_sentences
-from headway.data.tmx import tmx_pairs
+from headway.data.tmx import tmx_languages, tmx_pairs
 from headway.errors import DataError
 
 HEAD = (
@@ -89,6 +89,23 @@ def test_languages_that_are_not_there_are_answered_with_those_that_are(tmp_path:
     assert "data.source_language=en-US --set data.target_language=af-ZA" in error.value.remedy
     with pytest.raises(DataError, match="not both of en and fr"):
         pairs(tmp_path / "x.tmx", text, ("en", "fr"))
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected"),
+    [
+        (["ko", "en-US"], ("ko", "en-US")),
+        (["zh-CN", "zh-TW"], ("zh-CN", "zh-TW")),
+        (["en-US", "af", "en-GB"], ("en", "af")),
+        (["en", "af", "de"], None),
+        (["en"], None),
+        (["en", ""], None),
+    ],
+)
+def test_a_memory_of_two_languages_names_them(tmp_path: Path, codes, expected) -> None:
+    path = tmp_path / "x.tmx"
+    path.write_text(memory(*({codes[0]: "a", code: "b"} for code in codes)))
+    assert tmx_languages(path) == expected
 
 
 BOMB = (

@@ -28,6 +28,7 @@ _OF_WHOLE_TEXTS = (
     *("in-training", "source-in-training", "in-corpus"),
 )
 _SIDES = ("-source", "-target")
+_SAFE = frozenset({"empty-source", "empty-target", "duplicate-pairs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Choices:
     fixed: frozenset[str] = frozenset(
         {"mojibake", "html-codes", "spaces", "misaligned", "exchanged"}
     )
-    dropped: frozenset[str] = frozenset({"empty-source", "empty-target", "duplicate-pairs"})
+    dropped: frozenset[str] = _SAFE
 
     @classmethod
     def of(cls, fix: Iterable[str] | None = None, drop: Iterable[str] | None = None) -> "Choices":
@@ -64,6 +65,10 @@ class Choices:
     def drops(self, id: str) -> bool:
         """Return True if the lines with this finding are to be dropped."""
         return id in self.dropped
+
+    def drops_safely(self) -> bool:
+        """Return True if only empty and repeated pairs go: without them no other ones appear."""
+        return self.dropped <= _SAFE
 
 
 def without_side(id: str) -> str:

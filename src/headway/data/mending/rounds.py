@@ -1,4 +1,4 @@
-"""Repairs or drops the findings of `headway check`, and looks again until none is left."""
+"""Repairs or drops the findings of `headway check`, and looks again while others may appear."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +16,7 @@ from headway.data.spaces import with_plain_spaces
 from headway.data.survey import survey
 
 _MOST_REALIGNED = 3  # times that stretches are looked for: a repair may show a shorter one
+_MOST_DROPPED = 3  # times that lines go: without long lines, others may be unusual
 
 Repair = Callable[[str, str], str]
 
@@ -64,16 +65,16 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> Text:
     """Return the pairs after all repairs and drops, with each change and what is still found.
 
     Characters come first, then sides, then stretches, because a line that goes would move the
-    lines around it. Then lines go until none is found any more: without them, others may be
-    unusual.
+    lines around it. Then lines go, three times at most: without them, others may be unusual. Where
+    only empty and repeated pairs go, no others appear, and the text is not surveyed again.
     """
     text = Text(
         [pair.stripped() for pair in pairs], list(range(first_line, first_line + len(pairs)))
     )
     swapped: set[int] = set()
-    realigned = 0
+    realigned = dropped = 0
+    _repair_characters(text, choices)
     while True:
-        _repair_characters(text, choices)  # each time: a side looks at the other, which may change
         findings = survey(text.pairs)
         exchanged = {
             row
@@ -86,14 +87,22 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> Text:
             for row in sorted(exchanged):
                 swapped.add(text.lines[row])
                 text.repair(row, "exchanged", Pair(*text.pairs[row][::-1]))
+            _repair_characters(text, choices)  # a side looks at the other one, which has changed
             continue
         is_shifted = choices.fixes("misaligned") and realigned < _MOST_REALIGNED
         if is_shifted and _realign(text, findings):
             realigned += 1
+            _repair_characters(text, choices)
             continue
-        if not _drop(text, findings, choices):
-            text.left.update({finding.id: finding.count for finding in findings})
+        gone = _to_drop(findings, choices) if dropped < _MOST_DROPPED else {}
+        if not gone or choices.drops_safely():
+            for finding in findings:
+                if count := sum(row not in gone for row in _rows(finding)):
+                    text.left[finding.id] += count
+            text.drop(gone)
             return text
+        text.drop(gone)
+        dropped += 1
 
 
 def _repair_characters(text: Text, choices: Choices) -> None:
@@ -128,15 +137,14 @@ def _realign(text: Text, findings: Sequence[Finding]) -> bool:
     return bool(stretches)
 
 
-def _drop(text: Text, findings: Sequence[Finding], choices: Choices) -> bool:
-    """Drop the lines of the findings that are chosen; return False if there are none."""
+def _to_drop(findings: Sequence[Finding], choices: Choices) -> dict[int, str]:
+    """Return the rows of the findings whose lines are to be dropped, each with the id of one."""
     dropped: dict[int, str] = {}
     for finding in findings:  # the most harmful first
         if choices.drops(finding.id):
             for row in _rows(finding):
                 dropped.setdefault(row, finding.id)
-    text.drop(dropped)
-    return bool(dropped)
+    return dropped
 
 
 def _rows(finding: Finding) -> Iterator[int]:

@@ -1,19 +1,17 @@
 """Cleans parallel text in files, a million pairs at a time."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from headway.data.compression import StrPath, plain_name
-from headway.data.corpus import Pair, iterate_pairs
+from headway.data.compression import StrPath
+from headway.data.corpus import Pair
 from headway.data.examining import digests
 from headway.data.headers import USUAL_FIELDS
-from headway.data.languages import is_language
 from headway.data.mending.change import HEAD
 from headway.data.mending.choices import Choices, remedy
 from headway.data.mending.files import (
@@ -23,6 +21,7 @@ from headway.data.mending.files import (
     named_log,
     named_outputs,
 )
+from headway.data.mending.reading import chosen_languages, read_input
 from headway.data.mending.rounds import Text, mend
 from headway.data.mending.unequal_files import unequal_files
 from headway.data.output import OutputFile, opened
@@ -53,13 +52,16 @@ class CleanedText:
     """Pairs, by the id of the most harmful finding that they are dropped for."""
     left: dict[str, int] = field(default_factory=dict)
     """Lines that a finding still falls on, by id."""
+    remarks: list[str] = field(default_factory=list)
+    """On how the input was read."""
 
     def lines(self) -> list[str]:
-        """Return the report as short lines of text, the totals first, the worst finding next."""
+        """Return the report as lines of text: totals, remarks, findings from the worst one on."""
         ids = {*self.repaired, *self.dropped, *self.left}
         dropped = self.pairs - self.kept
         head = f"{self.pairs:,} pairs read, {self.kept:,} kept, {dropped:,} dropped"
         lines = [f"{head}: {', '.join(self.files)}; each change: {self.log}"]
+        lines += self.remarks
         for id in sorted(ids, key=lambda id: problem_of(id).rank):
             parts = [
                 f"{counts[id]:,} {what}"
@@ -84,6 +86,7 @@ class CleanedText:
             "repaired": self.repaired,
             "dropped": self.dropped,
             "left": self.left,
+            "remarks": self.remarks,
         }
 
     def include(self, pairs: int, text: Text) -> None:
@@ -105,7 +108,8 @@ def clean_text(
     fix: Iterable[str] | None = None,
     drop: Iterable[str] | None = None,
     columns: tuple[int, int] = (0, 1),
-    fields: tuple[str, str] = ("source", "target"),
+    fields: tuple[str, str] = USUAL_FIELDS,
+    languages: tuple[str, str] = ("", ""),
     tell: Callable[[int], None] = lambda pairs: None,
 ) -> CleanedText:
     """Write cleaned text and a log of each change, and return the counts.
@@ -127,6 +131,9 @@ def clean_text(
         drop: Ids of findings whose lines are dropped, or names of several, such as length.
         columns: Of a .tsv file, counted from 0.
         fields: Of records.
+        languages: Of source and target in a .tmx, .csv or .tsv file. Where one is empty, the names
+            of two outputs say it, or a .tmx of exactly two languages, of which the first is the
+            source.
         tell: Called with the number of pairs that are done.
 
     Raises:
@@ -140,10 +147,12 @@ def clean_text(
     check_places((source, target), [*outputs, log])
     writer, changes = PairWriter(outputs), OutputFile(log, "--report")
     done = CleanedText([str(path) for path in outputs], str(log))
-    pairs = iterate_pairs(source, target, columns, fields, _languages(outputs))
+    reading = read_input(source, target, columns, fields, chosen_languages(languages, outputs))
+    done.remarks = reading.remarks
     unequal = unequal_files(source, target) if choices.fixes("misaligned") else None
     with opened(*writer.files, changes):
-        for count, text in _mended(unequal.pairs() if unequal else pairs, choices):
+        pairs = unequal.pairs() if unequal else reading.pairs
+        for count, text in _mended(pairs, reading.first_line, choices):
             if unequal:
                 unequal.check(text)
             if not done.pairs:  # and so not where there is nothing to read
@@ -159,17 +168,9 @@ def clean_text(
     return done
 
 
-def _languages(outputs: Sequence[Path]) -> tuple[str, str]:
-    """Return the languages that two files are named by, such as clean.en and clean.ko.gz."""
-    endings = [plain_name(path).rpartition(".")[2] for path in outputs]
-    named = len(endings) == 2 and all(map(is_language, endings))
-    return (endings[0], endings[1]) if named else USUAL_FIELDS
-
-
-def _mended(pairs: Iterator[Pair], choices: Choices) -> Iterator[tuple[int, Text]]:
+def _mended(pairs: Iterator[Pair], first_line: int, choices: Choices) -> Iterator[tuple[int, Text]]:
     """Yield blocks of pairs, cleaned, each with the number of pairs that were read for it."""
     seen = Seen()
-    first_line = 1
     while block := list(islice(pairs, AT_ONCE)):
         text = mend(block, first_line, choices)
         if choices.drops(_DUPLICATE):

@@ -13,9 +13,10 @@ from headway.data.mending.rounds import Text
 class Unequal:
     """Reads both files to the end of the longer one, and sees whether a shift explains it."""
 
-    def __init__(self, source: StrPath, target: StrPath) -> None:
-        """Read these files."""
+    def __init__(self, source: StrPath, target: StrPath, lines: int) -> None:
+        """Read these files, of which the longer one has so many lines."""
         self._files = source, target
+        self._lines = lines
         self._last_source = 0
         self._last_target = ""
         self._is_read = False
@@ -28,8 +29,9 @@ class Unequal:
                 self._last_source = line
             if target is not None:
                 self._last_target = target.strip()
+            # Before the last pair is given: a caller that takes blocks may never ask for one more.
+            self._is_read = line == self._lines
             yield Pair(source or "", target or "")
-        self._is_read = True
 
     def check(self, text: Text) -> None:
         """Raise the DataError of files that differ in length, unless a shift explains it.
@@ -53,4 +55,5 @@ def unequal_files(source: StrPath, target: StrPath | None) -> Unequal | None:
     if target is None or not (Path(source).is_file() and Path(target).is_file()):
         return None
     lines = [sum(1 for _ in read_sentences(file)) for file in (source, target)]
-    return Unequal(source, target) if lines[0] != lines[1] and min(lines) > 0 else None
+    is_unequal = lines[0] != lines[1] and min(lines) > 0
+    return Unequal(source, target, max(lines)) if is_unequal else None

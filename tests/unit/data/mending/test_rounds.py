@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.data.corpus import Pair
+from headway.data.finding import Finding, on_lines
+from headway.data.mending import rounds
 from headway.data.mending.choices import Choices
 from headway.data.mending.rounds import Text, mend
 from headway.data.survey import survey
@@ -110,6 +112,46 @@ def test_exchanged_sides_are_exchanged_back_and_a_wrong_language_is_dropped() ->
     assert [(change.line, change.id) for change in text.changes if change.after is None] == [
         (101, "wrong-language-target")
     ]
+
+
+@pytest.fixture
+def surveys(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return how many pairs each survey of the test looked at."""
+    counts: list[int] = []
+
+    def counted(pairs: list[Pair]) -> list[Finding]:
+        counts.append(len(pairs))
+        return survey(pairs)
+
+    monkeypatch.setattr(rounds, "survey", counted)
+    return counts
+
+
+def test_empty_and_repeated_pairs_go_without_a_second_survey(surveys: list[int]) -> None:
+    pairs = [Pair("a", "a"), Pair("", "b"), Pair("a", "a"), Pair("c", "C"), Pair("c", "\ufffd")]
+    text = mend(pairs, 1, Choices.of())
+    assert text.lines == [1, 4, 5]
+    assert surveys == [5]
+    assert text.left == {finding.id: finding.count for finding in survey(text.pairs)}
+    assert text.left == {
+        "copies": 1, "near-copies": 1, "lost-characters-target": 1, "other-translation": 1,
+    }  # fmt: skip
+
+
+def test_unusual_lines_go_three_times_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "survey", lambda pairs: [on_lines("length-long", "", [1])])
+    text = mend([Pair(str(n), str(n)) for n in range(9)], 1, Choices.of(drop=["length"]))
+    assert text.lines == [4, 5, 6, 7, 8, 9]
+    assert text.left == {"length-long": 1}
+
+
+def test_a_finding_on_several_stretches_is_counted_in_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stretches = [Finding("misaligned", "", n, (n,), 2 * n - 1) for n in (2, 5)]
+    monkeypatch.setattr(rounds, "survey", lambda pairs: stretches)
+    text = mend([Pair(str(n), str(n)) for n in range(9)], 1, Choices.of([], []))
+    assert text.left == {"misaligned": 7}
 
 
 def test_a_stretch_of_other_sources_is_left_or_dropped() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import headway
 from headway.data.corpus import read_pairs
+from headway.data.mending import text as module
 from headway.data.mending.unequal_files import unequal_files
 from headway.errors import DataError
 
@@ -44,6 +45,20 @@ def test_unequal_files_without_a_shift_are_refused_and_nothing_is_written(tmp_pa
         with pytest.raises(DataError, match=r"has 100 lines and .* has 40"):
             headway.clean_text(*files, out=tmp_path / "c.tsv", fix=fix)
         assert sorted(tmp_path.iterdir()) == sorted(files)
+
+
+@pytest.mark.parametrize("at_once", [20, 50, 99, 100, 101])
+def test_blocks_that_end_with_the_file_are_checked_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", at_once)
+    pairs = sentences(100)
+    files = _write(
+        tmp_path, ([pair.source for pair in pairs], [pair.target for pair in pairs[:60]])
+    )
+    with pytest.raises(DataError, match=r"has 100 lines and .* has 60"):
+        headway.clean_text(*files, out=tmp_path / "c.tsv")
+    assert not (tmp_path / "c.tsv").exists()
 
 
 def test_files_are_counted_and_pipes_are_not(tmp_path: Path) -> None:
