@@ -161,13 +161,13 @@ def which_weights(path: Path) -> str:
     verdict = best_is_better(run)
     better = BEST if verdict is not False else AVERAGED
     if folder.name != better:
-        reason = f"those of {run / better} are not there"
+        reason = f"because {run / better} is missing"
     elif verdict is None:
-        reason = "the best so far of a run that is not finished"
+        reason = "the best so far of an unfinished run"
     else:
         others = "the averaged ones" if verdict else "those of the best single step"
         reason = f"which do {'better' if verdict else 'no worse'} on validation text than {others}"
-    return f"{path} stands for the weights in {folder}, {reason}."
+    return f"{path}: using the weights in {folder}, {reason}."
 
 
 def saved_shortlist(folder: Path) -> tuple[Shortlist, Any] | None:

@@ -444,11 +444,11 @@ def test_weights_of_another_model_are_refused(saved: Path, change: str, message:
         ('{"best_is_better": true}', ("best", "averaged"), "best", "which do better on validation"),
         ('{"best_is_better": false}', ("best", "averaged"), "averaged", "which do no worse"),
         ('{"steps": 3}', ("best", "averaged"), "averaged", "which do no worse"),
-        (None, ("best", "averaged"), "best", "the best so far of a run that is not finished"),
-        (None, ("best",), "best", "the best so far of a run that is not finished"),
-        (None, ("averaged",), "averaged", "those of RUN/best are not there"),
-        ('{"best_is_better": true}', ("averaged",), "averaged", "those of RUN/best are not there"),
-        ('{"best_is_better": false}', ("best",), "best", "those of RUN/averaged are not there"),
+        (None, ("best", "averaged"), "best", "the best so far of an unfinished run"),
+        (None, ("best",), "best", "the best so far of an unfinished run"),
+        (None, ("averaged",), "averaged", "because RUN/best is missing"),
+        ('{"best_is_better": true}', ("averaged",), "averaged", "because RUN/best is missing"),
+        ('{"best_is_better": false}', ("best",), "best", "because RUN/averaged is missing"),
     ],
 )  # fmt: skip
 def test_a_run_stands_for_its_better_weights(
@@ -467,7 +467,7 @@ def test_a_run_stands_for_its_better_weights(
     assert find_bundle(tmp_path) == tmp_path / expected
     assert load_bundle(tmp_path).folder == tmp_path / expected
     said = which_weights(tmp_path).replace(str(tmp_path), "RUN")
-    assert said.startswith(f"RUN stands for the weights in RUN/{expected}, {words}")
+    assert said.startswith(f"RUN: using the weights in RUN/{expected}, {words}")
     for name in there:
         assert find_bundle(tmp_path / name) == tmp_path / name
         assert which_weights(tmp_path / name) == ""

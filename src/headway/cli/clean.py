@@ -20,7 +20,7 @@ Files = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FILE …]",
-        help="Source and target, if they are not named by options; behind --out its second file.",
+        help="Source and target, unless named by options; --out may have a second file.",
     ),
 ]
 Source = Annotated[str, typer.Option("--source", help="Source side, or a table with both sides.")]
@@ -84,7 +84,7 @@ def clean(
 ) -> None:
     """Repair text, drop lines by the findings of `headway check`, and log each change.
 
-    Without --fix and --drop right pairs stay right; other findings are counted as left.
+    Without --fix and --drop no correct pair is spoiled; other findings are counted and stay.
     """
     from headway.data.mending.text import clean_text
 
@@ -147,7 +147,7 @@ def _named_files(
     if not 1 <= len(inputs) <= 2:
         listed = ", ".join(inputs) or "no file"
         raise ConfigError(
-            f"To be cleaned: {listed}; one or two files are wanted.", f"For example: {_EXAMPLE}."
+            f"Got {listed} to clean, but one or two files are needed.", f"For example: {_EXAMPLE}."
         )
     return inputs, outputs
 

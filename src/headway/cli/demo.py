@@ -29,7 +29,7 @@ _WORDS = {
             "train on your own text",
         ),
         "stopped": "Stopped and saved. Go on with: headway demo --out {out} --resume",
-        "unsaved": "Stopped. Nothing was saved yet; start it again.",
+        "unsaved": "Stopped. Nothing was saved yet; run it again.",
     },
     "ko": {
         "right": "정답",

@@ -62,8 +62,8 @@ def evaluate(
         typer.Option(
             "--examples",
             min=0,
-            help="Sentences to show: the most different ones of several systems, 10 if unset; of "
-            "one system those with the lowest chrF, none if unset.",
+            help="Sentences to show: with several systems those that differ most (default 10), "
+            "with one those with the lowest chrF (default none).",
         ),
     ] = None,
     resamples: Annotated[
@@ -136,7 +136,9 @@ def _check_files(models: Sequence[Path], texts: Sequence[Path], out: Path | None
     for path in output_paths(out, len(models)):
         for text in texts:
             if path.is_file() and os.path.realpath(path) == os.path.realpath(text):
-                raise typer.BadParameter(f"{path} is read and would be written; choose another.")
+                raise typer.BadParameter(
+                    f"{path} is an input and would be overwritten; choose another."
+                )
 
 
 def _lowest(texts: Sequence[str], references: Sequence[str], count: int) -> dict[int, list[float]]:

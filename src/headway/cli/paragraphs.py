@@ -34,8 +34,8 @@ class ParagraphWatch:
             self.listens = False
             share = self.requests.bundle.several_sentences
             print(
-                f"Note: line {self.number} has {sentences} sentences and is translated as a whole: "
-                f"{share:.0%} of the lines that this model was trained on have several. "
-                "--split-sentences translates each by itself.",
+                f"Note: line {self.number} has {sentences} sentences and is translated as a whole, "
+                f"because {share:.0%} of this model's training lines have several. "
+                "Use --split-sentences to translate each one separately.",
                 file=sys.stderr,
             )

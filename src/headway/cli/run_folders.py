@@ -27,7 +27,7 @@ def named_folder(
     if not quiet:
         begins = f"Continuing the run in {folder}{_translates(folder)}."
         first = begins if resume else f"The run goes into {folder}."
-        print(f"{first} Another one is named with --out.", file=sys.stderr)
+        print(f"{first} Use --out to choose another folder.", file=sys.stderr)
     return folder
 
 

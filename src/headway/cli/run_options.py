@@ -53,8 +53,8 @@ def check_minutes(minutes: float | None, settings: Sequence[str], seeds: int | N
     chosen = [setting.partition("=")[0].strip() for setting in settings]
     if both := [key for key in chosen if key.removeprefix("training.") in DECIDED]:
         raise ConfigError(
-            f"--minutes decides {both[0]} by the speed of this machine, and --set gives it, too.",
-            "Leave out one of the two.",
+            f"--minutes chooses {both[0]} by the speed of this machine, but --set also sets it.",
+            "Leave one of the two out.",
         )
     if seeds is not None:
         raise ConfigError(

@@ -13,17 +13,17 @@ _INTERRUPTED = 130
 
 # For commands that do not know better where they are.
 _SENTENCES = {
-    "align": "Stopped. The lines that are printed are whole.",
-    "bench": "Stopped. Nothing that was measured is kept.",
-    "check": "Stopped. Nothing was changed; start it again.",
-    "clean": "Stopped. The text is as it was; start it again.",
-    "export": "Stopped. The export is not whole; start it again.",
+    "align": "Stopped. The lines printed so far are complete.",
+    "bench": "Stopped. No measurements were kept.",
+    "check": "Stopped. Nothing was changed; run it again.",
+    "clean": "Stopped. Your text is unchanged; run it again.",
+    "export": "Stopped. The export is incomplete; run it again.",
     "score": "Stopped. Nothing was scored.",
-    "shortlist": "Stopped. The model is as it was.",
-    "train": "Stopped before the first step. Nothing was saved yet; start it again.",
-    "translate": "Stopped. The lines that were written are whole and in order.",
+    "shortlist": "Stopped. The model is unchanged.",
+    "train": "Stopped before the first step. Nothing was saved yet; run it again.",
+    "translate": "Stopped. The lines written so far are complete and in order.",
 }
-_OTHERS = "Stopped. Nothing was written; start it again."
+_OTHERS = "Stopped. Nothing was written; run it again."
 
 
 class StoppableCommands(Commands):

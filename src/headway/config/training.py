@@ -71,8 +71,8 @@ class TrainingConfig(Section):
     record_every_steps: int = Field(default=50, ge=1)
     """Updates whose mean loss makes one record of metrics.jsonl; a validation begins another."""
     average_checkpoints: int = Field(default=5, ge=1)
-    """Validations whose weights are averaged at the end, the last ones; fewer of them where all do
-    worse on validation text than the best weights. Not with ema_decay."""
+    """How many of the last validations have their weights averaged at the end; fewer if averaging
+    all does worse on validation text than the best weights. Not with ema_decay."""
     ema_decay: float | None = Field(default=None, gt=0, lt=1)
     """Exponential moving average of the weights, such as 0.999: validation, the best and the final
     weights are those of the average."""

@@ -65,16 +65,12 @@ def _compared(side: str, usual: _Lines, here: _Lines) -> Iterator[Finding]:
             continue
         shares = float(seen_now.mean()), float(seen_before.mean())
         if abs(shares[0] - shares[1]) > _OTHER_SHARE:
-            problem = (
-                f"{side} {words} in {shares[0]:.0%} of lines, in training text {shares[1]:.0%}"
-            )
+            problem = f"{side} {words} in {shares[0]:.0%} of lines (training text: {shares[1]:.0%})"
             yield on_lines(f"{id}-{side}", problem, _lines(now == (shares[0] > shares[1])))
     least = min((usual.letters > 0).sum(), (here.letters > 0).sum())
     share, other = here.capital_share, usual.capital_share
     if least >= _FEWEST and max(share, other) > max(_FEW_CAPITALS, _TIMES * min(share, other)):
-        problem = (
-            f"{side} with capitals as {share:.1%} of its letters, in training text {other:.1%}"
-        )
+        problem = f"{side} with {share:.1%} of its letters capitalized (training text: {other:.1%})"
         more = here.capitals > (share + other) / 2 * here.letters
         is_meant = (here.letters > 0) & (more == (share > other))
         yield on_lines(f"capitals-{side}", problem, _lines(is_meant))

@@ -22,7 +22,7 @@ class Problem(NamedTuple):
 
 
 _CLEAN = "headway clean"
-_LOOK = "make sure that these are the right files, and not exchanged"
+_LOOK = "make sure that these are the right files, and that the sides are not exchanged"
 _SIDES = ("source", "target")
 
 # The worst first: text that teaches another task, pairs that teach what is wrong, pairs that teach
@@ -53,14 +53,14 @@ _ROWS = (
     ),
     ("url-mismatch", "--set data.drop_url_mismatch=true", f"{_CLEAN} --drop url-mismatch"),
     ("html-codes-{side}", _CLEAN, ""),
-    ("tokenized-{side}", "separate punctuation in both texts or in neither", ""),
-    ("capitals-{side}", "bring both texts into the same case", ""),
+    ("tokenized-{side}", "tokenize both texts or neither", ""),
+    ("capitals-{side}", "use the same casing in both texts", ""),
     ("end-marks-{side}", "train on text of both kinds, or validate with text like it", ""),
     ("in-training", "take these pairs out of the training text", ""),
     ("source-in-training", "take these sources out of the training text", ""),
     ("duplicate-pairs", "--set data.drop_duplicates=true", f"{_CLEAN} --drop duplicate-pairs"),
     ("in-corpus", "--set data.drop_duplicates=true", ""),
-    ("in-corpus-of-other-tag", "make sure that both tags are meant", ""),
+    ("in-corpus-of-other-tag", "make sure that both tags are intended", ""),
     ("other-translation", "keep them, unless one of them is wrong", ""),
     ("spaces-{side}", _CLEAN, ""),
     ("empty-{side}", "leave it: training drops such pairs", "leave it: such pairs are not used"),

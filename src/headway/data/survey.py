@@ -188,7 +188,7 @@ def _odd_spaces(text: str, _: str) -> bool:
 _DAMAGES = {
     "html-codes": ("with codes of HTML, such as &amp;", has_codes),
     "lost-characters": ("with characters that were lost in reading (\ufffd)", _lost_characters),
-    "mojibake": ("in UTF-8 that was read as something else, as Ã© is for é", _mojibake),
+    "mojibake": ("with UTF-8 that was decoded as another encoding, such as Ã© for é", _mojibake),
     "spaces": ("with tabs, no-break, doubled or invisible spaces", _odd_spaces),
 }
 
@@ -202,12 +202,12 @@ def _mismatched(pairs: Sequence[Pair], stretches: Iterable[Stretch]) -> Iterator
     asked = [(n, pair) for n, pair in enumerate(pairs, 1) if all(pair) and n not in moved]
     yield on_lines(
         "number-mismatch",
-        "other numbers in the source than in the target",
+        "different numbers in source and target",
         (n for n, pair in asked if has_other_numbers(*pair)),
     )
     yield on_lines(
         "url-mismatch",
-        "other addresses of pages or of mail in the source than in the target",
+        "different web or email addresses in source and target",
         (n for n, pair in asked if has_other_addresses(*pair)),
     )
 

@@ -98,9 +98,8 @@ def check_ready(models: Sequence[Transformer], prepared: Prepared | None) -> boo
     moved = prepared.is_past()
     if moved and not prepared.was_moved():
         raise ConfigError(
-            "The model has changed, or its weights were written again, since this Translator was "
-            "made, which prepared its weights.",
-            "Make another one, or use engine='reference', which prepares nothing.",
+            "The model or its weights have changed since this Translator prepared them.",
+            "Make a new Translator, or use engine='reference', which prepares nothing.",
         )
     if listening():
         raise ConfigError(

@@ -242,14 +242,13 @@ def _check_one_part(terms: Sequence[str], parts: Sequence[Part]) -> None:
     sentences = len({part.sentence for part in parts})
     if sentences > 1:
         raise ConfigError(
-            f"A text with terms has {sentences} sentences, and which of them has the terms is not "
-            "known.",
+            f"The text has {sentences} sentences, so it is unclear which one the terms belong to.",
             "Give each sentence by itself, take the text as one with split_sentences=False "
             "(--one-sentence-a-line), or give a glossary, which goes by the words of the source.",
         )
     raise ConfigError(
-        f"A sentence with terms is too long: it would be translated in {len(parts)} parts, "
-        "and which part has the terms is not known.",
+        f"The sentence is too long: it would be translated in {len(parts)} parts, and it is "
+        "unclear which one the terms belong to.",
         "Split it where it suits, or leave its terms out.",
     )
 

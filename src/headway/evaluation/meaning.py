@@ -19,7 +19,7 @@ _BANDS = {
     "bleu": [
         _Band(2, "hardly any sequence of words is right"),
         _Band(10, "single words and short phrases are right, hardly a sentence"),
-        _Band(20, "one can often tell what a sentence is about, and not what it says"),
+        _Band(20, "you can often tell what a sentence is about, but not what it says"),
         _Band(30, "many sentences can be understood, with clear errors"),
         _Band(40, "most sentences can be understood"),
         _Band(60, "good translations, for text of this kind"),
@@ -28,7 +28,7 @@ _BANDS = {
     "chrf": [
         _Band(20, "hardly any word is right"),
         _Band(35, "some words are right, hardly a sentence"),
-        _Band(45, "one can often tell what a sentence is about, and not what it says"),
+        _Band(45, "you can often tell what a sentence is about, but not what it says"),
         _Band(55, "many sentences can be understood, with clear errors"),
         _Band(65, "most sentences can be understood"),
         _Band(80, "good translations, for text of this kind"),
@@ -47,10 +47,12 @@ _BANDS = {
         _Band(inf, "most words would have to be changed"),
     ],
     "exact": [
-        _Band(1, "hardly any translation is its reference, letter by letter"),
-        _Band(50, "so many translations are their reference, letter by letter; others may be good"),
-        _Band(95, "most translations are their reference, letter by letter"),
-        _Band(inf, "nearly all translations are their reference, letter by letter"),
+        _Band(1, "hardly any translation equals its reference exactly"),
+        _Band(
+            50, "this share of translations equals the reference exactly; others may be good, too"
+        ),
+        _Band(95, "most translations equal their reference exactly"),
+        _Band(inf, "nearly all translations equal their reference exactly"),
     ],
 }
 

@@ -341,8 +341,8 @@ def _record_start(
     reporter.say(f"Training text: {encoded.report.summary()}")
     if bundle.trained_on_paragraphs:
         reporter.say(
-            f"{bundle.several_sentences:.0%} of its lines have several sentences: the model will "
-            "be given lines as they are, not sentence by sentence (docs/decoding.md)."
+            f"{bundle.several_sentences:.0%} of its lines have several sentences, so the "
+            "model will translate whole lines instead of single sentences (docs/decoding.md)."
         )
     reporter.say(f"Validation text: {encoded.valid_report.summary()}")
     threads = torch.get_num_threads()

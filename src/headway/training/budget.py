@@ -61,8 +61,8 @@ def check_budget(*, resume: bool, alone: bool) -> None:
     """Refuse minutes for a run that has its steps already, or that several processes make."""
     if resume:
         raise ConfigError(
-            "The run has its steps from its beginning, and minutes would make another run of it.",
-            "Leave --minutes out; --resume goes on to the end that was planned.",
+            "A run's number of steps is fixed when it starts, and minutes cannot change it later.",
+            "Leave --minutes out; --resume continues to the planned end.",
         )
     if not alone:
         raise ConfigError(
@@ -106,17 +106,18 @@ class Plan:
         every = training.validate_every_steps or training.max_steps
         end = (datetime.now() + timedelta(seconds=self.seconds)).strftime("%H:%M:%S")
         said = [
-            f"Measured: an update takes {costs.step:.3f} seconds (median of {costs.updates}), a "
-            f"validation {costs.validation:.1f}, all that follows the last one {costs.end:.0f}.",
-            f"{self.minutes:g} minutes are enough for {training.max_steps:,} steps: warm-up "
-            f"{training.warmup_steps:,}, then a rate that falls in a straight line to zero; a "
-            f"validation every {every:,} steps. The end is expected at {end}.",
+            f"Measured: {costs.step:.3f} seconds per update (median of {costs.updates}), "
+            f"{costs.validation:.1f} per validation, {costs.end:.0f} for all work after the last "
+            "one.",
+            f"{self.minutes:g} minutes allow {training.max_steps:,} steps: "
+            f"{training.warmup_steps:,} of warm-up, then a linear decay of the rate to zero, with a "
+            f"validation every {every:,} steps. The run should end at about {end}.",
         ]
         if training.max_steps < _TO_LEARN:
             enough = _TO_LEARN / training.max_steps * self.minutes
             said.append(
-                f"In {training.max_steps:,} steps hardly anything is learned. Give about "
-                f"{math.ceil(enough):,} minutes or more, or choose a smaller model (--preset tiny)."
+                f"{training.max_steps:,} steps are too few to learn much. Give at least about "
+                f"{math.ceil(enough):,} minutes, or choose a smaller model (--preset tiny)."
             )
         return said
 
@@ -148,9 +149,9 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
         others = budget.minutes * 60 - left + validations * costs.validation
         needed = math.ceil((others + _TO_LEARN * costs.step) / 60)
         raise ConfigError(
-            f"{budget.minutes:g} minutes do not suffice: preparation, validations and the scores "
-            f"at the end take {others:,.0f} seconds, and an update {costs.step:.2f}.",
-            f"Give about {needed:,} minutes or more, or choose a smaller model (--preset tiny).",
+            f"{budget.minutes:g} minutes are not enough: preparation, validations and final scores "
+            f"take {others:,.0f} seconds, and each update takes {costs.step:.2f}.",
+            f"Give at least about {needed:,} minutes, or choose a smaller model (--preset tiny).",
         )
     validations = max(min(validations, steps // _STEPS_OF_AN_INTERVAL), 1)
     every = math.ceil(steps / validations)

@@ -177,7 +177,7 @@ def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:
     some = remarks(training, steps) + advice(estimated.could_record, estimated.seconds)
     if training.patience is not None:
         some.append(
-            f"That is the most: a training usually ends earlier, after {training.patience:,} "
+            f"This is an upper limit: training usually ends earlier, after {training.patience:,} "
             "validations without a new best (training.patience)."
         )
     if config.data.validates:

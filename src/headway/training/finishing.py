@@ -83,8 +83,8 @@ def _average(
         set_model_tensors(bundle.model, average_snapshots(checkpoints, chosen[1]))
     if len(chosen[1]) < len(progress.snapshots):
         place.reporter.say(
-            f"The weights of the last {len(chosen[1])} validations are averaged, not of "
-            f"{len(progress.snapshots)}: on validation text that does better."
+            f"Averaging the weights of the last {len(chosen[1])} validations instead of "
+            f"{len(progress.snapshots)}, which does better on validation text."
         )
     return chosen
 

@@ -35,8 +35,8 @@ def rewritten_remarks(
         parts.append(f"{valid.count:,} of {len(texts.valid):,} validation references")
     examples = f": {found}" if found.examples else ""
     return [
-        f"{first}{_cause(config)} rewrites {' and '.join(parts)}{examples}. The model learns the "
-        f"rewritten text and writes no other, so that scores against such references are too low. "
+        f"{first}{_cause(config)} rewrites {' and '.join(parts)}{examples}. The model learns, and "
+        "will write, only the rewritten text, so scores against such references are too low. "
         f"If these characters matter, {_remedy(config)}."
     ]
 

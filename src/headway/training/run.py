@@ -104,14 +104,14 @@ def _again(folder: RunFolder) -> str:
 
 
 def _how_to_finish(folder: RunFolder) -> str:
-    return f"All steps are made and saved; --resume finishes it: {_again(folder)}"
+    return f"All steps are done and saved. Finish the run with: {_again(folder)}"
 
 
 def _how_to_begin_again(folder: RunFolder) -> str:
     """Say what is there of a run that was stopped before its first step."""
     if folder.has_begun():
         return f"Stopped before the next step. Go on with: {_again(folder)}"
-    return "Stopped before the first step. Nothing was saved yet; start it again."
+    return "Stopped before the first step. Nothing was saved yet; run it again."
 
 
 def _finish(ready: Ready, place: Place) -> dict[str, Any]:

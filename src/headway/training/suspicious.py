@@ -105,8 +105,8 @@ def _head(text: Looked) -> str:
 
 def _harm(text: Looked) -> str:
     if _is_trained_on(text):
-        return "the model learns from such lines what is wrong"
-    return "scores of such lines are too low"
+        return "the model learns wrong translations from such lines"
+    return "such lines make scores too low"
 
 
 def _is_trained_on(text: Looked) -> bool:

@@ -25,7 +25,7 @@ def find_tokenizers(
     data, tokenizer = config.data, config.tokenizer
 
     def say(count: int) -> None:
-        most = f", of which {tokenizer.sample_pairs:,} are taken" * (count > tokenizer.sample_pairs)
+        most = f", {tokenizer.sample_pairs:,} of them sampled" * (count > tokenizer.sample_pairs)
         reporter.say(
             f"Training a tokenizer: {tokenizer.kind}, {tokenizer.vocabulary_size:,} pieces, from "
             f"{count:,} pairs{most}."

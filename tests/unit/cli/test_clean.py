@@ -142,13 +142,13 @@ def test_lines_of_the_log_are_those_of_the_file_also_behind_a_header(run, messy:
         ("a.en a.de", "--out names no file"),
         ("a.en a.de b.de --out c.tsv", "one or two files"),
         ("--target a.de --out c.tsv", "--target comes without --source"),
-        ("--source a.en --target a.de --out a.en a.de", "a.en is read and would be written over"),
+        ("--source a.en --target a.de --out a.en a.de", "a.en is an input and would be overwritten"),
         ("a.en a.de --out a.en a.de", "--out names a.en, and none of"),
         ("--out c.en a.en a.de", "--out names c.en, and none of a.en, a.de is surely its second"),
         ("a.en a.de --out a.x a.tsv", "and none of a.en, a.de, a.tsv is surely its second"),
         ("b.en b.de --out c.en d.de", "and none of b.en, b.de, d.de is surely its second"),
         ("a.en a.de --out c.tsv --drop lenght", "Did you mean"),
-        ("--out c.tsv", "no file; one or two files"),
+        ("--out c.tsv", "Got no file to clean, but one or two files"),
     ],
 )
 def test_a_wrong_call_says_what_would_be_right(

@@ -171,8 +171,8 @@ def test_another_number_of_lines_is_refused_with_the_numbers(
     [
         ([], "There is nothing to score. Name a model, or --hypothesis FILE."),
         (["--hypothesis", "a.en", "--out", "hyp.en"], "--out is for translations of a model"),
-        (["MODEL", "--out", "a.en"], "a.en is read and would be written"),
-        (["MODEL", "MODEL", "--out", "a.en", "--hypothesis", "a.1.en"], "a.1.en is read and would"),
+        (["MODEL", "--out", "a.en"], "a.en is an input and would be overwritten"),
+        (["MODEL", "MODEL", "--out", "a.en", "--hypothesis", "a.1.en"], "a.1.en is an input"),
         (["a.en"], "a.en is a file, not a model. Text is named with --source"),
         (["MODEL", "--metric", "comet"], "`comet-score -s SOURCE -t hyp.txt -r REFERENCE`"),
         (["MODEL", "--metric", "bleu,COMET"], "COMET is not computed here"),

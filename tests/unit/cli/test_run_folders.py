@@ -70,8 +70,8 @@ def test_the_first_line_names_folder_and_languages(capsys: pytest.CaptureFixture
     named_folder(None, FILES, resume=False)
     named_folder(None, FILES, resume=False, quiet=True)
     assert capsys.readouterr().err.splitlines() == [
-        "Continuing the run in runs/x, from ko to en. Another one is named with --out.",
-        "The run goes into runs/en-af. Another one is named with --out.",
+        "Continuing the run in runs/x, from ko to en. Use --out to choose another folder.",
+        "The run goes into runs/en-af. Use --out to choose another folder.",
     ]
 
 
@@ -85,5 +85,7 @@ def test_no_run_to_continue_is_said_alike_with_and_without_settings(run, more: l
 def test_the_folder_is_said_before_anything_else(run) -> None:
     status, _, err = run("train", "--source", "a.en", "--target", "b.af")
     assert status == 2  # there is no validation text
-    assert err.startswith("The run goes into runs/en-af. Another one is named with --out.\nError:")
+    assert err.startswith(
+        "The run goes into runs/en-af. Use --out to choose another folder.\nError:"
+    )
     assert not Path("runs").exists()

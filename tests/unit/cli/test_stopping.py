@@ -85,9 +85,9 @@ def test_a_benchmark_says_that_nothing_is_kept(run: Run, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("work", "sentence"),
     [
-        ("headway.training.begin.read_texts", "Nothing was saved yet; start it again."),
-        ("headway.training.tokenizers.build_tokenizers", "Nothing was saved yet; start it again."),
-        ("headway.training.begin.encode_texts", "Nothing was saved yet; start it again."),
+        ("headway.training.begin.read_texts", "Nothing was saved yet; run it again."),
+        ("headway.training.tokenizers.build_tokenizers", "Nothing was saved yet; run it again."),
+        ("headway.training.begin.encode_texts", "Nothing was saved yet; run it again."),
         ("headway.training.begin._record_start", "Go on with: headway train --out {out} --resume"),
         ("headway.training.trainer.Trainer._validate", "from the last checkpoint with: headway"),
         (

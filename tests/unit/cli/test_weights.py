@@ -20,7 +20,7 @@ def test_which_weights_stand_for_a_run_is_said_unless_quiet(
     remark_on_weights(tmp_path, quiet=False)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"Note: {tmp_path} stands for the weights in {tmp_path / better}, ")
+    assert err.startswith(f"Note: {tmp_path}: using the weights in {tmp_path / better}, ")
     assert err.count("\n") == 1
 
     remark_on_weights(tmp_path, quiet=True)

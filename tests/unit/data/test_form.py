@@ -80,7 +80,7 @@ def test_the_share_of_both_texts_is_said() -> None:
     pairs = [Pair(tokenized(s), t) if n % 4 else Pair(s, t) for n, (s, t) in enumerate(plain(200))]
     (finding,) = Form(plain(300)).unlike(pairs)
     assert finding.problem == (
-        "source with a space before . and , in 75% of lines, in training text 0%"
+        "source with a space before . and , in 75% of lines (training text: 0%)"
     )
     assert finding.count == 150
 

@@ -265,7 +265,7 @@ def test_utf_8_that_was_read_as_something_else_is_found(text: str, encoding: str
     (found,) = [finding for finding in survey(pairs) if "UTF-8" in finding.problem]
 
     assert found.lines == (len(pairs),)
-    assert found.problem.startswith("source in UTF-8")
+    assert found.problem.startswith("source with UTF-8")
 
 
 @pytest.mark.parametrize("code", ["&amp;", "&quot;", "&frac12;", "&#39;", "&#x27;", "&#128512;"])

@@ -45,4 +45,4 @@ def test_a_line_has_name_value_and_words() -> None:
     first, second = meanings({"bleu": 0.4, "exact": 100.0})
 
     assert first.startswith("bleu 0.4: hardly any sequence of words is right; ")
-    assert second == "exact 100.0: nearly all translations are their reference, letter by letter."
+    assert second == "exact 100.0: nearly all translations equal their reference exactly."

@@ -109,12 +109,14 @@ def test_a_costly_validation_comes_seldom_and_a_cheap_one_often() -> None:
 def test_too_few_updates_to_learn_are_said(minutes: float, says: bool) -> None:
     said = " ".join(chosen(minutes).summary())
 
-    assert ("hardly anything is learned. Give about" in said) is says
+    assert ("steps are too few to learn much. Give at least about" in said) is says
     assert "falls in a straight line to zero" in said
 
 
 def test_minutes_that_do_not_suffice_at_all_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"0\.5 minutes do not suffice.*Give about 3 minutes"):
+    with pytest.raises(
+        ConfigError, match=r"0\.5 minutes are not enough.*Give at least about 3 minutes"
+    ):
         chosen(0.5)
 
 
@@ -126,7 +128,7 @@ def test_what_is_no_time_is_refused(minutes: float) -> None:
 
 def test_a_run_that_goes_on_and_several_processes_have_no_minutes() -> None:
     check_budget(resume=False, alone=True)
-    with pytest.raises(ConfigError, match=r"has its steps from its beginning.*--resume"):
+    with pytest.raises(ConfigError, match=r"number of steps is fixed when it starts.*--resume"):
         check_budget(resume=True, alone=True)
     with pytest.raises(ConfigError, match=r"several.*set training\.max_steps"):
         check_budget(resume=False, alone=False)

@@ -658,7 +658,7 @@ def test_that_patience_may_end_it_earlier_is_said(make_config: MakeConfig) -> No
     def said(patience: int | None) -> list[str]:
         training = {"patience": patience} if patience else {}
         remarks = check_run(make_config(training=training), "cpu").remarks
-        return [remark for remark in remarks if "That is the most" in remark]
+        return [remark for remark in remarks if "This is an upper limit" in remark]
 
     assert said(None) == []
     (remark,) = said(3)

@@ -153,7 +153,7 @@ def test_fewer_weights_are_averaged_where_all_do_worse(
     mean = average_snapshots(tmp_path / "run" / "checkpoints", steps)
     for name, weights in load_bundle(tmp_path / "run" / "averaged").model.named_parameters():
         assert torch.equal(weights, mean[name])
-    fewer = "The weights of the last 2 validations are averaged, not of 5"
+    fewer = "Averaging the weights of the last 2 validations instead of 5"
     assert any(fewer in message for message in said) == (len(steps) == 2)
     assert report["best_is_better"] == (losses[-1] > 90)
 

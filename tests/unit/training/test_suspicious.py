@@ -34,8 +34,8 @@ def test_stretches_of_each_text_that_are_moved_are_named() -> None:
     )
     assert "more" not in first.message
     assert ", and 2 more. " in second.message
-    assert "the model learns from such lines what is wrong" in first.message
-    assert second.message.endswith("Compare the files there: scores of such lines are too low.")
+    assert "the model learns wrong translations from such lines" in first.message
+    assert second.message.endswith("Compare the files there: such lines make scores too low.")
 
 
 def test_sides_that_are_exchanged_are_named() -> None:
@@ -76,7 +76,7 @@ def test_a_text_that_is_exchanged_as_a_whole_is_named(name: str) -> None:
     assert finding.problem == f"exchanged sides, {name}"
     assert "source and target seem exchanged in the whole text, as training text" in finding.message
     assert "Exchange the names of the two files of this text, or" in finding.message
-    harm = "learns" if name.startswith("training") else "scores of such lines are too low"
+    harm = "learns" if name.startswith("training") else "such lines make scores too low"
     assert harm in finding.message
     others = [_looked("training", train), _looked(name, wrong, "<back>")]
     assert not list(suspicious_findings(others))  # of another tag

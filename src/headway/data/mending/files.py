@@ -77,7 +77,7 @@ def check_places(inputs: Sequence[StrPath | None], outputs: Sequence[Path]) -> N
             same = path.exists() and Path(file).exists() and path.samefile(file)
             if same or place == Path(file).resolve():
                 raise ConfigError(
-                    f"{path} is read and would be written over.", "Write to another file."
+                    f"{path} is an input and would be overwritten.", "Write to another file."
                 )
 
 
