@@ -79,7 +79,7 @@ def test_a_stopped_command_says_what_became_of_its_work(
 def test_a_benchmark_says_that_nothing_is_kept(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headway.benchmark.training.compare_training", interrupt)
 
-    assert run("bench", "train")[::2] == (130, "\nStopped. Nothing that was measured is kept.\n")
+    assert run("bench", "train")[::2] == (130, "\nStopped. No measurements were kept.\n")
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_a_benchmark_says_that_nothing_is_kept(run: Run, monkeypatch: pytest.Mon
         ("headway.training.trainer.Trainer._validate", "from the last checkpoint with: headway"),
         (
             "headway.training.finishing.average_snapshots",
-            "--resume finishes it: headway train --out",
+            "Finish the run with: headway train --out",
         ),
-        ("headway.training.run.score_bundle", "--resume finishes it: headway train --out {out}"),
-        ("headway.training.run.draw_losses", "--resume finishes it: headway train --out {out}"),
+        ("headway.training.run.score_bundle", "Finish the run with: headway train --out {out}"),
+        ("headway.training.run.draw_losses", "Finish the run with: headway train --out {out}"),
     ],
 )
 def test_a_training_says_what_is_saved_in_every_phase(

@@ -110,7 +110,7 @@ def test_too_few_updates_to_learn_are_said(minutes: float, says: bool) -> None:
     said = " ".join(chosen(minutes).summary())
 
     assert ("steps are too few to learn much. Give at least about" in said) is says
-    assert "falls in a straight line to zero" in said
+    assert "linear decay of the rate to zero" in said
 
 
 def test_minutes_that_do_not_suffice_at_all_are_refused() -> None:
