@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
+from headway.data.html_codes import decoded
+
 _PAGE = re.compile(r"(?:https?|ftp)://[!-~]+|\bwww\.[!-~]+", re.IGNORECASE)
 _MAIL = re.compile(r"[A-Za-z\d._%+-]+@[A-Za-z\d-]+(?:\.[A-Za-z\d-]+)+")
 _BEHIND = ".,;:!?'\"`*_~|\\<>]}"  # punctuation of the sentence, where an address ends with it
@@ -36,8 +38,10 @@ def has_other_numbers(source: str, target: str) -> bool:
 
     `1,000.5`, `1.000,5` and `1 000,5` are the same, and so are digits of other scripts. A number
     of one side alone counts from 32 on, or with decimals: smaller ones may be words on the other
-    side, or the name of a month. `3만`, `3 million` and `3,000,000` may be the same, too.
+    side, or the name of a month. `3만`, `3 million` and `3,000,000` may be the same, too. A code of
+    HTML, such as `&#97;`, is the character that it stands for.
     """
+    source, target = decoded(source, target), decoded(target, source)
     if not (any(map(str.isdecimal, source)) or any(map(str.isdecimal, target))):
         return False
     sides = [_with_own_digits(_without_addresses(text)) for text in (source, target)]

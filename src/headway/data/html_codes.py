@@ -25,6 +25,8 @@ def decoded(text: str, other: str = "") -> str:
         text: The side that may have codes.
         other: The other side of the pair.
     """
+    if "&" not in text:
+        return text
     for _ in range(_MOST_LEVELS):
         fresh = _decoded_once(text, other)
         if fresh == text:
@@ -35,7 +37,7 @@ def decoded(text: str, other: str = "") -> str:
 
 def has_codes(text: str, other: str = "") -> bool:
     """Return True if `decoded` would change the text."""
-    return "&" in text and decoded(text, other) != text
+    return decoded(text, other) != text
 
 
 def _decoded_once(text: str, other: str) -> str:

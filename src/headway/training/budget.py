@@ -110,8 +110,8 @@ class Plan:
             f"{costs.validation:.1f} per validation, {costs.end:.0f} for all work after the last "
             "one.",
             f"{self.minutes:g} minutes allow {training.max_steps:,} steps: "
-            f"{training.warmup_steps:,} of warm-up, then a linear decay of the rate to zero, with a "
-            f"validation every {every:,} steps. The run should end at about {end}.",
+            f"{training.warmup_steps:,} of warm-up, then a linear decay of the rate to zero, with "
+            f"a validation every {every:,} steps. The run should end at about {end}.",
         ]
         if training.max_steps < _TO_LEARN:
             enough = _TO_LEARN / training.max_steps * self.minutes

@@ -87,3 +87,10 @@ def test_addresses_of_one_side_alone_are_a_difference() -> None:
     assert has_other_addresses("at https://a.org/x", "bei https://a.org/y")
     assert has_other_addresses("ask me@a.org", "frag mich")
     assert not has_other_addresses("at http://a.org/", "bei https://A.org")
+
+
+def test_a_code_of_html_is_its_character_and_no_number() -> None:
+    assert not has_other_numbers("Send &#97; voucher", "Stuur een voucher")
+    assert not has_other_numbers("It&#39;s 40", "Het is 40")
+    assert has_other_numbers("It&#39;s 40", "Het is 50")
+    assert not has_other_numbers("&#52;0 lines", "40 regels")

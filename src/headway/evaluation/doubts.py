@@ -1,0 +1,43 @@
+"""Reasons to doubt scores: text that is exchanged, misaligned, or compared with itself."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from headway.data.corpus import Pair
+from headway.data.survey import misalignments
+from headway.data.two_languages import TwoLanguages
+
+_TELLS = 3.0  # log-odds from which a line tells which of the two languages it is in
+_MOST = 0.7  # of these lines
+_FEWEST = 20
+_FEW_COPIES = 5  # sentences, of which all may well be right
+
+
+def doubts(pairs: Sequence[Pair], systems: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a sentence for each reason to doubt the scores of these systems.
+
+    pairs: sources with their references. systems: the translations of each by its name.
+    """
+    for finding in misalignments(pairs):
+        lines = f"lines {finding.lines[0]:,} to {finding.through:,}"
+        yield f"Source and reference do not seem to belong together in {lines}."
+    references = [pair.target for pair in pairs]
+    languages = TwoLanguages.of(pairs)
+    for name, texts in systems.items():
+        if len(texts) > _FEW_COPIES and list(texts) == references:
+            yield f"The translations of {name} are the references, line by line."
+        elif languages is not None and _are_in_language_of_source(languages, references, texts):
+            yield (
+                f"The translations of {name} look like the language of the source, not of the "
+                "references. Are source and reference exchanged?"
+            )
+
+
+def _are_in_language_of_source(
+    languages: TwoLanguages, references: Sequence[str], texts: Sequence[str]
+) -> bool:
+    judged = languages.judge([Pair(*both) for both in zip(references, texts, strict=True)])
+    evidence = judged.whole[1]
+    telling = evidence[np.abs(evidence) > _TELLS]
+    return len(telling) >= _FEWEST and bool((telling < 0).mean() > _MOST)

@@ -1,0 +1,45 @@
+"""Scores of exchanged, misaligned and copied text are doubted, and others are not."""
+
+import pytest
+from tests.unit.data.made_languages import translations
+
+from headway.data.corpus import Pair
+from headway.evaluation.doubts import doubts
+
+PAIRS = translations(300)
+OTHERS = translations(300, seed=5)
+"""Sentences of the same two languages."""
+
+
+def test_translations_in_the_language_of_the_references_are_not_doubted() -> None:
+    right = [other.target for other in OTHERS]
+    assert not list(doubts(PAIRS, {"A": right, "B": [""] * len(PAIRS)}))
+
+
+def test_exchanged_files_show_by_the_language_of_the_translations() -> None:
+    """A model that is given its target language writes that language, too."""
+    exchanged = [Pair(pair.target, pair.source) for pair in PAIRS]
+    (doubt,) = doubts(exchanged, {"A": [other.target for other in OTHERS]})
+    assert doubt.startswith("The translations of A look like the language of the source")
+
+
+def test_translations_that_are_the_references_are_named() -> None:
+    references = [pair.target for pair in PAIRS]
+    (doubt,) = doubts(PAIRS, {"A": references, "B": [other.target for other in OTHERS]})
+    assert doubt == "The translations of A are the references, line by line."
+
+
+@pytest.mark.parametrize("shift", [1, 3])
+def test_references_that_have_moved_are_named(shift: int) -> None:
+    targets = [f"{pair.target} {number}" for number, pair in enumerate(PAIRS, 1000)]
+    moved = targets[-shift:] + targets[:-shift]
+    sources = [f"{pair.source} {number}" for number, pair in enumerate(PAIRS, 1000)]
+    pairs = list(map(Pair, sources, moved))
+    found = list(doubts(pairs, {"A": [other.target for other in OTHERS]}))
+    assert found
+    assert all(doubt.startswith("Source and reference do not seem to belong") for doubt in found)
+
+
+def test_of_little_or_no_text_nothing_is_doubted() -> None:
+    assert not list(doubts([], {"A": []}))
+    assert not list(doubts([Pair("a", "b")], {"A": ["b"]}))
