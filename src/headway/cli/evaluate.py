@@ -84,7 +84,6 @@ def evaluate(
     from headway.cli.systems import System, Work, read_hypotheses, translate_all
     from headway.data.corpus import read_parallel
     from headway.evaluation.comparing import compare_texts
-    from headway.evaluation.doubts import doubts
     from headway.evaluation.metrics import check_metrics, score_texts, tokenized_remark
 
     metrics = list(dict.fromkeys(name.strip() for name in metric.split(",")))
@@ -115,7 +114,7 @@ def evaluate(
     _print(systems, pairs, report, lines, shown, as_json=as_json)
     if not quiet:
         remark = tokenized_remark(references, tokenize) if "bleu" in metrics else ""
-        _remark(systems, [*doubts(pairs, texts), remark], len(pairs))
+        _remark(systems, pairs, remark)
 
 
 def _check_files(models: Sequence[Path], texts: Sequence[Path], out: Path | None) -> None:
@@ -203,17 +202,20 @@ def _example(
     }
 
 
-def _remark(systems: "Sequence[System]", remarks: Sequence[str], sentences: int) -> None:
+def _remark(systems: "Sequence[System]", pairs: "Sequence[Pair]", of_references: str) -> None:
     """Say on standard error what is remarkable."""
+    from headway.evaluation.doubts import doubts
+
+    texts = {system.name: system.texts for system in systems}
     for system in systems:
         whose = f"{system.name}: " if len(systems) > 1 else ""
         for name, note in _NOTES.items():
             if count := system.facts.get(name):
                 print(f"Note: {whose}{note.format(count=count)}", file=sys.stderr)
-    for remark in filter(None, remarks):
+    for remark in filter(None, [*doubts(pairs, texts), of_references]):
         print(f"Note: {remark}", file=sys.stderr)
-    if len(systems) > 1 and sentences < _ROUGH:
+    if len(systems) > 1 and len(pairs) < _ROUGH:
         print(
-            f"Note: with {sentences} sentences the intervals are rough; hundreds are better.",
+            f"Note: with {len(pairs)} sentences the intervals are rough; hundreds are better.",
             file=sys.stderr,
         )

@@ -142,7 +142,10 @@ def test_lines_of_the_log_are_those_of_the_file_also_behind_a_header(run, messy:
         ("a.en a.de", "--out names no file"),
         ("a.en a.de b.de --out c.tsv", "one or two files"),
         ("--target a.de --out c.tsv", "--target comes without --source"),
-        ("--source a.en --target a.de --out a.en a.de", "a.en is an input and would be overwritten"),
+        (
+            "--source a.en --target a.de --out a.en a.de",
+            "a.en is an input and would be overwritten",
+        ),
         ("a.en a.de --out a.en a.de", "--out names a.en, and none of"),
         ("--out c.en a.en a.de", "--out names c.en, and none of a.en, a.de is surely its second"),
         ("a.en a.de --out a.x a.tsv", "and none of a.en, a.de, a.tsv is surely its second"),
