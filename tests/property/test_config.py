@@ -90,4 +90,4 @@ def test_a_misspelt_key_suggests_the_right_one(data: st.DataObject, section: str
     with pytest.raises(ConfigError) as error:
         RunConfig.parse({section: {wrong: 1}})
 
-    assert f"'{right}'" in error.value.remedy
+    assert f"'{section}.{right}'" in error.value.remedy

@@ -152,13 +152,22 @@ def _remedy(path: Path, usual: str) -> str:
     return "A configuration is TOML. Text is named with --source and --target."
 
 
+def _whole_setting(override: str) -> str:
+    """Return how a setting without its section, or without a value, is written."""
+    key, _, text = override.partition("=")
+    for section, default in RunConfig():
+        fields = getattr(type(default), "model_fields", {})
+        if (field := key.strip().removeprefix(f"{section}.")) in fields:
+            return f"Did you mean --set {section}.{field}={text.strip() or 'VALUE'}?"
+    return "Write for instance --set training.warmup_steps=8000."
+
+
 def _apply(values: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     section, dot, field = key.strip().partition(".")
     if not (equals and dot and section and field):
         raise ConfigError(
-            f"'{override}' is not of the form section.key=value.",
-            "Write for instance --set training.warmup_steps=8000.",
+            f"'{override}' is not of the form section.key=value.", _whole_setting(override)
         )
     if section not in RunConfig.model_fields:
         raise unknown_key(f"'{key.strip()}'", section, list(RunConfig.model_fields))

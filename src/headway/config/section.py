@@ -106,7 +106,10 @@ def _of(keys: Sequence[str], words: str) -> str:
 
 def unknown_key(name: str, key: str, known: list[str]) -> ConfigError:
     """Return the error for a key that no setting has; name: with its section, in quotes."""
-    return ConfigError(f"There is no setting {name}.", suggest(key, known))
+    remedy, path = suggest(key, known), name.split("'")[1]
+    if path.endswith(f".{key}"):  # a suggestion is a whole name, which can be copied
+        remedy = remedy.replace(" '", f" '{path.removesuffix(key)}")
+    return ConfigError(f"There is no setting {name}.", remedy)
 
 
 def _fields_at(section: type[BaseModel], path: Iterable[str | int]) -> list[str]:

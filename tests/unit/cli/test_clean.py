@@ -29,7 +29,7 @@ def test_files_are_named_as_a_shell_passes_them(run, messy: Path, arguments: str
     assert status == 0, err
     assert printed.splitlines() == [
         "3 pairs read, 2 kept, 1 dropped: c.en, c.de; each change: c.removed.tsv",
-        "  copies: 1 left (--drop copies)",
+        "  copies: 1 left (--drop empty,duplicates,copies)",
         "  html-codes-source: 1 repaired",
         "  empty-source: 1 dropped",
     ]

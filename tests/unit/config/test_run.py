@@ -131,7 +131,10 @@ def test_a_preset_leaves_the_values_that_it_was_given_alone() -> None:
         ("max_steps=3", "'max_steps=3' is not of the form section.key=value."),
         ("training.max_steps", "'training.max_steps' is not of the form section.key=value."),
         ("trainin.max_steps=3", "no setting 'trainin.max_steps'. Did you mean 'training'?"),
-        ("training.max_step=3", "no setting 'training.max_step'. Did you mean 'max_steps'"),
+        (
+            "training.max_step=3",
+            "no setting 'training.max_step'. Did you mean 'training.max_steps'",
+        ),
         ("training.max_steps=x", "'training.max_steps' is 'x' (str), but must be a valid integer"),
         ("model.preset=basis", "There is no preset 'basis'. Did you mean 'base'"),
         ("model.d_model=30", "d_model 30 is not divisible by num_heads 4 (remainder 2)"),

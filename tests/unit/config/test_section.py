@@ -50,7 +50,7 @@ def test_an_error_names_what_was_given_and_what_is_allowed(
     [
         (
             {"model": {"d_modell": 8}},
-            "There is no setting 'model.d_modell'. Did you mean 'd_model'",
+            "There is no setting 'model.d_modell'. Did you mean 'model.d_model'",
         ),
         ({"modle": {}}, "There is no setting 'modle'. Did you mean 'model'?"),
         ({"training": {"zzz": 1}}, "There is no setting 'training.zzz'. Known: "),

@@ -39,6 +39,6 @@ def test_it_is_plain_values_of_what_there_is() -> None:
 def test_the_remedy_of_a_rule_of_training_text_is_another_one_elsewhere() -> None:
     copies = Finding("copies", "both sides the same", 1, (7,))
     assert copies.remedy == "--set data.drop_identical=true"
-    assert copies.remedy_held_out == "headway clean --drop copies"
+    assert copies.remedy_held_out == "headway clean --drop empty,duplicates,copies"
     moved = Finding("misaligned", "moved", 3, (2,), through=4)
     assert moved.remedy == moved.remedy_held_out == "headway clean"

@@ -130,7 +130,7 @@ def test_text_of_another_form_than_training_text_is_named() -> None:
     small = [Pair(pair.source.lower(), pair.target.replace(".", " .")) for pair in valid]
     (finding,) = suspicious_findings([_looked("training", train), _looked("test", small)])
     assert finding.problem == "other form, test"
-    assert "source with capitals as 0.0% of its letters" in finding.message
+    assert "source with 0.0% of its letters capitalized" in finding.message
     assert "target with a space before . and , in 100% of lines" in finding.message
     assert not list(suspicious_findings([_looked("training", train), _looked("test", valid)]))
     corpora = [_looked("training, corpus 1", train), _looked("training, corpus 2", small)]

@@ -77,11 +77,16 @@ def without_side(id: str) -> str:
 
 
 def remedy(id: str) -> str:
-    """Return the option of `headway clean` for a finding, or nothing where none is for it."""
+    """Return the option of `headway clean` for a finding, or nothing where none is for it.
+
+    An option replaces its defaults, so the safe drops are named as well.
+    """
     for name, ids in _FIXES.items():
         if without_side(id) in ids:
             return f"--fix {name}"
-    return f"--drop {id}" if id in _named_drops() else ""
+    if id not in _named_drops():
+        return ""
+    return f"--drop {id}" if id in _SAFE else f"--drop empty,duplicates,{id}"
 
 
 def _named_drops() -> dict[str, tuple[str, ...]]:

@@ -118,9 +118,10 @@ def _repair_characters(text: Text, choices: Choices) -> None:
             for id, repair in repairs:
                 source, target = text.pairs[row]
                 new = Pair(repair(source, target), repair(target, source)).stripped()
-                if new != (source, target):
-                    side = "source" if new.source != source else "target"
-                    text.repair(row, f"{id}-{side}", new)
+                if new.source != source:
+                    text.repair(row, f"{id}-source", Pair(new.source, target))
+                if new.target != target:
+                    text.repair(row, f"{id}-target", new)
 
 
 def _realign(text: Text, findings: Sequence[Finding]) -> bool:

@@ -40,13 +40,15 @@ def test_the_option_for_a_finding_takes_its_lines() -> None:
     remedies = {row.id: remedy(row.id) for row in problems()}
     for id, option in filter(lambda each: each[1], remedies.items()):
         kind, name = option.split()
-        choices = Choices.of([name], []) if kind == "--fix" else Choices.of([], [name])
+        names = name.split(",")
+        choices = Choices.of(names, []) if kind == "--fix" else Choices.of([], names)
         assert choices.fixes(id) != choices.drops(id)
     assert Choices.of([], ["language"]).dropped == {
         "exchanged", "wrong-language-source", "wrong-language-target"
     }  # fmt: skip
     assert not remedies["in-training"]
-    assert remedies["length-long"] == "--drop length-long"
+    assert remedies["length-long"] == "--drop empty,duplicates,length-long"
+    assert remedies["duplicate-pairs"] == "--drop duplicate-pairs"
     assert remedies["misaligned"] == "--fix shift"
 
 

@@ -34,7 +34,7 @@ def test_a_leading_tilde_is_the_users_folder(
     assert named_outputs("~/c.tsv") == (tmp_path / "c.tsv",)
     assert named_inputs("~/a", None) == (tmp_path / "a", None)
     assert named_log("~/l.tsv", []) == tmp_path / "l.tsv"
-    with pytest.raises(ConfigError, match="written over"):
+    with pytest.raises(ConfigError, match="overwritten"):
         check_places(named_inputs("~/a", None), [tmp_path / "a"])
 
 
@@ -60,5 +60,5 @@ def test_no_file_is_written_over_that_is_read_nor_written_twice(tmp_path: Path) 
     link.symlink_to(file)
     check_places([file], [other])
     for outputs in ([other, file], [link], [tmp_path / "." / "a.en"], [other, other]):
-        with pytest.raises(ConfigError, match=r"written over|named twice"):
+        with pytest.raises(ConfigError, match=r"overwritten|named twice"):
             check_places([file], outputs)

@@ -65,6 +65,7 @@ def test_characters_are_repaired_in_one_line_by_all_repairs() -> None:
     assert [(change.line, change.id) for change in text.changes] == [
         (5, "mojibake-source"),
         (5, "html-codes-source"),
+        (5, "html-codes-target"),
         (5, "spaces-source"),
     ]
 

@@ -37,11 +37,14 @@ def test_two_files_become_two(tmp_path: Path) -> None:
     assert read_pairs(tmp_path / "c.de", tmp_path / "c.en") == [Pair(*pair) for pair in SIDES]
     assert (done.pairs, done.kept) == (6, 4)
     assert done.dropped == {"empty-source": 1, "duplicate-pairs": 1}
-    assert done.repaired == {"html-codes-source": 1, "spaces-source": 1}
+    assert done.repaired == {
+        "html-codes-source": 1, "html-codes-target": 1, "spaces-source": 1
+    }  # fmt: skip
     assert done.left == {"copies": 1}
     assert done.lines()[1:] == [
-        "  copies: 1 left (--drop copies)",
+        "  copies: 1 left (--drop empty,duplicates,copies)",
         "  html-codes-source: 1 repaired",
+        "  html-codes-target: 1 repaired",
         "  duplicate-pairs: 1 dropped",
         "  spaces-source: 1 repaired",
         "  empty-source: 1 dropped",
@@ -50,7 +53,8 @@ def test_two_files_become_two(tmp_path: Path) -> None:
     assert log == [
         "line\tid\taction\tsource\ttarget\tnew source\tnew target",
         "2\tempty-source\tdropped\t\ttwo\t\t",
-        "3\thtml-codes-source\trepaired\tQ&amp;A\tFragen &amp; mehr\tQ&A\tFragen & mehr",
+        "3\thtml-codes-source\trepaired\tQ&amp;A\tFragen &amp; mehr\tQ&A\tFragen &amp; mehr",
+        "3\thtml-codes-target\trepaired\tQ&A\tFragen &amp; mehr\tQ&A\tFragen & mehr",
         "4\tduplicate-pairs\tdropped\teins\tone\t\t",
         "5\tspaces-source\trepaired\tvier\u00a05\tfour 5\tvier 5\tfour 5",
     ]
@@ -81,9 +85,9 @@ def test_each_block_is_looked_at_by_itself_but_for_repeated_pairs(
 def test_what_fails_leaves_no_file(tmp_path: Path) -> None:
     source, target = _files(tmp_path)
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(ConfigError, match="written over"):
+    with pytest.raises(ConfigError, match="overwritten"):
         headway.clean_text(source, target, out=(source, tmp_path / "c"))
-    with pytest.raises(ConfigError, match="written over"):
+    with pytest.raises(ConfigError, match="overwritten"):
         headway.clean_text(source, target, out=tmp_path / "c.tsv", report=target)
     with pytest.raises(DataError, match="no file"):
         headway.clean_text(source, tmp_path / "none", out=tmp_path / "c.tsv")
