@@ -45,6 +45,7 @@ def best_so_far(
         "parameters": count_parameters(judged.model),
         "trained_on": today(),
         **folder.origin(),
+        "config": config,
     }
     return described(judged, record, folder.best, folder, say)
 

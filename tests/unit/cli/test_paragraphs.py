@@ -20,7 +20,7 @@ def test_a_line_of_several_sentences_that_stays_whole_is_remarked_on_once(
     _, whole, err = run("translate", path, text)
 
     assert err.count("is translated as a whole") == 1
-    assert "Note: line 2 has 2 sentences and is translated as a whole: 50% of the lines" in err
+    assert "Note: line 2 has 2 sentences and is translated as a whole, because 50% of this" in err
     for option, same in (("--one-sentence-a-line", True), ("--split-sentences", False)):
         _, out, err = run("translate", path, text, option)
         assert "as a whole" not in err

@@ -115,7 +115,7 @@ def test_terms_that_cannot_be_placed_or_written_are_refused(translator: Translat
         translator.translate(TEXT[:2], terms=[["cat"]])
     with pytest.raises(ConfigError, match="The term '龍' has 1 piece that the vocabulary"):
         translator.translate("I am", terms=["龍"])
-    with pytest.raises(ConfigError, match="A sentence with terms is too long"):
+    with pytest.raises(ConfigError, match="The sentence is too long"):
         translator.translate(TEXT[1] * 4, terms=["cat"], split_sentences=False)
     with pytest.raises(ConfigError, match="The terms are one string"):
         translator.translate("I am", terms="cat")

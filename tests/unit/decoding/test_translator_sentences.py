@@ -160,7 +160,7 @@ def test_a_glossary_is_for_the_sentence_that_has_the_term(translator: Translator
 @pytest.mark.parametrize(
     ("text", "wish", "message"),
     [
-        ("I go home. You?", {"terms": ["cat"]}, "A text with terms has 2 sentences"),
+        ("I go home. You?", {"terms": ["cat"]}, "The text has 2 sentences"),
         (
             "I go home.",
             {"glossary": {"home": "龍"}},

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
+from headway.decoding.packed.plain_products import Precision
 from headway.decoding.packed.weights import Projection
 
 Array = Any
@@ -34,6 +35,9 @@ class Kernels(Protocol):
 
     name: str
     """What computes, in words, with all that its speed depends on."""
+
+    precision: Precision
+    """Of the products."""
 
     by_memory: bool
     """Whether a row takes as long beside many as beside few, so that what it reads decides."""
