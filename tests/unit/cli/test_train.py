@@ -117,7 +117,7 @@ def test_resume_needs_the_folder_alone(run, files: list[str], tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("training.warm_up_steps=3", "Did you mean 'warmup_steps'"),
+        ("training.warm_up_steps=3", "Did you mean 'training.warmup_steps'"),
         ("training.warmup_steps=many", "'training.warmup_steps' is 'many'"),
         ("model.num_heads=3", "d_model 8 is not divisible by num_heads 3"),
         ("model.preset=tinny", "Did you mean 'tiny'"),

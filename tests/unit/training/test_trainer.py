@@ -6,7 +6,7 @@ import math
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -386,6 +386,15 @@ def test_each_process_has_a_part_at_least(
     assert trainer.progress.parts == parts
 
 
+@pytest.fixture
+def hang_ups_are_heard() -> Iterator[None]:
+    """Undo nohup: the tests may have been started under it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hang_ups_are_heard")
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["ctrl-c", "kill", "hang-up"]
 )
@@ -430,6 +439,7 @@ def test_a_signal_within_the_handler_of_another_is_the_same_wish(
         assert signal.getsignal(signal.SIGTERM) is handler
 
 
+@pytest.mark.usefixtures("hang_ups_are_heard")
 def test_a_second_hang_up_stops_nothing(
     make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
