@@ -44,19 +44,22 @@ app = typer.Typer(
 )
 
 # In the order in which a newcomer needs them.
-app.command("demo", cls=Command)(demo.demo)
-app.command("check", cls=Command)(check.check)
-app.command("clean", cls=Command)(clean.clean)
-app.command("train", cls=Command)(train.train)
-app.command("translate", cls=Command)(translate.translate)
-app.command("inspect", cls=Command)(inspect.inspect)
-app.command("serve", cls=Command)(serve.serve)
-app.command("evaluate", cls=Command)(evaluate.evaluate)
-app.command("score", cls=Command)(score.score)
-app.command("align", cls=Command)(align.align)
-app.command("shortlist", cls=Command)(shortlist.shortlist)
-app.command("info", cls=Command)(info.info)
-app.command("export", cls=Command)(export.export)
+for command in (
+    demo.demo,
+    check.check,
+    clean.clean,
+    train.train,
+    translate.translate,
+    inspect.inspect,
+    serve.serve,
+    evaluate.evaluate,
+    score.score,
+    align.align,
+    shortlist.shortlist,
+    info.info,
+    export.export,
+):
+    app.command(command.__name__, cls=Command)(command)
 app.add_typer(bench.bench, name="bench")
 
 _NOT_WRITTEN = {
@@ -93,8 +96,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     if "--quiet" not in arguments and sys.stderr.isatty():  # somebody is waiting
         tell_of_compiling(lambda message: print(f"Note: {message}", file=sys.stderr))
-    _show_warnings_as_notes("--quiet" in arguments)
-    with unfailing_messages():
+    with warnings.catch_warnings(), unfailing_messages():
+        _show_warnings_as_notes("--quiet" in arguments)
         try:
             try:
                 # Typer itself ends usage errors with 2 and a closed pipe with 1.
@@ -109,6 +112,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _show_warnings_as_notes(quiet: bool) -> None:
     """Print a warning of ours as one sentence, without the line of code that it concerns."""
+    warnings.simplefilter("default", HeadwayWarning)
     show_others = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:

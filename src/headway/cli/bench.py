@@ -8,7 +8,7 @@ import typer
 
 from headway.cli.guesses import Command
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
-from headway.cli.weights import remark_on_weights
+from headway.cli.remarks import remark_on_weights
 
 bench = typer.Typer(
     no_args_is_help=True,

@@ -207,12 +207,13 @@ def _remark(systems: "Sequence[System]", pairs: "Sequence[Pair]", of_references:
     from headway.evaluation.doubts import doubts
 
     texts = {system.name: system.texts for system in systems}
+    files = [system.name for system in systems if not system.facts]
     for system in systems:
         whose = f"{system.name}: " if len(systems) > 1 else ""
         for name, note in _NOTES.items():
             if count := system.facts.get(name):
                 print(f"Note: {whose}{note.format(count=count)}", file=sys.stderr)
-    for remark in filter(None, [*doubts(pairs, texts), of_references]):
+    for remark in filter(None, [*doubts(pairs, texts, files), of_references]):
         print(f"Note: {remark}", file=sys.stderr)
     if len(systems) > 1 and len(pairs) < _ROUGH:
         print(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
-from headway.cli.weights import remark_on_weights
+from headway.cli.remarks import remark_on_weights
 
 
 def export(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
-from headway.cli.weights import remark_on_weights
+from headway.cli.remarks import remark_on_weights
 
 _NAMED = 20  # pieces
 

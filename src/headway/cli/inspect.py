@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
-from headway.cli.weights import remark_on_weights
+from headway.cli.remarks import remark_on_weights
 
 if TYPE_CHECKING:
     from headway.inspection.phrases import Language

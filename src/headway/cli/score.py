@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.remarks import remark_on_weights
 from headway.cli.tags import remark_on_tags
-from headway.cli.weights import remark_on_weights
 
 
 def score(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import Debug, Device, Quiet
-from headway.cli.weights import remark_on_weights
+from headway.cli.remarks import remark_on_weights
 from headway.messages import discard
 
 

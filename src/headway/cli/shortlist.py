@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.remarks import remark_on_weights
 from headway.cli.run_options import ValidSource, ValidTarget
 from headway.cli.tags import remark_on_tags
-from headway.cli.weights import remark_on_weights
 
 if TYPE_CHECKING:
     from headway.bundle import Bundle

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from headway.cli.remarks import remark_on_precision, remark_on_weights
 from headway.cli.tags import TagWatch
-from headway.cli.weights import remark_on_precision, remark_on_weights
 from headway.data.compression import compression
 from headway.data.corpus import Pair, read_sentences
 from headway.data.output import OutputFile, opened

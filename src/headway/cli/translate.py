@@ -12,9 +12,9 @@ import typer
 from headway.cli import search_options as search
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet
 from headway.cli.paragraphs import ParagraphWatch
+from headway.cli.remarks import remark_on_precision, remark_on_weights
 from headway.cli.shown import showing_lines
 from headway.cli.tags import TagWatch
-from headway.cli.weights import remark_on_precision, remark_on_weights
 
 if TYPE_CHECKING:
     from headway.cli.wishes import Wishes

@@ -1,6 +1,6 @@
 """Reasons to doubt scores: text that is exchanged, misaligned, or compared with itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,10 +14,13 @@ _FEWEST = 20
 _FEW_COPIES = 5  # sentences, of which all may well be right
 
 
-def doubts(pairs: Sequence[Pair], systems: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def doubts(
+    pairs: Sequence[Pair], systems: Mapping[str, Sequence[str]], files: Collection[str] = ()
+) -> Iterator[str]:
     """Yield a sentence for each reason to doubt the scores of these systems.
 
-    pairs: sources with their references. systems: the translations of each by its name.
+    pairs: sources with their references. systems: the translations of each by its name. files: the
+    names of those that were read from a file, which may be that of the references by mistake.
     """
     for finding in misalignments(pairs):
         lines = f"lines {finding.lines[0]:,} to {finding.through:,}"
@@ -25,7 +28,7 @@ def doubts(pairs: Sequence[Pair], systems: Mapping[str, Sequence[str]]) -> Itera
     references = [pair.target for pair in pairs]
     languages = TwoLanguages.of(pairs)
     for name, texts in systems.items():
-        if len(texts) > _FEW_COPIES and list(texts) == references:
+        if name in files and len(texts) > _FEW_COPIES and list(texts) == references:
             yield f"The translations of {name} are the references, line by line."
         elif languages is not None and _are_in_language_of_source(languages, references, texts):
             yield (

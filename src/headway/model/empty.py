@@ -31,12 +31,13 @@ class _NothingDrawn(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        if func in _DRAWS:
+        if func in DRAWS:
             return args[0] if args else (kwargs or {})["tensor"]
         return func(*args, **(kwargs or {}))
 
 
-_DRAWS = {
+DRAWS = {
     Tensor.normal_, Tensor.uniform_,
     nn.init.kaiming_uniform_, nn.init.normal_, nn.init.uniform_, nn.init.xavier_uniform_,
 }  # fmt: skip
+"""The functions that draw the weights of a new model."""

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from headway.errors import RunError
 from headway.model.changes import changed_parts, hooked_parts
 from headway.model.dropout import drawing_from
+from headway.model.empty import DRAWS
 
 _running: list[bool] = []
 """The trainings of this process; True for one that draws from the default generators."""
@@ -74,15 +75,9 @@ class _Drawing(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = dict(kwargs or {})
-        if func in _DRAWS:
+        if func in DRAWS:
             kwargs["generator"] = self.generator
         return func(*args, **kwargs)
-
-
-_DRAWS = {
-    Tensor.normal_, Tensor.uniform_,
-    nn.init.kaiming_uniform_, nn.init.normal_, nn.init.uniform_, nn.init.xavier_uniform_,
-}  # fmt: skip
 
 
 @contextmanager

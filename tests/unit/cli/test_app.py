@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+import warnings
+from pathlib import Path
 
 import pytest
 
 from headway.cli.app import app
+from headway.errors import DataError, warn
 
 COMMANDS = [
     "demo",
@@ -87,3 +90,18 @@ def test_debug_shows_where_an_error_came_from(tmp_path) -> None:
     )
     assert done.returncode == 1
     assert "Traceback" in done.stderr
+
+
+def test_a_warning_of_ours_is_one_note(
+    run, bundle_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warn_and_fail(*arguments: object, **options: object) -> None:
+        warn("Numba cannot be used.")
+        raise DataError("Enough.")
+
+    monkeypatch.setattr("headway.decoding.translator.load", warn_and_fail)
+    before = warnings.showwarning
+
+    assert run("translate", bundle_path)[2] == "Note: Numba cannot be used.\nError: Enough.\n"
+    assert run("translate", bundle_path, "--quiet")[2] == "Error: Enough.\n"
+    assert warnings.showwarning is before

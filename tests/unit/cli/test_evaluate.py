@@ -244,3 +244,15 @@ def test_a_damaged_last_model_is_refused_before_the_first_translates(
 
     assert (status, out) == (1, "")
     assert "model.safetensors has changed" in err
+
+
+def test_a_file_that_is_the_reference_is_doubted_unless_quiet(
+    run: Call, bundle_path: Path, tmp_path: Path
+) -> None:
+    source = write(tmp_path / "b.ko", SOURCES[:3] * 2)
+    reference = write(tmp_path / "b.en", REFERENCES[:3] * 2)
+    call = ["evaluate", "--hypothesis", reference, "--source", source, "--reference", reference]
+    doubt = f"Note: The translations of {reference} are the references, line by line.\n"
+
+    assert run(*call)[2] == doubt
+    assert run(*call, "--quiet")[2] == ""

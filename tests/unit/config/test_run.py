@@ -128,8 +128,16 @@ def test_a_preset_leaves_the_values_that_it_was_given_alone() -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("max_steps=3", "'max_steps=3' is not of the form section.key=value."),
-        ("training.max_steps", "'training.max_steps' is not of the form section.key=value."),
+        (
+            "max_steps=3",
+            "'max_steps=3' is not of the form section.key=value. "
+            "Did you mean --set training.max_steps=3?",
+        ),
+        (
+            "training.max_steps",
+            "'training.max_steps' is not of the form section.key=value. "
+            "Did you mean --set training.max_steps=VALUE?",
+        ),
         ("trainin.max_steps=3", "no setting 'trainin.max_steps'. Did you mean 'training'?"),
         (
             "training.max_step=3",

@@ -7,7 +7,7 @@ Keras computes with TensorFlow, JAX or PyTorch. Which one, the variable KERAS_BA
 from contextlib import suppress
 
 from headway.errors import MissingExtraError
-from headway.pictures import import_matplotlib
+from headway.plotting import import_matplotlib
 
 with suppress(MissingExtraError):  # Keras imports it where it is there, in any environment
     import_matplotlib()

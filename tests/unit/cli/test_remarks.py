@@ -1,11 +1,12 @@
-"""A command says which weights of a run it takes, on standard error and once."""
+"""A command says on standard error which weights it takes, and which precision."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
-from headway.cli.weights import remark_on_weights
+from headway.cli.remarks import remark_on_weights
+from headway.decoding.translator import load
 
 
 @pytest.mark.parametrize("better", ["best", "averaged"])
@@ -27,3 +28,13 @@ def test_which_weights_stand_for_a_run_is_said_unless_quiet(
     remark_on_weights(tmp_path / "best", quiet=False)
     remark_on_weights(tmp_path / "averaged", quiet=False)
     assert capsys.readouterr() == ("", "")
+
+
+def test_what_auto_chose_is_said_unless_quiet(run, bundle_path: Path) -> None:
+    sentence = ["translate", bundle_path, "--text", "the cat sat"]
+    chosen = load(bundle_path, "cpu", precision="auto").engine.kernels.precision  # type: ignore
+    said = f"Note: --precision auto chose the packed engine, {chosen}.\n"
+
+    assert said in run(*sentence, "--precision", "auto")[2]
+    assert said not in run(*sentence, "--precision", "auto", "--quiet")[2]
+    assert "auto" not in run(*sentence)[2]
