@@ -163,3 +163,34 @@ def test_a_full_disk_is_a_run_error(tmp_path: Path) -> None:
 
     with pytest.raises(RunError, match=r"/dev/full cannot be written \(No space left on device\)"):
         reporter.validation(VALIDATION)
+
+
+def test_a_validation_shows_its_samples_and_what_its_scores_mean() -> None:
+    reporter, text = make()
+
+    reporter.validation(VALIDATION)
+    reporter.validation(VALIDATION | {"scores": {"bleu": 12.5}})
+
+    lines = [line.split(maxsplit=1) for line in text.getvalue().splitlines()]
+    shown = [["source", "하나 둘"], ["reference", "one two"], ["translation", "one one"]]
+    assert lines[1:4] == shown
+    assert lines[4][0] == "bleu"
+    assert lines[6:] == shown  # what a score means is said again only where it has changed
+
+
+def test_in_a_log_a_line_a_minute_has_the_mean_loss_of_the_latest_updates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    reporter, text = make()
+    reporter.start(None, 0, 100)
+
+    for step, (loss, pieces) in enumerate(((5.0, 100), (2.0, 300), (3.0, 100), (9.0, 100)), 1):
+        now = 30.0 * step
+        reporter.step(step, StepResult(loss, pieces, 1.0, 0.01))
+
+    first, second = text.getvalue().splitlines()
+    assert first.startswith("step 2 of 100  mean loss 2.750  ")  # (5 · 100 + 2 · 300) / 400
+    assert first.endswith("about 49.0 minutes left")
+    assert second.startswith("step 4 of 100  mean loss 3.833  ")
