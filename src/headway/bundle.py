@@ -114,6 +114,12 @@ class Bundle:
         return self.several_sentences > SEVERAL_SENTENCES
 
     @property
+    def usual_sentences(self) -> int | None:
+        """Return how many sentences 95 % of its training lines do not exceed; None if unknown."""
+        usual = self.record.get("usual_sentences")
+        return usual if type(usual) is int and usual > 0 else None
+
+    @property
     def joint(self) -> bool:
         """Tell whether both sides share one tokenizer."""
         return self.source_tokenizer == self.target_tokenizer

@@ -1,4 +1,4 @@
-"""Lines of several sentences that are left whole, because the model was trained on such."""
+"""Lines of several sentences, translated as a model is used to that was trained on such."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -9,33 +9,43 @@ if TYPE_CHECKING:
 
 
 class ParagraphWatch:
-    """Remark, once, on a line of several sentences that is translated as it is."""
+    """Remark, once each, on lines with several sentences, and with more than the usual number."""
 
     def __init__(
         self, translator: "Translator", *, split_sentences: bool | None, quiet: bool
     ) -> None:
         """Listen for such lines unless it was asked how to take them."""
         self.requests = translator.requests
-        left = split_sentences is None and not self.requests.splits_sentences(None)
-        self.listens = left and not quiet
+        of_paragraphs = self.requests.bundle.trained_on_paragraphs
+        self.usual = self.requests.sentences_a_part(None)
+        listens = of_paragraphs and split_sentences is None and not quiet
+        self.listens_for = {"whole", "groups"} if listens else set[str]()
+        if self.usual is None:
+            self.listens_for -= {"groups"}
         self.number = 0
 
     def of(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the lines again."""
         for line in lines:
             self.number += 1
-            if self.listens:
-                parts = self.requests.parts(line, split_sentences=True)
+            if self.listens_for:
+                parts = self.requests.parts(line, at_most=1)
                 self._look(len({part.sentence for part in parts}))
             yield line
 
     def _look(self, sentences: int) -> None:
-        if sentences > 1:
-            self.listens = False
-            share = self.requests.bundle.several_sentences
-            print(
-                f"Note: line {self.number} has {sentences} sentences and is translated as a whole, "
-                f"because {share:.0%} of this model's training lines have several. "
-                "Use --split-sentences to translate each one separately.",
-                file=sys.stderr,
-            )
+        is_longer = self.usual is not None and sentences > self.usual
+        kind = "groups" if is_longer else "whole"
+        if sentences < 2 or kind not in self.listens_for:
+            return
+        self.listens_for -= {kind}
+        share = self.requests.bundle.several_sentences
+        how, why = "as a whole", f"{share:.0%} of this model's training lines have several"
+        if is_longer:
+            how = f"in groups of at most {self.usual}"
+            why = "this model's training lines seldom have more"
+        print(
+            f"Note: line {self.number} has {sentences} sentences and is translated {how}, because "
+            f"{why}. Use --split-sentences to translate each one separately.",
+            file=sys.stderr,
+        )

@@ -42,7 +42,7 @@ class Joint(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """One sentence of a text."""
+    """One sentence of a text, or several that are translated together."""
 
     text: str
     """Without spaces around it, if there are others; the first one has the tags of the text."""
@@ -73,19 +73,21 @@ def cut_text(
     language: str,
     *,
     tags: Collection[str] = (),
-    by_sentences: bool = False,
+    at_most: int | None = None,
 ) -> list[Part]:
     """Return the parts of a text; none of a blank one, or one of a single tag.
 
     longest: pieces that a part may have. language: a code, see `headway.data.sentences`. tags:
-    those that the model was trained with. by_sentences: whether each sentence is a part, or the
-    text is one sentence.
+    those that the model was trained with. at_most: how many sentences a part may have; they are
+    shared out evenly. None: the text is one sentence.
     """
     if text.strip() in tags:
         return []
     tagged = _TAGS.match(text)
     begin = tagged.end() if tagged else 0
-    texts = split_sentences(text[begin:], language) if by_sentences else [text[begin:]]
+    texts = [text[begin:]]
+    if at_most is not None:
+        texts = _grouped(split_sentences(text[begin:], language), at_most)
     texts[0] = text[:begin] + texts[0]
     tag: list[int] = []
     parts: list[Part] = []
@@ -102,6 +104,13 @@ def cut_text(
             parts += _parts_of(sentence, ids, len(tag), tokenizer, longest, language, joint)
         start += len(own)
     return parts
+
+
+def _grouped(sentences: list[str], at_most: int) -> list[str]:
+    """Return sentences put together, at most so many each, in groups as even as possible."""
+    groups = -(-len(sentences) // at_most)
+    ends = [len(sentences) * number // groups for number in range(groups + 1)]
+    return ["".join(sentences[begin:end]) for begin, end in pairwise(ends)]
 
 
 def _parts_of(

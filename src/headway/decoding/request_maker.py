@@ -35,11 +35,12 @@ class RequestMaker:
         self._writable_ids = np.arange(pieces) if padded else None
         self._tags = set(self.bundle.tags)
 
-    def parts(self, sentence: str, *, split_sentences: bool = False) -> list[Part]:
+    def parts(self, sentence: str, *, at_most: int | None = None) -> list[Part]:
         """Return the parts of a text that are translated each by itself; none of a blank one.
 
-        split_sentences: whether each sentence is one; a sentence that is too long is several in any
-        case. A text of nothing but a tag that the model was trained with is blank, too.
+        at_most: sentences of a part, as `sentences_a_part` returns it; None for the whole text. A
+        sentence that is too long is several parts in any case. A text of nothing but a tag that the
+        model was trained with is blank, too.
         """
         return cut_text(
             sentence,
@@ -47,18 +48,21 @@ class RequestMaker:
             min(self.bundle.decoding.max_source_pieces, self.position_limit),
             splitting_language(self.bundle.source_language),
             tags=self._tags,
-            by_sentences=split_sentences,
+            at_most=at_most,
         )
 
-    def splits_sentences(self, asked: bool | None) -> bool:
-        """Return whether each sentence of a text is translated by itself.
+    def sentences_a_part(self, asked: bool | None) -> int | None:
+        """Return how many sentences of a text are translated together; None for all of them.
 
-        asked: None leaves it to the model: one that was trained on several sentences a line is
-        given whole lines.
+        asked: True for each by itself, False for all. None leaves it to the model: one that was
+        trained on several sentences a line is given as many as its training lines usually had, or
+        all of them where its record does not say how many these were.
         """
         remedy = "Give True or False, or None to leave it to the model."
         require_type("split_sentences", asked, (bool, type(None)), remedy)
-        return not self.bundle.trained_on_paragraphs if asked is None else asked
+        if asked is None and self.bundle.trained_on_paragraphs:
+            return self.bundle.usual_sentences
+        return None if asked is False else 1
 
     def whole(self, sentence: str, what: str) -> list[Part]:
         """Return the one part that a sentence is; ConfigError where it has several, or none.

@@ -48,9 +48,9 @@ class Translation:
     hypotheses: tuple[ScoredText, ...] = field(repr=False)
     """The n best, best first; the first is this translation."""
     num_parts: int = 1
-    """Its sentences, each translated by itself; a sentence that was too long is several parts."""
+    """Its sentences, or groups of them; a sentence that was too long is several parts."""
     num_sentences: int = 1
-    """Fewer than the parts when a sentence was too long for the model."""
+    """Those, or groups; fewer than the parts when one was too long for the model."""
     complete: bool = True
     """False when the output limit ended the translation, or rules left nothing to go on with."""
     unknown_pieces: int = 0

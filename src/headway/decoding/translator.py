@@ -199,8 +199,8 @@ class Translator:
             check_count(name, 1 if number is None else number)
         self._check_ready()
         options = self._options(options, beam_size, length_penalty, n_best)
-        split = self.requests.splits_sentences(split_sentences)
-        parts = [self.requests.parts(each, split_sentences=split) for each in sentences]
+        at_most = self.requests.sentences_a_part(split_sentences)
+        parts = [self.requests.parts(each, at_most=at_most) for each in sentences]
         rule = self._banned(banned)
         requests = self.requests.make(
             parts, options, first=first, prefix=prefix, terms=terms,
@@ -249,8 +249,8 @@ class Translator:
         check_request([text], first)
         self._check_ready()
         options, rule = self._options(options), self._banned(banned)
-        split = self.requests.splits_sentences(split_sentences)
-        parts = self.requests.parts(text, split_sentences=split)
+        at_most = self.requests.sentences_a_part(split_sentences)
+        parts = self.requests.parts(text, at_most=at_most)
         requests = self.requests.make(
             [parts], options, first=first, prefix=prefix, terms=terms,
             glossary=as_glossary(glossary), banned=rule,

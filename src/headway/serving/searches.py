@@ -80,8 +80,8 @@ def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = 
 def _check_one_sentence(served: Served, body: SentenceBody) -> None:
     """Refuse a text of several sentences, of which one search would leave some out."""
     requests = served.translator.requests
-    split = requests.splits_sentences(body.split_sentences)
-    parts = requests.parts(body.source, split_sentences=split)
+    at_most = requests.sentences_a_part(body.split_sentences)
+    parts = requests.parts(body.source, at_most=at_most)
     sentences = list(dict.fromkeys(part.sentence for part in parts))
     if len(sentences) > 1:
         raise RefusedError(

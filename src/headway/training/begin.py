@@ -36,7 +36,7 @@ from headway.training.suspicious import suspicious_findings
 from headway.training.text_check import Looked, is_held_out, looked_at
 from headway.training.text_statistics import (
     frequency_loss,
-    several_sentences,
+    sentences_a_line,
     tokenized_finding,
     unknown_findings,
 )
@@ -300,7 +300,7 @@ def _build_trainer(
         config = within_minutes(place.budget, tried, config, place.folder.path, place.reporter)
     record: dict[str, Any] = {"config": config.model_dump()}
     if place.world.leads:  # which writes the bundles
-        record["several_sentences"] = several_sentences(texts.corpora, config.data.languages[0])
+        record |= sentences_a_line(texts.corpora, config.data.languages[0])
         record["examples"] = choose_examples(texts.valid)
     bundle = replace(bundle, record=record)
     trainer = Trainer(

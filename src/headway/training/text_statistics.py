@@ -20,6 +20,7 @@ from headway.training.diagnosis import Finding, unknown_pieces
 
 _CHUNK = 1 << 20  # pieces counted at once; counting widens them
 _LOOKED_AT, _SAMPLED = 100_000, 2000  # pairs of a corpus
+_USUAL = 95  # percent of lines that have the usual number of sentences or fewer
 
 Pairs = PairStore | Sequence[EncodedPair]
 
@@ -91,15 +92,19 @@ def _values(pairs: Pairs, side: str) -> Iterator[NDArray[Any]]:
         yield np.fromiter(chain.from_iterable(rows), dtype=np.int64)
 
 
-def several_sentences(corpora: Iterable[Iterable[Pair]], language: str) -> float:
-    """Return the share of sources with more than one sentence, on at most 2,000 of each corpus.
+def sentences_a_line(corpora: Iterable[Iterable[Pair]], language: str) -> dict[str, float]:
+    """Return how many sentences sources have, as a bundle records it.
 
-    These stand at even distances in its first 100,000 pairs. language: its name, or its code.
+    `several_sentences` is the share of sources with more than one, and `usual_sentences` the number
+    that 95 % of them do not exceed. At most 2,000 sources of each corpus are looked at, at even
+    distances in its first 100,000 pairs. language: its name, or its code.
     """
-    code, sampled, several = splitting_language(language), 0, 0
+    code = splitting_language(language)
+    counts: list[int] = []
     for corpus in corpora:
         sources = [pair.source for pair in islice(corpus, _LOOKED_AT)]
         for source in sources[:: -(-len(sources) // _SAMPLED) or 1]:
-            sampled += 1
-            several += len(split_sentences(source, code)) > 1
-    return round(several / max(sampled, 1), 4)
+            counts.append(len(split_sentences(source, code)))
+    several = sum(count > 1 for count in counts) / max(len(counts), 1)
+    usual = np.percentile(counts or [1], _USUAL, method="inverted_cdf")
+    return {"several_sentences": round(several, 4), "usual_sentences": int(usual)}

@@ -23,7 +23,7 @@ def tokenizer() -> Tokenizer:
 def cut(
     tokenizer: Tokenizer, text: str, longest: int = 100, tags: tuple[str, ...] = ()
 ) -> list[Part]:
-    return cut_text(text, tokenizer, longest, "en", tags={"", *tags}, by_sentences=True)
+    return cut_text(text, tokenizer, longest, "en", tags={"", *tags}, at_most=1)
 
 
 def test_each_sentence_has_the_pieces_that_it_has_alone(tokenizer: Tokenizer) -> None:

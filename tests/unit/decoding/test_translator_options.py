@@ -290,7 +290,7 @@ def test_an_empty_part_leaves_no_space_in_a_stream(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, one = f"{TEXT[1]} " * 5, translator.requests.one
-    count = len(translator.requests.parts(text, split_sentences=True))
+    count = len(translator.requests.parts(text, at_most=1))
     assert count >= 3
     lengths = itertools.cycle([0, 3, *[0] * (count - 3), 2])  # 0: the end at once
 

@@ -10,6 +10,7 @@ import torch
 from headway.bundle import Bundle
 from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
+from headway.data.sentences import split_sentences
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.glossary import Glossary
 from headway.decoding.options import Sampling, SearchOptions
@@ -80,6 +81,29 @@ def test_a_model_of_paragraphs_is_given_paragraphs(translator: Translator, share
     assert bundle.trained_on_paragraphs == expected
     assert other.translate("I go home. You?").num_sentences == (1 if expected else 2)
     assert other.translate("I go home. You?", split_sentences=True).num_sentences == 2
+
+
+@pytest.mark.parametrize(
+    ("usual", "groups"),
+    [(1, [1] * 5), (2, [1, 2, 2]), (3, [2, 3]), (4, [2, 3]), (5, [5]), (9, [5]), (None, [5])],
+)
+def test_more_sentences_than_a_model_of_paragraphs_is_used_to_are_translated_in_groups(
+    translator: Translator, usual: int | None, groups: list[int]
+) -> None:
+    record = {"several_sentences": 0.9} | ({"usual_sentences": usual} if usual else {})
+    other = Translator(replace(translator.bundle, record=record))
+
+    whole = other.translate(PARAGRAPH)
+
+    parts = other.requests.parts(PARAGRAPH, at_most=usual)
+    texts = [part.sentence.text for part in parts]
+    assert [len(split_sentences(text)) for text in texts] == groups
+    assert "".join(texts).replace(" ", "") == PARAGRAPH.replace(" ", "")
+    assert whole.num_parts == whole.num_sentences == len(groups)
+    each = translator.translate(texts, split_sentences=False)
+    assert whole.text.split() == " ".join(t.text for t in each).split()
+    assert other.translate(PARAGRAPH, split_sentences=False).num_parts == 1
+    assert other.translate(PARAGRAPH, split_sentences=True).num_parts == 5
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from headway.data.tokenizer import UNK_ID
 from headway.training.text_statistics import (
     frequency_loss,
     piece_counts,
-    several_sentences,
+    sentences_a_line,
     unknown_findings,
 )
 
@@ -76,12 +76,26 @@ def test_the_remedy_is_one_that_is_left(
 
 
 def test_the_share_of_sources_with_several_sentences_is_that_of_a_sample() -> None:
+    def share(corpora: list[list[Pair]], language: str) -> float:
+        return sentences_a_line(corpora, language)["several_sentences"]
+
     one, two = Pair("One sentence.", "x"), Pair("Dr. Smith left. He was tired.", "x. y.")
-    assert several_sentences([], "English") == 0.0
-    assert several_sentences([[]], "English") == 0.0
-    assert several_sentences([[one, two, one, one]], "en") == 0.25
-    assert several_sentences([[one] * 3, [two] * 2], "English") == 0.4
+    assert share([], "English") == 0.0
+    assert share([[]], "English") == 0.0
+    assert share([[one, two, one, one]], "en") == 0.25
+    assert share([[one] * 3, [two] * 2], "English") == 0.4
     # Of 6,000 every third: the share is that of these, the same each time.
-    assert several_sentences([[two, one, one] * 2000], "English") == 1.0
+    assert share([[two, one, one] * 2000], "English") == 1.0
     korean = [Pair("오늘은 2020. 5. 3. 일요일이다.", "x"), Pair("갔습니다.그리고 왔습니다.", "x")]
-    assert several_sentences([korean], "Korean") == 0.5
+    assert share([korean], "Korean") == 0.5
+
+
+@pytest.mark.parametrize(("longest", "usual"), [(0, 1), (1, 1), (2, 4), (20, 4)])
+def test_the_usual_number_of_sentences_is_not_that_of_rare_long_lines(
+    longest: int, usual: int
+) -> None:
+    four = Pair("It rained. We left. He sat. She ran.", "x")
+    corpus = [Pair("One sentence.", "x")] * (20 - longest) + [four] * longest
+
+    assert sentences_a_line([corpus], "en")["usual_sentences"] == usual
+    assert sentences_a_line([], "en")["usual_sentences"] == 1

@@ -24,7 +24,7 @@ _OTHER_WEIGHTS = (
     "> These weights come from Keras. What follows tells of those of the bundle before, from which "
     "tokenizers and languages were taken."
 )
-_OF_TEXT = ("config", "shortlist", "several_sentences", "examples")
+_OF_TEXT = ("config", "shortlist", "several_sentences", "usual_sentences", "examples")
 """Keys of a record that tell of text, whatever the weights."""
 # What a Keras model has no place for: tokenizers, languages, card.
 _ORIGINS: weakref.WeakKeyDictionary[Any, Bundle] = weakref.WeakKeyDictionary()

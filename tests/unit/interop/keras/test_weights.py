@@ -16,7 +16,12 @@ from headway.interop.keras.backend import keras
 from .test_transformer import VARIANTS
 
 MakeBundle = Callable[..., Bundle]
-OF_TEXT = {"config": {"data": {}}, "several_sentences": 0.75, "examples": ["a b"]}
+OF_TEXT = {
+    "config": {"data": {}},
+    "several_sentences": 0.75,
+    "usual_sentences": 3,
+    "examples": ["a b"],
+}
 
 
 @pytest.mark.parametrize("variant", ["paper", "pre-norm", "two tables", "three tables", "swiglu"])
