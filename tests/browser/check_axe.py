@@ -21,6 +21,16 @@ def test_nothing_serious(see: Callable[..., Any], language: str, scheme: str) ->
     assert {screen: grave for screen, grave in found.items() if grave} == {}
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_nothing_serious_where_a_sentence_is_chosen(
+    see: Callable[..., Any], language: str, scheme: str
+) -> None:
+    seen = see(color_scheme=scheme, reduced_motion="reduce")
+    text = "저는 학생입니다. 수지는 매주 탁구를 칩니다. " * 8  # more than the list shows at once
+    assert _grave(seen.open("attention", src=text.strip(), sent=1, lang=language)) == []
+
+
 def test_headings_come_in_order(seen: Any) -> None:
     for screen in SCREENS:
         page = seen.open(screen)

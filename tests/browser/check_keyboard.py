@@ -66,7 +66,7 @@ def test_the_first_stop_leads_past_the_frame(seen: Any) -> None:
 
 def test_a_sentence_is_asked_for_with_enter(seen: Any) -> None:
     page = seen.open("attention", src=None)
-    field = page.get_by_role("textbox", name="Source sentence")
+    field = page.get_by_role("textbox", name="Source text")
     field.select_text()
     page.keyboard.type("저는 학생입니다.")
     page.keyboard.press("Enter")

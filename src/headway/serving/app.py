@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI
 
-from headway.serving import collecting, files, models, pages, questions, searches, sentences
+from headway.serving import (
+    collecting,
+    files,
+    models,
+    pages,
+    paragraphs,
+    questions,
+    searches,
+    sentences,
+)
 from headway.serving.failures import answer_failures
 from headway.serving.limits import CACHE_BYTES, Gate
 from headway.serving.models import Explorer, Served
@@ -21,7 +30,7 @@ def create_app(
     # Documentation that FastAPI makes would load scripts from elsewhere.
     app = FastAPI(title="Headway", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.explorer = Explorer(served, cache_bytes)
-    for room in (models, searches, sentences, questions, collecting, files, pages):
+    for room in (models, searches, paragraphs, sentences, questions, collecting, files, pages):
         app.include_router(room.router)
     answer_failures(app)
     app.add_middleware(Gate, host=host)

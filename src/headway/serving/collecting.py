@@ -74,7 +74,8 @@ def collect(
     """
     seen = kept.trace
     assert seen.sentence is not None
-    state = {**state, "src": seen.sentence.source}
+    state = {key: value for key, value in state.items() if key != "sent"}
+    state["src"] = seen.sentence.source
     body = search_body(state)
     searched = list(_searches(here, kept, body))
     if not any(_found(seen.sentence, own["answer"]["record"]) for own in searched):
@@ -120,7 +121,7 @@ def _portable(given: str) -> str:
 def _searches(
     here: Explorer, kept: Kept[Served], body: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    asked = {**body, "model": kept.owner.name}
+    asked = {**body, "model": kept.owner.name, "split_sentences": False}  # what was traced is one
     try:
         answer = _json(searches.answer(searches.search_wish(here, SearchBody(**asked))))
     except (HeadwayError, ValidationError):

@@ -35,23 +35,41 @@ class SamplingBody(Strict):
     seed: int = Field(default=0, ge=0, lt=2**63)
 
 
-class SentenceBody(Strict):
-    """A sentence, and how to search for its translation."""
+class TextBody(Strict):
+    """A text of one or several sentences."""
 
     source: str
     split_sentences: bool | None = None
+    model: str | None = None
+
+
+class OptionsBody(TextBody):
+    """A text, and how to search for its translation."""
+
     prefix: str | None = None
     beam: int | None = Field(default=None, ge=1, le=BEAM)
     length_penalty: float | None = Field(default=None, ge=0, le=10)
     max_length: int | None = Field(default=None, ge=1, le=10_000)
+
+
+class SentenceBody(OptionsBody):
+    """A sentence, how to search for its translation, and the edits of the model."""
+
     edits: list[EditBody] | None = Field(default=None, max_length=64)
-    model: str | None = None
 
 
 class SearchBody(SentenceBody):
     """A search to record."""
 
     sampling: SamplingBody | None = None
+
+
+class ParagraphBody(OptionsBody):
+    """A text to translate sentence by sentence."""
+
+    sampling: SamplingBody | None = None
+    chosen: int = Field(default=0, ge=0)
+    """The sentence that the prefix belongs to, zero-based."""
 
 
 class TraceBody(SentenceBody):

@@ -22,7 +22,7 @@ from headway.inspection.edited_search import check_search_edits, search_edited
 from headway.serving.failures import Json, RefusedError, error_body, json_bytes, told_as
 from headway.serving.limits import BEAM, check_characters
 from headway.serving.models import Explorer, Here, Served
-from headway.serving.schemas import EditBody, SamplingBody, SearchBody, SentenceBody
+from headway.serving.schemas import EditBody, OptionsBody, SamplingBody, SearchBody, SentenceBody
 from headway.serving.turns import in_own_thread, in_turn
 
 router = APIRouter()
@@ -71,7 +71,7 @@ def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = 
     if getattr(body, "target", None) is None:
         _check_one_sentence(served, body)
     prefix = body.prefix if body.prefix and body.prefix.strip() else None
-    options = _options(served, body, sampling)
+    options = search_options(served, body, sampling)
     with told_as("prefix"):
         requests.make([parts], options, prefix=prefix)  # refuses what nothing can begin with
     return Wish(served, body.source, prefix, options, edits_of(here, body.edits))
@@ -86,9 +86,9 @@ def _check_one_sentence(served: Served, body: SentenceBody) -> None:
     if len(sentences) > 1:
         raise RefusedError(
             400,
-            f"The text has {len(sentences)} sentences, and the explorer shows one at a time.",
-            f"Enter one sentence, such as {shown(sentences[0].text)}; `headway translate` takes "
-            "several.",
+            f"The text has {len(sentences)} sentences, but a search is about one.",
+            f"Give one of them, such as {shown(sentences[0].text)}; /api/sentences returns all of "
+            "them, and /api/paragraph their translation.",
             "sentences",
         )
 
@@ -125,10 +125,10 @@ def _edit(here: Explorer, body: EditBody) -> Edit:
         return Edit("replace", body.where, other[body.name])
 
 
-def _options(
-    served: Served, body: SentenceBody, sampling: SamplingBody | None = None
+def search_options(
+    served: Served, body: OptionsBody, sampling: SamplingBody | None = None
 ) -> SearchOptions:
-    """Return how to search; what is left open is the model's own way."""
+    """Return how to search; an option that the body leaves open is the model's own."""
     own = served.translator.options
     if sampling is not None and body.beam not in (None, 1):
         raise RefusedError(

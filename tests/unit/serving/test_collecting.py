@@ -33,6 +33,14 @@ def _answers(client: TestClient, trace: dict[str, Any], **state: str) -> dict[st
     return json.loads(found[1], parse_constant=pytest.fail)
 
 
+def test_a_page_has_the_one_sentence_of_a_text_that_was_looked_at(client: TestClient) -> None:
+    trace = client.post("/api/trace", json={"source": "너는 나를 본다."}).json()
+    answers = _answers(client, trace, src="나는 너를 본다. 너는 나를 본다.", sent="1")
+    address = write_address({"screen": "attention", "src": "너는 나를 본다."})
+    assert answers["address"] == address
+    assert [own["body"]["source"] for own in answers["searches"]] == ["너는 나를 본다."]
+
+
 def test_every_tensor_is_that_of_the_server(client: TestClient, traced: dict[str, Any]) -> None:
     tensors = _answers(client, traced)["tensors"]
     assert set(tensors) == {entry["name"] for entry in traced["tensors"]}

@@ -203,9 +203,9 @@ def test_a_search_for_several_sentences_is_refused_and_a_trace_of_a_pair_is_not(
         answer = client.post(f"/api/{route}", json={"source": text})
         assert answer.status_code == 400
         assert answer.json()["error"] == {
-            "message": "The text has 2 sentences, and the explorer shows one at a time.",
-            "remedy": "Enter one sentence, such as '나는 너를 본다.'; `headway translate` takes "
-            "several.",
+            "message": "The text has 2 sentences, but a search is about one.",
+            "remedy": "Give one of them, such as '나는 너를 본다.'; /api/sentences returns all of "
+            "them, and /api/paragraph their translation.",
             "code": "sentences",
         }
     whole = {"source": text, "split_sentences": False}

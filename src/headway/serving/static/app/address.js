@@ -10,7 +10,8 @@
  * @typedef {object} State
  * @property {string} screen
  * @property {string} model    name of the model; "" is the first one
- * @property {string} src      the source sentence
+ * @property {string} src      the source, a text of one or several sentences
+ * @property {number} sent     the sentence of it that is looked at, zero-based
  * @property {string} target   a translation to look at instead of the model's own
  * @property {string} prefix   how the translation must begin
  * @property {number} beam     hypotheses kept
@@ -46,7 +47,7 @@
 
 /** @type {State} */
 export const DEFAULTS = {
-  screen: "translate", model: "", src: "", target: "", prefix: "", beam: 4, lp: -1, max: 0,
+  screen: "translate", model: "", src: "", sent: 0, target: "", prefix: "", beam: 4, lp: -1, max: 0,
   temp: 0, topk: 0, topp: 1, seed: 0, view: "cross", l: -1, h: -1, t: 0, q: 0, k: 0, name: "",
   at: "", edits: "", tab: "", show: "", node: -1, method: "", pos: 1, dim: 0, lesson: 0, qkv: "",
   lang: "", theme: "",
@@ -57,13 +58,15 @@ export const DEFAULTS = {
 const FRACTIONS = ["lp", "temp", "topp"];
 /** @type {Record<string, [number, number]>} */
 const BOUNDS = {
-  beam: [1, 8], lp: [-1, 10], max: [0, 10_000], temp: [0, 100], topk: [0, 1e9], topp: [0.01, 1], seed: [0, Number.MAX_SAFE_INTEGER],
+  sent: [0, 1e4], beam: [1, 8], lp: [-1, 10], max: [0, 10_000], temp: [0, 100], topk: [0, 1e9], topp: [0.01, 1], seed: [0, Number.MAX_SAFE_INTEGER],
 };
 
 /** What another translation has no use for: nodes of the old search, alignments of its words. */
 export const ANEW = { node: -1, links: "", gold: "" };
-/** What another sentence or model has no use for: the places, too. */
+/** What another model has no use for: the places, too. */
 export const AFRESH = { ...ANEW, t: 0, q: 0, k: 0, edits: "" };
+/** What another sentence has no use for: what was said of the one before, too. */
+export const OTHER_SENTENCE = { ...AFRESH, target: "", prefix: "", src2: "" };
 
 /**
  * Read an address; what it does not say, or says wrongly, has its default.

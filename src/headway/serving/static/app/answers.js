@@ -54,7 +54,7 @@ export const TOLERANCE = 0.005;
 /** Return the sentence of the lessons; "" where there is none. @param {Explorer} explorer */
 export function sentenceOf(explorer) {
   if (!explorer.backend.interactive) return explorer.state.src;
-  return explorer.model.examples[0] ?? explorer.state.src;
+  return explorer.model.examples[0] ?? explorer.sentence;
 }
 
 /** Return the search of the lessons, as a body for the program. @param {Explorer} explorer */

@@ -33,6 +33,10 @@ export class Explorer {
     this.store = new Store(read(location.hash));
     /** @type {any} */
     this.model = null;
+    /** The sentences of a source, and which source that is. */
+    this.split = { src: "", model: "", sentences: [""] };
+    /** The translation of a text, and what it answers. @type {{asked: string, answer: import("app/sentences.js").Paragraph | null}} */
+    this.translated = { asked: "", answer: null };
     /** @type {Map<string, Promise<any>>} */
     this.answers = new Map();
     /** Those whose numbers are kept, the latest first. @type {Trace[]} */
@@ -91,11 +95,58 @@ export class Explorer {
     this.hasBegun = true;
   }
 
+  /** Get the sentences of the source that the state names. */
+  async loadSentences() {
+    const { src, model } = this.state;
+    if (!src || !this.backend.interactive) return;
+    const body = { source: src, ...(model ? { model } : {}) };
+    const { sentences } = await this.ask("sentences", body, () => this.backend.sentences(body));
+    this.split = { src, model, sentences };
+  }
+
+  /** Return the sentences of the source; until they are known, the source is one. */
+  get sentences() {
+    const { src, model } = this.state;
+    return this.split.src === src && this.split.model === model ? this.split.sentences : [src];
+  }
+
+  /** Return the number of the sentence that is looked at. */
+  get place() {
+    return Math.max(0, Math.min(this.sentences.length - 1, this.state.sent));
+  }
+
+  /** Return the sentence that is looked at. */
+  get sentence() {
+    return this.sentences[this.place];
+  }
+
+  /** Return the request for the translation of the whole source. */
+  paragraphBody() {
+    const { split_sentences: _, ...body } = this.request();
+    return { ...body, source: this.state.src, ...(body.prefix ? { chosen: this.place } : {}) };
+  }
+
+  /** Get the translation of the whole source, if it has several sentences. */
+  async loadParagraph() {
+    if (this.sentences.length < 2) return;
+    const body = this.paragraphBody();
+    const answer = await this.ask("paragraph", body, () => this.backend.paragraph(body));
+    this.translated = { asked: JSON.stringify(body), answer };
+  }
+
+  /** Return the translation of the whole source; null until it is known. */
+  get paragraph() {
+    const { asked, answer } = this.translated;
+    return asked === JSON.stringify(this.paragraphBody()) ? answer : null;
+  }
+
   /** Return the search that the state asks for, as a body for the program. */
   request() {
-    const { model, src, prefix, beam, lp, max, temp, topk, topp, seed } = this.state;
+    const { model, prefix, beam, lp, max, temp, topk, topp, seed } = this.state;
     /** @type {Record<string, any>} */
-    const body = { source: src, beam: temp > 0 ? 1 : beam };
+    const body = { source: this.sentence, beam: temp > 0 ? 1 : beam };
+    // Some sentences, such as items of a list, would be split again if they were the whole text.
+    if (this.sentences.length > 1) body.split_sentences = false;
     if (model) body.model = model;
     if (prefix) body.prefix = prefix;
     if (lp >= 0) body.length_penalty = lp;

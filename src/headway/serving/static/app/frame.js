@@ -1,7 +1,7 @@
 // @ts-check
 /** What all screens stand in: the model, the tabs, the sentence, its translation, export. */
 
-import { AFRESH, ANEW } from "app/address.js";
+import { AFRESH, ANEW, OTHER_SENTENCE } from "app/address.js";
 import { h } from "app/dom.js";
 import { download } from "app/downloads.js";
 import { count, percent } from "app/numbers.js";
@@ -50,7 +50,7 @@ export function question(explorer) {
     type: "text", class: "source", value: state.src, "data-key": "source", autocomplete: "off",
     spellcheck: "false", "aria-label": explorer.t("frame.source"), placeholder: explorer.t("frame.placeholder"),
   }));
-  const ask = (/** @type {string} */ src) => explorer.go({ src, target: "", prefix: "", src2: "", ...AFRESH }, { remember: true });
+  const ask = (/** @type {string} */ src) => explorer.go({ ...OTHER_SENTENCE, src, sent: 0 }, { remember: true });
   const examples = [["", explorer.t("frame.example")], ...model.examples.map((/** @type {string} */ text) => [text, text])];
   return h("form", {
     class: "question", "aria-label": explorer.t("frame.source"),

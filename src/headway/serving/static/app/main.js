@@ -10,6 +10,7 @@ import { Network, Refusal } from "app/network.js";
 import { heading } from "app/parts.js";
 import { refusalWords } from "app/refusals.js";
 import { SCREENS } from "app/screens.js";
+import { sentenceChoice } from "app/sentences.js";
 import * as tooltip from "app/tooltip.js";
 
 /** @typedef {import("app/trace.js").Trace} Trace */
@@ -43,6 +44,8 @@ class Page {
     document.documentElement.lang = explorer.language;
     const screen = SCREENS.find((own) => own.id === id) ?? SCREENS[0];
     const waiting = setTimeout(() => this.screen.setAttribute("aria-busy", "true"), PATIENCE);
+    /** @type {Promise<void> | null} */
+    let paragraph = null;
     try {
       await explorer.loadModel();
       if (mine !== this.drawing) return;
@@ -50,8 +53,15 @@ class Page {
       if (mine !== this.drawing) return; // the sentence has just been chosen, which draws anew
       const needs = screen.needsSource?.(explorer) ?? true;
       const isAsked = explorer.state.src !== "" || !explorer.backend.interactive;
+      await explorer.loadSentences().catch((error) => {
+        if (needs) throw error;
+      });
+      if (mine !== this.drawing) return;
       const early = isAsked ? screen.begin?.(explorer) : null;
       if (early) this.show(screen, [early], null, isNew);
+      // A refusal of the chosen sentence is shown with the translations of the others.
+      paragraph = explorer.loadParagraph();
+      paragraph.catch(() => {});
       const trace = isAsked ? await (screen.trace?.(explorer) ?? explorer.trace()).catch((error) => {
         if (needs) throw error;
         return null;
@@ -59,12 +69,14 @@ class Page {
       const isReady = trace !== null || !needs;
       const data = isReady ? await screen.load(explorer) : null;
       const lesson = await lessonBar(explorer);
+      await paragraph;
       if (mine !== this.drawing) return;
       const shown = isReady
         ? screen.render(explorer, data)
         : heading(explorer.t(`screen.${screen.id}`), explorer.t("frame.empty"));
       this.show(screen, [shown, isReady && takeAway(explorer, screen, data, trace)], trace, isNew, lesson);
     } catch (error) {
+      await paragraph?.catch(() => {});
       if (mine === this.drawing) this.complain(screen, error, isNew);
     } finally {
       clearTimeout(waiting);
@@ -99,6 +111,7 @@ class Page {
     this.place.replaceChildren(
       h("a", { class: "skip", href: "#screen", onclick: (/** @type {Event} */ event) => { event.preventDefault(); this.screen.focus(); } }, explorer.t("frame.skip")),
       header(explorer), tabs(explorer), question(explorer), ...(lesson ? [lesson] : []),
+      ...(explorer.sentences.length > 1 ? [sentenceChoice(explorer)] : []),
       ...(trace ? [strips(explorer, trace)] : []),
       h("div", { class: "desk" }, this.screen, this.about.element));
     for (const summary of this.place.querySelectorAll("details > summary")) {

@@ -54,6 +54,16 @@ export class Network {
   }
 
   /** @param {object} body */
+  sentences(body) {
+    return ask("/api/sentences", body);
+  }
+
+  /** @param {object} body */
+  paragraph(body) {
+    return ask("/api/paragraph", body);
+  }
+
+  /** @param {object} body */
   search(body) {
     return ask("/api/search", body);
   }

@@ -73,7 +73,7 @@ function steps(explorer, number) {
 /** The saved state. @param {Explorer} explorer @param {number} number @param {Answer} answer */
 function show(explorer, number, answer) {
   const sentence = sentenceOf(explorer);
-  const chosen = { beam: 4, lp: -1, max: 0, temp: 0, target: "", prefix: "", edits: "", show: "", tab: "", at: "", name: "", q: 0, k: 0, t: 0, node: -1, h: -1, l: -1 };
+  const chosen = { sent: 0, beam: 4, lp: -1, max: 0, temp: 0, target: "", prefix: "", edits: "", show: "", tab: "", at: "", name: "", q: 0, k: 0, t: 0, node: -1, h: -1, l: -1 };
   const asked = explorer.backend.interactive ? { ...chosen, src: sentence } : {};
   const address = explorer.address({ ...asked, lesson: number, ...answer.state });
   return h("p", { class: "lesson-show" },

@@ -1,7 +1,7 @@
 // @ts-check
 /** What the screen "What if" asks: A, B, and what is different. All answers are kept by request. */
 
-import { changesOf, isChanged, originalBody, resolved } from "app/what-if/edits.js";
+import { about, changesOf, isChanged, originalBody, resolved } from "app/what-if/edits.js";
 import { kindOf } from "app/attention-view.js";
 import { Refusal } from "app/network.js";
 import { Tensor } from "app/trace.js";
@@ -48,7 +48,7 @@ function originalTrace(explorer) {
 
 /** @param {Explorer} explorer @returns {Promise<Answers>} */
 export async function answers(explorer) {
-  const changes = changesOf(explorer.state);
+  const changes = changesOf(explorer);
   const a = await original(explorer);
   /** @type {Answers} */
   const found = {
@@ -78,7 +78,7 @@ async function compared(explorer, found) {
   const edited = taken.length ? { edits: taken } : {};
   const { target: _, ...plain } = body; // as the trace is searched
   const target = body.target ?? a.sentence.writes.slice(0, -1);
-  const own = { ...plain, source, ...edited, ...(changes.prefix ? { prefix: changes.prefix } : {}) };
+  const own = { ...about(source, plain), ...edited, ...(changes.prefix ? { prefix: changes.prefix } : {}) };
   const refused = /** @type {any} */ (edits);
   [found.before, found.b, found.after] = await Promise.all([
     explorer.searchFor(plain).then((answer) => answer.record),

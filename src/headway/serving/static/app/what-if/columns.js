@@ -19,11 +19,11 @@ export function columns(explorer, { a, before, after, changes }) {
     h("h2", { id: "what-if-free" }, explorer.t("what-if.free")),
     h("p", { class: "quiet" }, explorer.t("what-if.free.words")),
     h("div", { class: "columns" },
-      side(explorer, "A", explorer.t("what-if.a"), explorer.state.src, signed.a, before),
+      side(explorer, "A", explorer.t("what-if.a"), explorer.sentence, signed.a, before),
       right === null
         ? h("div", { class: "panel what-if-side" }, sideTitle("B", explorer.t("what-if.b")),
           after.error ? refusal(explorer, after.error) : h("p", null, explorer.t("what-if.no-search")))
-        : side(explorer, "B", explorer.t("what-if.b"), changes.src2 || explorer.state.src, signed.b, after.value)),
+        : side(explorer, "B", explorer.t("what-if.b"), changes.src2 || explorer.sentence, signed.b, after.value)),
     h("p", { role: "status", class: "what-if-verdict" }, right === null ? "" : isSame ? explorer.t("what-if.same") : explorer.t("what-if.differs", {
       gone: signed.a.filter(({ sign }) => sign).length, come: signed.b.filter(({ sign }) => sign).length,
     })));

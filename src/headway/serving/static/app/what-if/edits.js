@@ -22,11 +22,11 @@ const KINDS = ["zero", "replace", "allow", "forbid"];
 
 /**
  * Return what B changes. What an address says wrongly is no edit.
- * @param {import("app/address.js").State} state
+ * @param {Explorer} explorer
  * @returns {Changes}
  */
-export function changesOf(state) {
-  return { prefix: state.prefix, src2: state.src2 === state.src ? "" : state.src2, edits: parse(state.edits) };
+export function changesOf({ state, sentence }) {
+  return { prefix: state.prefix, src2: state.src2 === sentence ? "" : state.src2, edits: parse(state.edits) };
 }
 
 /** @param {string} text @returns {OwnEdit[]} */
@@ -56,7 +56,7 @@ export function isOnlyPrefix({ prefix, src2, edits }) {
 
 /** Change B by one more edit; one that is there already is not there twice. @param {Explorer} explorer @param {OwnEdit} edit */
 export function add(explorer, edit) {
-  const { edits } = changesOf(explorer.state);
+  const { edits } = changesOf(explorer);
   const text = JSON.stringify(edit);
   if (edits.some((own) => JSON.stringify(own) === text)) return;
   explorer.go({ edits: written([...edits, edit]) }, { remember: true });
@@ -116,6 +116,16 @@ export function originalBody(explorer) {
 }
 
 /**
+ * Return a search with another source, which is not known to be one sentence.
+ * @param {string} source
+ * @param {Record<string, any>} body
+ */
+export function about(source, body) {
+  const { split_sentences: _, ...rest } = body;
+  return source === body.source ? body : { ...rest, source };
+}
+
+/**
  * Return edits as the program takes them: other runs are made first, and named by their ids.
  * The program may let these runs go, so that who asks with the edits needs them, too.
  * @param {Explorer} explorer
@@ -129,7 +139,7 @@ export async function resolved(explorer, edits, body) {
   const found = await Promise.all(edits.map(async ({ src, ...edit }) => {
     if (!src) return edit;
     const { target: _, ...rest } = body;
-    const other = await explorer.traceOf({ ...rest, source: src });
+    const other = await explorer.traceOf(about(src, rest));
     others.push(other);
     return { ...edit, trace: other.id };
   }));
