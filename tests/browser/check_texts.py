@@ -9,7 +9,11 @@ from playwright.sync_api import Route
 
 from headway.inspection.translator import Translator
 
-SENTENCES = ["제 형은 어제 사과 세 개를 먹었습니다.", "저는 학생입니다.", "수지는 매주 탁구를 칩니다."]
+SENTENCES = [
+    "제 형은 어제 사과 세 개를 먹었습니다.",
+    "저는 학생입니다.",
+    "수지는 매주 탁구를 칩니다.",
+]
 TEXT = " ".join(SENTENCES)
 CHOSEN = "document.querySelector('.text-sentences [aria-pressed=true] .text-source').textContent"
 
@@ -130,9 +134,7 @@ def test_a_forced_beginning_is_that_of_the_chosen_sentence(
 
 
 @pytest.mark.parametrize("width", [360, 1440])
-def test_a_text_does_not_make_the_page_scroll_sideways(
-    see: Callable[..., Any], width: int
-) -> None:
+def test_a_text_does_not_make_the_page_scroll_sideways(see: Callable[..., Any], width: int) -> None:
     seen = see(width=width, is_mobile=width < 700)
     for language in ("en", "ko"):
         page = seen.open(src=TEXT, sent=1, lang=language)

@@ -4,12 +4,14 @@ One search, and so one record and one trace, is about one sentence. The page kee
 shows its translation, and asks about one sentence of it at a time.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from fastapi import Request as HttpRequest
 
 from headway.decoding.joining import JoinedText
+from headway.decoding.options import SearchOptions
 from headway.decoding.parts import Joint, Part
 from headway.serving.failures import Json, RefusedError, told_as
 from headway.serving.limits import check_characters
@@ -37,11 +39,43 @@ def sentences(here: Here, body: TextBody) -> Json:
     return Json({"sentences": [sentence.source for sentence in sentences_of(served, body)]})
 
 
-@router.post("/api/paragraph")
-async def paragraph(here: Here, request: HttpRequest, body: ParagraphBody) -> Json:
-    """Return the translation of a text, and of each of its sentences."""
+@dataclass(frozen=True, slots=True)
+class TextWish:
+    """A text that was checked, and how to translate each of its sentences."""
+
+    served: Served
+    sentences: list[TextSentence]
+    options: SearchOptions
+    prefixes: list[str | None]
+    """Of each sentence."""
+
+
+def text_wish(here: Here, body: ParagraphBody) -> TextWish:
+    """Check a text; RefusedError where it is blank or too long, or cannot begin as it must."""
     served = here.model(body.model)
-    return await in_turn(served.turn, request, lambda: answer(served, body))
+    texts = sentences_of(served, body)
+    if body.chosen >= len(texts):
+        raise RefusedError(
+            400,
+            f"'chosen' is {body.chosen}, but the text has {len(texts)} sentences, counted from 0.",
+            f"Give 0 to {len(texts) - 1}.",
+        )
+    options = search_options(served, body, body.sampling)
+    prefixes: list[str | None] = [None] * len(texts)
+    if body.prefix and body.prefix.strip():
+        check_characters([body.source, body.prefix])
+        prefixes[body.chosen] = body.prefix
+        requests = served.translator.requests
+        with told_as("prefix"):
+            parts = requests.parts(texts[body.chosen].source)
+            requests.make([parts], options, prefix=body.prefix)
+    return TextWish(served, texts, options, prefixes)
+
+
+@router.post("/api/paragraph")
+async def paragraph(request: HttpRequest, wish: Annotated[TextWish, Depends(text_wish)]) -> Json:
+    """Return the translation of a text, and of each of its sentences."""
+    return await in_turn(wish.served.turn, request, lambda: answer(wish))
 
 
 def sentences_of(served: Served, body: TextBody) -> list[TextSentence]:
@@ -67,28 +101,14 @@ def _source(served: Served, part: Part) -> str:
     return f"{tags} {part.sentence.text}" if tags else part.sentence.text
 
 
-def answer(served: Served, body: ParagraphBody) -> Json:
+def answer(wish: TextWish) -> Json:
     """Translate each sentence by itself, as a search for it does, and join the translations."""
-    texts = sentences_of(served, body)
-    if body.chosen >= len(texts):
-        raise RefusedError(
-            400,
-            f"'chosen' is {body.chosen}, but the text has {len(texts)} sentences, counted from 0.",
-            f"Give 0 to {len(texts) - 1}.",
-        )
-    options = search_options(served, body, body.sampling)
-    prefix = body.prefix if body.prefix and body.prefix.strip() else None
     joined = JoinedText()
     translated = []
-    for number, sentence in enumerate(texts):
-        begin = prefix if number == body.chosen else None
-        with told_as("prefix" if begin else "other"):
-            translation = served.translator.translate(
-                sentence.source, options=options, prefix=begin, split_sentences=False
-            )
-        added = joined.add(translation.text, sentence.joint)
-        space = added.removesuffix(translation.text)
-        translated.append(
-            {"source": sentence.source, "space": space, "translation": translation.text}
-        )
+    for sentence, prefix in zip(wish.sentences, wish.prefixes, strict=True):
+        text = wish.served.translator.translate(
+            sentence.source, options=wish.options, prefix=prefix, split_sentences=False
+        ).text
+        space = joined.add(text, sentence.joint).removesuffix(text)
+        translated.append({"source": sentence.source, "space": space, "translation": text})
     return Json({"text": joined.text, "sentences": translated})

@@ -78,6 +78,9 @@ def test_a_text_without_a_sentence_or_too_long_or_with_a_choice_beyond_it_is_ref
         for source, status, code in ((" ", 400, "blank"), ("나는 " * 1000, 413, "too-long")):
             answer = client.post(f"/api/{route}", json={"source": source})
             assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    begun = {"source": TEXT, "prefix": "見", "chosen": 1}
+    answer = client.post("/api/paragraph", json=begun)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "prefix")
     answer = client.post("/api/paragraph", json={"source": TEXT, "chosen": 3})
     assert answer.status_code == 400
     assert answer.json()["error"]["message"] == (

@@ -21,7 +21,7 @@ from headway.serving.turns import in_turn
 
 SOURCE = "나는 너를 본다 ."
 MORE_THAN_THREADS = 50  # anyio has 40 for everything that is not awaited
-QUESTIONS = ["/api/trace", "/api/search", "/api/translate"]
+QUESTIONS = ["/api/trace", "/api/search", "/api/translate", "/api/paragraph"]
 
 
 @pytest.fixture
