@@ -36,6 +36,10 @@ Hypothesis = Annotated[
         help="A file of translations, scored beside the models or alone; several are allowed.",
     ),
 ]
+Source = Annotated[
+    Path | None,
+    typer.Option("--source", help="Text to translate; files of translations need none."),
+]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -46,8 +50,8 @@ Out = Annotated[
 
 
 def evaluate(
-    source: Annotated[Path, typer.Option("--source", help="Text to translate.")],
     reference: Annotated[Path, typer.Option("--reference", help="The right translations.")],
+    source: Source = None,
     models: Models = None,
     hypothesis: Hypothesis = None,
     out: Out = None,
@@ -82,18 +86,17 @@ def evaluate(
 ) -> None:
     """Score models, or files of translations, on text with references, and compare them."""
     from headway.cli.systems import System, Work, read_hypotheses, translate_all
-    from headway.data.corpus import read_parallel
     from headway.evaluation.comparing import compare_texts
     from headway.evaluation.metrics import check_metrics, score_texts, tokenized_remark
 
     metrics = list(dict.fromkeys(name.strip() for name in metric.split(",")))
     check_metrics(metrics, tokenize)  # before the work, not after it
     models, files = models or [], hypothesis or []
-    _check_files(models, [source, reference, *files], out)
-    pairs = read_parallel(source, reference)
-    references = [pair.target for pair in pairs]
-    written = read_hypotheses(files, source, reference, len(pairs))
-    if len(models) + len(files) > 1 and len(pairs) < 2:
+    _check_files(models, source, [reference, *files], out)
+    pairs, references = _read(source, reference)
+    beside = f"{source} and {reference}" if source else str(reference)
+    written = read_hypotheses(files, beside, len(references))
+    if len(models) + len(files) > 1 and len(references) < 2:
         raise typer.BadParameter("To compare systems takes two sentences at least.")
     way = {"beam_size": beam, "length_penalty": length_penalty}
     work = Work(device, engine, precision, shortlist, way, quiet)
@@ -111,14 +114,33 @@ def evaluate(
         )
         shown = _furthest(compared, _EXAMPLES if examples is None else examples)
         report, lines = compared.as_dict(), compared.lines()
-    _print(systems, pairs, report, lines, shown, as_json=as_json)
+    _print(systems, pairs, references, report, lines, shown, as_json=as_json)
     if not quiet:
         remark = tokenized_remark(references, tokenize) if "bleu" in metrics else ""
-        _remark(systems, pairs, remark)
+        _remark(systems, pairs, references, remark)
 
 
-def _check_files(models: Sequence[Path], texts: Sequence[Path], out: Path | None) -> None:
-    """Refuse text in the place of a model, and an output that would replace a text."""
+def _read(source: Path | None, reference: Path) -> "tuple[list[Pair], list[str]]":
+    """Return sources with their references, no pairs where no source is given, and references."""
+    from headway.data.corpus import read_parallel, read_sentences
+    from headway.errors import DataError
+
+    if source is not None:
+        pairs = read_parallel(source, reference)
+        return pairs, [pair.target for pair in pairs]
+    references = list(read_sentences(reference))
+    if not references:
+        raise DataError(f"{reference} is empty.", "Give a file with one sentence a line.")
+    return [], references
+
+
+def _check_files(
+    models: Sequence[Path], source: Path | None, others: Sequence[Path], out: Path | None
+) -> None:
+    """Refuse text in the place of a model, and an output that would replace a text.
+
+    others: the references, and files of translations.
+    """
     import os
 
     from headway.cli.systems import output_paths
@@ -131,8 +153,11 @@ def _check_files(models: Sequence[Path], texts: Sequence[Path], out: Path | None
             )
     if not models and out is not None:
         raise typer.BadParameter("--out is for translations of a model, but none is given.")
-    if not models and len(texts) == 2:
+    if not models and len(others) == 1:
         raise typer.BadParameter("There is nothing to score. Name a model, or --hypothesis FILE.")
+    if models and source is None:
+        raise typer.BadParameter("A model needs text to translate. Name it with --source FILE.")
+    texts = [*others, source] if source else others
     for path in output_paths(out, len(models)):
         for text in texts:
             if path.is_file() and os.path.realpath(path) == os.path.realpath(text):
@@ -162,13 +187,17 @@ def _furthest(compared: "Comparison", count: int) -> dict[int, list[float]]:
 def _print(
     systems: "Sequence[System]",
     pairs: "Sequence[Pair]",
+    references: Sequence[str],
     report: dict[str, Any],
     lines: Sequence[str],
     shown: dict[int, list[float]],
     *,
     as_json: bool,
 ) -> None:
-    """Print scores and examples; shown: chrF of each system, by place of the sentence."""
+    """Print scores and examples.
+
+    pairs: none where only files are scored. shown: chrF of each system, by place of the sentence.
+    """
     if as_json:
         own = [system.facts for system in systems]
         if len(systems) > 1:
@@ -176,35 +205,38 @@ def _print(
             report = report | {"systems": [scores | facts for scores, facts in named]}
         else:
             report = report | own[0]
-        found = [_example(systems, pairs[place], place, chrf) for place, chrf in shown.items()]
-        print_json(report | {"sentences": len(pairs), "examples": found})
+        found = [
+            {"line": place + 1}
+            | ({"source": pairs[place].source} if pairs else {})
+            | {
+                "reference": references[place],
+                "translations": [system.texts[place] for system in systems],
+                "chrf": list(chrf),
+            }
+            for place, chrf in shown.items()
+        ]
+        print_json(report | {"sentences": len(references), "examples": found})
         return
     for line in lines:
         print(line)
     width = max(len(name) for name in ("reference", *(system.name for system in systems)))
     for place, chrf in shown.items():
         print(f"\nline {place + 1:,}")
-        print(f"  {'source':<{width}}  {pairs[place].source}")
-        print(f"  {'reference':<{width}}  {pairs[place].target}")
+        if pairs:
+            print(f"  {'source':<{width}}  {pairs[place].source}")
+        print(f"  {'reference':<{width}}  {references[place]}")
         for system, value in zip(systems, chrf, strict=True):
             print(f"  {system.name:<{width}}  {system.texts[place]}  (chrF {value:.2f})")
 
 
-def _example(
-    systems: "Sequence[System]", pair: "Pair", place: int, chrf: Sequence[float]
-) -> dict[str, Any]:
-    return {
-        "line": place + 1,
-        "source": pair.source,
-        "reference": pair.target,
-        "translations": [system.texts[place] for system in systems],
-        "chrf": list(chrf),
-    }
-
-
-def _remark(systems: "Sequence[System]", pairs: "Sequence[Pair]", of_references: str) -> None:
-    """Say on standard error what is remarkable."""
-    from headway.evaluation.doubts import doubts
+def _remark(
+    systems: "Sequence[System]",
+    pairs: "Sequence[Pair]",
+    references: Sequence[str],
+    of_references: str,
+) -> None:
+    """Say on standard error what is remarkable; pairs: none where there is no source."""
+    from headway.evaluation.doubts import are_the_references, doubts
 
     texts = {system.name: system.texts for system in systems}
     files = [system.name for system in systems if not system.facts]
@@ -213,10 +245,11 @@ def _remark(systems: "Sequence[System]", pairs: "Sequence[Pair]", of_references:
         for name, note in _NOTES.items():
             if count := system.facts.get(name):
                 print(f"Note: {whose}{note.format(count=count)}", file=sys.stderr)
-    for remark in filter(None, [*doubts(pairs, texts, files), of_references]):
+    doubted = doubts(pairs, texts, files) if pairs else are_the_references(references, texts, files)
+    for remark in filter(None, [*doubted, of_references]):
         print(f"Note: {remark}", file=sys.stderr)
-    if len(systems) > 1 and len(pairs) < _ROUGH:
+    if len(systems) > 1 and len(references) < _ROUGH:
         print(
-            f"Note: with {len(pairs)} sentences the intervals are rough; hundreds are better.",
+            f"Note: with {len(references)} sentences the intervals are rough; hundreds are better.",
             file=sys.stderr,
         )

@@ -55,18 +55,18 @@ class Work:
     quiet: bool
 
 
-def read_hypotheses(
-    files: Sequence[Path], source: Path, reference: Path, count: int
-) -> list[System]:
-    """Read files of translations; DataError where one has not as many lines as the text."""
+def read_hypotheses(files: Sequence[Path], beside: str, count: int) -> list[System]:
+    """Read files of translations; DataError where one has not as many lines as the text.
+
+    beside: the names of the files that have so many lines.
+    """
     systems = []
     for file in files:
         texts = list(read_sentences(file))
         if len(texts) != count:
             raise DataError(
-                f"{file} has {len(texts):,} lines, but {source} and {reference} have {count:,}.",
-                "Give one translation for each line of the source, an empty one where there is "
-                "none.",
+                f"{file} has {len(texts):,} lines, but there are {count:,} in {beside}.",
+                "Give one translation for each of these lines, an empty one where there is none.",
             )
         systems.append(System(str(file), texts))
     return systems

@@ -27,14 +27,28 @@ def doubts(
         yield f"Source and reference do not seem to belong together in {lines}."
     references = [pair.target for pair in pairs]
     languages = TwoLanguages.of(pairs)
+    yield from are_the_references(references, systems, files)
     for name, texts in systems.items():
-        if name in files and len(texts) > _FEW_COPIES and list(texts) == references:
-            yield f"The translations of {name} are the references, line by line."
-        elif languages is not None and _are_in_language_of_source(languages, references, texts):
+        if name in files and _are_copies(references, texts):
+            continue
+        if languages is not None and _are_in_language_of_source(languages, references, texts):
             yield (
                 f"The translations of {name} look like the language of the source, not of the "
                 "references. Are source and reference exchanged?"
             )
+
+
+def are_the_references(
+    references: Sequence[str], systems: Mapping[str, Sequence[str]], files: Collection[str]
+) -> Iterator[str]:
+    """Yield a sentence for each of these files that is the references; arguments as in `doubts`."""
+    for name, texts in systems.items():
+        if name in files and _are_copies(references, texts):
+            yield f"The translations of {name} are the references, line by line."
+
+
+def _are_copies(references: Sequence[str], texts: Sequence[str]) -> bool:
+    return len(texts) > _FEW_COPIES and list(texts) == list(references)
 
 
 def _are_in_language_of_source(

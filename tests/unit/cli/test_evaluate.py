@@ -163,7 +163,33 @@ def test_another_number_of_lines_is_refused_with_the_numbers(
     status, _, err = run("evaluate", "--hypothesis", path, *files)
 
     assert status == 1
-    assert f"{path} has 3 lines, but {files[1]} and {files[3]} have 4." in err
+    assert f"{path} has 3 lines, but there are 4 in {files[1]} and {files[3]}." in err
+    status, _, err = run("evaluate", "--hypothesis", path, *files[2:])
+    assert status == 1
+    assert f"{path} has 3 lines, but there are 4 in {files[3]}." in err
+
+
+def test_files_of_translations_are_scored_without_their_source(
+    run: Call, bundle_path: Path, tmp_path: Path, files: list[object]
+) -> None:
+    one = write(tmp_path / "hyp.en", ["the cat sat", "a dig", "far", ""])
+    two = write(tmp_path / "other.en", ["a cat", "a dog", "near", "x"])
+    call = ["evaluate", "--hypothesis", one, "--hypothesis", two, "--examples", "2"]
+
+    for systems in (call[:3], call):
+        whole = run(*systems, *files)
+        status, out, err = run(*systems, *files[2:])
+        assert (status, err) == (0, whole[2])
+        assert out.splitlines() == [
+            line for line in whole[1].splitlines() if not line.startswith("  source ")
+        ]
+    example = json.loads(run(*call, *files[2:], "--json")[1])["examples"][0]
+    assert list(example) == ["line", "reference", "translations", "chrf"]
+    status, _, err = run("evaluate", bundle_path, *files[2:])
+    assert status == 2
+    assert "A model needs text to translate. Name it with --source FILE." in " ".join(
+        err.replace("│", " ").split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -254,5 +280,5 @@ def test_a_file_that_is_the_reference_is_doubted_unless_quiet(
     call = ["evaluate", "--hypothesis", reference, "--source", source, "--reference", reference]
     doubt = f"Note: The translations of {reference} are the references, line by line.\n"
 
-    assert run(*call)[2] == doubt
+    assert run(*call)[2] == run(*call[:3], *call[5:])[2] == doubt
     assert run(*call, "--quiet")[2] == ""
