@@ -82,8 +82,8 @@ def sentences_of(served: Served, body: TextBody) -> list[TextSentence]:
     """Return the sentences of a text; RefusedError where it is blank or too long."""
     check_characters([body.source])
     requests = served.translator.requests
-    split = requests.splits_sentences(body.split_sentences)
-    parts = requests.parts(body.source, split_sentences=split)
+    at_most = requests.sentences_a_part(body.split_sentences)
+    parts = requests.parts(body.source, at_most=at_most)
     if not parts:
         raise RefusedError(400, "The text is blank.", "Give a text to translate.", "blank")
     if len({part.sentence for part in parts}) == 1:
