@@ -17,6 +17,7 @@ from headway.cli.run_options import (
     ValidTarget,
     chosen_settings,
 )
+from headway.errors import shown
 
 if TYPE_CHECKING:
     from headway.data.corpus import Corpus
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from headway.training.text_check import CorpusShare
 
 _FILES = 2  # of a corpus that are named
+_SHORTENED = 50  # characters of a side of an example
 
 
 def check(
@@ -102,12 +104,16 @@ def report_lines(found: "RunCheck") -> list[str]:
 
 
 def lines_of(findings: Sequence["Finding"], text: str) -> list[str]:
-    """Return what is suspicious about a text of this name, one line each, with the remedy."""
+    """Return what is suspicious about a text of this name, with the remedy and an example."""
     is_trained_on = text.startswith("training")
-    return [
-        f"  {finding} → {finding.remedy if is_trained_on else finding.remedy_held_out}"
-        for finding in findings
-    ] or ["  nothing suspicious"]
+    lines = []
+    for finding in findings:
+        remedy = finding.remedy if is_trained_on else finding.remedy_held_out
+        lines.append(f"  {finding} → {remedy}")
+        if finding.example is not None:
+            source, target = (shown(side, _SHORTENED) for side in finding.example)
+            lines.append(f"    line {finding.lines[0]:,}: {source} | {target}")
+    return lines or ["  nothing suspicious"]
 
 
 def _files(text: str, corpora: "Sequence[CorpusShare | Corpus]") -> str:

@@ -1,9 +1,10 @@
 """What is suspicious about a text, in words and by lines."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from headway.data.corpus import Pair
 from headway.data.problems import problem_of
 
 _EXAMPLES = 5
@@ -23,6 +24,8 @@ class Finding:
     """The last line of a stretch."""
     earlier: tuple[int, ...] = ()
     """For each of the lines, where there is one, the first with the same."""
+    example: Pair | None = None
+    """The text of the first line; None where it was not looked up."""
 
     def __str__(self) -> str:
         """Return the finding as one line of text."""
@@ -36,6 +39,10 @@ class Finding:
         noun = "line" if self.count == 1 else "lines"
         return f"{self.problem}: {self.count:,} ({noun} {', '.join(shown)}{more})"
 
+    def with_example(self, pairs: Sequence[Pair]) -> "Finding":
+        """Return the finding with the pair of its first line, out of all pairs of the text."""
+        return replace(self, example=pairs[self.lines[0] - 1])
+
     @property
     def remedy(self) -> str:
         """Return the remedy in training text, a verb phrase or a command."""
@@ -48,7 +55,10 @@ class Finding:
         return problem.held_out or problem.remedy
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, `through` and `earlier` only where there are any."""
+        """Return plain values for JSON, `through` and `earlier` only where there are any.
+
+        So it is with `example`, the source and the target of the first line.
+        """
         values = {
             "id": self.id,
             "problem": self.problem,
@@ -59,6 +69,8 @@ class Finding:
             values["through"] = self.through
         if self.earlier:
             values["earlier"] = list(self.earlier)
+        if self.example is not None:
+            values["example"] = self.example._asdict()
         return values
 
 

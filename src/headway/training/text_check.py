@@ -133,12 +133,18 @@ def findings(
                 )
             else:
                 usual[tag] = _Usual(number, main_scripts(pairs), languages, Form(pairs))
-            yield name, pairs, by_harm(problems + repeats.of_next(pairs, tag))
+            problems += repeats.of_next(pairs, tag)
+            yield name, pairs, _with_examples(by_harm(problems), pairs)
         elif is_held_out(name, texts):
             yield name, pairs, None
         else:
             train = train or _with_tag_and_without(texts.corpora, data.tag)
-            yield name, pairs, _of_held_out(pairs, train, usual[data.tag])
+            suspicious = _of_held_out(pairs, train, usual[data.tag])
+            yield name, pairs, _with_examples(suspicious, pairs)
+
+
+def _with_examples(problems: Iterable[Finding], pairs: Sequence[Pair]) -> list[Finding]:
+    return [problem.with_example(pairs) for problem in problems]
 
 
 def _of_held_out(

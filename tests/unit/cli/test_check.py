@@ -57,7 +57,9 @@ def test_the_report_for_people(run, config: Path) -> None:
     lines = printed.splitlines()
     assert lines[0].startswith("Training text: 0 of ")
     assert "  pair seen before: 1 (line 4 as 2) → --set data.drop_duplicates=true" in lines
-    assert lines[2] == "  empty target: 1 (line 3) → leave it: training drops such pairs"
+    assert lines[2] == "    line 4: '너는 온다' | 'you come'"
+    assert lines[3] == "  empty target: 1 (line 3) → leave it: training drops such pairs"
+    assert lines[4] == "    line 3: '우리는 잔다' | ''"
     assert "In training: 4 pairs read, 3 kept; dropped 1: empty target 1 (line 3)" in lines
     overlap = (
         "  pair is in the training text too: 1 (line 1) → take these pairs out of the training"
@@ -78,6 +80,7 @@ def test_the_report_for_programs(run, config: Path) -> None:
         "problem": "empty target",
         "count": 1,
         "lines": [3],
+        "example": {"source": "우리는 잔다", "target": ""},
     }
     assert report["estimated_seconds"] > 0
 
@@ -90,7 +93,8 @@ def test_findings_are_told_if_no_vocabulary_fits_the_text(run, config: Path) -> 
     assert status == 2
     assert "vocabulary_size is 3000" in err
     assert printed.splitlines()[0] == "Training text:"
-    assert printed.splitlines()[2].startswith("  empty target: 1 (line 3) → ")
+    assert printed.splitlines()[3].startswith("  empty target: 1 (line 3) → ")
+    assert printed.splitlines()[4] == "    line 3: '우리는 잔다' | ''"
 
     status, printed, err = run(*call, "--json")
     assert status == 2
