@@ -74,6 +74,22 @@ def test_a_place_beyond_the_text_is_its_last_sentence(seen: Any) -> None:
     assert page.evaluate(CHOSEN) == SENTENCES[-1]
 
 
+def test_the_chosen_one_of_many_sentences_is_in_view(seen: Any) -> None:
+    page = seen.open("tree", src=" ".join(SENTENCES * 6), sent=13)
+    inside = """(() => {
+      const list = document.querySelector(".text-sentences").getBoundingClientRect();
+      const row = document.querySelector("button.is-chosen").getBoundingClientRect();
+      return list.top <= row.top && row.bottom <= list.bottom;
+    })()"""
+    assert page.evaluate(inside)
+    page.focus('[data-key="sentence:13"]')
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    seen.wait()
+    assert seen.state()["sent"] == "12"
+    assert page.evaluate(inside)
+
+
 def test_one_sentence_is_searched_for_once_and_its_text_is_not_translated_again(seen: Any) -> None:
     seen.open(src=SENTENCES[1])
     assert len(seen.paths("/api/translate")) == 1

@@ -1,12 +1,15 @@
 """Texts of several sentences over HTTP: their sentences, and their translation as in Python."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.unit.serving.conftest import OWN
 
 from headway.decoding.options import Sampling, SearchOptions
 from headway.inspection.translator import Translator
+from headway.serving.app import create_app
 from headway.serving.models import Served
 from headway.serving.paragraphs import sentences_of
 from headway.serving.schemas import TextBody
@@ -25,6 +28,21 @@ def test_a_text_has_its_sentences_in_order(client: TestClient) -> None:
 )
 def test_a_text_that_is_not_split_is_returned_as_it_is(client: TestClient, body: Any) -> None:
     assert client.post("/api/sentences", json=body).json() == {"sentences": [body["source"]]}
+
+
+@pytest.mark.parametrize(("usual", "count"), [(2, 2), (None, 1)])
+def test_a_model_of_paragraphs_is_given_as_many_sentences_as_in_python(
+    served: Served, usual: int | None, count: int
+) -> None:
+    bundle = served.translator.bundle
+    record = {**bundle.record, "several_sentences": 0.9, "usual_sentences": usual}
+    own = replace(served, translator=Translator(replace(bundle, record=record)))
+    with TestClient(create_app([own]), base_url=OWN) as client:
+        texts = client.post("/api/sentences", json={"source": TEXT}).json()["sentences"]
+        answer = client.post("/api/paragraph", json={"source": TEXT}).json()
+    assert len(texts) == len(answer["sentences"]) == count
+    assert "".join(texts).replace(" ", "") == TEXT.replace(" ", "")
+    assert answer["text"] == own.translator.translate(TEXT).text
 
 
 @pytest.mark.parametrize(

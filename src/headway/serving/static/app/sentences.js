@@ -2,7 +2,6 @@
 /** A source of several sentences: its translation, and the choice of the sentence that is looked at. */
 
 import { OTHER_SENTENCE } from "app/address.js";
-import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { walk } from "app/parts.js";
 
@@ -37,7 +36,10 @@ export function sentenceChoice(explorer) {
     h("span", { class: "text-source" }, source),
     h("span", { class: "text-translation" }, paragraph?.sentences[place].translation ?? ""))));
   });
-  keepScroll(list, `sentences:${explorer.state.src}`);
+  queueMicrotask(() => { // by then the list is in the page
+    const row = /** @type {HTMLElement} */ (list.children[chosen]);
+    list.scrollTop = row.offsetTop - list.offsetTop - (list.clientHeight - row.offsetHeight) / 2;
+  });
   return h("section", { class: "text", "aria-label": explorer.t("text.title") },
     h("p", { class: "text-whole" }, paragraph?.text ?? "…"), about, list);
 }
