@@ -99,7 +99,7 @@ def train(folder: Path) -> dict[str, float]:
     """Train some steps on what is kept."""
     from headway.training.reporting import Reporter
     from headway.training.run import train as run
-    from headway.training.step import StepResult
+    from headway.training.update import StepResult
 
     class Clock(Reporter):
         began = time.perf_counter()

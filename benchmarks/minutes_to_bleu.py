@@ -25,15 +25,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from headway.benchmark.peers import build_marian, marian_logits
-from headway.benchmark.work import Size
+from headway.bench.peers import build_marian, marian_logits
+from headway.bench.work import Size
 from headway.config.run import RunConfig, load_run_config
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID, Tokenizer
 from headway.evaluation.metrics import score_texts
 from headway.training.encode import encode_texts
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule, paper_peak
-from headway.training.step import autocast
+from headway.training.update import autocast
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.texts import Texts, read_texts
 from headway.training.tokenizers import build_tokenizers

@@ -28,15 +28,15 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
-from headway.devices import check_device
 from headway.errors import BundleError, ConfigError, require_type
 from headway.home import expanded
 from headway.json_text import to_json
-from headway.mapping import MappedTensors, safetensors_parts
-from headway.model.changes import changed_parts, lost_buffers, other_settings
-from headway.model.empty import empty_model
+from headway.model.customized import changed_parts, lost_buffers, other_settings
 from headway.model.transformer import Transformer
-from headway.replacing import write_atomically, writing
+from headway.model.uninitialized import empty_model
+from headway.runtime.atomic_files import write_atomically, writing
+from headway.runtime.devices import check_device
+from headway.runtime.mapped_tensors import MappedTensors, safetensors_parts
 from headway.saved_bundle import (
     FORMAT,
     SHORTLIST,

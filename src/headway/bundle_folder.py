@@ -19,7 +19,7 @@ from pathlib import Path
 
 from headway.errors import BundleError, require_path
 from headway.home import expanded
-from headway.replacing import PARTIAL, keep_access, partial_path, sync_folder
+from headway.runtime.atomic_files import PARTIAL, keep_access, partial_path, sync_folder
 
 MANIFEST = "manifest.json"
 _VALID = ".bundle"

@@ -28,7 +28,7 @@ from headway.errors import (
     require_type,
 )
 from headway.home import expanded
-from headway.mapping import MappedTensors, map_file, read_tensors
+from headway.runtime.mapped_tensors import MappedTensors, map_file, read_tensors
 
 FORMAT = 1
 CARD = "card.md"

@@ -25,7 +25,7 @@ def test_the_page_runs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("headway.training.run.draw_losses", lambda *_: None)
     prepared: list[bool] = []  # not in earnest: it holds for a whole process, as tests are
-    monkeypatch.setattr("headway.training.memory.prepare_process", lambda: prepared.append(True))
+    monkeypatch.setattr("headway.runtime.memory.prepare_process", lambda: prepared.append(True))
     config = make_config(training={"max_steps": 2})
     monkeypatch.setattr(headway, "load_run_config", lambda _: config, raising=False)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from headway import devices
+from headway.runtime import devices
 
 CHECKS = Path(__file__).parents[1] / "other_device"
 
@@ -36,4 +36,4 @@ def test_training_translation_and_inspection_on_a_device_of_its_own() -> None:
 def test_every_other_test_knows_nothing_of_that_device() -> None:
     assert torch._C._get_privateuse1_backend_name() == "privateuseone"
     assert not torch.__future__.get_swap_module_params_on_conversion()
-    assert devices.resolve_device.__module__ == "headway.devices"
+    assert devices.resolve_device.__module__ == "headway.runtime.devices"

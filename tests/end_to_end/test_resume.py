@@ -12,11 +12,11 @@ from headway.config.run import RunConfig
 from headway.data.batching import Batch
 from headway.errors import NotFiniteError
 from headway.model.transformer import Transformer
-from headway.training import step as step_module
+from headway.training import update as step_module
 from headway.training.loss import LossSums
 from headway.training.reporting import Reporter
 from headway.training.run import train
-from headway.training.step import StepResult, batch_loss
+from headway.training.update import StepResult, batch_loss
 
 MakeConfig = Callable[..., RunConfig]
 SameRun = Callable[[Path, Path], None]

@@ -22,7 +22,7 @@ from headway.config.presets import (
 )
 from headway.config.run import RunConfig
 from headway.model.accounting import count_parameters
-from headway.model.empty import empty_model
+from headway.model.uninitialized import empty_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from headway.benchmark import peers, work
-from headway.benchmark.work import Size, Task, Work
+from headway.bench import peers, work
+from headway.bench.work import Size, Task, Work
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import torch
 import headway
 from headway import Transformer
 from headway.config.run import RunConfig
-from headway.decoding.agreement import disagreement
+from headway.decoding.stepwise_check import disagreement
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.initialization import initialize
 

@@ -9,7 +9,7 @@ import torch
 from headway.config.run import RunConfig
 from headway.model.embedding import InputEmbedding
 from headway.model.transformer import Transformer
-from headway.training import recording
+from headway.training import cuda_graphs
 from headway.training.run import train
 
 from .check_training import losses
@@ -30,13 +30,13 @@ def _cuda(device: str) -> None:
 def replays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the rows of each pass that was made by a recording."""
     rows: list[int] = []
-    call = recording._Recording.__call__
+    call = cuda_graphs._Recording.__call__
 
-    def counted(self: recording._Recording, batch: object, scale: float) -> torch.Tensor:
+    def counted(self: cuda_graphs._Recording, batch: object, scale: float) -> torch.Tensor:
         rows.append(len(self.batch.source_ids))
         return call(self, batch, scale)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(recording._Recording, "__call__", counted)
+    monkeypatch.setattr(cuda_graphs._Recording, "__call__", counted)
     return rows
 
 

@@ -13,7 +13,7 @@ from headway.config.run import RunConfig
 from headway.training.check import check_run
 from headway.training.reporting import Reporter
 from headway.training.run import train
-from headway.training.step import Objective, StepResult
+from headway.training.update import Objective, StepResult
 
 MakeConfig = Callable[..., RunConfig]
 

@@ -7,7 +7,7 @@ import torch
 
 import headway
 from headway import Sampling, SearchOptions, Translation, Translator
-from headway.decoding.engines import EngineName, PrecisionName
+from headway.decoding.build_engine import EngineName, PrecisionName
 
 SENTENCES = ["one two three", "seven", "", "six six one two five four", "two three nine"]
 

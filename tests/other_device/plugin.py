@@ -9,7 +9,7 @@ by a run that only passes by. tests/end_to_end/test_other_device.py gives the ch
 import pytest
 import torch
 
-from headway import devices
+from headway.runtime import devices
 
 from . import pretended
 

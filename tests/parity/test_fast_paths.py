@@ -16,8 +16,8 @@ from headway.training.compiling import CompiledLayers
 from headway.training.loss import LossSums, label_smoothed_cross_entropy
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.step import Objective, TrainingStep
 from headway.training.stream import BatchStream
+from headway.training.update import Objective, TrainingStep
 
 Build = Callable[..., Transformer]
 STEPS = 50
@@ -72,10 +72,10 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any, dropout: float) -> Any:
         return scaled_dot_product_attention(q, k, v, mask)[0]
 
-    monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
     monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda device: True)
     monkeypatch.setattr("headway.model.attention.fused_attention", attend)
-    monkeypatch.setattr("headway.training.step.batch_loss", plain_loss)
+    monkeypatch.setattr("headway.training.update.batch_loss", plain_loss)
     monkeypatch.setitem(train.__globals__, "build_optimizer", plain_optimizer)
 
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from headway.data.tokenizer import START_ID
 from headway.decoding.attention import AttentionReader
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import build_search, search_all
 from headway.decoding.coverage import coverage_penalty
-from headway.decoding.engines import build_engine
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.decoding.terms import occurs
 from headway.model.transformer import Transformer

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.build_search import build_search, search_all
 from headway.decoding.engine import Engine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
@@ -22,7 +23,6 @@ from headway.decoding.packed.plain_products import Precision
 from headway.decoding.packed.weights import Projection
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
-from headway.decoding.searches import build_search, search_all
 from headway.decoding.workers import search_with_workers
 from headway.model.attention import MultiHeadAttention
 from headway.model.feed_forward import PositionwiseFeedForward

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.build_search import search_all
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
-from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 
 Build = Callable[..., Transformer]

@@ -13,14 +13,14 @@ import headway
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import AttentionReader
 from headway.decoding.beam import BeamSearch
+from headway.decoding.build_search import search_all
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
 from headway.decoding.rules import rules_of
-from headway.decoding.search import run_search
-from headway.decoding.searches import search_all
+from headway.decoding.run_search import run_search
 from headway.model.transformer import Transformer
 
 Build = Callable[..., Transformer]

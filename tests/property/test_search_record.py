@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import AttentionReader
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import search_all
 from headway.decoding.candidates import NEVER_CHOSEN
-from headway.decoding.engines import build_engine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.record import Node
 from headway.decoding.recorded_searches import Recorder, record_search
 from headway.decoding.request import Request
-from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 
 Build = Callable[..., Transformer]

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import AttentionReader
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import build_search, search_all
 from headway.decoding.coverage import coverage_penalty
 from headway.decoding.engine import Engine
-from headway.decoding.engines import build_engine
 from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import Sampling, SearchOptions
@@ -25,7 +26,6 @@ from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
-from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.decoding.workers import search_with_workers
 from headway.model.transformer import Transformer

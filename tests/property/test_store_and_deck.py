@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from headway.data.batching import collate, collate_rows
 from headway.data.corpus import Pair
-from headway.data.deck import Deck
 from headway.data.encoded import EncodedPair, EncodedPairs
+from headway.data.epoch_order import Deck
 from headway.data.store import StoreWriter, kept_store, open_store
 from headway.errors import DataError
 

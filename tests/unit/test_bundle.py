@@ -35,7 +35,7 @@ from headway.data.shortlist import Shortlist, learn_shortlist
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.errors import BundleError
 from headway.model.transformer import Transformer
-from headway.replacing import partial_path, write_atomically
+from headway.runtime.atomic_files import partial_path, write_atomically
 from headway.saved_bundle import find_bundle, read_bundle, which_weights
 from headway.training.estimate import forget_peak, peak_memory
 

@@ -10,8 +10,8 @@ from headway import demo
 from headway.bundle import load_bundle
 from headway.cli.app import main
 from headway.config.run import RunConfig
-from headway.data.sample import SampleCorpus, build_sample_corpus
 from headway.errors import RunError
+from headway.sample_corpus import SampleCorpus, build_sample_corpus
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 

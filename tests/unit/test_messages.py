@@ -16,7 +16,7 @@ from headway.data.store import writing_to
 from headway.errors import HeadwayError, RunError
 from headway.messages import Messages, message_console, unfailing_messages
 from headway.progress import progress
-from headway.replacing import writing
+from headway.runtime.atomic_files import writing
 from headway.training.reporting import Reporter
 from headway.training.tensorboard import _writing
 

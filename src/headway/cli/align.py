@@ -49,9 +49,9 @@ def align(
     from headway.bundle import load_bundle
     from headway.data.corpus import read_parallel
     from headway.decoding.alignment import pharaoh
-    from headway.devices import resolve_device
     from headway.evaluation.aligning import align_by
     from headway.evaluation.alignment_error import best_of
+    from headway.runtime.devices import resolve_device
 
     pairs = read_parallel(source, target)
     remark_on_weights(model, quiet)

@@ -29,9 +29,9 @@ from headway.cli.encoding import use_utf8
 from headway.cli.guesses import Command
 from headway.cli.stopping import StoppableCommands
 from headway.errors import HeadwayWarning
-from headway.loops.notice import tell_of_compiling
+from headway.kernels.codegen.compile_notice import tell_of_compiling
 from headway.messages import discard, unfailing_messages
-from headway.replacing import SIZE_LIMIT
+from headway.runtime.atomic_files import SIZE_LIMIT
 
 app = typer.Typer(
     cls=StoppableCommands,

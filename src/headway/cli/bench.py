@@ -50,7 +50,7 @@ def train(
     debug: Debug = False,
 ) -> None:
     """Train on random pieces: target pieces a second, ours and peers'."""
-    from headway.benchmark.training import compare_training
+    from headway.bench.training import compare_training
 
     found = compare_training(
         size,
@@ -130,7 +130,7 @@ def translate(
     debug: Debug = False,
 ) -> None:
     """Translate text: target pieces a second and time of a sentence, ours and a peer's."""
-    from headway.benchmark.translating import compare_translation
+    from headway.bench.translating import compare_translation
 
     found = compare_translation(
         remark_on_weights(model, quiet),

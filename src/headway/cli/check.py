@@ -48,8 +48,8 @@ def check(
     It takes what `headway train` takes.
     """
     from headway.config.run import load_run_config
+    from headway.runtime.memory import prepare_process
     from headway.training.check import check_run, plain
-    from headway.training.memory import prepare_process
     from headway.training.reporting import Reporter
 
     prepare_process()

@@ -63,7 +63,7 @@ def demo(
     """Train on the built-in Korean-English corpus, evaluate, translate, draw attention."""
     from headway.demo import remove_demo, run_demo
     from headway.errors import ConfigError, suggest
-    from headway.training.memory import prepare_process
+    from headway.runtime.memory import prepare_process
     from headway.training.reporting import Reporter
     from headway.training.run_folder import RunFolder
 

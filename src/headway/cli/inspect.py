@@ -93,7 +93,7 @@ def inspect(
 def _check(out: Path | None, explain: str | None, at: list[str] | None, lang: str | None) -> None:
     """Refuse, before the work, what cannot be written or explained."""
     from headway.errors import ConfigError, TraceError
-    from headway.replacing import check_file_place
+    from headway.runtime.atomic_files import check_file_place
 
     if out is not None and out.suffix not in (*_TRACES, *_FIGURES, _PAGE):
         raise ConfigError(

@@ -24,8 +24,8 @@ def score(
 
     from headway.bundle import load_bundle
     from headway.data.corpus import read_parallel
-    from headway.devices import resolve_device
     from headway.evaluation.scoring import perplexity, score_pairs
+    from headway.runtime.devices import resolve_device
 
     pairs = read_parallel(source, target)
     remark_on_weights(model, quiet)

@@ -43,7 +43,7 @@ def serve(
         device=device,
         ready=_keep_quiet if quiet else _say,
     )
-    from headway.serving.turns import is_computing
+    from headway.serving.request_queue import is_computing
 
     if is_computing():
         # Python would take away what the thread computes with, and PyTorch then aborts.

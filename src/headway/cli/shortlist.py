@@ -134,8 +134,8 @@ def _report(
     """Return what the shortlist leaves out and, where asked, what becomes of translations."""
     from headway.data.corpus import read_parallel
     from headway.decoding.translator import Translator
-    from headway.devices import resolve_device
     from headway.evaluation.shortlists import coverage, effect
+    from headway.runtime.devices import resolve_device
 
     pairs = read_parallel(source, reference)
     sources, references = [p.source for p in pairs], [p.target for p in pairs]

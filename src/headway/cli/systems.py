@@ -11,8 +11,8 @@ from headway.cli.tags import TagWatch
 from headway.data.compression import compression
 from headway.data.corpus import Pair, read_sentences
 from headway.data.output import OutputFile, opened
+from headway.decoding.build_engine import EngineName, PrecisionName
 from headway.decoding.counting import counting_sentences
-from headway.decoding.engines import EngineName, PrecisionName
 from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translation import Translation
 from headway.decoding.translator import Translator, load

@@ -62,9 +62,9 @@ def train(
     """
     began = time.monotonic()
     from headway.config.run import load_run_config
+    from headway.runtime.memory import prepare_process
     from headway.training.budget import Budget
     from headway.training.distributed import is_leader
-    from headway.training.memory import prepare_process
     from headway.training.reporting import Reporter
     from headway.training.run import train as run
     from headway.training.seeds import begun_config

@@ -18,7 +18,7 @@ from headway.cli.tags import TagWatch
 
 if TYPE_CHECKING:
     from headway.cli.wishes import Wishes
-    from headway.decoding.engines import EngineName, PrecisionName
+    from headway.decoding.build_engine import EngineName, PrecisionName
     from headway.decoding.translation import StreamEnd
     from headway.decoding.translator import Translator
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.data.corpus import Pair
+from headway.data.duplicates import Seen
 from headway.data.encoded import EncodedPair, EncodedPairs
-from headway.data.examining import CleaningRules, Encoder, Examined, Examiner, Sides
-from headway.data.seen import Seen
+from headway.data.pair_rules import CleaningRules, Encoder, Examined, Examiner, Sides
 from headway.errors import DataError
-from headway.processes import mapped
+from headway.runtime.processes import mapped
 
 _EXAMPLES = 5  # line numbers kept for each reason
 _CHUNK = 10_000  # pairs encoded at once, so that text and pieces of a whole corpus never coexist

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from headway.data.compression import COMPRESSIONS, StrPath, plain_name, readable
 from headway.data.headers import USUAL_FIELDS
 from headway.data.hub import dataset_digest, is_dataset
+from headway.data.line_count_mismatch import go_together_at_the_end, where_they_part
 from headway.data.lines import read_lines
 from headway.data.tables import FORMS, header_remark, table_reader
-from headway.data.unequal import go_together_at_the_end, where_they_part
 from headway.errors import ConfigError, DataError, permitted
 
 _READ_SIZE = 1 << 20

@@ -16,7 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.data.clues import APART, PAIRED, Clue, Kinds, Lengths, Questions, RareWords
+from headway.data.alignment_features import (
+    APART,
+    PAIRED,
+    Clue,
+    Kinds,
+    Lengths,
+    Questions,
+    RareWords,
+)
 
 SHIFTS = (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5)
 _FEWEST = 50  # lines, below which nothing is counted

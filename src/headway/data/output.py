@@ -20,7 +20,7 @@ from typing import IO, BinaryIO, Self, cast
 from headway.data.compression import COMPRESSIONS, compressing, compression, readable
 from headway.errors import DataError
 from headway.home import expanded
-from headway.replacing import SIZE_LIMIT
+from headway.runtime.atomic_files import SIZE_LIMIT
 
 _BLOCK = 1 << 18
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.data.corpus import Pair
-from headway.data.examining import Digests, digests
 from headway.data.finding import Finding, on_lines
+from headway.data.pair_rules import Digests, digests
 
 _MANY = 20  # different sources of one target, or the reverse
 _MANY_SHARE = 0.001  # of all pairs

@@ -23,7 +23,7 @@ from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair, EncodedPairs
 from headway.data.ragged import Ragged, Rows, starts_of
 from headway.errors import DataError, permitted
-from headway.replacing import PARTIAL, partial_path, remedy_for
+from headway.runtime.atomic_files import PARTIAL, partial_path, remedy_for
 
 _MANIFEST = "shards.json"
 _CHUNK = 10_000  # pairs turned into arrays at once

@@ -11,12 +11,12 @@ import numpy as np
 
 from headway.data.corpus import Pair
 from headway.data.details import has_other_addresses, has_other_numbers
-from headway.data.examining import is_copy
 from headway.data.exchanged import on_the_wrong_side
 from headway.data.finding import Finding, by_harm, on_lines
 from headway.data.html_codes import has_codes
 from headway.data.misaligned import Stretch, misaligned
 from headway.data.mojibake import is_mojibake
+from headway.data.pair_rules import is_copy
 from headway.data.repeats import repeats
 from headway.data.scripts import main_script, script_name
 from headway.data.spaces import has_odd_spaces

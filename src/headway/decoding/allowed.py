@@ -13,8 +13,8 @@ from torch import Tensor
 from headway.decoding.engine import Ints
 
 # Loops add in strides of the machine's vectors; a stride here is whole ones of theirs
-# (loops/logits.py). So a sum is the same, whether the widest list is that of the row itself or that
-# of another one in the batch.
+# (kernels/top_k.py). So a sum is the same, whether the widest list is that of the row itself or
+# that of another one in the batch.
 _STRIDE = 64
 
 

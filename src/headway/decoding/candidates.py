@@ -12,7 +12,7 @@ from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 from headway.decoding.engine import Ints
 from headway.decoding.rules import NO_RULES, Past, Rules
 from headway.errors import HeadwayError
-from headway.loops.arrays import has_numba
+from headway.kernels.arrays import has_numba
 
 # Padding and start are no output; the unknown piece cannot be turned back into text.
 NEVER_CHOSEN = (PAD_ID, START_ID, UNK_ID)
@@ -118,7 +118,7 @@ def best_pieces(
 def _compiled_best(
     logits: Float[Tensor, "R V"], count: int, never: Sequence[int]
 ) -> tuple[_Values, Ints, _Values]:
-    from headway.loops.logits import best_pieces as find
+    from headway.kernels.top_k import best_pieces as find
 
     rows = len(logits)
     values, ids = np.empty((rows, count), np.float32), np.empty((rows, count), np.int64)

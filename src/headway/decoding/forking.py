@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import torch
 
 from headway.errors import HeadwayError
-from headway.processes import forking
+from headway.runtime.processes import forking
 
 T = TypeVar("T")
 R = TypeVar("R")

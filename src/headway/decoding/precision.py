@@ -12,9 +12,9 @@ from torch import nn
 from headway.decoding.packed.choosing import kernels_for
 from headway.decoding.packed.plain_products import Precision
 from headway.decoding.packed.weights import Projection
-from headway.devices import processor
 from headway.errors import ConfigError
-from headway.measured import measured_once
+from headway.runtime.cached_benchmark import measured_once
+from headway.runtime.devices import processor
 
 _ROWS = 64
 _GENERATION = 8  # of the kernels; those of another one are measured anew

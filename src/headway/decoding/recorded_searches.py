@@ -23,8 +23,8 @@ from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.recorder import Recorder
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rule, Rules, rules_of
+from headway.decoding.run_search import Advance, Search, run_search
 from headway.decoding.sampling import SamplingSearch
-from headway.decoding.search import Advance, Search, run_search
 from headway.decoding.terms import TermsBeamSearch
 from headway.errors import ConfigError
 

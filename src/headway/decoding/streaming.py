@@ -9,7 +9,7 @@ from headway.data.tokenizer import Tokenizer
 from headway.decoding.engine import Engine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
-from headway.decoding.search import Search, read_and_begin
+from headway.decoding.run_search import Search, read_and_begin
 
 
 def stream_search(

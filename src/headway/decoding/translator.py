@@ -10,16 +10,16 @@ import torch
 
 from headway.bundle import Bundle, Change, load_bundle, load_mapped_bundle
 from headway.decoding.alternatives import next_pieces
+from headway.decoding.assemble import JoinedText, Joiner
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
+from headway.decoding.build_engine import EngineName, PrecisionName, build_engine
+from headway.decoding.build_search import build_search, search_all
 from headway.decoding.description import description, names_of_others
-from headway.decoding.engines import EngineName, PrecisionName, build_engine
 from headway.decoding.ensemble import EnsembleEngine, as_bundles, as_paths, check_vocabularies
 from headway.decoding.glossary import Glossary, as_glossary
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.joining import JoinedText, Joiner
 from headway.decoding.options import SearchOptions, changed_options
-from headway.decoding.prepared import Prepared, check_ready
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorded_searches import record_search
 from headway.decoding.recorder import Recorder, Watcher
@@ -30,12 +30,12 @@ from headway.decoding.request_maker import (
     check_request,
     refuse_mapping,
 )
-from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search, text_bits
 from headway.decoding.translation import Alternative, StreamEnd, Translation
-from headway.devices import resolve_device
+from headway.decoding.weight_snapshot import Prepared, check_ready
 from headway.errors import require_type
 from headway.model.probe import listening
+from headway.runtime.devices import resolve_device
 from headway.spelling import hinted
 
 _WORTH_A_WORKER = 8  # sentences
@@ -54,10 +54,10 @@ class Translator:
     ) -> None:
         """Use a loaded bundle; `headway.load` reads one from disk.
 
-        engine and precision: see `headway.decoding.engines`. The packed engine prepares the weights
-        here; once they change, or parts get hooks, this Translator refuses to go on. The models are
-        put into eval mode. ensemble: more bundles; the probabilities of all are averaged at each
-        step.
+        engine and precision: see `headway.decoding.build_engine`. The packed engine prepares the
+        weights here; once they change, or parts get hooks, this Translator refuses to go on. The
+        models are put into eval mode. ensemble: more bundles; the probabilities of all are averaged
+        at each step.
         """
         ensemble = as_bundles(bundle, ensemble)
         self.bundle = bundle
@@ -93,9 +93,9 @@ class Translator:
         """Load a bundle, or the bundle of a run, and make a translator of it.
 
         device: auto, cpu, cuda or mps. change: puts parts of your own into each model, as
-        `headway.train` was given it. engine, precision: what computes, and how exactly; see
-        `headway.decoding.engines`. ensemble: more bundles, of the same vocabulary, to average the
-        probabilities with. Raises BundleError when a bundle is damaged.
+        `headway.train` was given it. engine, precision: see `headway.decoding.build_engine`.
+        ensemble: more bundles, of the same vocabulary, to average the probabilities with.
+        Raises BundleError when a bundle is damaged.
         """
         where, ensemble = resolve_device(device), as_paths(ensemble)
         if where != "cpu":

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 import torch
 
-from headway.decoding.crew import CrewJob, claim_crew
 from headway.decoding.engine import Engine
 from headway.decoding.forking import forked_workers, results_of_workers
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
-from headway.decoding.search import Search, run_search
-from headway.processes import may_fork
+from headway.decoding.run_search import Search, run_search
+from headway.decoding.worker_pool import CrewJob, claim_crew
+from headway.runtime.processes import may_fork
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -23,7 +23,7 @@ from headway.decoding.translator import Translator
 from headway.errors import ConfigError, DataError, TraceError, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches, summed_log_probs
 from headway.model.attention import MultiHeadAttention
-from headway.model.changes import changed_parts
+from headway.model.customized import changed_parts
 from headway.model.masks import padding_mask
 from headway.model.modes import evaluating
 from headway.model.probe import listen, stop_listening

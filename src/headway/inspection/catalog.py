@@ -15,9 +15,7 @@ from torch import nn
 
 from headway.inspection import catalog_lines as lines
 from headway.inspection.catalog_lines import Line
-from headway.inspection.named_tensor import Axis
-from headway.inspection.variant import Variant
-from headway.inspection.wiring import (
+from headway.inspection.dataflow import (
     SUBLAYERS,
     layer_result,
     memory_or_input,
@@ -25,6 +23,8 @@ from headway.inspection.wiring import (
     stream,
     sublayer_input,
 )
+from headway.inspection.model_kind import Variant
+from headway.inspection.named_tensor import Axis
 from headway.model.transformer import Transformer
 
 Fields = dict[str, str]

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from headway.errors import TraceError
 from headway.inspection.catalog import catalog, pattern_of
-from headway.inspection.variant import Variant
-from headway.inspection.wiring import normalized
+from headway.inspection.dataflow import normalized
+from headway.inspection.model_kind import Variant
 from headway.model.attention import MultiHeadAttention
-from headway.model.changes import changes_in_words
+from headway.model.customized import changes_in_words
 
 Recorded = Mapping[str, Tensor]
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from headway.errors import ConfigError, TraceError
 from headway.home import expanded
 from headway.plotting import import_matplotlib
-from headway.replacing import check_file_place, write_atomically, writing
+from headway.runtime.atomic_files import check_file_place, write_atomically, writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

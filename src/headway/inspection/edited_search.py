@@ -13,9 +13,9 @@ from headway.decoding.translator import Translator
 from headway.errors import ConfigError, TraceError
 from headway.inspection.catalog import catalog, matching, model_names, pattern_of
 from headway.inspection.edit import Edit, Edits, check_edits
+from headway.inspection.model_kind import variant_of
 from headway.inspection.sentence import Sentence
 from headway.inspection.trace import edited
-from headway.inspection.variant import variant_of
 from headway.model.transformer import Transformer
 
 

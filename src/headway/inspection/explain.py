@@ -10,13 +10,13 @@ import torch
 from headway.errors import ConfigError, TraceError, require_type
 from headway.inspection.catalog import Row, catalog, pattern_of
 from headway.inspection.explain_attention import ATTENTION
-from headway.inspection.explain_others import EMBEDDING, FEED_FORWARD, LAYER, RESIDUAL, WHOLE
+from headway.inspection.explain_context import Explain, Working
+from headway.inspection.explain_layers import EMBEDDING, FEED_FORWARD, LAYER, RESIDUAL, WHOLE
 from headway.inspection.explanation import Explanation, Step
 from headway.inspection.named_tensor import TracedTensor, check_axes
 from headway.inspection.phrases import Language, check_language, say
-from headway.inspection.working import Explain, Working
 from headway.model.attention import MultiHeadAttention
-from headway.model.changes import changed_parts, hooked_parts
+from headway.model.customized import changed_parts, hooked_parts
 
 if TYPE_CHECKING:
     from headway.inspection.trace import Trace

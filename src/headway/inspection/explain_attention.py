@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping
 
+from headway.inspection.dataflow import memory_or_input, sublayer_input
+from headway.inspection.explain_context import Explain, Working
 from headway.inspection.explanation import Step, softmax_steps, weighted_sum
-from headway.inspection.wiring import memory_or_input, sublayer_input
-from headway.inspection.working import Explain, Working
 from headway.model.attention import MultiHeadAttention
 
 

@@ -17,10 +17,10 @@ from headway.decoding.translator import Translator
 from headway.errors import ConfigError, TraceError, require_type, suggest
 from headway.inspection.catalog import matching, model_names
 from headway.inspection.edit import Edits, check_edits
+from headway.inspection.model_kind import variant_of
 from headway.inspection.sentence import Sentence
 from headway.inspection.sizes import tensor_bytes
 from headway.inspection.trace import PRESETS, Trace, record_patterns, trace
-from headway.inspection.variant import variant_of
 
 MAX_BYTES = 2 * 10**9
 """What a trace may take unless `max_bytes` says otherwise."""

@@ -26,10 +26,10 @@ from torch import Tensor
 
 from headway.errors import ConfigError, TraceError, require_path, suggest
 from headway.home import expanded
+from headway.inspection.model_kind import Variant
 from headway.inspection.named_tensor import Axis, TracedTensor
 from headway.inspection.sentence import Sentence
-from headway.inspection.variant import Variant
-from headway.replacing import write_atomically, writing
+from headway.runtime.atomic_files import write_atomically, writing
 
 FORMAT = 1
 _DESCRIPTION = "headway_trace"  # never the name of a tensor: those have the names of attributes

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 from headway.inspection.catalog import catalog, model_names, pattern_of
-from headway.inspection.variant import first_with, variant_of
+from headway.inspection.model_kind import first_with, variant_of
 from headway.model.transformer import Transformer
 
 

@@ -13,12 +13,12 @@ from headway.inspection.derived import derive
 from headway.inspection.edit import Edits, check_edits, check_kinds
 from headway.inspection.explain import explain
 from headway.inspection.explanation import Explanation
+from headway.inspection.model_kind import Variant, variant_of
 from headway.inspection.named_tensor import Axis, TracedTensor, named
 from headway.inspection.phrases import Language
 from headway.inspection.saving import describe, read_file, write_file
 from headway.inspection.sentence import Sentence
 from headway.inspection.table import summary, table
-from headway.inspection.variant import Variant, variant_of
 from headway.model.probe import listen, stop_listening
 from headway.model.transformer import Transformer
 

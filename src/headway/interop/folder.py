@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headway.errors import BundleError
 from headway.home import expanded
-from headway.replacing import partial_path, writing
+from headway.runtime.atomic_files import partial_path, writing
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from headway.errors import ConfigError
-from headway.loops.arrays import is_traced
+from headway.kernels.arrays import is_traced
 from headway.model.cache import KeyValueCache
 from headway.model.checks import check_dropout, check_sizes, check_tensor
 from headway.model.dropout import dropout

@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from headway.loops import threads
-from headway.loops.arrays import array, can_loop, is_traced
+from headway.kernels import threads
+from headway.kernels.arrays import array, can_loop, is_traced
 from headway.model.checks import check_dropout
 from headway.model.fast.random_bits import draw
 
@@ -131,6 +131,6 @@ def _row(tensor: Tensor) -> Any:
 
 def _loops() -> Any:
     """Import what needs Numba when it is needed."""
-    from headway.loops import dropping
+    from headway.kernels import dropout
 
-    return dropping
+    return dropout

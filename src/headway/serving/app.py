@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from fastapi import FastAPI
 
 from headway.serving import (
-    collecting,
     files,
     models,
+    offline_answers,
     pages,
     paragraphs,
     questions,
@@ -30,7 +30,7 @@ def create_app(
     # Documentation that FastAPI makes would load scripts from elsewhere.
     app = FastAPI(title="Headway", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.explorer = Explorer(served, cache_bytes)
-    for room in (models, searches, paragraphs, sentences, questions, collecting, files, pages):
+    for room in (models, searches, paragraphs, sentences, questions, offline_answers, files, pages):
         app.include_router(room.router)
     answer_failures(app)
     app.add_middleware(Gate, host=host)

@@ -10,7 +10,7 @@ from headway.errors import ConfigError, MissingExtraError, ServingError
 from headway.home import expanded
 from headway.inspection.trace import Trace
 from headway.inspection.translator import Translator
-from headway.replacing import write_atomically, writing
+from headway.runtime.atomic_files import write_atomically, writing
 
 MAX_BYTES = 20_000_000
 """What the numbers of one file may take; in base64 they take a third more."""
@@ -109,8 +109,8 @@ def _html(
     except ImportError as error:
         raise MissingExtraError.of("serve", f"The page needs {error.name}.") from error
     from headway.serving.addresses import read_address
-    from headway.serving.collecting import collect
     from headway.serving.models import Explorer, Served
+    from headway.serving.offline_answers import collect
     from headway.serving.page_file import page_html
     from headway.serving.traces import Kept
 

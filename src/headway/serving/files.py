@@ -18,8 +18,8 @@ from headway.inspection.trace import Trace
 from headway.serving.failures import RefusedError, json_bytes
 from headway.serving.limits import POSITIONS
 from headway.serving.models import Here, Served
+from headway.serving.request_queue import in_turn
 from headway.serving.sentences import octets, slice_of, tensor_bytes
-from headway.serving.turns import in_turn
 
 router = APIRouter()
 

@@ -13,9 +13,9 @@ from latex2mathml.converter import convert
 from headway.errors import suggest
 from headway.inspection.ablation import KINDS
 from headway.inspection.catalog import catalog
+from headway.inspection.model_kind import variant_of
 from headway.inspection.sizes import letter_sizes
 from headway.inspection.translator import Translator, load
-from headway.inspection.variant import variant_of
 from headway.model.accounting import count_parameters
 from headway.saved_bundle import find_bundle
 from headway.serving.failures import Json, RefusedError

@@ -10,15 +10,15 @@ from typing import Annotated, NamedTuple
 from fastapi import APIRouter, Depends
 from fastapi import Request as HttpRequest
 
-from headway.decoding.joining import JoinedText
+from headway.decoding.assemble import JoinedText
 from headway.decoding.options import SearchOptions
 from headway.decoding.parts import Joint, Part
 from headway.serving.failures import Json, RefusedError, told_as
 from headway.serving.limits import check_characters
 from headway.serving.models import Here, Served
+from headway.serving.request_queue import in_turn
 from headway.serving.schemas import ParagraphBody, TextBody
 from headway.serving.searches import search_options
-from headway.serving.turns import in_turn
 
 router = APIRouter()
 

@@ -23,9 +23,9 @@ from headway.inspection.sentence import Sentence
 from headway.inspection.trace import Trace
 from headway.serving.failures import Json, RefusedError, told_as
 from headway.serving.models import Here, Served
+from headway.serving.request_queue import in_turn
 from headway.serving.schemas import AblateBody, AttributeBody, CompareBody, GoldBody
 from headway.serving.traces import Kept
-from headway.serving.turns import in_turn
 
 router = APIRouter(prefix="/api/traces/{trace}")
 

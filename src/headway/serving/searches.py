@@ -22,8 +22,8 @@ from headway.inspection.edited_search import check_search_edits, search_edited
 from headway.serving.failures import Json, RefusedError, error_body, json_bytes, told_as
 from headway.serving.limits import BEAM, check_characters
 from headway.serving.models import Explorer, Here, Served
+from headway.serving.request_queue import in_own_thread, in_turn
 from headway.serving.schemas import EditBody, OptionsBody, SamplingBody, SearchBody, SentenceBody
-from headway.serving.turns import in_own_thread, in_turn
 
 router = APIRouter()
 

@@ -23,10 +23,10 @@ from headway.model.transformer import Transformer
 from headway.serving.failures import Json, told_as
 from headway.serving.limits import check_characters
 from headway.serving.models import Explorer, Here, Served
+from headway.serving.request_queue import in_turn
 from headway.serving.schemas import TraceBody
 from headway.serving.searches import Wish, wish_of
 from headway.serving.traces import Kept, trace_id
-from headway.serving.turns import in_turn
 
 router = APIRouter()
 

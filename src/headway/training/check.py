@@ -17,9 +17,11 @@ from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
 from headway.data.corpus import Corpus
 from headway.data.finding import Finding
-from headway.devices import resolve_device
 from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
+from headway.runtime.devices import resolve_device
+from headway.runtime.openmp_spin import WaitingThreads
+from headway.training.cuda_graphs import Limits
 from headway.training.ema import WeightAverage
 from headway.training.encode import encode_texts
 from headway.training.estimate import advice, forget_peak, peak_memory
@@ -28,19 +30,17 @@ from headway.training.micro_batches import FittingStep
 from headway.training.new_model import build_bundle, check_positions
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
-from headway.training.recording import Limits
 from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.rewritten import rewritten_remarks
 from headway.training.run_stream import build_stream
 from headway.training.schedule import Schedule
 from headway.training.settings import check_settings, check_tokenizers, remarks
 from headway.training.start_from import open_start
-from headway.training.step import Objective
 from headway.training.stream import BatchStream
 from headway.training.text_check import CorpusShare, Unknown, findings, shares, unknown
 from headway.training.texts import read_texts, ways_to_validate
 from headway.training.tokenizers import find_tokenizers
-from headway.training.waiting import WaitingThreads
+from headway.training.update import Objective
 
 Tell = Callable[[dict[str, list[Finding]], Sequence[Corpus], HeadwayError], None]
 """Is given what was found in each text, the corpora of training text, and an error."""

@@ -25,18 +25,18 @@ from headway.data.encoded import EncodedPair
 from headway.decoding.options import SearchOptions
 from headway.decoding.translator import Translator
 from headway.evaluation.metrics import score_texts
+from headway.runtime.openmp_spin import WaitingThreads
 from headway.training.averaging import save_snapshot
 from headway.training.budget import Budget, Costs, Plan, plan
+from headway.training.cuda_graphs import Limits
 from headway.training.ema import WeightAverage
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
-from headway.training.recording import Limits
 from headway.training.reporting import Reporter, Show
 from headway.training.schedule import Schedule
-from headway.training.step import Objective
 from headway.training.stream import BatchStream
+from headway.training.update import Objective
 from headway.training.validation import EXCHANGED_PAIRS, Validator
-from headway.training.waiting import WaitingThreads
 
 _UNTIMED, _FEWEST, _MOST = 4, 8, 36  # updates
 _SHARE = 0.03  # of the time, which measuring the updates may take once the fewest are measured

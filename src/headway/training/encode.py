@@ -9,9 +9,9 @@ from pathlib import Path
 from headway.config.data import DataConfig
 from headway.data.cleaning import Cleaning, CleaningReport, clean
 from headway.data.corpus import Corpus
+from headway.data.duplicates import Seen
 from headway.data.encoded import EncodedPair
-from headway.data.examining import CleaningRules, Examiner
-from headway.data.seen import Seen
+from headway.data.pair_rules import CleaningRules, Examiner
 from headway.data.store import (
     PairStore,
     StoreWriter,
@@ -22,7 +22,7 @@ from headway.data.store import (
 )
 from headway.data.tokenizer import Tokenizer
 from headway.data.two_languages import TwoLanguages
-from headway.processes import cores, ending_is_named
+from headway.runtime.processes import cores, ending_is_named
 from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.settings import cleaning_rules
 from headway.training.texts import Texts, untag

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from headway.processes import trim_heap
+from headway.runtime.processes import trim_heap
 from headway.training.checkpoint import Progress
 
 _SKIPPED = 5  # first steps, which also prepare kernels and memory

@@ -14,8 +14,8 @@ from headway.config.run import RunConfig
 from headway.errors import BundleError
 from headway.saved_bundle import AVERAGED, BEST
 from headway.training.averaging import average_snapshots
-from headway.training.begin import Place, Ready
 from headway.training.described import described, figures
+from headway.training.prepare import Place, Ready
 from headway.training.shards import unfilled
 from headway.training.validation import ValidationResult
 

@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headway.errors import ConfigError
-from headway.loops import LANES, threads
-from headway.loops.arrays import array, can_loop
+from headway.kernels import LANES, threads
+from headway.kernels.arrays import array, can_loop
 from headway.model.fast.few_shapes import few_counts, has_few_shapes
 from headway.model.fast.first_derivatives import first_derivatives_only
 from headway.model.fast.projection_gradients import add_weight_gradient
@@ -230,7 +230,7 @@ def _losses_and_gradient_in_loops(
     differentiate: bool,
 ) -> tuple[LossSums, Tensor | None]:
     """Return the same from loops, which put the gradient in the place of the logits."""
-    from headway.loops.losses import smoothed_losses
+    from headway.kernels.cross_entropy import smoothed_losses
 
     _check_labels(labels, logits.size(1))
     rows, pieces = logits.shape

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from headway.data.batching import Batch
 from headway.errors import TrainingError
-from headway.training.recording import OUT_OF_MEMORY
-from headway.training.step import StepResult, TrainingStep
+from headway.training.cuda_graphs import OUT_OF_MEMORY
+from headway.training.update import StepResult, TrainingStep
 
 # What torch and its back ends say; only CUDA has an exception of its own.
 _SIGNS = (

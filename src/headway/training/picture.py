@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from headway.errors import MissingExtraError
 from headway.evaluation.units import validation_in_percent
 from headway.plotting import import_matplotlib
-from headway.replacing import write_atomically
+from headway.runtime.atomic_files import write_atomically
 from headway.training.run_folder import writing_run
 
 Records = list[dict[str, Any]]

@@ -4,8 +4,8 @@ import time
 
 import torch
 
-from headway.devices import processor
-from headway.measured import measured_once
+from headway.runtime.cached_benchmark import measured_once
+from headway.runtime.devices import processor
 
 # Rows of a batch, width and inner width of a layer of middle size; a few milliseconds each.
 _ROWS, _WIDTH, _INNER = 2048, 256, 1024

@@ -19,9 +19,9 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from headway.errors import RunError
-from headway.model.changes import changed_parts, hooked_parts
+from headway.model.customized import changed_parts, hooked_parts
 from headway.model.dropout import drawing_from
-from headway.model.empty import DRAWS
+from headway.model.uninitialized import DRAWS
 
 _running: list[bool] = []
 """The trainings of this process; True for one that draws from the default generators."""

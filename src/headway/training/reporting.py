@@ -24,8 +24,8 @@ from headway.json_text import to_json
 from headway.messages import message_console
 from headway.training.not_finite import TextPlace
 from headway.training.run_folder import writing_run
-from headway.training.step import StepResult
 from headway.training.tensorboard import EventFiles
+from headway.training.update import StepResult
 
 _WINDOW_STEPS = 40  # of which loss and speed are shown
 _DRAWN = 0.1  # seconds between two pictures of the bar

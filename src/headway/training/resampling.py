@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headway.data.deck import IntArray
+from headway.data.epoch_order import IntArray
 from headway.data.ragged import Ragged
 from headway.data.sampling import build_sampler
 from headway.data.store import PairStore

@@ -6,7 +6,7 @@ from itertools import chain, islice
 from headway.config.run import RunConfig
 from headway.data.cleaning import CleaningReport
 from headway.data.corpus import Pair
-from headway.data.examining import REWRITTEN_NOTE
+from headway.data.pair_rules import REWRITTEN_NOTE
 from headway.data.rewriting import rewritten
 from headway.data.tokenizer import Tokenizer
 from headway.training.texts import Texts

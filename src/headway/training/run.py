@@ -12,20 +12,20 @@ from headway.config.run import RunConfig
 from headway.data.corpus import Pair
 from headway.decoding.counting import counting_sentences
 from headway.decoding.translator import Translator
-from headway.devices import resolve_device
 from headway.errors import require_path, require_type
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
 from headway.progress import progress as shown_progress
+from headway.runtime.devices import resolve_device
 from headway.saved_bundle import AVERAGED, BEST, find_bundle
 from headway.stopping import if_stopped
-from headway.training.begin import Place, Ready, begin, goes_on
 from headway.training.budget import Budget, check_budget
 from headway.training.described import today
 from headway.training.distributed import is_alone, joined, own_device
 from headway.training.estimate import compare, comparison_in_words
 from headway.training.finishing import save_both, weigh
 from headway.training.picture import draw_losses
+from headway.training.prepare import Place, Ready, begin, goes_on
 from headway.training.reporting import Reporter
 from headway.training.rewritten import references_remark
 from headway.training.run_folder import RunFolder

@@ -17,7 +17,7 @@ from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError, permitted
 from headway.home import expanded
 from headway.json_text import to_json
-from headway.replacing import PARTIAL, write_atomically, writing
+from headway.runtime.atomic_files import PARTIAL, write_atomically, writing
 from headway.saved_bundle import AVERAGED, BEST, REPORT
 from headway.training.start_from import inherit
 

@@ -1,7 +1,7 @@
 """The stream of a run: its corpora by weight, its batches by length, cut anew where asked for."""
 
 from headway.config.run import RunConfig
-from headway.data.deck import Deck
+from headway.data.epoch_order import Deck
 from headway.data.tokenizer import Tokenizer
 from headway.training.encode import EncodedTexts
 from headway.training.resampling import resampling

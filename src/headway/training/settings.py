@@ -8,8 +8,8 @@ import torch
 from headway.config.data import DataConfig
 from headway.config.run import RunConfig, dump_run_config
 from headway.config.training import TrainingConfig
-from headway.data.examining import CleaningRules
 from headway.data.hub import is_dataset
+from headway.data.pair_rules import CleaningRules
 from headway.data.sampling import check_samples
 from headway.data.tokenizer import LEAST_COVERAGE, Tokenizer
 from headway.data.vocabulary import check_pieces

@@ -17,8 +17,8 @@ from torch import nn
 from headway.bundle import Bundle
 from headway.config.training import TrainingConfig
 from headway.errors import ConfigError
-from headway.model.empty import empty_model
 from headway.model.transformer import Transformer
+from headway.model.uninitialized import empty_model
 from headway.training.distributed import World
 
 

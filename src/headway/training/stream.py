@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from headway.data.batching import Batch, collate_rows, token_batches
-from headway.data.deck import Deck, IntArray
 from headway.data.encoded import EncodedPair
+from headway.data.epoch_order import Deck, IntArray
 from headway.data.store import PairStore
 from headway.errors import ConfigError
-from headway.training.ahead import ahead
+from headway.training.prefetch import ahead
 
 # From the rows of one block and numbers that seed it to the same pairs, cut anew.
 Resample = Callable[[PairStore, IntArray, tuple[int, ...]], PairStore]

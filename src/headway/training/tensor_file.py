@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from headway.errors import BundleError, RunError
-from headway.mapping import MappedTensors, map_file, safetensors_parts
-from headway.replacing import write_atomically, writing
+from headway.runtime.atomic_files import write_atomically, writing
+from headway.runtime.mapped_tensors import MappedTensors, map_file, safetensors_parts
 
 
 def write_tensors(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import MissingExtraError, RunError
-from headway.replacing import remedy_for
+from headway.runtime.atomic_files import remedy_for
 
 
 def require_tensorboard() -> None:

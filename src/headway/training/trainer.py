@@ -16,27 +16,27 @@ from torch.optim import AdamW
 from headway.bundle import Bundle, save_bundle, set_model_tensors
 from headway.config.training import TrainingConfig
 from headway.errors import RunError
-from headway.model.changes import changed_parts
-from headway.training.ahead import ahead
+from headway.model.customized import changed_parts
+from headway.runtime.memory import give_back_holes, hand_back_freed_memory
+from headway.runtime.openmp_spin import WaitingThreads
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from headway.training.cuda_graphs import Limits
 from headway.training.described import best_so_far
 from headway.training.diagnosis import Finding, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
 from headway.training.estimate import StepClock, forget_peak
-from headway.training.memory import give_back_holes, hand_back_freed_memory
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
-from headway.training.recording import Limits
+from headway.training.prefetch import ahead
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.schedule import Schedule, paper_peak
 from headway.training.shards import divide, gathered
-from headway.training.step import Objective, StepResult
 from headway.training.stream import BatchGroup, BatchStream
+from headway.training.update import Objective, StepResult
 from headway.training.validation import Validator
-from headway.training.waiting import WaitingThreads
 from headway.training.watched_step import WatchedStep
 
 _GROUPS_AHEAD = 2

@@ -15,7 +15,7 @@ from headway.decoding.translator import Translator
 from headway.evaluation.metrics import score_texts
 from headway.training.distributed import World
 from headway.training.samples import Sample
-from headway.training.step import batch_loss
+from headway.training.update import batch_loss
 
 EXCHANGED_PAIRS = 200
 _SAME_OUTPUTS = 5  # different sentences with one translation are no coincidence

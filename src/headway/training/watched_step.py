@@ -17,7 +17,7 @@ from headway.training.diagnosis import (
 )
 from headway.training.micro_batches import FittingStep
 from headway.training.reporting import Reporter
-from headway.training.step import StepResult
+from headway.training.update import StepResult
 
 
 class WatchedStep:

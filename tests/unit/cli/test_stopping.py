@@ -77,7 +77,7 @@ def test_a_stopped_command_says_what_became_of_its_work(
 
 
 def test_a_benchmark_says_that_nothing_is_kept(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headway.benchmark.training.compare_training", interrupt)
+    monkeypatch.setattr("headway.bench.training.compare_training", interrupt)
 
     assert run("bench", "train")[::2] == (130, "\nStopped. No measurements were kept.\n")
 
@@ -85,10 +85,13 @@ def test_a_benchmark_says_that_nothing_is_kept(run: Run, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("work", "sentence"),
     [
-        ("headway.training.begin.read_texts", "Nothing was saved yet; run it again."),
+        ("headway.training.prepare.read_texts", "Nothing was saved yet; run it again."),
         ("headway.training.tokenizers.build_tokenizers", "Nothing was saved yet; run it again."),
-        ("headway.training.begin.encode_texts", "Nothing was saved yet; run it again."),
-        ("headway.training.begin._record_start", "Go on with: headway train --out {out} --resume"),
+        ("headway.training.prepare.encode_texts", "Nothing was saved yet; run it again."),
+        (
+            "headway.training.prepare._record_start",
+            "Go on with: headway train --out {out} --resume",
+        ),
         ("headway.training.trainer.Trainer._validate", "from the last checkpoint with: headway"),
         (
             "headway.training.finishing.average_snapshots",

@@ -74,7 +74,7 @@ def test_the_process_is_set_up_before_anything_is_computed(
     run, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
-    monkeypatch.setattr("headway.training.memory.prepare_process", lambda: done.append("set up"))
+    monkeypatch.setattr("headway.runtime.memory.prepare_process", lambda: done.append("set up"))
     monkeypatch.setattr("headway.training.run.begin", lambda *_: done.append("begun") or 1 / 0)
 
     with contextlib.suppress(ZeroDivisionError):

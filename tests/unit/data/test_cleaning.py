@@ -11,7 +11,7 @@ import pytest
 from headway.data.cleaning import Cleaning, CleaningReport, clean
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
-from headway.data.examining import CleaningRules, Examiner
+from headway.data.pair_rules import CleaningRules, Examiner
 from headway.errors import ConfigError, DataError
 
 

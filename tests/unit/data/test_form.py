@@ -7,7 +7,7 @@ import pytest
 
 from headway.data.corpus import Pair
 from headway.data.form import Form
-from headway.data.sample import build_sample_corpus
+from headway.sample_corpus import build_sample_corpus
 
 from .made_languages import translations
 

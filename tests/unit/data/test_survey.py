@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from headway.data.corpus import Pair
 from headway.data.finding import Finding
-from headway.data.sample import build_sample_corpus
 from headway.data.scripts import main_script
 from headway.data.survey import overlap, survey
+from headway.sample_corpus import build_sample_corpus
 
 from .parallel_text import sentences
 from .test_repeats import of_corpora

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from headway.data.corpus import Pair
-from headway.data.sample import build_sample_corpus
 from headway.data.two_languages import TwoLanguages, _runs
+from headway.sample_corpus import build_sample_corpus
 
 from .made_languages import exchanged, translations
 

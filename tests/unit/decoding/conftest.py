@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from headway.decoding.build_search import search_all
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.searches import search_all
 
 Table = dict[tuple[int, ...], dict[int, float]]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from headway.decoding.build_search import search_all
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.searches import search_all
 
 # The best first word leads nowhere good: greedy gets .6 * .4 = .24, the beam .4 * .9 = .36.
 TRAP = {

@@ -56,7 +56,7 @@ def test_equal_logits_are_all_found_once(way: str) -> None:
 
 
 def test_what_is_not_a_number_hides_nothing_else_of_its_lane() -> None:
-    find = pytest.importorskip("headway.loops.logits").best_pieces
+    find = pytest.importorskip("headway.kernels.top_k").best_pieces
     logits = torch.randn(1, 600)
     logits[0, [5, 300, 599]] = torch.tensor([9.0, 8.0, 7.0])
     logits[0, [5 + 256, 5 + 512, 300 - 256, 598]] = math.nan

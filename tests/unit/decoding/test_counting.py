@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import search_all
 from headway.decoding.counting import SentenceCounter, counting_sentences
-from headway.decoding.engines import build_engine
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 
 

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from headway.decoding.attention import AttentionReader
 from headway.decoding.beam import BeamSearch
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import build_search, search_all
 from headway.decoding.coverage import coverage_penalty
-from headway.decoding.engines import build_engine
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import Sampling, SearchOptions
@@ -21,7 +22,6 @@ from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.request import Request
 from headway.decoding.sampling import SamplingSearch
-from headway.decoding.searches import build_search, search_all
 from headway.decoding.streaming import stream_search
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from headway.config.model import ModelConfig
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import build_search, search_all
 from headway.decoding.diverse import DiverseBeamSearch
-from headway.decoding.engines import build_engine
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.search import run_search
-from headway.decoding.searches import build_search, search_all
+from headway.decoding.run_search import run_search
 from headway.decoding.streaming import stream_search
 from headway.model.transformer import Transformer
 

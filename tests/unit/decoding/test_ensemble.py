@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from headway.decoding.engines import build_engine
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import search_all
 from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
-from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 
 SOURCE = [5, 9, 3]

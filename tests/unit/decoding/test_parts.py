@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from headway.data.tokenizer import Tokenizer, train_tokenizer
-from headway.decoding.joining import JoinedText
+from headway.decoding.assemble import JoinedText
 from headway.decoding.parts import Joint, Part, cut_text, part_texts, word_numbers
 
 from ..data.counted import Counted

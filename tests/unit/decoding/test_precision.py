@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headway.decoding import precision
-from headway.decoding.engines import build_engine
+from headway.decoding.build_engine import build_engine
 from headway.decoding.precision import fastest
 from headway.model.transformer import Transformer
 

@@ -12,10 +12,10 @@ from headway.config.model import Architecture
 from headway.data.shortlist import learn_shortlist
 from headway.data.tokenizer import train_tokenizer
 from headway.decoding.beam import BeamSearch
+from headway.decoding.build_search import build_search
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.searches import build_search
 from headway.decoding.terms import TermsBeamSearch
 from headway.decoding.translator import Translator
 from headway.errors import ConfigError

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from headway.decoding.engines import build_engine
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import search_all
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.sampling import draw, narrow
-from headway.decoding.searches import search_all
 from headway.model.transformer import Transformer
 
 FREE = Sampling()

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from headway.decoding.engines import build_engine
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import search_all
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.searches import search_all
 from headway.decoding.terms import next_pieces, num_written, occurs
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer

@@ -19,11 +19,11 @@ from headway.config.model import Architecture
 from headway.data.tokenizer import END_ID, START_ID, Tokenizer, train_tokenizer
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.translator import Translator, load
-from headway.devices import resolve_device
 from headway.errors import BundleError, ConfigError, HeadwayError
 from headway.inspection.edit import zero
 from headway.inspection.trace import trace
 from headway.model.transformer import Transformer
+from headway.runtime.devices import resolve_device
 
 TEXT = [
     "나는 학생입니다.",

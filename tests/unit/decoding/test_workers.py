@@ -15,10 +15,10 @@ import pytest
 import torch
 
 from headway.decoding import forking, workers
-from headway.decoding.engines import build_engine
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import build_search
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.searches import build_search
 from headway.decoding.workers import search_with_workers, side_by_side
 from headway.errors import DataError, HeadwayError
 from headway.model.transformer import Transformer

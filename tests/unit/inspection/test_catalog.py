@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from headway.inspection.catalog import catalog, find_row, matching, model_names, pattern_of
+from headway.inspection.model_kind import Variant, variant_of
 from headway.inspection.sizes import letter_sizes, tensor_bytes
 from headway.inspection.trace import Trace, trace
-from headway.inspection.variant import Variant, variant_of
 from headway.model.attention import MultiHeadAttention
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.transformer import Transformer

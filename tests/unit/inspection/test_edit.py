@@ -10,8 +10,8 @@ import torch
 from headway.errors import TraceError
 from headway.inspection.catalog import model_names
 from headway.inspection.edit import Edit, allow, forbid, replace, zero
+from headway.inspection.model_kind import variant_of
 from headway.inspection.trace import Trace, trace
-from headway.inspection.variant import variant_of
 from headway.model.attention import MultiHeadAttention
 from headway.model.probe import listening
 from headway.model.transformer import Transformer

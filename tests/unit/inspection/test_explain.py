@@ -20,10 +20,10 @@ from headway.inspection.explanation import (
     softmax_steps,
     written_sum,
 )
+from headway.inspection.model_kind import variant_of
 from headway.inspection.phrases import PHRASES
 from headway.inspection.trace import Trace, trace
 from headway.inspection.translator import Translator
-from headway.inspection.variant import variant_of
 from headway.model.attention import MultiHeadAttention
 
 SENTENCE = "나는 너를 본다"

@@ -51,7 +51,7 @@ def test_every_option_of_the_commands_exists() -> None:
 
 def test_every_part_of_the_catalog_is_in_the_table() -> None:
     from headway.inspection.catalog import catalog
-    from headway.inspection.variant import Variant
+    from headway.inspection.model_kind import Variant
 
     for page in PAGES:
         text = (ROOT / page).read_text(encoding="utf-8")

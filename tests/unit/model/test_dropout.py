@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from headway.errors import ConfigError
-from headway.loops import threads as loops_threads
+from headway.kernels import threads as loops_threads
 from headway.model.attention import MultiHeadAttention
 from headway.model.dropout import add_dropped, dropout, mask
 from headway.model.embedding import InputEmbedding, TokenEmbedding
@@ -167,7 +167,7 @@ def test_without_numba_the_same_is_dropped(
         return dropout(y, 0.1, training=True), add_dropped(x, y, 0.3, training=True)
 
     dropped, added = seeded()
-    monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
     plain_dropped, plain_added = seeded()
     assert torch.equal(dropped, plain_dropped)
     # The loop does not round what it adds.

@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 
 from headway.bundle import save_bundle
 from headway.inspection.catalog import catalog
+from headway.inspection.model_kind import variant_of
 from headway.inspection.translator import Translator
-from headway.inspection.variant import variant_of
 from headway.model.accounting import count_parameters
 from headway.serving.models import Served, load_models
 

@@ -24,7 +24,7 @@ from headway.training.loss import label_smoothed_cross_entropy
 from headway.training.reporting import Reporter
 from headway.training.run import score_bundle, train
 from headway.training.seeds import train_seeds
-from headway.training.step import batch_loss
+from headway.training.update import batch_loss
 
 from .conftest import MakeConfig
 

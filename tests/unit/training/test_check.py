@@ -16,24 +16,24 @@ from headway.bundle import load_bundle
 from headway.config.run import RunConfig
 from headway.data.batching import Batch
 from headway.data.corpus import Corpus
-from headway.data.deck import Deck
+from headway.data.epoch_order import Deck
 from headway.data.finding import Finding
 from headway.data.tokenizer import train_tokenizer
 from headway.errors import ConfigError, DataError, HeadwayError
 from headway.model.accounting import count_parameters
 from headway.training import check as check_module
-from headway.training import step as step_module
 from headway.training import text_check
+from headway.training import update as step_module
 from headway.training.check import check_run
+from headway.training.cuda_graphs import Limits, RecordedPasses
 from headway.training.estimate import peak_memory
 from headway.training.micro_batches import FittingStep
-from headway.training.recording import Limits, RecordedPasses
 from headway.training.reporting import Reporter, Show
 from headway.training.run import train
-from headway.training.step import StepResult, TrainingStep
 from headway.training.stream import BatchStream
 from headway.training.text_check import Unknown
 from headway.training.texts import read_texts
+from headway.training.update import StepResult, TrainingStep
 
 from ..data.made_languages import exchanged, translations
 

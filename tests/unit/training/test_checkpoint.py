@@ -15,8 +15,8 @@ from headway.training.averaging import save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.step import Objective, TrainingStep
 from headway.training.tensor_file import read_tensors, write_tensors
+from headway.training.update import Objective, TrainingStep
 
 PROGRESS = Progress(7, 2, 3, 411, 1.25, -0.1, 4, 1, [4, 6], "bfloat16")
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from headway.benchmark.work import Task, our_step
+from headway.bench.work import Task, our_step
 from headway.config.run import RunConfig
 from headway.data.batching import Batch, collate
 from headway.data.encoded import EncodedPair
@@ -18,7 +18,7 @@ from headway.training.check import check_run
 from headway.training.compiling import CompiledLayers
 from headway.training.random_numbers import seed_random
 from headway.training.run import train
-from headway.training.step import Objective
+from headway.training.update import Objective
 
 # Dynamo looks at gradients of whatever it meets.
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute")
@@ -176,7 +176,7 @@ def test_a_compiler_that_is_missing_is_noticed_before_the_text_is_read(
         raise RuntimeError("No working C++ compiler found")
 
     monkeypatch.setattr(torch, "compile", broken)
-    monkeypatch.setattr("headway.training.begin.read_texts", None)
+    monkeypatch.setattr("headway.training.prepare.read_texts", None)
     monkeypatch.setattr("headway.training.check.read_texts", None)
     config = make_config(training={"compile": True})
 

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from headway.errors import ConfigError
-from headway.training.begin import _refused
 from headway.training.distributed import (
     World,
     _meeting,
@@ -16,6 +15,7 @@ from headway.training.distributed import (
     own_device,
     restarted,
 )
+from headway.training.prepare import _refused
 from headway.training.run_folder import RunFolder
 
 

@@ -21,7 +21,7 @@ from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore, StoreWriter, made_once, partial_folder
 from headway.data.tokenizer import Tokenizer
 from headway.errors import DataError, HeadwayError
-from headway.processes import mapped
+from headway.runtime.processes import mapped
 from headway.training.encode import EncodedTexts, encode_texts
 from headway.training.new_model import build_bundle
 from headway.training.reporting import Reporter, Show

@@ -23,7 +23,7 @@ from headway.training.estimate import (
 )
 from headway.training.reporting import Reporter
 from headway.training.run import train
-from headway.training.step import StepResult, TrainingStep
+from headway.training.update import StepResult, TrainingStep
 
 MakeConfig = Callable[..., RunConfig]
 CPU = torch.device("cpu")

@@ -337,7 +337,7 @@ def test_loops_give_the_plain_loss_and_its_gradients(
 
 
 def test_each_part_has_sums_of_its_own() -> None:
-    losses = pytest.importorskip("headway.loops.losses")
+    losses = pytest.importorskip("headway.kernels.cross_entropy")
     values = wide_example(37, torch.float32)
     logits, labels = values["hidden"] @ values["weight"].T, values["labels"]
     labels[2] = 0
@@ -372,7 +372,7 @@ def test_loops_round_the_gradient_by_logits_as_plain_operations_do(
         return [sums.loss.detach(), sums.nll, bias.grad, hidden.grad]
 
     found = run()
-    monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
     for number, plain in zip(found, run(), strict=True):
         # A gradient may lie on the other side of where two numbers of 8 bits meet.
         tolerance = 1e-6 if number.dtype == torch.float64 else 2**-7

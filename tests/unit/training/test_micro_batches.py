@@ -11,13 +11,13 @@ from headway.data.batching import Batch, collate
 from headway.data.encoded import EncodedPair
 from headway.errors import NotFiniteError, TrainingError
 from headway.model.transformer import Transformer
-from headway.training import step as step_module
+from headway.training import update as step_module
 from headway.training.distributed import World
 from headway.training.loss import LossSums
 from headway.training.micro_batches import FittingStep, is_out_of_memory
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.step import Objective, StepResult, TrainingStep, batch_loss
+from headway.training.update import Objective, StepResult, TrainingStep, batch_loss
 
 MESSAGE = "[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: 8 bytes"
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from headway.errors import RunError
 from headway.training.not_finite import TextPlace
 from headway.training.reporting import Reporter
-from headway.training.step import StepResult
+from headway.training.update import StepResult
 
 VALIDATION = {
     "step": 1200,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.data.deck import Deck
+from headway.data.epoch_order import Deck
 from headway.data.ragged import Ragged
 from headway.data.sampler import Sampler
 from headway.data.tokenizer import Tokenizer

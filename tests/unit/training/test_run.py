@@ -32,12 +32,12 @@ from headway.errors import (
 )
 from headway.evaluation.metrics import score_texts
 from headway.saved_bundle import find_bundle
-from headway.training import begin
+from headway.training import prepare
 from headway.training.averaging import average_snapshots
 from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.run_folder import RunFolder
-from headway.training.step import StepResult
+from headway.training.update import StepResult
 from headway.training.validation import ValidationResult, Validator
 
 MakeConfig = Callable[..., RunConfig]
@@ -375,7 +375,7 @@ def test_memory_that_validation_takes_is_not_that_of_the_steps(
         name = f"headway.training.{module}.forget_peak"
         monkeypatch.setattr(name, lambda device: peak.update(now=100))
     monkeypatch.setattr("headway.training.estimate.peak_memory", lambda device: peak["now"])
-    monkeypatch.setattr("headway.training.begin.Validator", Hungry)
+    monkeypatch.setattr("headway.training.prepare.Validator", Hungry)
     config = make_config(training={"max_steps": 29, "validate_every_steps": 3})
 
     report = train(config, tmp_path / "run", reporter=quiet).report
@@ -523,7 +523,7 @@ def test_settings_are_refused_before_the_text_is_read(
     monkeypatch: pytest.MonkeyPatch,
     wrong: dict[str, dict[str, object]],
 ) -> None:
-    monkeypatch.setattr(begin, "read_texts", None)
+    monkeypatch.setattr(prepare, "read_texts", None)
     with pytest.raises(ConfigError):
         train(make_config(**wrong), tmp_path / "run", reporter=quiet)
 

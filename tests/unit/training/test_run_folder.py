@@ -11,7 +11,7 @@ import pytest
 from headway.config.run import RunConfig, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
-from headway.replacing import PARTIAL
+from headway.runtime.atomic_files import PARTIAL
 from headway.training.run_folder import RunFolder, writing_run
 
 MakeConfig = Callable[..., RunConfig]

@@ -15,7 +15,7 @@ from headway.errors import ConfigError, RunError
 from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.seeds import begun_config, spread, summarize, table, train_seeds
-from headway.training.step import StepResult
+from headway.training.update import StepResult
 
 MakeConfig = Callable[..., RunConfig]
 

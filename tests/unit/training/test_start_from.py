@@ -25,9 +25,9 @@ from headway.training.new_model import build_bundle
 from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.start_from import Start, grow, inherit, open_start
-from headway.training.step import StepResult
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
+from headway.training.update import StepResult
 
 MakeConfig = Callable[..., RunConfig]
 MakeStart = Callable[..., Path]

@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.data.deck import Deck, IntArray
 from headway.data.encoded import EncodedPair
+from headway.data.epoch_order import Deck, IntArray
 from headway.data.ragged import Ragged
 from headway.data.store import PairStore
 from headway.errors import ConfigError

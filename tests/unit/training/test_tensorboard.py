@@ -8,8 +8,8 @@ import pytest
 
 from headway.errors import MissingExtraError, RunError
 from headway.training.reporting import Reporter
-from headway.training.step import StepResult
 from headway.training.tensorboard import EventFiles, require_tensorboard
+from headway.training.update import StepResult
 
 pytest.importorskip("tensorboard")
 

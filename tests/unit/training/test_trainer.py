@@ -21,8 +21,8 @@ from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.errors import TrainingError
 from headway.model.transformer import Transformer
-from headway.training import step as step_module
 from headway.training import trainer as trainer_module
+from headway.training import update as step_module
 from headway.training import validation as validation_module
 from headway.training.averaging import snapshot_path
 from headway.training.compiling import CompiledLayers
@@ -31,10 +31,10 @@ from headway.training.loss import LossSums
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.schedule import paper_peak
-from headway.training.step import StepResult, batch_loss
 from headway.training.stream import BatchStream
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
+from headway.training.update import StepResult, batch_loss
 from headway.training.validation import ValidationResult, Validator
 from headway.training.watched_step import WatchedStep
 
@@ -207,7 +207,7 @@ def test_holes_in_memory_are_given_back_after_every_twentieth_step(
 ) -> None:
     trainer, given = make(max_steps=45, validate_every_steps=50), []
     monkeypatch.setattr(
-        "headway.training.memory.trim_heap", lambda: given.append(trainer.progress.step)
+        "headway.runtime.memory.trim_heap", lambda: given.append(trainer.progress.step)
     )
 
     trainer.run()

@@ -14,18 +14,18 @@ from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.errors import NotFiniteError, TrainingError
 from headway.model.transformer import Transformer
-from headway.training import step as step_module
 from headway.training import trainer as trainer_module
+from headway.training import update as step_module
+from headway.training.cuda_graphs import Limits, Record, RecordedPasses
 from headway.training.diagnosis import Finding
 from headway.training.loss import LossSums
 from headway.training.micro_batches import FittingStep
-from headway.training.recording import Limits, Record, RecordedPasses
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
-from headway.training.step import batch_loss
 from headway.training.stream import BatchStream
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
+from headway.training.update import batch_loss
 from headway.training.validation import ValidationResult
 
 Make = Callable[..., Trainer]

@@ -10,7 +10,7 @@ import numpy as np
 
 from headway.data.compression import StrPath
 from headway.data.corpus import Pair
-from headway.data.examining import digests
+from headway.data.duplicates import Seen
 from headway.data.headers import USUAL_FIELDS
 from headway.data.mending.change import HEAD
 from headway.data.mending.choices import Choices, remedy
@@ -25,8 +25,8 @@ from headway.data.mending.reading import chosen_languages, read_input
 from headway.data.mending.rounds import Text, mend
 from headway.data.mending.unequal_files import unequal_files
 from headway.data.output import OutputFile, opened
+from headway.data.pair_rules import digests
 from headway.data.problems import problem_of
-from headway.data.seen import Seen
 from headway.errors import DataError
 
 AT_ONCE = 1_000_000

@@ -6,7 +6,7 @@ from headway.decoding.packed.kernels import Kernels
 from headway.decoding.packed.plain import PlainKernels
 from headway.decoding.packed.plain_products import Precision
 from headway.errors import ConfigError
-from headway.loops.arrays import has_numba
+from headway.kernels.arrays import has_numba
 
 
 def kernels_for(device: torch.device, precision: Precision) -> Kernels:

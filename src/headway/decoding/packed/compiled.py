@@ -32,10 +32,10 @@ from headway.decoding.packed.plain_products import (
 from headway.decoding.packed.sparse import sparse
 from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
-from headway.loops import decoding_attention, norms
-from headway.loops.blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
-from headway.loops.compiling import has_tiles
-from headway.loops.logits import sharpen
+from headway.kernels import attention_step, layer_norm
+from headway.kernels.codegen.numba_compiler import has_tiles
+from headway.kernels.linear_blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
+from headway.kernels.top_k import sharpen
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
@@ -94,7 +94,7 @@ class CompiledKernels:
 
     def keep(self, rows: Floats, first: int, slots: Ints, starts: Ints, cache: Kept) -> None:
         """Write sentences' keys or values to the beginning of their slots."""
-        decoding_attention.keep_memory(rows, first, slots, starts, cache)
+        attention_step.keep_memory(rows, first, slots, starts, cache)
 
     def take(self, table: Floats, ids: Ints) -> Floats:
         """Return these rows of a table."""
@@ -174,7 +174,7 @@ class CompiledKernels:
     def add_norm(self, x: Floats, y: Floats, norm: _Norm) -> tuple[Floats, Floats]:
         """Compute x + y and LayerNorm(x + y)."""
         total, result = np.empty_like(x), np.empty_like(x)
-        norms.add_norm(x, y, norm.gamma, norm.beta, norm.epsilon, total, result)
+        layer_norm.add_norm(x, y, norm.gamma, norm.beta, norm.epsilon, total, result)
         return total, result
 
     def attend_to_source(self, qkv: Floats, starts: Ints, heads: Heads) -> Floats:
@@ -183,7 +183,7 @@ class CompiledKernels:
         out = np.empty((len(qkv), heads.num_heads * heads.d_v), np.float32)
         keys = np.empty((longest, heads.num_heads * heads.d_k), np.float32)
         values = np.empty((longest, heads.num_heads * heads.d_v), np.float32)
-        decoding_attention.attend_to_source(qkv, starts, keys, values, heads.num_heads, out)
+        attention_step.attend_to_source(qkv, starts, keys, values, heads.num_heads, out)
         return out
 
     def attend_to_past(
@@ -192,7 +192,7 @@ class CompiledKernels:
         """Append the newest keys and values; attend to all so far."""
         out = np.empty((len(qkv), heads.num_heads * heads.d_v), np.float32)
         past = cache.keys, cache.values
-        decoding_attention.attend_to_past(qkv, rows, lengths, owners, *past, heads.num_heads, out)
+        attention_step.attend_to_past(qkv, rows, lengths, owners, *past, heads.num_heads, out)
         return out
 
     def attend_to_memory(
@@ -201,7 +201,7 @@ class CompiledKernels:
         """Attend to the memory in each row's slot."""
         out = np.empty((len(q), heads.num_heads * heads.d_v), np.float32)
         memory = cache.keys, cache.values
-        decoding_attention.attend_to_memory(q, slots, lengths, *memory, heads.num_heads, out)
+        attention_step.attend_to_memory(q, slots, lengths, *memory, heads.num_heads, out)
         return out
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
-from headway.loops.listed import multiply_listed
+from headway.kernels.shortlist_rows import multiply_listed
 
 Floats = NDArray[np.float32]
 

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from headway.decoding.packed.plain_products import quantize_weight
 from headway.decoding.packed.weights import Projection
-from headway.loops import products
-from headway.loops.byte_products import in_byte_blocks, least_steps
-from headway.loops.float_products import in_float_blocks, in_pair_blocks
+from headway.kernels import linear
+from headway.kernels.float_linear import in_float_blocks, in_pair_blocks
+from headway.kernels.quantized_linear import in_byte_blocks, least_steps
 
 Floats = NDArray[np.float32]
 
@@ -36,7 +36,7 @@ class LoopProduct(ABC):
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""
         y = np.empty((len(x), self.num_outputs), np.float32)
-        products.project(x, self.weight, self.relu, y)
+        linear.project(x, self.weight, self.relu, y)
         return y
 
 
@@ -51,7 +51,7 @@ class LoopFeedForward:
         """Compute (R, d_model) -> (R, d_model)."""
         first, second = self.first, self.second
         y = np.empty((len(x), second.num_outputs), np.float32)
-        products.feed_forward(x, first.weight, second.weight, first.num_outputs, y)
+        linear.feed_forward(x, first.weight, second.weight, first.num_outputs, y)
         return y
 
 

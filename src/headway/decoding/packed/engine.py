@@ -31,7 +31,7 @@ from headway.decoding.packed.weights import Projection, project_memory
 from headway.model.decoder import DecoderLayer
 from headway.model.encoder import EncoderLayer
 from headway.model.transformer import Transformer
-from headway.processes import trim_heap
+from headway.runtime.processes import trim_heap
 
 # Numbers that caches may always hold: with so small a decoder the way into a step is what costs.
 _ALWAYS = 2**20

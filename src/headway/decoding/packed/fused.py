@@ -14,7 +14,7 @@ from headway.decoding.packed.sublayers import (
     Stack,
     Step,
 )
-from headway.loops.decoder import decode_rows
+from headway.kernels.decoder_step import decode_rows
 
 Floats = NDArray[np.float32]
 

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK_ID, Tokenizer
+from headway.decoding.build_search import search_all
 from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
-from headway.decoding.searches import search_all
 from headway.errors import BundleError, DataError
 from headway.interop.ctranslate2.library import ctranslate2
 from headway.interop.ctranslate2.spec import num_positions, token_list

@@ -17,7 +17,7 @@ from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK
 from headway.errors import ConfigError
 from headway.interop.ctranslate2.library import common_spec, transformer_spec
 from headway.model.attention import MultiHeadAttention
-from headway.model.changes import changes_in_words
+from headway.model.customized import changes_in_words
 from headway.model.decoder import DecoderLayer
 from headway.model.embedding import InputEmbedding
 from headway.model.encoder import EncoderLayer

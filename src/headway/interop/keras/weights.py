@@ -15,7 +15,7 @@ from headway.errors import BundleError, ConfigError
 from headway.interop.keras.backend import keras
 from headway.interop.keras.parity import largest_difference
 from headway.interop.keras.transformer import transformer_from_config
-from headway.model.changes import changes_in_words
+from headway.model.customized import changes_in_words
 from headway.model.transformer import Transformer
 
 # Rounding makes a hundred-thousandth; other heads or another activation make a tenth and more.

@@ -4,5 +4,5 @@ projection (linear layers of one input in one product, with bias and ReLU) and p
 few_shapes (so that products have few numbers of rows), relu, attention_in_loops (equation 1 and its
 gradient), random_bits (what dropout draws) and first_derivatives (gradients that are computed by
 hand). Each is tested to equal the plain form, which other devices, and whoever listens to
-intermediates, get. The loops are in `headway.loops`.
+intermediates, get. The loops are in `headway.kernels`.
 """

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from headway.loops import LANES, threads
-from headway.loops.arrays import TYPES, array, can_loop
+from headway.kernels import LANES, threads
+from headway.kernels.arrays import TYPES, array, can_loop
 from headway.model.fast.first_derivatives import first_derivatives_only
 from headway.model.fast.projection import project
 from headway.model.probe import listening
@@ -150,6 +150,6 @@ class _Attend(torch.autograd.Function):
 
 def _loops() -> ModuleType:
     """Import what needs Numba when it is needed."""
-    from headway.loops import training_attention
+    from headway.kernels import attention
 
-    return training_attention
+    return attention

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headway.loops.arrays import is_traced, is_watched
+from headway.kernels.arrays import is_traced, is_watched
 
 _TILE = 16
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headway.loops.arrays import is_traced, is_watched
+from headway.kernels.arrays import is_traced, is_watched
 from headway.model.fast.few_shapes import filled_up
 from headway.model.fast.first_derivatives import first_derivatives_only
 from headway.model.fast.projection_gradients import input_gradient, weight_gradient

@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headway.loops import COLUMNS, threads
-from headway.loops.arrays import TYPES, array, can_loop, is_watched
+from headway.kernels import COLUMNS, threads
+from headway.kernels.arrays import TYPES, array, can_loop, is_watched
 from headway.model.fast.few_shapes import filled_up
 
 # From so many products on they pay; of each thread, so many lots of columns. With tiles (AMX) from
@@ -47,7 +47,7 @@ def input_gradient(
     shrinks = weight.size(1) <= weight.size(0) and weight.size(0) % 2 == 0
     if not shrinks or dtype not in TYPES or not _has_loops(grad, weight) or _has_tiles():
         return (filled_up(grad, grad.dtype) @ weight)[: len(grad)].to(dtype)
-    from headway.loops.input_gradient import multiply_rows
+    from headway.kernels.input_gradient import multiply_rows
 
     x = grad.new_empty(grad.size(0), weight.size(1), dtype=dtype)
     given = array(grad).view("u4"), array(weight), array(x), _blocks(weight)
@@ -89,7 +89,7 @@ def _has_loops(grad: Tensor, rows: Tensor) -> bool:
 @functools.cache
 def _has_sums() -> bool:
     """Tell whether the processor has such sums."""
-    from headway.loops.blocks import multiplies_bfloat16
+    from headway.kernels.linear_blocks import multiplies_bfloat16
 
     return multiplies_bfloat16()
 
@@ -97,7 +97,7 @@ def _has_sums() -> bool:
 @functools.cache
 def _has_tiles() -> bool:
     """Tell whether the processor multiplies tiles (AMX)."""
-    from headway.loops.compiling import has_tiles
+    from headway.kernels.codegen.numba_compiler import has_tiles
 
     return has_tiles()
 
@@ -109,11 +109,11 @@ def _multiply(grad: Tensor, rows: Tensor, total: Tensor, *, add: bool) -> Float[
     sums = grad.new_empty(lots * COLUMNS, dtype=torch.float32)
     given = array(grad), array(rows), add, array(total), array(sums)
     if _has_tiles():
-        from headway.loops import weight_gradient_tiles
+        from headway.kernels import weight_gradient_amx
 
-        threads.divide(weight_gradient_tiles.multiply_columns, *given, _blocks(rows), count=lots)
+        threads.divide(weight_gradient_amx.multiply_columns, *given, _blocks(rows), count=lots)
         return sums[:d_out]
-    from headway.loops import weight_gradient as loops
+    from headway.kernels import weight_gradient as loops
 
     # Each thread interleaves all of one matrix for itself, and its part of the larger one.
     by_rows = d_in > d_out
@@ -124,6 +124,6 @@ def _multiply(grad: Tensor, rows: Tensor, total: Tensor, *, add: bool) -> Float[
 
 def _blocks(matrix: Tensor) -> np.ndarray:
     """Return room for the blocks of a matrix."""
-    from headway.loops.input_gradient import words_of_blocks
+    from headway.kernels.input_gradient import words_of_blocks
 
     return matrix.new_empty(words_of_blocks(*matrix.shape), dtype=torch.int32).numpy().view("u4")

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from headway.loops.splitmix import GAMMA, LAST_SHIFT, MIXING
+from headway.kernels.splitmix import GAMMA, LAST_SHIFT, MIXING
 
 
 def draw(count: int, key: int) -> Int[Tensor, " count"]:

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headway.loops import threads
-from headway.loops.arrays import array, can_loop, is_watched
+from headway.kernels import threads
+from headway.kernels.arrays import array, can_loop, is_watched
 
 
 def relu_(y: Float[Tensor, "*shape"]) -> None:
@@ -13,10 +13,10 @@ def relu_(y: Float[Tensor, "*shape"]) -> None:
     if y.dtype != torch.bfloat16 or is_watched() or not y.is_contiguous() or not can_loop(y):
         y.relu_()
         return
-    from headway.loops import rectifying
+    from headway.kernels import relu
 
-    lots = -(-y.numel() // rectifying.LOT)
-    threads.divide(rectifying.rectify, array(y).reshape(-1), count=lots)
+    lots = -(-y.numel() // relu.LOT)
+    threads.divide(relu.rectify, array(y).reshape(-1), count=lots)
 
 
 def relu_gradient(
@@ -25,9 +25,9 @@ def relu_gradient(
     """Return the gradient of what `relu_` was given, from that of y, which it has left."""
     if grad.dtype != torch.bfloat16 or is_watched() or not can_loop(grad, y):
         return torch.ops.aten.threshold_backward(grad, y, 0)  # type: ignore[no-any-return]
-    from headway.loops import rectifying
+    from headway.kernels import relu
 
     out = torch.empty(y.shape, dtype=y.dtype)
     given = (array(tensor).reshape(-1) for tensor in (grad, y, out))
-    threads.divide(rectifying.pass_active, *given, count=-(-out.numel() // rectifying.LOT))
+    threads.divide(relu.pass_active, *given, count=-(-out.numel() // relu.LOT))
     return out

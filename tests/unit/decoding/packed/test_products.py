@@ -61,14 +61,14 @@ def exactly(
 
 def quantize_ranges(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return whole numbers and the step of each row, one step less than bytes have levels."""
-    levels = importlib.import_module("headway.loops.blocks").LARGEST_BYTE
+    levels = importlib.import_module("headway.kernels.linear_blocks").LARGEST_BYTE
     steps = (x.amax(dim=1).clamp_min(0) - x.amin(dim=1).clamp_max(0)) / (levels - 1)
     return (x * steps.reciprocal()[:, None]).round(), steps
 
 
 def places_of(x: NDArray[Any]) -> NDArray[np.int64]:
     """Return where the bytes of rows lie, (R, in), in the lines that loops multiply."""
-    words = importlib.import_module("headway.loops.words")
+    words = importlib.import_module("headway.kernels.packing")
     rows, width = np.indices(x.shape)
     count = bytes_for(x).shape[1]
     size = 4 * words.line_for(count // 4)
@@ -78,8 +78,8 @@ def places_of(x: NDArray[Any]) -> NDArray[np.int64]:
 
 def bytes_for(x: NDArray[Any]) -> NDArray[np.uint8]:
     """Return room for these rows in bytes."""
-    words = importlib.import_module("headway.loops.words")
-    width = importlib.import_module("headway.loops.byte_products").bytes_for(x.shape[1])
+    words = importlib.import_module("headway.kernels.packing")
+    width = importlib.import_module("headway.kernels.quantized_linear").bytes_for(x.shape[1])
     return np.zeros((words.rows_for(len(x)), width), np.uint8)
 
 
@@ -105,7 +105,7 @@ def compiled_products():
 
 def dots(weights: Projection, relu: bool):
     """Return the product by the processor's dot products; skip where it has none."""
-    blocks = pytest.importorskip("headway.loops.blocks")
+    blocks = pytest.importorskip("headway.kernels.linear_blocks")
     if not blocks.multiplies_bytes():
         pytest.skip("a processor without sums of bytes")
     prepared = compiled_products().Int8LoopProduct(weights, relu)
@@ -243,7 +243,7 @@ def floats(weights: Projection, relu: bool):
 
 def pairs(weights: Projection, relu: bool):
     """Return the product in bfloat16 by the processor's own sums; skip where it has none."""
-    blocks = pytest.importorskip("headway.loops.blocks")
+    blocks = pytest.importorskip("headway.kernels.linear_blocks")
     if not blocks.multiplies_bfloat16():
         pytest.skip("a processor without AVX512_BF16")
     module = importlib.import_module("headway.decoding.packed.compiled")
@@ -461,7 +461,7 @@ def test_a_feed_forward_with_relu_is_one_call(activation: str, joined: bool) -> 
 
 def test_what_lies_between_pairs_is_in_pairs() -> None:
     """As in float32 it would have the same bits, later."""
-    products = pytest.importorskip("headway.loops.products")
+    products = pytest.importorskip("headway.kernels.linear")
     pairs, floats = (
         numba_types().Array(getattr(numba_types(), name), 3, "C") for name in ("uint32", "float32")
     )
@@ -477,7 +477,7 @@ def test_what_lies_between_pairs_is_in_pairs() -> None:
 @pytest.mark.parametrize("kind", LOOP_PRODUCTS)
 def test_of_no_rows_nothing_is_written(kind: str) -> None:
     multiply = loop_product(kind)(projection(), False)
-    project = importlib.import_module("headway.loops.products").project
+    project = importlib.import_module("headway.kernels.linear").project
     y = np.full((3, 37), 7.0, np.float32)
 
     project(np.empty((0, 130), np.float32), multiply.weight, False, y[:0])
@@ -487,7 +487,7 @@ def test_of_no_rows_nothing_is_written(kind: str) -> None:
 
 def test_a_row_on_one_side_of_zero_has_all_levels_there() -> None:
     """What comes of a ReLU is rounded half as coarsely as numbers of both signs."""
-    loops = pytest.importorskip("headway.loops.products")
+    loops = pytest.importorskip("headway.kernels.linear")
     x = np.random.default_rng(0).uniform(0.0, 2.0, (3, 130)).astype(np.float32)
     x[1] *= -1.0
     x[2, ::2] *= -0.5
@@ -527,7 +527,7 @@ def test_sums_of_dot_products_do_not_run_over(weight: Floats, number: float) -> 
 @given(arrays(np.float32, st.tuples(st.integers(1, 35), st.integers(1, 70)), elements=WEIGHTS))
 def test_sums_of_either_sign_fit_into_16_bits(weight: Floats) -> None:
     """The bound itself, on every processor: eight weights to a sum, bytes of up to 159."""
-    loops = pytest.importorskip("headway.loops.byte_products")
+    loops = pytest.importorskip("headway.kernels.quantized_linear")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loops, "WORDS_AT_ONCE", 4)
         patch.setattr(loops, "_ALIGNED", 16)
@@ -544,13 +544,13 @@ def test_sums_of_either_sign_fit_into_16_bits(weight: Floats) -> None:
 @given(arrays(np.float32, st.tuples(st.integers(1, 35), st.integers(1, 70)), elements=WEIGHTS))
 @example(np.where(np.arange(37 * 260).reshape(37, 260) % 3 == 0, 1, -0.61).astype(np.float32))
 def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Floats) -> None:
-    loops = pytest.importorskip("headway.loops.byte_products")
-    if not pytest.importorskip("headway.loops.blocks").multiplies_bytes():
+    loops = pytest.importorskip("headway.kernels.quantized_linear")
+    if not pytest.importorskip("headway.kernels.linear_blocks").multiplies_bytes():
         pytest.skip("a processor without sums of bytes")
     outputs = len(weight)
     whole = compiled_products().quantize_to_fit(torch.from_numpy(weight))[0].numpy()
     ones, nothing = np.ones(outputs, np.float32), np.zeros(outputs, np.float32)
-    count, words = 2 * outputs, importlib.import_module("headway.loops.words")
+    count, words = 2 * outputs, importlib.import_module("headway.kernels.packing")
     x = loops.LARGEST_BYTE * np.concatenate([whole > 0, whole < 0]).astype(np.uint8)
     lines = bytes_for(x)
     lines.reshape(-1)[places_of(x)] = x
@@ -565,7 +565,7 @@ def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Flo
 
 @pytest.mark.parametrize("rows", [1, 6, 13])
 def test_blocks_beyond_those_taken_together_are_multiplied_too(rows: int) -> None:
-    blocks = pytest.importorskip("headway.loops.blocks")
+    blocks = pytest.importorskip("headway.kernels.linear_blocks")
     module = importlib.import_module("headway.decoding.packed.compiled")
     weights, x = projection(5000, 130), torch.randn(rows, 130)
     assert 2 * blocks._TOGETHER < 5000 * 130
@@ -580,7 +580,7 @@ def test_blocks_beyond_those_taken_together_are_multiplied_too(rows: int) -> Non
 
 @pytest.mark.parametrize("shape", [(37, 130), (5, 3), (64, 64)])
 def test_no_vector_of_weights_lies_in_two_lines_of_the_caches(shape: tuple[int, int]) -> None:
-    blocks = pytest.importorskip("headway.loops.blocks")
+    blocks = pytest.importorskip("headway.kernels.linear_blocks")
     weight = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
     found = blocks.in_blocks(weight, np.ones(shape[0], np.float32))

@@ -8,10 +8,10 @@ import torch
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID
+from headway.decoding.build_search import search_all
 from headway.decoding.options import SearchOptions
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
-from headway.decoding.searches import search_all
 from headway.errors import ConfigError
 from headway.interop.keras import from_bundle, greedy_decode
 

@@ -22,8 +22,8 @@ from headway.interop.keras.backend import keras
 from headway.training.loss import label_smoothed_cross_entropy
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule, paper_rate
-from headway.training.step import Objective, TrainingStep
 from headway.training.stream import BatchStream
+from headway.training.update import Objective, TrainingStep
 
 MakeBundle = Callable[..., Bundle]
 

@@ -109,7 +109,7 @@ def test_in_training_a_module_computes_what_it_says(
 
     found = run(x, memory, values), run_on_one(x), run_on_one(x, memory)
 
-    monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
     expected = run(x, memory, values), run_on_one(x), run_on_one(x, memory)
     for some, others in zip(found, expected, strict=True):
         assert len(some) == len(others) > 5
@@ -147,7 +147,7 @@ def test_threads_change_no_bit(threads: int) -> None:
 
 
 def test_heads_of_a_single_sentence_are_divided_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    from headway.loops import threads
+    from headway.kernels import threads
 
     counts, called = [], threads.divide
 
@@ -304,8 +304,8 @@ def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch
         attend(MultiHeadAttention(32, 2))
     attend(Changed(32, 2))
     with monkeypatch.context() as patch:
-        patch.setattr("headway.loops.threads._region", lambda: 0)
+        patch.setattr("headway.kernels.threads._region", lambda: 0)
         patch.setattr(torch, "get_num_threads", lambda: 2)
         attend(MultiHeadAttention(32, 2))  # it would be done by one thread
-    monkeypatch.setattr("headway.loops.arrays.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
     attend(MultiHeadAttention(32, 2))

@@ -21,11 +21,11 @@ from headway.training.loss import projected_cross_entropy
 
 pytest.importorskip("numba")
 
-from headway.loops import input_gradient as input_loops
-from headway.loops import weight_gradient as weight_loops
-from headway.loops import weight_gradient_tiles
-from headway.loops.blocks import multiplies_bfloat16
-from headway.loops.compiling import has_tiles
+from headway.kernels import input_gradient as input_loops
+from headway.kernels import weight_gradient as weight_loops
+from headway.kernels import weight_gradient_amx
+from headway.kernels.codegen.numba_compiler import has_tiles
+from headway.kernels.linear_blocks import multiplies_bfloat16
 
 pytestmark = pytest.mark.skipif(
     not multiplies_bfloat16(), reason="this processor has no sums of bfloat16"
@@ -209,7 +209,7 @@ def test_where_there_are_tiles_weights_have_loops_of_these_and_inputs_pytorchs_p
     weight_gradient(grad, draw(9, 32, 64)[1])
     input_gradient(grad, weight, torch.float32)
 
-    own = [weight_gradient_tiles.multiply_columns] if tiles else [weight_loops.multiply_columns]
+    own = [weight_gradient_amx.multiply_columns] if tiles else [weight_loops.multiply_columns]
     assert loops == own + ([] if tiles else [input_loops.multiply_rows])
     assert len(called) == tiles
 

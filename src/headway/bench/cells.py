@@ -1,0 +1,205 @@
+"""What was found in one cell: every configuration's figures, and the best of each side."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from headway.bench.configurations import Configuration
+from headway.bench.jobs import Outcome
+from headway.bench.quality import Judge, Quality
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Medians of the turns of one configuration, and what it put out."""
+
+    rate: float
+    """Target pieces a second, without end symbols."""
+    p50: float | None
+    """Milliseconds of a sentence; None for a file."""
+    p99: float | None
+    texts: tuple[str, ...]
+    cut: int
+    """Translations that the output limit ended."""
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome]) -> "Figures":
+        """Put together what came of each turn."""
+        last = outcomes[-1]
+        p50, p99 = (
+            statistics.median(float(np.percentile(o.milliseconds, share)) for o in outcomes)
+            if last.milliseconds
+            else None
+            for share in (50, 99)
+        )
+        rate = statistics.median(outcome.rate for outcome in outcomes)
+        return cls(rate, p50, p99, last.texts, last.cut)
+
+
+@dataclass(slots=True)
+class Row:
+    """One configuration with all that is known of it."""
+
+    configuration: Configuration
+    figures: Figures
+    quality: Quality
+    accepted: bool
+    """False: its translations are not worth those of float32, so its speed does not count."""
+    memory_mb: float | None = None
+    """Peak of a process that does nothing else; measured for the best of each side."""
+
+    @classmethod
+    def of(cls, configuration: Configuration, figures: Figures, judge: Judge) -> "Row":
+        """Judge what a configuration put out."""
+        accepted = judge.accepts(figures.texts, gains=not configuration.ours)
+        return cls(configuration, figures, judge.quality(figures.texts), accepted)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "side": self.configuration.entrant.side,
+            **self.configuration.layout(),
+            "tokens_per_second": _rounded(self.figures.rate, 1),
+            "ms": self.milliseconds(),
+            "bleu": _rounded(self.quality.bleu, 3),
+            "chrf": _rounded(self.quality.chrf, 3),
+            "changed": _rounded(self.quality.changed, 4),
+            "cut": self.figures.cut,
+            "accepted": self.accepted,
+        }
+
+    def milliseconds(self) -> dict[str, float | None] | None:
+        """Return the percentiles of one sentence, or None for a file."""
+        if self.figures.p50 is None:
+            return None
+        return {"p50": _rounded(self.figures.p50, 3), "p99": _rounded(self.figures.p99, 3)}
+
+
+@dataclass(frozen=True, slots=True)
+class Refill:
+    """A file with continuous refill, and with batches that are decoded to their end."""
+
+    configuration: Configuration
+    rates: Mapping[tuple[bool, bool], float]
+    """Target pieces a second by (refill, longest first)."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return rates and ratio as `translate` sorts a file, and with sentences as they come."""
+        return {
+            **self._compare(longest_first=True),
+            "as_they_come": self._compare(longest_first=False),
+            "layout": self.configuration.layout(),
+        }
+
+    def _compare(self, *, longest_first: bool) -> dict[str, float | None]:
+        with_refill, without = (self.rates[refill, longest_first] for refill in (True, False))
+        return {
+            "with": _rounded(with_refill, 1),
+            "without": _rounded(without, 1),
+            "ratio": _rounded(with_refill / without, 3),
+        }
+
+
+@dataclass(slots=True)
+class Cell:
+    """One search, with a file or with one sentence at a time."""
+
+    search: str
+    single: bool
+    float32: Quality
+    """Of our own translations in float32, which all others are measured by."""
+    rows: list[Row] = field(default_factory=list)
+    hopeless: list[Configuration] = field(default_factory=list)
+    """Those that were far too slow on the first sentences to be measured."""
+    refill: Refill | None = None
+
+    @property
+    def ours(self) -> Row | None:
+        """Return our fastest row that counts."""
+        return _fastest(row for row in self.rows if row.configuration.ours and row.accepted)
+
+    @property
+    def peer(self) -> Row | None:
+        """Return the peer's fastest row that counts; None without one."""
+        return _fastest(row for row in self.rows if not row.configuration.ours and row.accepted)
+
+    @property
+    def fastest_peer(self) -> Row | None:
+        """Return the peer's fastest row whatever it puts out."""
+        return _fastest(row for row in self.rows if not row.configuration.ours)
+
+    @property
+    def ratio(self) -> float | None:
+        """Return how many times as fast we are as the peer, each at its best."""
+        return _ratio(self.ours, self.peer)
+
+    def notes(self, references: bool) -> list[str]:
+        """Return what a reader must know before comparing."""
+        found = []
+        refused = [row for row in self.rows if not row.accepted]
+        if refused:
+            what = "scores" if references else "texts"
+            names = dict.fromkeys(str(row.configuration.entrant) for row in refused)
+            remedy = "" if references else " With --reference their quality could tell."
+            found.append(
+                f"{self.title}: {', '.join(names)} do not count, for their {what} differ by "
+                f"more than 0.1 BLEU or chrF from ours in float32.{remedy}"
+            )
+        if self.hopeless:
+            found.append(
+                f"{self.title}: not measured, for the first sentences took many times as long as "
+                f"in another layout: {', '.join(map(str, self.hopeless))}."
+            )
+        if cut := max(row.figures.cut for row in self.rows):
+            found.append(f"{self.title}: the output limit ended up to {cut} translations.")
+        return found
+
+    @property
+    def title(self) -> str:
+        """Return search and kind."""
+        return f"{self.search}, {'one sentence at a time' if self.single else 'file'}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; `batch` is that of our best row."""
+        ours, peer, fastest = self.ours, self.peer, self.fastest_peer
+        batches = [row.configuration.job.batch for row in (ours, *self.rows) if row is not None]
+        sides = {"ours": ours, "peer": peer}
+        result: dict[str, Any] = {"search": self.search, "batch": batches[0]}
+        result |= {side: row and _rounded(row.figures.rate, 1) for side, row in sides.items()}
+        result["ratio"] = _rounded(self.ratio, 3)
+        for side, row in sides.items():
+            result |= {
+                f"{side}_layout": row and row.configuration.layout(),
+                f"{side}_ms": row and row.milliseconds(),
+                f"{side}_memory_mb": row and _rounded(row.memory_mb, 1),
+            }
+        result["fastest_peer"] = fastest and fastest.as_dict()
+        result["ratio_to_fastest_peer"] = _rounded(_ratio(ours, fastest), 3)
+        for score, digits in (("bleu", 3), ("chrf", 3), ("changed", 4)):
+            values = {"float32": self.float32} | {
+                side: row.quality for side, row in sides.items() if row is not None
+            }
+            result[score] = {
+                side: _rounded(getattr(quality, score), digits) for side, quality in values.items()
+            }
+        result["configurations"] = [row.as_dict() for row in self.rows]
+        if self.refill is not None:
+            result["refill"] = self.refill.as_dict()
+        return result
+
+
+def _fastest(rows: Any) -> Row | None:
+    return max(rows, key=lambda row: row.figures.rate, default=None)
+
+
+def _ratio(ours: Row | None, peer: Row | None) -> float | None:
+    if ours is None or peer is None:
+        return None
+    return ours.figures.rate / peer.figures.rate
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)

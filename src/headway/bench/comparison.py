@@ -1,0 +1,87 @@
+"""A whole comparison of translators, for programs and for people."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from headway.bench.cells import Cell, Refill, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a comparison found."""
+
+    model: str
+    sentences: int
+    references: bool
+    """Whether BLEU and chrF are against references, and not against our float32."""
+    rounds: int
+    machine: dict[str, Any]
+    pytorch_memory_mb: float
+    """Peak memory of a process that has PyTorch and does nothing."""
+    cells: list[Cell]
+    notes: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what `headway bench translate --json` prints."""
+        return {
+            "model": self.model,
+            "sentences": self.sentences,
+            "rounds": self.rounds,
+            "machine": self.machine,
+            "tokens": "target pieces without end symbols",
+            "scores_against": "reference" if self.references else "ours in float32",
+            "pytorch_memory_mb": round(self.pytorch_memory_mb, 1),
+            "cells": [cell.as_dict() for cell in self.cells],
+            "notes": self.all_notes(),
+        }
+
+    def all_notes(self) -> list[str]:
+        """Return what was left out, and what does not count."""
+        return self.notes + [note for cell in self.cells for note in cell.notes(self.references)]
+
+    def lines(self) -> Iterator[str]:
+        """Yield a table for people."""
+        machine = self.machine
+        yield f"{self.sentences:,} sentences, {machine['processor']}, {machine['cores']} cores"
+        against = "the references" if self.references else "ours in float32"
+        yield f"BLEU and chrF against {against}; pieces without end symbols; medians"
+        for cell in self.cells:
+            yield ""
+            yield from _cell_lines(cell)
+
+
+def _cell_lines(cell: Cell) -> Iterator[str]:
+    """Yield every configuration, the fastest first."""
+    yield cell.title
+    best = [row for row in (cell.ours, cell.peer) if row is not None]
+    for row in sorted(cell.rows, key=lambda row: -row.figures.rate):
+        mark = "*" if any(row is one for one in best) else " " if row.accepted else "!"
+        yield f"{mark} {_row_line(row)}"
+    if cell.ratio is not None:
+        yield f"  {cell.ratio:.2f} times the peer's best (* best of its side, ! does not count)"
+    if cell.refill is not None:
+        yield from _refill_lines(cell.refill)
+
+
+def _row_line(row: Row) -> str:
+    one, figures, quality = row.configuration, row.figures, row.quality
+    speed = f"{figures.rate:>9,.0f} pieces/s"
+    if figures.p50 is not None:
+        speed += f"  p50 {figures.p50:7.2f} ms  p99 {figures.p99:7.2f} ms"
+    memory = "" if row.memory_mb is None else f"  {row.memory_mb:,.0f} MiB"
+    return (
+        f"{one.entrant.side:<12}{one.entrant.precision:<9}"
+        f"{one.workers:>3} x {one.threads:<3}batch {one.job.batch:<4}{speed}"
+        f"  BLEU {quality.bleu:6.2f}  chrF {quality.chrf:6.2f}"
+        f"  {quality.changed:6.1%} changed{memory}"
+    )
+
+
+def _refill_lines(refill: Refill) -> Iterator[str]:
+    found = refill.as_dict()
+    for name, values in (("longest first", found), ("as they come", found["as_they_come"])):
+        yield (
+            f"  sentences {name}: {values['with']:,.0f} pieces/s with refill, "
+            f"{values['without']:,.0f} without, {values['ratio']:.2f} times"
+        )

@@ -1,0 +1,115 @@
+"""Which configurations of each side compete: precision, layout of threads, batch."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway.bench.jobs import Job
+from headway.errors import ConfigError, suggest
+
+OURS = "headway"
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """One process; the searches of ours can be spread anew each time, those of a peer cannot."""
+
+    side: str
+    precision: str
+    replicas: int = 1
+    threads: int = 1
+
+    def __str__(self) -> str:
+        """Return side and precision."""
+        return f"{self.side} {self.precision}"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A process and how it goes through the text."""
+
+    entrant: Entrant
+    job: Job
+
+    @property
+    def ours(self) -> bool:
+        """Tell whose it is."""
+        return self.entrant.side == OURS
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Return side and precision."""
+        return self.entrant.side, self.entrant.precision
+
+    @property
+    def workers(self) -> int:
+        """Return how many searches run side by side."""
+        return self.job.workers if self.ours else self.entrant.replicas
+
+    @property
+    def threads(self) -> int:
+        """Return how many threads each of them has."""
+        return self.job.threads if self.ours else self.entrant.threads
+
+    def __str__(self) -> str:
+        """Return everything on one line."""
+        return f"{self.entrant} {self.workers} x {self.threads} batch {self.job.batch}"
+
+    def layout(self) -> dict[str, Any]:
+        """Return what tells it from the others of its side."""
+        return {
+            "precision": self.entrant.precision,
+            "workers": self.workers,
+            "threads": self.threads,
+            "batch": self.job.batch,
+        }
+
+
+def peer_layouts(cores: int) -> list[tuple[int, int]]:
+    """Return replicas and threads: 1, 2, 4, … and as many replicas as cores, and all as threads.
+
+    >>> peer_layouts(6)
+    [(1, 1), (2, 1), (4, 1), (6, 1), (1, 6)]
+    """
+    counts = [1]
+    while 2 * counts[-1] < cores:
+        counts.append(2 * counts[-1])
+    counts += [cores] if cores > 1 else []
+    return [(count, 1) for count in counts] + ([(1, cores)] if cores > 1 else [])
+
+
+def configurations(
+    entrants: Iterable[Entrant], beam_size: int, batches: Sequence[int], cores: int
+) -> list[Configuration]:
+    """Return what competes in one cell: batches is [1], or all sizes to try for a file.
+
+    A file of ours takes a worker of one thread a core, one sentence one or all threads. More than
+    one replica of a peer is of no use for one sentence.
+    """
+    single = list(batches) == [1]
+    found = []
+    for entrant in entrants:
+        for batch in batches:
+            if entrant.side != OURS:
+                if not single or entrant.replicas == 1:
+                    found.append(Configuration(entrant, Job(beam_size, batch)))
+            elif single:
+                for threads in sorted({1, cores}):
+                    found.append(Configuration(entrant, Job(beam_size, batch, threads=threads)))
+            else:
+                found.append(Configuration(entrant, Job(beam_size, batch, workers=cores)))
+    return found
+
+
+def beam_size_of(search: str) -> int:
+    """Return the beam of `greedy`, which is 1, or of `beam4`.
+
+    >>> beam_size_of("greedy"), beam_size_of("beam4")
+    (1, 4)
+    """
+    if search == "greedy":
+        return 1
+    size = search.removeprefix("beam")
+    if search.startswith("beam") and size.isdecimal() and int(size) > 1:
+        return int(size)
+    raise ConfigError(f"There is no search '{search}'.", suggest(search, ["greedy", "beam4"]))

@@ -1,0 +1,108 @@
+"""The peer CTranslate2: text in, text out, with the weights of the same bundle.
+
+Its settings are those that the README of an exported model gives, so that it puts out what the
+bundle would. The ranking of a beam is by probability alone (alpha 0), for its length penalty is
+another formula than the paper's.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from sentencepiece import SentencePieceProcessor
+
+from headway.bench.jobs import (
+    Job,
+    Outcome,
+    Text,
+    Translated,
+    all_at_once,
+    one_by_one,
+)
+from headway.errors import MissingExtraError
+
+PRECISIONS = ("float32", "int8")
+
+_SPACE = "▁"
+
+
+def prepare_ctranslate2(
+    folder: str, precision: str, replicas: int, threads: int, text: Text
+) -> Callable[[Job], Outcome]:
+    """Load an exported model with so many replicas of so many threads."""
+    translator = _library().Translator(
+        folder,
+        device="cpu",
+        compute_type=precision,
+        inter_threads=replicas,
+        intra_threads=threads,
+    )
+    peer = _CTranslate2(translator, Path(folder), text)
+
+    def work(job: Job) -> Outcome:
+        sentences = text.sentences[: job.sentences]
+        if job.batch == 1:
+            return one_by_one(sentences, lambda sentence: peer.translate([sentence], job)[0])
+        return all_at_once(sentences, lambda several: peer.translate(several, job))
+
+    return work
+
+
+class _CTranslate2:
+    """A translator of CTranslate2 with SentencePiece before and behind it."""
+
+    def __init__(self, translator: Any, folder: Path, text: Text) -> None:
+        self.translator = translator
+        self.text = text
+        names = sorted(file.name for file in folder.glob("*.model"))  # one, or source and target
+        processors = [SentencePieceProcessor(model_file=str(folder / name)) for name in names]
+        self.source, self.target = processors[0], processors[-1]
+        # Pieces of ids, and not pieces at once: what the vocabulary lacks is then <unk>.
+        self.pieces = [self.source.id_to_piece(i) for i in range(len(self.source))]
+        special = [self.target.pad_id(), self.target.bos_id()]
+        self.never = [[self.target.id_to_piece(i)] for i in special]
+
+    def translate(self, sentences: Sequence[str], job: Job) -> list[Translated]:
+        sources = self.source.encode(list(sentences))
+        limit = self.text.limit(max(map(len, sources)))
+        results = self.translator.translate_batch(
+            [[self.pieces[i] for i in ids] for ids in sources],
+            beam_size=job.beam_size,
+            length_penalty=0,
+            max_batch_size=job.batch,
+            disable_unk=True,
+            suppress_sequences=self.never,
+            min_decoding_length=0,
+            max_input_length=0,
+            max_decoding_length=limit,
+        )
+        found = [result.hypotheses[0] for result in results]
+        texts = self.target.decode(found)
+        return [
+            Translated(_as_ours(text), len(pieces), len(pieces) >= limit)
+            for text, pieces in zip(texts, found, strict=True)
+        ]
+
+
+def _as_ours(text: str) -> str:
+    """Return what `Tokenizer.decode` makes of a text, where byte pieces spell odd things."""
+    return text.replace("\n", " ").removeprefix(_SPACE).replace(_SPACE, " ")
+
+
+def _library() -> Any:
+    """Import CTranslate2 as a program finds it that has no PyTorch.
+
+    Its converters import PyTorch where it is installed, which would count in its memory.
+    """
+    hidden = "torch" not in sys.modules
+    if hidden:
+        sys.modules["torch"] = None  # pyright: ignore[reportArgumentType]
+    try:
+        import ctranslate2
+    except ImportError as error:
+        raise MissingExtraError.of("ctranslate2", "CTranslate2 is not installed.") from error
+    finally:
+        if hidden:
+            del sys.modules["torch"]
+    return ctranslate2

@@ -1,0 +1,121 @@
+"""Our side of a comparison of translators: text in, text out."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+import torch
+
+from headway.bench.jobs import (
+    Job,
+    Outcome,
+    Text,
+    Translated,
+    all_at_once,
+    one_by_one,
+    workers_memory_mb,
+)
+from headway.data.tokenizer import END_ID
+from headway.decoding.build_engine import PrecisionName
+from headway.decoding.build_search import build_search, pieces_at_work
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions
+from headway.decoding.request import Request
+from headway.decoding.run_search import Search, run_search
+from headway.decoding.translator import Translator, load
+from headway.decoding.workers import search_with_workers, side_by_side
+
+_Numbered = tuple[int, Request]
+_Found = dict[int, list[Hypothesis]]
+
+
+def prepare_ours(
+    bundle: str, precision: PrecisionName, text: Text, threads: int = 1
+) -> Callable[[Job], Outcome]:
+    """Load a bundle for the CPU; int8 and bfloat16 prepare their weights here."""
+    torch.set_num_threads(threads)
+    translator = load(bundle, "cpu", precision=precision)
+
+    def work(job: Job) -> Outcome:
+        torch.set_num_threads(job.threads)
+        sentences = text.sentences[: job.sentences]
+        if job.batch == 1:
+            return one_by_one(sentences, lambda sentence: _one(translator, sentence, job))
+        outcome = all_at_once(sentences, lambda several: _file(translator, several, text, job))
+        memory_mb = outcome.memory_mb + workers_memory_mb(job.workers)
+        return replace(outcome, memory_mb=memory_mb)
+
+    return work
+
+
+def _one(translator: Translator, sentence: str, job: Job) -> Translated:
+    found = translator.translate(
+        sentence, beam_size=job.beam_size, length_penalty=0.0, split_sentences=False
+    )
+    return Translated(found.text, len(found.pieces), not found.complete)
+
+
+def _file(
+    translator: Translator, sentences: Sequence[str], text: Text, job: Job
+) -> list[Translated]:
+    """Translate all, with so many workers of so many slots each.
+
+    One output limit for all, as the peer has it; `Translator.translate` has one for each.
+    """
+    bundle = translator.bundle
+    sources = bundle.source_tokenizer.encode_batch(sentences)
+    limit = text.limit(max(map(len, sources)))
+    requests = list(enumerate(Request([*ids, END_ID], limit) for ids in sources))
+    if job.longest_first:
+        requests.sort(key=lambda numbered: -len(numbered[1].source_ids))
+    search = _search_batches if not job.refill else _search_refilled
+    found = search(translator, requests, job)
+    best = [found[number][0] for number in range(len(sources))]
+    decode = bundle.target_tokenizer.decode
+    return [Translated(decode(one.ids), len(one.ids), not one.complete) for one in best]
+
+
+def _search_refilled(translator: Translator, requests: list[_Numbered], job: Job) -> _Found:
+    return dict(
+        search_with_workers(
+            translator.engine,
+            partial(_new_search, job),
+            requests,
+            workers=job.workers,
+            slots=job.batch,
+            max_tokens=pieces_at_work(translator.engine, job.beam_size),
+            lasting=True,
+        )
+    )
+
+
+def _search_batches(translator: Translator, requests: list[_Numbered], job: Job) -> _Found:
+    """Search batch by batch; a worker takes the next one when its own is done to the last row."""
+    limit = pieces_at_work(translator.engine, job.beam_size)
+    batches = [*_cut(requests, job.batch, limit)]
+
+    def whole(mine: Iterable[list[_Numbered]]) -> Iterator[tuple[int, list[Hypothesis]]]:
+        for batch in mine:
+            yield from run_search(translator.engine, _new_search(job), batch, slots=len(batch))
+
+    return dict(side_by_side(whole, batches, job.workers))
+
+
+def _cut(requests: list[_Numbered], most: int, max_tokens: int) -> Iterator[list[_Numbered]]:
+    """Cut into batches of so many requests and, but for one alone, source pieces at most."""
+    batch: list[_Numbered] = []
+    tokens = 0
+    for numbered in requests:
+        length = len(numbered[1].source_ids)
+        if batch and (len(batch) == most or tokens + length > max_tokens):
+            yield batch
+            batch, tokens = [], 0
+        batch.append(numbered)
+        tokens += length
+    if batch:
+        yield batch
+
+
+def _new_search(job: Job) -> Search:
+    """Return a search that ranks by probability alone, as the peer can."""
+    return build_search(SearchOptions(job.beam_size, 0.0))

@@ -1,0 +1,293 @@
+"""Translation speed: target pieces a second and milliseconds a sentence, ours and a peer's.
+
+Both have the same weights, text, beam and output limit, and rank by probability alone; each does
+all from text to text. A contestant is a process with one precision and, for a peer, one layout of
+threads. A cell is a search with one sentence at a time or with a file: its configurations take
+turns, the median of the turns counts, and then the best configuration of each side.
+"""
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+from headway.bench import ctranslate2
+from headway.bench.cells import Cell, Figures, Refill, Row
+from headway.bench.comparison import Comparison
+from headway.bench.configurations import (
+    OURS,
+    Configuration,
+    Entrant,
+    beam_size_of,
+    configurations,
+    peer_layouts,
+)
+from headway.bench.contestants import Contestant, in_turns
+from headway.bench.jobs import Outcome, Text, pytorch_alone
+from headway.bench.machine import describe_machine, num_cores
+from headway.bench.material import Material, read_material
+from headway.bench.our_translation import prepare_ours
+from headway.bench.quality import Judge
+from headway.bench.training import is_imitated
+from headway.bundle import Bundle, load_bundle
+from headway.decoding.build_engine import PrecisionName
+from headway.errors import ConfigError, suggest
+from headway.evaluation.metrics import check_metrics
+from headway.saved_bundle import find_bundle
+
+PEERS = ("ctranslate2",)
+
+_TRIAL = 8  # sentences
+_HOPELESS = 4.0
+_PRECISIONS = tuple(name for name in get_args(PrecisionName) if name != "auto")
+
+Say = Callable[[str], None]
+
+
+def compare_translation(
+    model: str | Path,
+    peers: Sequence[str] = (),
+    *,
+    source: str | Path | None = None,
+    reference: str | Path | None = None,
+    sentences: int | None = None,
+    rounds: int = 3,
+    precisions: Sequence[str] = (),
+    searches: Sequence[str] = ("greedy", "beam4"),
+    batches: Sequence[int] = (1, 64),
+    cores: int | None = None,
+    refill: bool = False,
+    tokenize: str = "13a",
+    say: Say = lambda text: None,
+) -> Comparison:
+    """Measure a bundle and the peers, of which `ctranslate2` is the only one, in turns.
+
+    precisions: of ours; all that make sense on this processor if empty, and float32 always, which
+    is the measure of what the others put out. batches: 1 is one sentence at a time; of all others
+    each side takes its best for a file. refill: also measure batches that are not filled again.
+    tokenize: sacreBLEU's, for BLEU. say: is told what is measured next.
+
+    Raises ConfigError for an unknown name, MissingExtraError for a peer that is not installed.
+    """
+    _check_names(peers, precisions, batches, tokenize)
+    beams = {search: beam_size_of(search) for search in dict.fromkeys(searches)}
+    bundle = load_bundle(model)
+    material = read_material(bundle, source, reference, sentences)
+    cores = num_cores() if cores is None else cores
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        chosen, notes = _our_precisions(precisions)
+        entrants = [Entrant(OURS, precision) for precision in chosen]
+        if peers:
+            _export(bundle, folder)
+            entrants += _peer_entrants(cores)
+        field = Field(stack, find_bundle(model), folder, material.text)
+        notes += field.start(entrants, needed=["float32", *precisions], say=say)
+        cells = [
+            _measure(field, search, cell, material, rounds, cores, refill, tokenize, say)
+            for search in beams
+            for cell in _cells(batches)
+        ]
+        pytorch = field.pytorch_memory()
+    if material.blank:
+        notes.append(f"{material.blank} blank lines were left out.")
+    return Comparison(
+        model=str(model),
+        sentences=len(material.text.sentences),
+        references=material.references is not None,
+        rounds=rounds,
+        machine=describe_machine(cores, *peers),
+        pytorch_memory_mb=pytorch,
+        cells=cells,
+        notes=notes,
+    )
+
+
+class Field:
+    """The processes that compete, and how to start another one."""
+
+    def __init__(
+        self, stack: contextlib.ExitStack, bundle: Path, exported: Path, text: Text
+    ) -> None:
+        """Keep what each process needs; they end with the stack."""
+        self.stack = stack
+        self.bundle = bundle
+        self.exported = exported
+        self.text = text
+        self.processes: dict[Entrant, Contestant] = {}
+
+    def start(self, entrants: Sequence[Entrant], needed: Sequence[str], say: Say) -> list[str]:
+        """Start a process for each; return what had to be left out, in words.
+
+        A precision of ours that was not asked for is left out where it cannot be computed.
+        """
+        notes = []
+        for entrant in entrants:
+            say(f"starting {entrant}")
+            try:
+                self.processes[entrant] = self.stack.enter_context(self.fresh(entrant))
+            except ConfigError as error:
+                if entrant.side != OURS or entrant.precision in needed:
+                    raise
+                notes.append(f"{entrant} is not measured: {error}")
+        return notes
+
+    def fresh(self, entrant: Entrant) -> Contestant:
+        """Start one process."""
+        if entrant.side == OURS:
+            arguments = (str(self.bundle), entrant.precision, self.text)
+            return Contestant(prepare_ours, *arguments, warm_up=0)
+        folder = str(self.exported / entrant.precision)
+        return Contestant(
+            ctranslate2.prepare_ctranslate2,
+            folder,
+            entrant.precision,
+            entrant.replicas,
+            entrant.threads,
+            self.text,
+            warm_up=0,
+        )
+
+    def memory(self, configuration: Configuration) -> float:
+        """Return the peak memory of a new process that does nothing but this."""
+        with self.fresh(configuration.entrant) as process:
+            return process.result(configuration.job).memory_mb
+
+    def pytorch_memory(self) -> float:
+        """Return the peak memory of a process that has PyTorch and does nothing."""
+        with Contestant(pytorch_alone, warm_up=0) as process:
+            return process.result()
+
+    def race(self, entries: Sequence[Configuration], rounds: int) -> dict[Configuration, Figures]:
+        """Let all take turns; those that a trial of a few sentences shows to be hopeless do not.
+
+        Threads that wait for a core which another program has can take a hundred times as long.
+        """
+        trial = {entry: self._call(entry, sentences=_TRIAL) for entry in entries}
+        # The first time is a warm-up.
+        tried = {entry: outcomes[1:] for entry, outcomes in in_turns(trial, 3).items()}
+        seconds = {entry: min(one.seconds for one in tries) for entry, tries in tried.items()}
+        return self.take_turns(_not_hopeless(seconds), rounds)
+
+    def take_turns(
+        self, entries: Sequence[Configuration], rounds: int
+    ) -> dict[Configuration, Figures]:
+        """Let all take turns."""
+        calls = {entry: self._call(entry) for entry in entries}
+        return {entry: Figures.of(found) for entry, found in in_turns(calls, rounds).items()}
+
+    def _call(self, entry: Configuration, sentences: int | None = None) -> Callable[[], Outcome]:
+        process = self.processes[entry.entrant]
+        return partial(process.result, replace(entry.job, sentences=sentences))
+
+
+def _not_hopeless(seconds: Mapping[Configuration, float]) -> list[Configuration]:
+    """Return those that take no more than some times as long as the fastest of their kind.
+
+    A kind is a side and a precision: how fast another precision is says nothing of this one.
+    """
+    fastest: dict[tuple[str, str], float] = {}
+    for entry, taken in seconds.items():
+        fastest[entry.kind] = min(taken, fastest.get(entry.kind, taken))
+    return [e for e, taken in seconds.items() if taken <= _HOPELESS * fastest[e.kind]]
+
+
+def _measure(
+    field: Field,
+    search: str,
+    batches: Sequence[int],
+    material: Material,
+    rounds: int,
+    cores: int,
+    refill: bool,
+    tokenize: str,
+    say: Say,
+) -> Cell:
+    """Measure one cell."""
+    entries = configurations(field.processes, beam_size_of(search), batches, cores)
+    single = list(batches) == [1]
+    say(f"{search}, {'one sentence at a time' if single else 'file'}: {len(entries)} ways")
+    figures = field.race(entries, rounds)
+    exact = next(f for e, f in figures.items() if e.ours and e.entrant.precision == "float32")
+    judge = Judge(exact.texts, material.references, tokenize)
+    rows = [Row.of(entry, found, judge) for entry, found in figures.items()]
+    hopeless = [entry for entry in entries if entry not in figures]
+    cell = Cell(search, single, judge.float32, rows, hopeless)
+    for row in (cell.ours, cell.peer):
+        if row is not None:
+            row.memory_mb = field.memory(row.configuration)
+    if refill and not single:
+        say(f"{search}, file: with and without refill")
+        cell.refill = _measure_refill(field, cell.ours or cell.rows[0], rounds)
+    return cell
+
+
+def _measure_refill(field: Field, row: Row, rounds: int) -> Refill:
+    """Measure the best configuration again, with and without refill, in both orders.
+
+    With one worker: those with refill live on from call to call, those without are started anew.
+    """
+    entrant, job = row.configuration.entrant, replace(row.configuration.job, workers=1)
+    ways = {
+        (refill, longest_first): Configuration(
+            entrant, replace(job, refill=refill, longest_first=longest_first)
+        )
+        for longest_first in (True, False)
+        for refill in (True, False)
+    }
+    figures = field.take_turns(list(ways.values()), rounds + 1)  # the first is a warm-up
+    return Refill(ways[True, True], {way: figures[entry].rate for way, entry in ways.items()})
+
+
+def _cells(batches: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the batches of each cell: those for a file compete with one another."""
+    if several := sorted({batch for batch in batches if batch > 1}):
+        yield several
+    if 1 in batches:
+        yield [1]
+
+
+def _our_precisions(asked: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the precisions of ours to measure, float32 first, and what is left out, in words."""
+    if asked:
+        return list(dict.fromkeys(["float32", *asked])), []
+    if not is_imitated("bfloat16"):
+        return list(_PRECISIONS), []
+    note = f"{OURS} bfloat16 is not measured: this processor only imitates it."
+    return [name for name in _PRECISIONS if name != "bfloat16"], [note]
+
+
+def _peer_entrants(cores: int) -> Iterator[Entrant]:
+    for precision in ctranslate2.PRECISIONS:
+        for replicas, threads in peer_layouts(cores):
+            yield Entrant("ctranslate2", precision, replicas, threads)
+
+
+def _export(bundle: Bundle, folder: Path) -> None:
+    """Write the bundle for the peer, in each precision as its users would store it."""
+    from headway.interop.ctranslate2 import write
+
+    for precision in ctranslate2.PRECISIONS:
+        write(bundle, folder / precision, "none" if precision == "float32" else precision)
+
+
+def _check_names(
+    peers: Sequence[str], precisions: Sequence[str], batches: Sequence[int], tokenize: str
+) -> None:
+    for peer in peers:
+        if peer not in PEERS:
+            raise ConfigError(f"There is no peer '{peer}'.", suggest(peer, PEERS))
+    for precision in precisions:
+        if precision not in _PRECISIONS:
+            raise ConfigError(
+                f"There is no precision '{precision}'.", suggest(precision, _PRECISIONS)
+            )
+    if not batches or min(batches) < 1:
+        raise ConfigError(
+            f"The batches are {', '.join(map(str, batches)) or 'none'}; each must be 1 or more.",
+            "1 is one sentence at a time.",
+        )
+    check_metrics(("bleu", "chrf"), tokenize)

@@ -1,0 +1,77 @@
+"""Where the lines of two files part that should have as many lines, and have not."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from headway.data.alignment_features import PAIRED, Lengths
+from headway.data.misaligned import Stretch, misaligned
+
+_BLOCK = 20_000  # lines; all clues of so many take a second, their lengths a hundredth
+_LOOKS = 3  # at blocks whose lengths do not go together
+_NAMED = 3  # stretches
+_LAST = 300  # lines, by which an end is judged
+
+Lines = list[tuple[str, str]]
+
+
+def where_they_part(sources: Iterable[str], targets: Iterable[str], name: str) -> str:
+    """Return a sentence on lines that do not belong together; nothing where nothing tells.
+
+    name: of the file of targets. Of long files only blocks are looked at closely whose lengths do
+    not go together any more, each with the block before it, or the last two.
+    """
+    both = zip(sources, targets, strict=False)
+    for start, lines in islice(_doubtful((s.strip(), t.strip()) for s, t in both), _LOOKS):
+        if stretches := misaligned([s for s, _ in lines], [t for _, t in lines]):
+            return _in_words(stretches, start, len(lines), name)
+    return ""
+
+
+def go_together_at_the_end(sources: Iterable[str], targets: Iterable[str]) -> bool:
+    """Return True if the last lines that both texts have belong together: only an end is missing.
+
+    False where nothing tells it.
+    """
+    both = ((s.strip(), t.strip()) for s, t in zip(sources, targets, strict=False))
+    lines = deque(both, maxlen=_LAST)
+    if len(lines) < _LAST:
+        return False
+    side, other = zip(*lines, strict=True)
+    return Lengths(side, other).agreement(0, _LAST) > PAIRED and not misaligned(side, other)
+
+
+def _doubtful(pairs: Iterator[tuple[str, str]]) -> Iterator[tuple[int, Lines]]:
+    """Yield blocks worth a closer look, each with the number of its first line, from 0."""
+    before: Lines = []
+    lines: Lines = []
+    end = 0
+    while block := list(islice(pairs, _BLOCK)):
+        lines, end = before + block, end + len(block)
+        if Lengths([s for s, _ in block], [t for _, t in block]).are_unrelated(0, len(block)):
+            yield end - len(lines), lines
+            before = []
+        else:
+            before = block
+    if before:
+        yield end - len(lines), lines
+
+
+def _in_words(stretches: Sequence[Stretch], start: int, lines: int, name: str) -> str:
+    """Say of each stretch, in lines that begin behind `start`, what its targets do."""
+    said = []
+    for first, end, _ in stretches[:_NAMED]:
+        line, last = start + first + 1, start + end
+        if end < lines:
+            where = f"in about lines {line:,} to {last:,}"
+        else:
+            where = f"from about line {line:,} on" if line > 1 else "from the first line on"
+        said.append(where)
+    those = [f"those of {name}", *["they"] * len(said)]
+    words = [
+        f"{where}, {who} {stretch.what_targets_do}"
+        for where, who, stretch in zip(said, those, stretches, strict=False)
+    ]
+    more = "; and so on" if len(stretches) > _NAMED else ""
+    text = "; ".join(words) + more
+    return f" {text[0].upper()}{text[1:]}."

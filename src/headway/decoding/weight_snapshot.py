@@ -1,0 +1,122 @@
+"""What models were like when their weights were prepared, to tell when that is no longer so."""
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+from torch import nn
+from torch.autograd.graph import increment_version
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from headway.errors import ConfigError
+from headway.model.customized import have_hooks
+from headway.model.probe import listening
+from headway.model.transformer import Transformer
+
+_children = attrgetter("_modules")
+_weights = attrgetter("_parameters")
+
+
+class Prepared:
+    """Remembers parts, weights and hooks of models."""
+
+    def __init__(self, models: Sequence[Transformer]) -> None:
+        """Look at these models as they are now."""
+        _count_fused_steps()
+        # Kept, so that no other object ever has the identity of one of these.
+        self.parts = [part for model in models for part in model.modules()]
+        self.weights = [weight for model in models for weight in model.parameters()]
+        self._contents = [vars(part) for part in self.parts]
+        self._children = [dict(children.items()) for children in map(_children, self.parts)]
+        self._before = self._now()
+
+    def is_past(self) -> bool:
+        """Tell whether a part, a weight, a `forward` or a hook has been changed since.
+
+        Asked before every translation, be it of one sentence: so it looks at whole lists at a time.
+        """
+        return not self._has_same_parts() or self._before != self._now()
+
+    def was_moved(self) -> bool:
+        """Return True if the only change is that weights lie in memory that processes share.
+
+        PyTorch moves them there in `share_memory()`, and where a model is sent to another process.
+        What an engine has prepared in place would read memory that was given back.
+        """
+        *others, old_places, versions = self._before
+        *others_now, places, versions_now = self._now()
+        return (
+            self._has_same_parts()
+            and (others, versions) == (others_now, versions_now)
+            and all(
+                place == old or (weight is not None and weight.is_shared())
+                for weight, place, old in zip(self._all_weights(), places, old_places, strict=True)
+            )
+        )
+
+    def have_hooks(self) -> bool:
+        """Tell whether any part has hooks now."""
+        return any(have_hooks(self.parts))
+
+    def _has_same_parts(self) -> bool:
+        return self._children == [dict(own.items()) for own in map(_children, self.parts)]
+
+    def _all_weights(self) -> list[nn.Parameter | None]:
+        return [*chain.from_iterable(own.values() for own in map(_weights, self.parts))]
+
+    def _now(self) -> tuple[Any, ...]:
+        """Return what may change of parts and weights, except the set of parts."""
+        weights = self._all_weights()
+        return (
+            have_hooks(self.parts),
+            ["forward" in content for content in self._contents],
+            [*map(id, weights)],
+            # `weight.data = …` counts as no change. Nor does what is written through `weight.data`,
+            # or into its memory, which nothing tells.
+            [None if w is None else w.data_ptr() for w in weights],
+            # Nobody counts the changes of a tensor that was made in inference mode.
+            [0 if w is None or w.is_inference() else w._version for w in weights],
+        )
+
+
+def check_ready(models: Sequence[Transformer], prepared: Prepared | None) -> bool:
+    """Refuse to translate with models that give other translations than they should.
+
+    prepared: what they were like when an engine copied their weights; None if it reads the models.
+    Return True if the weights were moved since, and are to be prepared again.
+    """
+    if any(model.training for model in models):
+        raise ConfigError(
+            "The model is in training mode, where dropout makes every translation another.",
+            "Call its eval() first.",
+        )
+    if prepared is None:
+        return False
+    moved = prepared.is_past()
+    if moved and not prepared.was_moved():
+        raise ConfigError(
+            "The model or its weights have changed since this Translator prepared them.",
+            "Make a new Translator, or use engine='reference', which prepares nothing.",
+        )
+    if listening():
+        raise ConfigError(
+            "A trace or an edit listens, but the packed engine calls no part of the model.",
+            "Load it with engine='reference', or translate outside the `with` block.",
+        )
+    return moved
+
+
+@cache
+def _count_fused_steps() -> None:
+    """Have the steps of fused optimizers count as changes of weights, as those of others do."""
+    register_optimizer_step_post_hook(_count_if_fused)
+
+
+def _count_if_fused(optimizer: Optimizer, *_: Any) -> None:
+    for group in optimizer.param_groups:
+        for weight in group["params"] if group.get("fused") else ():
+            if weight.grad is not None:
+                increment_version(weight)

@@ -1,0 +1,167 @@
+"""Worker processes that live as long as their engine, so that a small call pays for no fork."""
+
+import contextlib
+import os
+import signal
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import torch
+
+from headway.decoding.engine import Engine
+from headway.decoding.forking import Taken, fork, refusals_accepted, results_of, send_results
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.request import Request
+from headway.decoding.run_search import Search, run_search
+from headway.runtime.processes import may_fork, trim_heap
+
+_OPEN_FILES = "/proc/self/fd"
+_SECONDS = 1.0  # between two looks of an idle worker whether anybody is left to work for
+_crews: "weakref.WeakKeyDictionary[Engine[Any], Crew]" = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class CrewJob:
+    """Requests that some workers share. They are sent, so the search must be of plain values."""
+
+    search: Callable[[], Search]
+    requests: list[tuple[int, Request]]
+    slots: int
+    max_tokens: int | None
+
+
+class Crew:
+    """Processes that have an engine from the moment in which they were forked.
+
+    They end with the engine, with this process however it ends, and with the first job that is
+    not done to its end: nobody has to know in which state an error has left them.
+    """
+
+    def __init__(self) -> None:
+        """Begin without workers."""
+        self.owner = os.getpid()
+        self.claimed = threading.Lock()
+        self.taken: Any = None  # how many requests of a job are taken
+        self.members: dict[Connection, BaseProcess] = {}
+
+    def grow(self, engine: Engine[Any], workers: int) -> None:
+        """Fork until there are so many, or the system refuses more."""
+        with refusals_accepted():
+            if not self.members:  # who was killed may have had the lock of an older number
+                self.taken = get_context("fork").Value("q", 0)
+            while len(self.members) < workers:
+                ours, theirs = get_context("fork").Pipe()
+                self.members[ours] = fork(_serve, engine, theirs, self.taken)
+                theirs.close()
+
+    def work(self, job: CrewJob, workers: int) -> Iterator[tuple[int, list[Hypothesis]]]:
+        """Yield what so many of the workers find, or all if they are fewer; give the claim back."""
+        whole = False
+        try:
+            self.taken.value = 0
+            members = dict(list(self.members.items())[:workers])
+            sent = ForkingPickler.dumps(job)
+            for connection in members:
+                with contextlib.suppress(ConnectionError):  # it has ended: `results_of` says so
+                    connection.send_bytes(sent)
+            yield from results_of(members)
+            whole = True
+        finally:
+            if not whole:
+                self.end()
+            self.claimed.release()
+
+    def alive(self) -> bool:
+        """Tell whether all workers there are can be given work."""
+        return all(process.is_alive() for process in self.members.values())
+
+    def end(self) -> None:
+        """End all workers; in a fork of the process that has them, nothing."""
+        if os.getpid() != self.owner:
+            return
+        for connection, process in self.members.items():
+            process.kill()
+            process.join()
+            connection.close()
+        self.members.clear()
+
+
+def claim_crew(engine: Engine[Any], workers: int) -> Crew | None:
+    """Return the engine's workers, forked where there are none yet; None where that cannot be.
+
+    Whoever claims them lets them `work`, which gives them back. While they are claimed, another
+    thread goes without.
+    """
+    crew = _crews.get(engine)
+    if crew is None or crew.owner != os.getpid():
+        if not (may_fork() and os.path.isdir(_OPEN_FILES)):
+            return None
+        crew = _crews[engine] = Crew()
+        weakref.finalize(engine, crew.end)
+    if not crew.claimed.acquire(blocking=False):
+        return None
+    try:
+        if not crew.alive():
+            crew.end()
+        if len(crew.members) < workers and may_fork():
+            crew.grow(engine, workers)
+    except BaseException:
+        crew.end()
+        crew.claimed.release()
+        raise
+    if crew.members:
+        return crew
+    crew.claimed.release()
+    return None
+
+
+def _serve(engine: Engine[Any], connection: Connection, taken: Any) -> None:
+    """Do one job after the other, with one thread, as long as the parent lives."""
+    parent = os.getppid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, too, and ends this
+    _let_go_of_files(connection.fileno())
+    torch.set_num_threads(1)
+
+    with contextlib.suppress(EOFError, ConnectionError), torch.inference_mode():
+        is_rested = True
+        while True:
+            while not connection.poll(_SECONDS):
+                if os.getppid() != parent:
+                    return
+                if not is_rested:  # the caches of the job were large, and another may not come
+                    trim_heap()
+                is_rested = True
+            _do(connection.recv(), engine, connection, taken)
+            is_rested = False
+
+
+def _do(job: CrewJob, engine: Engine[Any], connection: Connection, taken: Any) -> None:
+    def run(mine: Iterable[tuple[int, Request]]) -> Iterator[tuple[int, list[Hypothesis]]]:
+        return run_search(engine, job.search(), mine, slots=job.slots, max_tokens=job.max_tokens)
+
+    send_results(run, Taken(job.requests, taken), connection)
+
+
+def _let_go_of_files(kept: int) -> None:
+    """Put nothing in the place of all open files but this one and standard error.
+
+    Whoever waits for the end of a pipe or a connection of the parent is not to wait for a worker.
+    Their numbers stay taken: objects that came along with the fork may still close them. A number
+    beyond the limit of open files, which was lowered since, cannot be taken again: it is closed.
+    """
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in map(int, os.listdir(_OPEN_FILES)):
+        if number in (2, kept, nothing):
+            continue
+        try:
+            os.dup2(nothing, number, inheritable=False)
+        except OSError:
+            os.close(number)

@@ -1,0 +1,231 @@
+"""Everything outside attention, worked out: embeddings, feed-forward, Add & Norm, probabilities."""
+
+import math
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+
+from headway.inspection.dataflow import layer_result, normalized, stream, sublayer_input
+from headway.inspection.explain_context import Explain, Working
+from headway.inspection.explanation import (
+    Step,
+    join,
+    layer_norm_steps,
+    mean_step,
+    number,
+    softmax_steps,
+    variance_step,
+)
+
+
+def _row(working: Working) -> int:
+    """Return which position the number belongs to."""
+    return working.place[_side(working)]
+
+
+def _side(working: Working) -> str:
+    return "source" if "source" in working.place else "target"
+
+
+def _layer_and_sublayer(working: Working) -> tuple[str, str]:
+    layer, _, sublayer = working.path.rpartition(".")
+    return layer, sublayer.removesuffix("_residual")
+
+
+def _explain_inner(working: Working) -> list[Step]:
+    layer, sublayer = _layer_and_sublayer(working)
+    weight, shown = ("w_gate", "W_gate") if working.last == "gate" else ("w_1", "W_1")
+    x_name = sublayer_input(layer, sublayer, working.variant.norm_position)
+    projection = working.module(working.beside(weight))
+    return [working.linear(projection, shown, working.place["d_ff"], x_name, _row(working))]
+
+
+def _explain_activated(working: Working) -> list[Step]:
+    place = _row(working), working.place["d_ff"]
+    x = float(working.tensor(working.beside("hidden"))[*place].item())
+    kind, factor = working.variant.activation, None
+    if working.variant.gated:
+        factor, x = x, float(working.tensor(working.beside("gate"))[*place].item())
+    text, value = _activation(kind, x)
+    size = abs(x)  # 1 + erf cancels where x is far below zero
+    if factor is not None:
+        text, value, size = f"{text} × {number(factor)}", value * factor, size * abs(factor)
+    return [Step(working.say("activation", kind=kind), text, value, max(size, abs(value)))]
+
+
+def _activation(kind: str, x: float) -> tuple[str, float]:
+    """Return an activation of a number as text, and its value."""
+    shown = number(x)
+    if kind in ("relu", "reglu"):
+        return f"max(0, {shown})", max(0.0, x)
+    if kind == "glu":
+        return f"1 / (1 + exp({number(-x)}))", _sigmoid(x)
+    if kind in ("silu", "swiglu"):
+        return f"{shown} / (1 + exp({number(-x)}))", x * _sigmoid(x)
+    if kind == "gelu_tanh":
+        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+        text = f"0.5 × {shown} × (1 + tanh(0.797885 × ({shown} + 0.044715 × ({shown})^3)))"
+        return text, 0.5 * x * (1 + math.tanh(inner))
+    return f"0.5 × {shown} × (1 + erf({shown} / √2))", 0.5 * x * (1 + math.erf(x / math.sqrt(2)))
+
+
+def _sigmoid(x: float) -> float:
+    if x >= 0:
+        return 1 / (1 + math.exp(-x))
+    return math.exp(x) / (1 + math.exp(x))  # exp(-x) could be too large for a float
+
+
+def _explain_outer(working: Working) -> list[Step]:
+    projection = working.module(working.beside("w_2"))
+    x_name, column = working.beside("activated"), working.place["d_model"]
+    return [working.linear(projection, "W_2", column, x_name, _row(working))]
+
+
+def _explain_sum(working: Working) -> list[Step]:
+    layer, sublayer = _layer_and_sublayer(working)
+    around = stream(layer, sublayer, working.variant.norm_position)
+    return [_added(working, "residual", around, f"{layer}.{sublayer}.output")]
+
+
+def _added(working: Working, phrase: str, one: str, other: str) -> Step:
+    place = _row(working), working.place["d_model"]
+    a, b = (float(working.tensor(name)[*place].item()) for name in (one, other))
+    return Step(working.say(phrase), join([number(a), number(b)]), a + b, abs(a) + abs(b))
+
+
+def _normalized_row(working: Working) -> list[float]:
+    layer, sublayer = _layer_and_sublayer(working)
+    read = normalized(layer, sublayer, working.variant.norm_position)
+    return working.row(read, _row(working))
+
+
+def _explain_norm(working: Working) -> list[Step]:
+    norm = working.module(working.beside("norm"))
+    return _layer_norm(working, norm, _normalized_row(working))
+
+
+def _layer_norm(working: Working, norm: nn.Module, row: list[float]) -> list[Step]:
+    assert isinstance(norm, nn.LayerNorm)
+    column = working.place["d_model"]
+    gamma, beta = float(norm.weight[column].item()), float(norm.bias[column].item())
+    scale = gamma, beta, norm.eps
+    return layer_norm_steps(row, column, scale, working.language, working.terms)
+
+
+def _explain_mean(working: Working) -> list[Step]:
+    return [mean_step(_normalized_row(working), working.language, working.terms)]
+
+
+def _explain_variance(working: Working) -> list[Step]:
+    row = _normalized_row(working)
+    mean = mean_step(row, working.language, working.terms)
+    return [mean, variance_step(row, mean.value, working.language, working.terms)]
+
+
+def _explain_scaled(working: Working) -> list[Step]:
+    column, row = working.place["d_model"], _row(working)
+    table = working.module(working.beside("tokens")).weight
+    assert isinstance(table, Tensor)
+    ids = working.input_ids(_side(working))
+    value = float(table[ids[row], column].item())
+    words = {"column": column, "place": working.label(_side(working))}
+    if not working.variant.scaled:
+        return [Step(working.say("embedding", **words), "", value, abs(value))]
+    root = math.sqrt(table.size(1))
+    text = f"{number(value)} × √{table.size(1)}"
+    scaled = value * root
+    return [Step(working.say("embedding_scaled", **words), text, scaled, abs(scaled))]
+
+
+def _explain_position(working: Working) -> list[Step]:
+    row, column = _row(working), working.place["d_model"]
+    words = working.say("position", column=column, place=row)
+    positions, width = working.variant.positions, working.tensor(working.name).size(-1)
+    if positions == "learned":
+        table = working.module(working.beside("positions")).weight
+        assert isinstance(table, Tensor)
+        value = float(table[row, column].item())
+        return [Step(words, "", value, abs(value))]
+    if positions == "halved":
+        half = width // 2
+        above, below, even = column % half, max(half - 1, 1), column < half
+    else:
+        above, below, even = column - column % 2, width, column % 2 == 0
+    angle, function = row / 10000 ** (above / below), "sin" if even else "cos"
+    value = math.sin(angle) if even else math.cos(angle)
+    return [Step(words, f"{function}({row} / 10000^({above} / {below}))", value, abs(value))]
+
+
+def _explain_embedded(working: Working) -> list[Step]:
+    names = working.beside("scaled"), working.beside("position")
+    return [_added(working, "piece_and_position", *names)]
+
+
+def _explain_layer_input(working: Working) -> list[Step]:
+    stack, _, index = working.path.split(".")
+    below = f"{stack}.layers.{int(index) - 1}.output"
+    other = below if int(index) else f"{_side(working)}_embedding.output"
+    return working.same(other, _row(working), working.place["d_model"])
+
+
+def _explain_layer_output(working: Working) -> list[Step]:
+    other = layer_result(working.path, working.variant.norm_position)
+    return working.same(other, _row(working), working.place["d_model"])
+
+
+def _explain_stack(working: Working) -> list[Step]:
+    names = working.trace.names(f"{working.path}.layers.*.input")
+    last = f"{working.path}.layers.{max(len(names), 1) - 1}.output"
+    if working.variant.norm_position == "post":
+        return working.same(last, _row(working), working.place["d_model"])
+    norm = working.module(f"{working.path}.norm")
+    return _layer_norm(working, norm, working.row(last, _row(working)))
+
+
+def _explain_logit(working: Working) -> list[Step]:
+    projection, column = working.module("output_projection"), working.place["vocabulary"]
+    return [working.linear(projection, "E^T", column, "decoder.output", _row(working))]
+
+
+def _explain_probability(working: Working) -> list[Step]:
+    row, chosen = working.row("logits", _row(working)), working.place["vocabulary"]
+    log = working.last == "log_probs"
+    return softmax_steps(row, chosen, working.language, working.terms, log=log)
+
+
+def _explain_mask(working: Working) -> list[Step]:
+    ids = working.input_ids("source" if working.last == "source_mask" else "target")
+    key = working.place["key"]
+    allowed = ids[key] != working.pad_id()
+    if working.last == "target_mask":
+        allowed = allowed and key <= working.place["query"]
+    return [Step(working.say("may_look" if allowed else "may_not_look"), "", float(allowed), 0.0)]
+
+
+FEED_FORWARD: Mapping[str, Explain] = {
+    "hidden": _explain_inner,
+    "gate": _explain_inner,
+    "activated": _explain_activated,
+    "output": _explain_outer,
+}
+RESIDUAL: Mapping[str, Explain] = {
+    "sum": _explain_sum,
+    "norm": _explain_norm,
+    "mean": _explain_mean,
+    "variance": _explain_variance,
+}
+EMBEDDING: Mapping[str, Explain] = {
+    "scaled": _explain_scaled,
+    "position": _explain_position,
+    "output": _explain_embedded,
+}
+LAYER: Mapping[str, Explain] = {"input": _explain_layer_input, "output": _explain_layer_output}
+WHOLE: Mapping[str, Explain] = {
+    "encoder.output": _explain_stack,
+    "decoder.output": _explain_stack,
+    "logits": _explain_logit,
+    "log_probs": _explain_probability,
+    "probabilities": _explain_probability,
+    "source_mask": _explain_mask,
+    "target_mask": _explain_mask,
+}

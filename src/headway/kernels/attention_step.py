@@ -1,0 +1,186 @@
+"""Equation 1 for one query at a time (section 3.2.1)."""
+
+import math
+
+import numpy as np
+
+from headway.kernels.attention_vectors import (
+    exp,
+    fetch,
+    fetch_all,
+    score_four,
+    soften,
+    weigh_sixteen,
+    weigh_sixty_four,
+    weigh_thirty_two,
+)
+from headway.kernels.codegen.bfloat16 import read, write
+from headway.kernels.codegen.numba_compiler import compiled
+from headway.kernels.codegen.vectors import LANES
+
+
+@compiled
+def _attend(x, i, keys, values, places, length, num_heads, weights, out):
+    """Compute equation 1 for one query, all heads: for row i of x into row i of out.
+
+    x: (R, H * d_k or wider), the query first in each row. Key s is row places[s] of keys, (P, H *
+    d_k); values likewise. weights: (H, T), scratch, T in sixteens. out: (R, H * d_v).
+    """
+    d_k, d_v = keys.shape[1] // num_heads, values.shape[1] // num_heads
+    if length == 0:  # the loops below run once at least
+        out[i] = np.float32(0.0)
+    elif d_k % LANES == 0 and d_v % LANES == 0:
+        _attend_in_vectors(x, i, keys, values, places, length, num_heads, weights, out)
+    else:
+        _attend_in_numbers(x, i, keys, values, places, length, num_heads, weights, out)
+
+
+@compiled
+def _attend_in_vectors(x, i, keys, values, places, length, num_heads, weights, out):
+    key_width, value_width, room = keys.shape[1], values.shape[1], weights.shape[1]
+    d_k, d_v = key_width // num_heads, value_width // num_heads
+    scale = np.float32(1.0 / math.sqrt(d_k))
+    query = i * x.shape[1]
+    for s in range(0, length, 4):
+        for h in range(num_heads):
+            score_four(
+                x, query + h * d_k, keys, places, s, key_width, h * d_k, d_k, scale,
+                weights, h * room + s,
+            )  # fmt: skip
+            for j in range(s, s + 4):
+                fetch(values, places[j] * value_width + h * d_v)
+    for h in range(num_heads):
+        inverse = np.float32(1.0) / soften(weights, h * room, length)
+        c, end, o = h * d_v, (h + 1) * d_v, i * value_width
+        while c < end:
+            given = weights, h * room, places, length, values, value_width, c, inverse, out, o + c
+            if end - c >= 64:
+                weigh_sixty_four(*given)
+                c += 64
+            elif end - c >= 32:
+                weigh_thirty_two(*given)
+                c += 32
+            else:
+                weigh_sixteen(*given)
+                c += 16
+
+
+@compiled
+def _attend_in_numbers(x, i, keys, values, places, length, num_heads, weights, out):
+    d_k, d_v = keys.shape[1] // num_heads, values.shape[1] // num_heads
+    scale = np.float32(1.0 / math.sqrt(d_k))
+    for h in range(num_heads):
+        top = np.float32(-np.inf)
+        for s in range(length):
+            score = np.float32(0.0)
+            for c in range(h * d_k, (h + 1) * d_k):
+                score += x[i, c] * read(keys[places[s], c])
+            weights[h, s] = score * scale
+            top = max(top, weights[h, s])
+        total = np.float32(0.0)
+        for s in range(length):
+            weights[h, s] = exp(weights[h, s] - top)
+            total += weights[h, s]
+        inverse = np.float32(1.0) / total
+        for c in range(h * d_v, (h + 1) * d_v):
+            mixed = np.float32(0.0)
+            for s in range(length):
+                mixed += weights[h, s] * read(values[places[s], c])
+            out[i, c] = mixed * inverse
+
+
+@compiled
+def _keep(rows, i, first, cache, place):
+    """Copy part of row i, which begins at `first`, to a place of a cache, (P, H * d)."""
+    line = cache[place]
+    part = rows[i, first : first + line.size]
+    for c in range(line.size):
+        write(line, c, part[c])
+
+
+@compiled
+def _room_for(num_heads, length):
+    """Return room for the weights and the places of so many keys, in sixteens.
+
+    Keys are taken four at a time: places beyond the last one must be of keys, too.
+    """
+    room = -(-length // LANES) * LANES
+    return np.empty((num_heads, room), np.float32), np.zeros(room, np.int64)
+
+
+@compiled
+def attend_to_past(qkv, rows, lengths, owners, keys, values, num_heads, out):
+    """Append each row's newest key and value to its cache, then attend to all of its past.
+
+    qkv: (R, H * (2 d_k + d_v)). rows: which row of the caches each is. lengths: positions that a
+    row of the caches had before. owners[r, s]: the row that holds position s of row r's past, for
+    a hypothesis shares the past of its parents. keys, values: (rows, T, H * d). out: (R, H * d_v).
+    """
+    count, room, width = keys.shape
+    keys = keys.reshape(count * room, width)
+    values = values.reshape(count * room, values.shape[2])
+    weights, places = _room_for(num_heads, room)
+    for i in range(rows.size):
+        row = rows[i]
+        length = lengths[row]
+        _keep(qkv, i, width, keys, row * room + length)
+        _keep(qkv, i, 2 * width, values, row * room + length)
+        owners[row, length] = row
+        for s in range(length + 1):
+            places[s] = owners[row, s] * room + s
+        _attend(qkv, i, keys, values, places, length + 1, num_heads, weights, out)
+
+
+@compiled
+def keep_memory(rows, first, slots, starts, cache):
+    """Write keys or values of several sentences to the beginning of their slots of a cache.
+
+    rows: (N, all widths), of which those begin at column `first`. Sentence b is rows starts[b] to
+    starts[b + 1]. cache: (slots, S, H * d).
+    """
+    room, width = cache.shape[1:]
+    cache = cache.reshape(cache.shape[0] * room, width)
+    for b in range(slots.size):
+        for row in range(starts[b], starts[b + 1]):
+            _keep(rows, row, first, cache, slots[b] * room + row - starts[b])
+
+
+@compiled
+def attend_to_memory(q, slots, lengths, keys, values, num_heads, out):
+    """Attend to the memory of each row's sentence.
+
+    q: (R, H * d_k). slots: the sentence of each row. lengths: source pieces of each slot. keys,
+    values: (slots, S, H * d). out: (R, H * d_v).
+    """
+    count, room, width = keys.shape
+    keys = keys.reshape(count * room, width)
+    values = values.reshape(count * room, values.shape[2])
+    weights, places = _room_for(num_heads, room)
+    for i in range(slots.size):
+        slot = slots[i]
+        for s in range(lengths[slot]):
+            places[s] = slot * room + s
+        if i + 1 < slots.size and slots[i + 1] != slot:  # while this one is at work
+            first, last = slots[i + 1] * room, slots[i + 1] * room + lengths[slots[i + 1]]
+            fetch_all(keys, first * width, last * width)
+            fetch_all(values, first * values.shape[1], last * values.shape[1])
+        _attend(q, i, keys, values, places, lengths[slot], num_heads, weights, out)
+
+
+@compiled
+def attend_to_source(qkv, starts, keys, values, num_heads, out):
+    """Let each source piece attend to its sentence, which is pieces starts[b] to starts[b + 1].
+
+    qkv: (N, H * (2 d_k + d_v)). keys, values: (longest, H * d), scratch. out: (N, H * d_v).
+    """
+    room, width = keys.shape
+    weights, places = _room_for(num_heads, room)
+    for s in range(room):
+        places[s] = s
+    for b in range(starts.size - 1):
+        for row in range(starts[b], starts[b + 1]):
+            _keep(qkv, row, width, keys, row - starts[b])
+            _keep(qkv, row, 2 * width, values, row - starts[b])
+        length = starts[b + 1] - starts[b]
+        for row in range(starts[b], starts[b + 1]):
+            _attend(qkv, row, keys, values, places, length, num_heads, weights, out)

@@ -1,0 +1,1 @@
+"""Code generation: vectors for LLVM, compiled by Numba."""

@@ -1,0 +1,64 @@
+"""What products of 8-bit integers take, by the processor's own dot products."""
+
+import numpy as np
+
+from headway.kernels import packing
+from headway.kernels.codegen.numba_compiler import compiled
+from headway.kernels.linear_blocks import LARGEST_BYTE, WORDS_AT_ONCE
+
+_ALIGNED = 4 * WORDS_AT_ONCE  # bytes that are summed together
+_WEIGHTS = np.iinfo(np.int16).max // LARGEST_BYTE
+"""Whole weights, in sum, whose products with the largest bytes fit into 16 bits."""
+
+
+def least_steps(weight):
+    """Return steps, (out,), from which on sums of whole weights fit into the bits they have.
+
+    weight: (out, in), as floats. With VNNI any step does. Before it, products of 2 WORDS_AT_ONCE
+    weights with bytes of up to LARGEST_BYTE are summed in 16 bits. If the weights above 0 alone
+    fit, and those below 0, then every part of the sum does.
+    """
+    most = np.zeros(len(weight), np.float32)
+    if WORDS_AT_ONCE > 1:
+        _find_largest_sums(weight, _ALIGNED, most)
+    # Rounding adds a half to each weight, at most.
+    return most / np.float32(_WEIGHTS - WORDS_AT_ONCE)
+
+
+@compiled
+def _find_largest_sums(weight, together, most):
+    """Write the largest sum of weights of one sign that share 16 bits, of each output."""
+    outputs, inputs = weight.shape
+    for o in range(outputs):
+        for first in range(0, inputs, together):
+            end = min(first + together, inputs)
+            for half in range(0, 4, 2):  # the first two bytes of each word, and the others
+                above, below = np.float32(0.0), np.float32(0.0)
+                for two in range(first + half, end, 4):
+                    for c in range(two, min(two + 2, end)):
+                        above += max(weight[o, c], np.float32(0.0))
+                        below += max(-weight[o, c], np.float32(0.0))
+                most[o] = max(most[o], above, below)
+
+
+@compiled
+def bytes_for(inputs):
+    """Return how many bytes rows and weights have of so many inputs; zeros fill up the weights."""
+    return 4 * packing.for_bytes(-(-inputs // _ALIGNED) * _ALIGNED)
+
+
+def _filled(weight):
+    outputs, inputs = weight.shape
+    filled = np.zeros((outputs, bytes_for(inputs)), weight.dtype)
+    filled[:, :inputs] = weight
+    return filled
+
+
+def in_byte_blocks(weight, steps, bias):
+    """Return int8 weights, (out, in), steps and bias, (out,), in blocks for `packing.multiply`.
+
+    Four weights are in each word of int32, after the sum of each output's weights. The steps must
+    not be below `least_steps`. Sums are then exact, for up to 66,000 inputs.
+    """
+    filled = _filled(weight)
+    return packing.in_blocks(filled.view(np.int32), filled.sum(axis=1, dtype=np.int32), steps, bias)

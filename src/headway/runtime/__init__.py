@@ -1,0 +1,1 @@
+"""The operating system and the processor: processes, memory, files, devices."""

@@ -1,0 +1,145 @@
+"""Weights that stay in their file: the system reads what is needed and may drop it again.
+
+And how they get there, in the format of safetensors, without a second copy of them in memory.
+
+A bundle's files are replaced, never written into, so that what was mapped stays what it was.
+Only a program that writes into the file itself would change weights in use.
+"""
+
+import contextlib
+import json
+import math
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_safetensors
+from torch import Tensor
+
+from headway.errors import BundleError
+from headway.runtime.processes import trim_heap
+
+_LENGTH = 8  # bytes that say how long the header is
+_ALIGNMENT = 8  # of the first tensor
+_METADATA = "__metadata__"
+# In the order in which safetensors writes them, so that each begins at a multiple of its size.
+_DTYPES = {
+    "I64": torch.int64, "F64": torch.float64, "F32": torch.float32, "I32": torch.int32,
+    "BF16": torch.bfloat16, "F16": torch.float16, "U8": torch.uint8, "BOOL": torch.bool,
+}  # fmt: skip
+_NAMES = {kind: name for name, kind in _DTYPES.items()}
+
+
+def map_file(path: Path) -> mmap.mmap | bytes:
+    """Map a file so that changes stay in this process; an empty one has nothing to map."""
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return b""
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+
+def safetensors_parts(
+    tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> Iterator[bytes | memoryview]:
+    """Yield a file of contiguous tensors on the CPU in parts: its header, then each tensor.
+
+    Together they are what `safetensors.torch.save` returns, which takes twice the memory of all
+    tensors for it; its `save_file`, which takes none, leaves files that only their owner may read.
+    Raises BundleError for a type of numbers that is not read either.
+    """
+    kinds = list(_NAMES)
+    for name, tensor in tensors.items():
+        if tensor.dtype not in _NAMES:
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise _of_no_known_type(f"{name} holds numbers of type {kind}.")
+    ordered = sorted(tensors.items(), key=lambda item: (kinds.index(item[1].dtype), item[0]))
+    header: dict[str, Any] = {} if metadata is None else {_METADATA: dict(metadata)}
+    end = 0
+    for name, tensor in ordered:
+        begin, end = end, end + tensor.nbytes
+        kind, shape = _NAMES[tensor.dtype], list(tensor.shape)
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _ALIGNMENT)
+    yield len(text).to_bytes(_LENGTH, "little") + text
+    for _, tensor in ordered:
+        yield tensor.reshape(-1).view(torch.uint8).numpy().data
+
+
+def read_tensors(path: Path, data: bytes) -> dict[str, Tensor]:
+    """Return the tensors in these bytes of a file; BundleError for another kind of file."""
+    try:
+        return load_safetensors(data)
+    except SafetensorError:
+        raise _not_safetensors(path) from None
+
+
+def _not_safetensors(path: Path) -> BundleError:
+    return BundleError(
+        f"{path} is not a safetensors file.", "Other formats, pickle above all, are never read."
+    )
+
+
+def _of_no_known_type(message: str) -> BundleError:
+    return BundleError(message, f"Save them as one of {', '.join(_DTYPES)}.")
+
+
+class MappedTensors:
+    """A safetensors file in the address space of this process, and of those that it forks.
+
+    Pages are read when they are used, and shared; one that is written to becomes the process's
+    own, and the file stays as it is.
+    """
+
+    def __init__(self, path: Path, data: mmap.mmap | bytes) -> None:
+        """Use a file as `map_file` mapped it."""
+        self.path = path
+        self.data = data
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the tensors by name, without a copy; BundleError for another kind of file."""
+        with self._reading() as (first, header):
+            header.pop(_METADATA, None)
+            return {name: self._tensor(first, **entry) for name, entry in header.items()}
+
+    def metadata(self) -> dict[str, str]:
+        """Return the texts that were written beside the tensors; BundleError as above."""
+        with self._reading() as (_, header):
+            return dict(header.get(_METADATA, {}))
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield where the numbers begin, and what the header says of them."""
+        try:
+            first = _LENGTH + int.from_bytes(self.data[:_LENGTH], "little")
+            yield first, json.loads(self.data[_LENGTH:first])
+        except (AttributeError, KeyError, OverflowError, RuntimeError, TypeError, ValueError):
+            raise _not_safetensors(self.path) from None
+
+    def _tensor(
+        self, first: int, dtype: str, shape: list[int], data_offsets: tuple[int, int]
+    ) -> Tensor:
+        if dtype not in _DTYPES:
+            raise _of_no_known_type(f"{self.path} holds numbers of type {dtype}.")
+        begin, end = data_offsets
+        kind, count = _DTYPES[dtype], math.prod(shape)
+        if begin < 0 or end - begin != count * kind.itemsize:
+            raise ValueError("the header contradicts itself")
+        if not count:
+            return torch.empty(shape, dtype=kind)
+        return torch.frombuffer(self.data, dtype=kind, count=count, offset=first + begin).view(
+            shape
+        )
+
+    def let_go(self) -> None:
+        """Give the pages back, and what else is free; what is used again is read again.
+
+        For weights that nobody has changed: a page that was written to becomes the file's again.
+        """
+        with contextlib.suppress(AttributeError, OSError):  # an empty file, or not this system
+            self.data.madvise(mmap.MADV_DONTNEED)  # pyright: ignore[reportAttributeAccessIssue]
+        trim_heap()

@@ -1,0 +1,79 @@
+"""What a training process keeps in memory: what a step frees, and kernels that were compiled."""
+
+import ctypes
+import os
+import platform
+
+from headway.runtime.processes import trim_heap
+
+# Names and numbers of glibc's malloc.h; see mallopt(3).
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
+_LARGEST_MMAP_THRESHOLD = 32 * 2**20
+_STEPS_BETWEEN_HOLES = 20
+_KERNELS = 128
+_DESCRIPTIONS = 64
+
+
+def prepare_process() -> None:
+    """Set this process up for training; call it before the first tensor."""
+    keep_freed_memory()
+    keep_few_kernels()
+
+
+def keep_freed_memory() -> bool:
+    """Tell glibc not to hand freed memory back to the system; return whether it will.
+
+    Every step frees and takes the same hundreds of megabytes again, and pages fresh from the
+    system are filled with zeros first: 6 to 11 % of a step of the tiny model
+    (benchmarks/NOTES.md). It holds for the whole process, so commands do it and the library does
+    not. Elsewhere than under glibc nothing happens.
+    """
+    return _set(_LARGEST_MMAP_THRESHOLD, 2**31 - 1, 64 * 2**20)
+
+
+def hand_back_freed_memory() -> bool:
+    """Tell glibc to hand freed memory back to the system at once; return whether it will.
+
+    Where weights are divided, each step gathers every layer, in several threads, and what those
+    keep of it adds up to more than a whole model (docs/several-processes.md).
+    """
+    return _set(128 * 2**10, 128 * 2**10, 128 * 2**10)
+
+
+def keep_few_kernels() -> None:
+    """Have little remembered of each product's sizes; call it before the first product.
+
+    Batches of text hardly ever repeat theirs, but for the rows of layers that learn in bfloat16,
+    which are filled up (few_shapes.py). oneDNN remembers 1,024 kernels, 0.3 GB and, far apart in
+    memory, some 5 % of a step of the tiny model; PyTorch 1,024 descriptions of matrix products and
+    as many of linear layers, in bfloat16 a quarter of a megabyte each (benchmarks/NOTES.md). What
+    is kept is more than a step needs. A number in the environment stays. It holds for the whole
+    process.
+    """
+    names = [f"{library}_PRIMITIVE_CACHE_CAPACITY" for library in ("ONEDNN", "DNNL")]
+    if not any(name in os.environ for name in names):
+        os.environ[names[0]] = str(_KERNELS)
+    os.environ.setdefault("LRU_CACHE_CAPACITY", str(_DESCRIPTIONS))  # of ideep, inside PyTorch
+
+
+def give_back_holes(step: int) -> None:
+    """Hand back, after every 20th step, what lies free between what is in use.
+
+    Batches of many shapes leave holes that no later tensor fits into: over 8,000 steps of the tiny
+    model memory grew threefold. The next step takes new pages, 6 to 11 % of its time, so not after
+    each.
+    """
+    if step % _STEPS_BETWEEN_HOLES == 0:
+        trim_heap()
+
+
+def _set(mmap_threshold: int, trim_threshold: int, top_pad: int) -> bool:
+    if platform.libc_ver()[0] != "glibc":
+        return False
+    mallopt = ctypes.CDLL(None).mallopt
+    settings = (
+        (_MMAP_THRESHOLD, mmap_threshold),
+        (_TRIM_THRESHOLD, trim_threshold),
+        (_TOP_PAD, top_pad),
+    )
+    return all(mallopt(name, value) == 1 for name, value in settings)

@@ -1,0 +1,131 @@
+"""Generate the built-in Korean-English corpus and split it, all from one seed.
+
+A fixed part of all pairings is held out: (verb, object), (adjective, noun) and (pattern, word),
+by a checksum of their names, whatever the seed. No sentence with a held-out pairing is in train,
+valid or test_unseen; every sentence of test_compositional has at least one.
+"""
+
+import random
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from headway.sample_corpus import (
+    patterns_amounts,
+    patterns_clauses,
+    patterns_events,
+    patterns_places,
+    patterns_things,
+)
+from headway.sample_corpus.grammar import Draw, Sentence
+from headway.sample_corpus.lexicon import Entry, all_words, kind_of
+from headway.sample_corpus.pattern_registry import PATTERNS
+
+# Importing the pattern modules fills the registry; naming them here keeps the imports honest.
+_MODULES = (
+    patterns_events, patterns_things, patterns_amounts, patterns_places, patterns_clauses,
+)  # fmt: skip
+
+TRAIN, VALID, UNSEEN, COMPOSITIONAL = 24_000, 500, 500, 500
+# One pairing in this many is held out, of a verb or adjective with a noun and of a pattern with a
+# word. A sentence has more of the latter, so that both kinds are about half of the test.
+_HELD_OUT_COLLOCATIONS = 12
+_HELD_OUT_USES = 48
+
+
+class SamplePair(NamedTuple):
+    """One sentence in both languages and the name of its pattern."""
+
+    korean: str
+    english: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCorpus:
+    """The four splits; no sentence of one split is in another."""
+
+    train: tuple[SamplePair, ...]
+    valid: tuple[SamplePair, ...]
+    test_unseen: tuple[SamplePair, ...]
+    test_compositional: tuple[SamplePair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """The splits with what each sentence is made of, for checks of the claims above."""
+
+    train: tuple[Sentence, ...]
+    valid: tuple[Sentence, ...]
+    test_unseen: tuple[Sentence, ...]
+    test_compositional: tuple[Sentence, ...]
+
+
+@cache
+def is_held_out(pairing: tuple[str, str]) -> bool:
+    """Tell whether a pairing is kept out of train, by a checksum that no seed changes."""
+    share = _HELD_OUT_USES if pairing[0] in PATTERNS else _HELD_OUT_COLLOCATIONS
+    return zlib.crc32("+".join(pairing).encode()) % share == 0
+
+
+def sentences(seed: int) -> Iterator[Sentence]:
+    """Generate sentences without end, one per pattern in turn; repeats are possible."""
+    rng = random.Random(seed)
+    draws = {name: Draw(name, random.Random(rng.random())) for name in PATTERNS}
+    while True:
+        for name, build in PATTERNS.items():
+            draw = draws[name]
+            draw.start()
+            yield build(draw)
+
+
+def build_splits(seed: int = 1) -> Splits:
+    """Generate and split the corpus, keeping what each sentence is made of."""
+    plain: list[Sentence] = []
+    held: list[Sentence] = []
+    seen: set[str] = set()
+    wanted = TRAIN + VALID + UNSEEN
+    for sentence in sentences(seed):
+        if sentence.korean in seen:
+            continue
+        novel = any(map(is_held_out, sentence.pairings))
+        if len(held if novel else plain) == (COMPOSITIONAL if novel else wanted):
+            if len(plain) == wanted:
+                break
+            continue
+        seen.add(sentence.korean)
+        (held if novel else plain).append(sentence)
+    random.Random(seed).shuffle(plain)
+    return Splits(
+        tuple(plain[:TRAIN]),
+        tuple(plain[TRAIN : TRAIN + VALID]),
+        tuple(plain[TRAIN + VALID :]),
+        tuple(held),
+    )
+
+
+def _pairs(split: tuple[Sentence, ...]) -> tuple[SamplePair, ...]:
+    return tuple(SamplePair(s.korean, s.english, s.pattern) for s in split)
+
+
+def build_sample_corpus(seed: int = 1) -> SampleCorpus:
+    """Build the built-in corpus; the same seed gives the same corpus everywhere."""
+    splits = build_splits(seed)
+    return SampleCorpus(
+        _pairs(splits.train),
+        _pairs(splits.valid),
+        _pairs(splits.test_unseen),
+        _pairs(splits.test_compositional),
+    )
+
+
+def patterns() -> tuple[str, ...]:
+    """Return the names of all sentence patterns."""
+    return tuple(PATTERNS)
+
+
+def words() -> tuple[Entry, ...]:
+    """Return all dictionary entries that sentences are made of."""
+    return tuple(Entry(word.korean, word.english, kind_of(word)) for word in all_words())

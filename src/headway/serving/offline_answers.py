@@ -1,0 +1,228 @@
+"""The answers that a page in one file takes along, asked as a browser asks them.
+
+The questions are those of `static/app/network.js` about one sentence; what only some readers would
+ask, and what takes long, stays out, and the page says so when it is asked for.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, get_args
+
+import torch
+from fastapi import APIRouter, Request, Response
+from pydantic import ValidationError
+
+from headway.data.tokenizer import END_ID, SPECIAL_PIECES
+from headway.errors import HeadwayError
+from headway.inspection.attribution import Method
+from headway.inspection.sentence import Sentence
+from headway.serving import files, questions, searches
+from headway.serving import models as model_routes
+from headway.serving.addresses import read_address, search_body, write_address
+from headway.serving.export import MAX_BYTES
+from headway.serving.failures import Json, json_bytes
+from headway.serving.models import Explorer, Here, Served
+from headway.serving.page_file import page_html
+from headway.serving.request_queue import in_turn
+from headway.serving.schemas import SearchBody
+from headway.serving.sentences import manifest, tensor_bytes
+from headway.serving.traces import Kept
+
+POSITIONS = 128
+_END = SPECIAL_PIECES[END_ID]
+_QUICK = 400_000  # source pieces x target pieces x parameters / 1000, below which to attribute
+
+# What the screens cannot do without goes first; each line is weighed before the next.
+_ORDER = (
+    ("*.weights", "source_mask", "target_mask"),
+    ("*.scores", "*.masked_scores", "*.q", "*.k", "*.v", "*.heads"),
+    ("*_embedding.*", "*.input", "*.output", "*.sum", "*.norm"),
+    ("*.concat", "*.projected_*", "*.mean", "*.variance"),
+    ("*.contributions",),
+    ("*",),
+)
+
+Answers = dict[str, Any]
+
+router = APIRouter()
+
+
+@router.get("/api/traces/{trace}/export.html")
+async def export_page(here: Here, request: Request, trace: str, state: str = "") -> Response:
+    """Return the page with what it says of one trace, as a file that opens by itself."""
+    kept = here.traces.get(trace)
+    questions.refuse_edits(kept.trace.edits)
+    # One turn after the other: who waits for a model must not hold up what needs none.
+    answers = await in_turn(
+        kept.owner.turn, request, lambda: collect(here, kept, read_address(state))
+    )
+    html = await in_turn(here.export_turn, request, lambda: page_html(answers))
+    headers = {"Content-Disposition": 'attachment; filename="headway.html"'}
+    return Response(html, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def collect(
+    here: Explorer, kept: Kept[Served], state: Mapping[str, str], max_bytes: int = MAX_BYTES
+) -> Answers:
+    """Return the answers about a trace, as `static/app/embedded.js` reads them.
+
+    state: what the page shows first, by the names of `static/app/address.js`. max_bytes: tensors
+    beyond it are left out, the least asked for first, and named in `left_out`.
+    """
+    seen = kept.trace
+    assert seen.sentence is not None
+    state = {key: value for key, value in state.items() if key != "sent"}
+    state["src"] = seen.sentence.source
+    body = search_body(state)
+    searched = list(_searches(here, kept, body))
+    if not any(_found(seen.sentence, own["answer"]["record"]) for own in searched):
+        # A translation that was given, as the page says then.
+        state["target"] = seen.sentence.target
+    tensors, left_out = _tensors(kept, max_bytes)
+    model = _json(model_routes.model(here, kept.owner.name))
+    return {
+        "address": write_address(state),
+        "model": {**model, "given": _portable(model["given"])},
+        "trace": {
+            "body": {key: body[key] for key in ("source", "prefix") if key in body},
+            "manifest": json.loads(json_bytes(manifest(kept))),
+        },
+        "searches": searched,
+        "tensors": tensors,
+        "others": dict(_others(kept)),
+        "position": _position(kept),
+        "left_out": left_out,
+        "limit": max_bytes,
+    }
+
+
+def _found(sentence: Sentence, record: Mapping[str, Any]) -> bool:
+    """Tell whether a search ended with the target that was traced."""
+    node, pieces = record["nodes"][record["ranking"][0]], []
+    while node["parent"] is not None:
+        pieces.append(node["piece"])
+        node = record["nodes"][node["parent"]]
+    return _ended(pieces[::-1]) == _ended(list(sentence.writes))
+
+
+def _ended(pieces: list[str]) -> list[str]:
+    """Return pieces without the end symbol, which a search that was cut off has not."""
+    return pieces[:-1] if pieces[-1:] == [_END] else pieces
+
+
+def _portable(given: str) -> str:
+    """Return what `headway.load` takes where the file may be read: no folder of this machine."""
+    return Path(given).name if Path(given).is_absolute() else given
+
+
+def _searches(
+    here: Explorer, kept: Kept[Served], body: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    asked = {**body, "model": kept.owner.name, "split_sentences": False}  # what was traced is one
+    try:
+        answer = _json(searches.answer(searches.search_wish(here, SearchBody(**asked))))
+    except (HeadwayError, ValidationError):
+        return
+    yield {"body": dict(body), "answer": answer}
+
+
+def _others(kept: Kept[Served]) -> Iterator[tuple[str, Any]]:
+    """Return what else is asked about a trace, by question."""
+    asked: list[tuple[tuple[Any, ...], Callable[[], Json]]] = [
+        (("lens", kept.id), lambda: Json(questions.lens_of(kept.trace)))
+    ]
+    asked += [
+        (
+            ("align", kept.id, options),
+            lambda own=options: Json(questions.alignment_of(kept, **own)),
+        )
+        for options in _alignments(kept)
+    ]
+    if _is_quick(kept):
+        asked += [
+            (
+                ("attribute", kept.id, method),
+                lambda own=method: Json(questions.attributed(kept, own)),
+            )
+            for method in get_args(Method)
+        ]
+    for question, answer in asked:
+        try:
+            yield _key(question), _json(answer())
+        except HeadwayError:
+            continue  # such as a lens where not all layers were recorded
+
+
+def _alignments(kept: Kept[Served]) -> Iterator[dict[str, Any]]:
+    """Return all ways to read an alignment off a trace; what is left open is the model's way."""
+    layers = range(len(kept.owner.translator.bundle.model.decoder.layers))
+    heads = range(kept.owner.translator.bundle.config.num_heads)
+    for layer in (None, *layers):
+        for head in (None, *heads):
+            for reads in (None, True):
+                options = {"layer": layer, "head": head, "reads": reads}
+                yield {name: value for name, value in options.items() if value is not None}
+
+
+def _is_quick(kept: Kept[Served]) -> bool:
+    sentence = kept.trace.sentence
+    assert sentence is not None
+    parameters = sum(own.numel() for own in kept.owner.translator.bundle.model.parameters())
+    work = len(sentence.source_ids) * len(sentence.target_ids) * parameters / 1000
+    return work < _QUICK
+
+
+def _tensors(kept: Kept[Served], max_bytes: int) -> tuple[dict[str, Any], list[str]]:
+    """Return the tensors that fit, by name, and the names of the others."""
+    found: dict[str, Any] = {}
+    left_out: dict[str, None] = {}
+    room = max_bytes
+    entries = manifest(kept)["tensors"]
+    for patterns in _ORDER:
+        for entry in entries:
+            name = entry["name"]
+            if name in found or not any(fnmatchcase(name, pattern) for pattern in patterns):
+                continue
+            size = torch.Size(entry["shape"]).numel() * (1 if entry["type"] == "bool" else 4)
+            if size > room:
+                left_out[name] = None
+                continue
+            try:
+                tensor = kept.trace[name]
+            except HeadwayError:  # derived from what was not recorded
+                continue
+            room -= size
+            found[name] = _packed(tensor, [axis["name"] for axis in entry["axes"]])
+    return found, list(left_out)
+
+
+def _packed(tensor: torch.Tensor, axes: list[str]) -> dict[str, Any]:
+    kind, data = tensor_bytes(tensor)
+    return {
+        "shape": list(tensor.shape),
+        "axes": axes,
+        "type": kind,
+        "data": base64.b64encode(data).decode(),
+    }
+
+
+def _position(kept: Kept[Served]) -> dict[str, Any] | None:
+    try:
+        answer = files.encodings(kept.owner, POSITIONS)
+    except HeadwayError:  # a learned table may be shorter
+        return None
+    shape = [int(length) for length in answer.headers["X-Shape"].split(",")]
+    data = base64.b64encode(bytes(answer.body)).decode()
+    return {"shape": shape, "axes": ["pos", "d_model"], "type": "float32", "data": data}
+
+
+def _key(question: tuple[Any, ...]) -> str:
+    """Return a question as `static/app/embedded.js` writes it."""
+    return json.dumps(question, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _json(answer: Json) -> Any:
+    return json.loads(bytes(answer.body))

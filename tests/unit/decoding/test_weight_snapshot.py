@@ -1,0 +1,201 @@
+"""Whatever changes in a model after its weights were prepared is seen, and nothing else is."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook
+
+from headway.decoding.weight_snapshot import Prepared
+from headway.model.transformer import Transformer
+
+
+def _in_place(model: Transformer) -> None:
+    with torch.no_grad():
+        model.source_embedding.tokens.weight.zero_()
+
+
+def _other_parameter(model: Transformer) -> None:
+    norm = model.encoder.layers[0].feed_forward_residual.norm
+    norm.weight = nn.Parameter(norm.weight.detach().clone())  # type: ignore[union-attr]
+
+
+def _other_part(model: Transformer) -> None:
+    model.decoder.layers[1] = copy.deepcopy(model.decoder.layers[1])
+
+
+def _one_more_part(model: Transformer) -> None:
+    model.encoder.extra = nn.Linear(2, 3)
+
+
+def _one_part_less(model: Transformer) -> None:
+    del model.decoder.layers[1]
+
+
+def _other_forward(model: Transformer) -> None:
+    def forward(x: Tensor) -> Tensor:
+        return -x
+
+    model.decoder.layers[0].feed_forward.forward = forward  # type: ignore[union-attr]
+
+
+def _loaded(model: Transformer) -> None:
+    model.load_state_dict(model.state_dict())
+
+
+def _hook(model: Transformer) -> None:
+    model.decoder.layers[0].register_forward_hook(lambda *_: None)
+
+
+def _hook_before(model: Transformer) -> None:
+    model.encoder.register_forward_pre_hook(lambda *_: None)
+
+
+def _other_data(model: Transformer) -> None:
+    weight = model.decoder.layers[0].cross_attention.w_v.weight
+    weight.data = weight.data.clone()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _in_place, _other_parameter, _other_part, _one_more_part, _one_part_less, _other_forward,
+        _loaded, _hook, _hook_before, _other_data,
+    ],
+)  # fmt: skip
+def test_a_change_of_one_of_several_models_is_seen(
+    build: Callable[[], Transformer], change: Callable[[Transformer], None]
+) -> None:
+    models = [build(), build()]
+    prepared = Prepared(models)
+    assert not prepared.is_past()
+
+    change(models[1])
+
+    assert prepared.is_past()
+    assert not prepared.was_moved()
+    assert not Prepared(models).is_past()
+    assert prepared.have_hooks() == (change in (_hook, _hook_before))
+
+
+def _part_and_memory(model: Transformer) -> None:
+    model.share_memory()
+    _one_more_part(model)
+
+
+def _weight_and_memory(model: Transformer) -> None:
+    model.share_memory()
+    _in_place(model)
+
+
+def _data_beside_memory(model: Transformer) -> None:
+    model.encoder.share_memory()
+    _other_data(model)
+
+
+def test_weights_in_shared_memory_were_moved_and_are_the_same(tiny: Transformer) -> None:
+    prepared = Prepared([tiny])
+    assert not prepared.is_past()
+
+    tiny.share_memory()
+
+    assert prepared.is_past()
+    assert prepared.was_moved()
+    assert not Prepared([tiny]).is_past()
+
+
+@pytest.mark.parametrize("change", [_part_and_memory, _weight_and_memory, _data_beside_memory])
+def test_what_was_moved_and_changed_is_changed(
+    tiny: Transformer, change: Callable[[Transformer], None]
+) -> None:
+    prepared = Prepared([tiny])
+
+    change(tiny)
+
+    assert prepared.is_past()
+    assert not prepared.was_moved()
+
+
+@pytest.mark.parametrize("how", [{}, {"fused": True}, {"foreach": True}], ids=str)
+@pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD])
+def test_a_step_of_any_optimizer_is_seen(
+    tiny: Transformer, kind: Callable[..., torch.optim.Optimizer], how: dict[str, bool]
+) -> None:
+    optimizer = kind(tiny.parameters(), lr=0.1, **how)
+    prepared = Prepared([tiny])
+    tiny(torch.tensor([[5, 6, 3]]), torch.tensor([[2, 7]])).square().sum().backward()
+    assert not prepared.is_past()
+
+    optimizer.step()
+
+    assert prepared.is_past()
+
+
+def test_a_hook_on_another_part_is_seen_beside_one_that_was_there(tiny: Transformer) -> None:
+    _hook(tiny)
+    prepared = Prepared([tiny])
+
+    _hook_before(tiny)
+
+    assert prepared.is_past()
+
+
+def test_a_hook_for_all_modules_is_seen_until_it_is_removed(tiny: Transformer) -> None:
+    prepared = Prepared([tiny])
+    hook = register_module_forward_hook(lambda *_: None)
+    try:
+        assert prepared.is_past()
+        assert prepared.have_hooks()
+    finally:
+        hook.remove()
+    assert not prepared.is_past()
+    assert not prepared.have_hooks()
+
+
+def test_a_forward_pass_and_a_move_to_where_it_is_change_nothing(tiny: Transformer) -> None:
+    prepared = Prepared([tiny])
+
+    tiny(torch.tensor([[5, 9, 3]]), torch.tensor([[2, 7]]))
+    tiny.cpu().eval().train(False)
+
+    assert not prepared.is_past()
+
+
+def test_weights_made_in_inference_mode_have_no_count_of_changes(
+    build: Callable[[], Transformer],
+) -> None:
+    with torch.inference_mode():
+        model = build()
+    prepared = Prepared([model])
+
+    assert not prepared.is_past()
+    _other_parameter(model)
+    assert prepared.is_past()
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated")
+@pytest.mark.parametrize("compiled", ["script", "trace"])
+def test_a_part_that_pytorch_has_compiled_is_a_part_like_others(
+    tiny: Transformer, compiled: str
+) -> None:
+    w_1 = tiny.encoder.layers[0].feed_forward.w_1
+    part = torch.jit.script(w_1) if compiled == "script" else torch.jit.trace(w_1, torch.ones(14))
+    tiny.encoder.layers[0].feed_forward.w_1 = part  # type: ignore[union-attr]
+    prepared = Prepared([tiny])
+
+    assert not prepared.is_past()
+    assert not prepared.have_hooks()
+    with torch.no_grad():
+        part.weight.zero_()
+    assert prepared.is_past()
+
+
+def test_a_change_that_is_made_in_inference_mode_is_seen(tiny: Transformer) -> None:
+    prepared = Prepared([tiny])
+
+    with torch.inference_mode():
+        tiny.half().float()
+
+    assert prepared.is_past()

@@ -1,0 +1,136 @@
+"""Machine code is kept, and not beyond a change of anything that went into it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numba")
+
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import callee_and_caller.caller as caller
+
+print(caller.twice(3), sum(caller.twice.stats.cache_hits.values()))
+"""
+CALLER = """
+from callee_and_caller.compiling import compiled
+from callee_and_caller.callee import factor
+
+
+@compiled
+def twice(x):
+    return x * factor()
+"""
+CALLEE = """
+from callee_and_caller.compiling import compiled
+
+
+@compiled
+def factor():
+    return {}
+"""
+
+
+def make_package(folder: Path) -> Path:
+    from headway.kernels.codegen import numba_compiler
+
+    package = folder / "callee_and_caller"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    shutil.copy(numba_compiler.__file__, package / "compiling.py")
+    (package / "caller.py").write_text(CALLER)
+    return package
+
+
+def run_program(folder: Path, before: str = "") -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", before + PROGRAM, str(folder)],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return done.stdout.split()
+
+
+def test_a_change_in_a_file_is_seen_by_what_calls_it_from_another(tmp_path: Path) -> None:
+    package = make_package(tmp_path)
+    found = []
+    for factor in (2, 2, 70):
+        (package / "callee.py").write_text(CALLEE.format(factor))
+        os.utime(package / "callee.py", ns=(factor, factor))  # written again, it is no other
+        found.append(run_program(tmp_path))
+
+    assert found == [["6", "0"], ["6", "1"], ["210", "0"]]
+
+
+SUMS = """
+import sys
+import numpy as np
+from headway.kernels.cross_entropy import _read_row, smoothed_losses
+
+logits = np.random.default_rng(0).standard_normal((50, 600)).astype(np.float32)
+if "callee first" in sys.argv:
+    _read_row(logits, 0, np.empty(600, np.float32))
+losses, grads = np.zeros((50, 2)), np.zeros((1, 0), np.float32)
+smoothed_losses(logits, np.arange(4, 54), 0.1, 0, True, losses, grads, 50, 1, 0)
+print(losses.tobytes().hex(), logits.tobytes().hex())
+"""
+
+
+def test_what_is_compiled_here_computes_the_same_bits_as_what_was_kept(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", SUMS, order],
+            check=True, capture_output=True, text=True, env=environment,
+        ).stdout
+        for order in ("compiled", "kept", "callee first")
+    ]  # fmt: skip
+
+    assert found[0]
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(("answer", "lets"), [(0, True), (-1, False)])
+def test_tiles_are_used_where_the_system_lets_us(
+    answer: int, lets: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from headway.kernels.codegen import numba_compiler
+
+    asked = []
+
+    class Library:
+        def __init__(self, name: None) -> None:
+            pass
+
+        def syscall(self, *numbers: int) -> int:
+            asked.append(numbers)
+            return answer
+
+    monkeypatch.setattr(numba_compiler.ctypes, "CDLL", Library)
+    monkeypatch.setattr(numba_compiler, "host_has", lambda feature: True)
+    assert numba_compiler.has_tiles.__wrapped__() == lets
+    assert asked == [(158, 0x1023, 18)]
+
+    monkeypatch.setattr(numba_compiler, "host_has", lambda feature: feature != "amx-int8")
+    assert not numba_compiler.has_tiles.__wrapped__()
+    monkeypatch.setattr(numba_compiler.sys, "platform", "darwin")
+    assert not numba_compiler.has_tiles.__wrapped__()
+    assert len(asked) == 1
+
+
+def test_a_damaged_file_or_a_full_disk_is_no_machine_code_and_is_mended(tmp_path: Path) -> None:
+    package = make_package(tmp_path)
+    (package / "callee.py").write_text(CALLEE.format(2))
+
+    full = "import numba.core.caching as c\ndef no(*_): raise OSError(28, 'full')\n"
+    assert run_program(tmp_path, full + "c.IndexDataCacheFile.save = no\n") == ["6", "0"]
+    assert run_program(tmp_path) == ["6", "0"]
+    for kind, size in (("nbi", 0), ("nbc", 0), ("nbc", 300), ("nbi", 20)):
+        for path in (package / "__pycache__").glob(f"*.{kind}"):
+            path.write_bytes(path.read_bytes()[:size])
+        assert run_program(tmp_path) == ["6", "0"], (kind, size)
+        assert run_program(tmp_path) == ["6", "1"], (kind, size)

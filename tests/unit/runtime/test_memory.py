@@ -1,0 +1,125 @@
+"""Freed memory stays with a process that asked for it, and goes from one that asked for that."""
+
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+import torch
+
+PROGRAM = """
+import resource
+import sys
+import torch
+from headway.runtime.memory import hand_back_freed_memory, keep_freed_memory
+
+for name in sys.argv[1:]:
+    assert globals()[name]()
+
+def step():
+    # As in a training step, many tensors live together and then go together.
+    return [torch.ones(500_000) for _ in range(50)]  # 50 of 2 MB, some 25,000 pages
+
+
+step()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5):
+    step()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def page_faults(*calls: str) -> int:
+    command = [sys.executable, "-c", PROGRAM, *calls]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
+def test_pages_are_taken_from_the_system_only_once() -> None:
+    kept = page_faults("keep_freed_memory")
+
+    assert kept * 5 < page_faults()
+    assert kept * 5 < page_faults("keep_freed_memory", "hand_back_freed_memory")
+
+
+KERNELS = """
+import sys
+import torch
+from headway.runtime.memory import prepare_process
+
+if "few" in sys.argv:
+    prepare_process()
+weight = torch.ones(8, 8).to_mkldnn()
+
+def product(rows):
+    torch._C._nn.mkldnn_linear(torch.ones(rows, 8).to_mkldnn(), weight)
+
+product(1)
+for rows in range(2, 300):
+    product(rows)
+print("again", flush=True)
+product(1)
+"""
+
+
+needs_onednn = pytest.mark.skipif(
+    not torch.backends.mkldnn.is_available(), reason="PyTorch without oneDNN"
+)
+
+
+def said_of_the_first_sizes_again(*arguments: str, **environment: str) -> list[str]:
+    """What oneDNN says when the first of 299 products comes again, reorderings left out."""
+    return said_of_products(*arguments, **environment)[1]
+
+
+def said_of_products(*arguments: str, **environment: str) -> tuple[list[str], list[str]]:
+    """What it says of 299 products, and when the first comes again, reorderings left out."""
+    names = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"
+    others = {name: value for name, value in os.environ.items() if name not in names}
+    run = subprocess.run(
+        [sys.executable, "-c", KERNELS, *arguments],
+        check=True, capture_output=True, text=True,
+        env=others | {"ONEDNN_VERBOSE": "profile_create,dispatch"} | environment,
+    )  # fmt: skip
+    first, again = (
+        [line for line in said.splitlines() if "create" in line and "reorder" not in line]
+        for said in run.stdout.split("again")
+    )
+    return first, again
+
+
+@needs_onednn
+@pytest.mark.parametrize(
+    ("arguments", "capacity", "kept"),
+    [
+        ([], {}, True),
+        (["few"], {}, False),
+        (["few"], {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "5000"}, True),
+        (["few"], {"DNNL_PRIMITIVE_CACHE_CAPACITY": "5000"}, True),
+    ],
+)
+def test_few_kernels_are_remembered_unless_the_environment_says_how_many(
+    arguments: list[str], capacity: dict[str, str], kept: bool
+) -> None:
+    said = said_of_the_first_sizes_again(*arguments, **capacity)
+    products = [line for line in said if "inner_product" in line]
+
+    assert products
+    assert all(("cache_hit" in line) == kept for line in products)
+
+
+@needs_onednn
+@pytest.mark.parametrize(
+    ("capacity", "kept"), [({}, False), ({"LRU_CACHE_CAPACITY": "5000"}, True)]
+)
+def test_few_descriptions_are_remembered_unless_the_environment_says_how_many(
+    capacity: dict[str, str], kept: bool
+) -> None:
+    # Which implementations do not suit a product is asked when it is described, and only then.
+    first, again = said_of_products("few", **capacity)
+    if not any("create:dispatch" in line for line in first):
+        pytest.skip("this processor takes the first implementation, and nothing is said")
+
+    assert any("inner_product" in line for line in again)
+    assert any("create:dispatch" in line for line in again) != kept
