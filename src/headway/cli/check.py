@@ -1,10 +1,12 @@
 """`headway check`: what a run would train on and cost, before its first step."""
 
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headway.cli.how_to_clean import how_to_clean
 from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
 from headway.cli.run_options import (
     Config,
@@ -17,6 +19,7 @@ from headway.cli.run_options import (
     ValidTarget,
     chosen_settings,
 )
+from headway.counted import counted
 from headway.errors import shown
 
 if TYPE_CHECKING:
@@ -68,14 +71,18 @@ def check(
             return
         for text, some in findings.items():
             head = f"{text.capitalize()} text{_files(text, corpora)}:"
-            print("\n".join([head, *lines_of(some, text)]), flush=True)
+            print("\n".join([head, *lines_of(some, text)]))
+        print("\n".join(how_to_clean(findings, corpora)), flush=True)
 
     found = check_run(load_run_config(config, chosen), device, reporter, tell)
     if as_json:
         print_json(found.as_dict())
-        return
-    for line in report_lines(found):
-        print(line)
+    else:
+        for line in report_lines(found):
+            print(line)
+    if found.problem:
+        sys.stdout.flush()  # the report comes first where both streams are one
+        raise found.problem
 
 
 def report_lines(found: "RunCheck") -> list[str]:
@@ -93,14 +100,17 @@ def report_lines(found: "RunCheck") -> list[str]:
         lines += [f"  corpus {number}: {_described(corpus)}" for number, corpus in numbered]
     minutes, gigabytes = found.estimate.seconds / 60, found.estimate.memory / 1e9
     lines += [
-        f"Model: {found.parameters:,} parameters, {found.vocabulary:,} pieces",
-        f"Training: {found.steps:,} steps, {found.epochs:,.1f} epochs, {found.precision}",
+        f"Model: {found.parameters:,} parameters, {found.vocabulary:,} pieces"
+        + (", the most that this text gives" if found.problem else ""),
+        f"Training: {counted(found.steps, 'step')}, {found.epochs:,.1f} epochs, {found.precision}",
         f"Estimate: {minutes:,.1f} minutes and {gigabytes:,.1f} GB of memory for the steps; "
-        "validation takes more of both",
+        "validation takes more of both. headway train --minutes N chooses the steps for N minutes "
+        "of all",
     ]
     if found.estimate.parts > 1:
         lines.append(f"Batches are computed in {found.estimate.parts} parts each")
-    return lines + [f"Note: {remark}" for remark in found.remarks]
+    lines += [f"Note: {remark}" for remark in found.remarks]
+    return lines + how_to_clean(found.findings, found.read)
 
 
 def lines_of(findings: Sequence["Finding"], text: str) -> list[str]:
@@ -134,7 +144,7 @@ def _described(corpus: "CorpusShare") -> str:
         *_names(corpus),
         f"tag {corpus.tag}" if corpus.tag else "",
         f"weight {corpus.weight:g}",
-        f"{corpus.pairs:,} pairs",
+        f"{counted(corpus.pairs, 'pair')}",
         f"{corpus.share:.1%} of an epoch",
     ]
     return "; ".join(filter(None, parts))

@@ -21,6 +21,8 @@ _NOTES = {
     "split": "{count:,} sentences were too long and were split.",
     "incomplete": "the output limit ended {count:,} translations.",
     "empty": "{count:,} translations are empty.",
+    "several_sentences": "source lines with several sentences, each translated as one: {count:,}. "
+    "headway translate splits them; to score that, write with its --out and give --hypothesis.",
 }
 
 Models = Annotated[

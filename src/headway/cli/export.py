@@ -8,6 +8,7 @@ import typer
 
 from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
 from headway.cli.remarks import remark_on_weights
+from headway.counted import counted
 
 
 def export(
@@ -81,7 +82,8 @@ def _to_ctranslate2(
     result = write(model, out, quantization, texts)
     lines = [
         f"Wrote {result.folder}; README.md there says how to run it.",
-        f"In float32 the greedy translations of {result.sentences} sentences are the same"
+        f"In float32 the greedy translations of {counted(result.sentences, 'sentence')} are the "
+        "same"
         + (f", {result.ties} up to a tie" if result.ties else "")
         + f"; log-probabilities differ by {result.largest_difference:.2g} at most.",
     ]

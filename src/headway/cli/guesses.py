@@ -5,6 +5,7 @@ Every command of the table is a `Command`, so that no command has hints of its o
 
 import copy
 import difflib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -38,6 +39,15 @@ _OTHER_SETTINGS = {
     "steps": "max_steps",
     "vocab_size": "vocabulary_size",
 }
+_OTHER_OPTIONS = {
+    "time": ("--minutes",),
+    "max-time": ("--minutes",),
+    "hours": ("--minutes",),
+    "valid": ("--valid-source", "--valid-target"),
+    "dev": ("--valid-source", "--valid-target"),
+    "validation": ("--valid-source", "--valid-target"),
+}
+"""By the word of another toolkit: the options that are meant, where a command has them."""
 _COMPARED = "evaluate A B --source FILE --reference FILE"
 _OTHER_COMMANDS = {
     "bleu": "evaluate --hypothesis FILE --source FILE --reference FILE",
@@ -49,6 +59,7 @@ _OTHER_COMMANDS = {
     "test": "evaluate MODEL --source FILE --reference FILE",
 }
 _TEXT_OPTIONS = ("--source", "--target", "--reference", "--valid-source", "--valid-target")
+_NUMBERS = re.compile("valid (number|integer)")
 _MODEL = ("-m", "--model", "--model-path", "--checkpoint")
 _INPUT = ("-i", "--in", "--input", "--input-file", "--file", "--src")
 _INPUTS = {
@@ -107,6 +118,8 @@ class Command(TyperCommand):
         except UsageError as error:
             if option := getattr(error, "option_name", None):
                 raise self._no_option(ctx, option) from None
+            if no_number := self._no_number(ctx, asked, error):
+                raise no_number from None
             if hint := self._arguments_hint(ctx, asked):
                 message = getattr(error, "message", "") or "An option is missing"
                 raise ConfigError(f"{message.rstrip('.')}.", hint) from None
@@ -128,6 +141,22 @@ class Command(TyperCommand):
         message = f"`headway {command}` has no option {option}."
         return ConfigError(message, self._suggestion(option) or f"See headway {command} --help.")
 
+    def _no_number(self, ctx: Any, asked: Sequence[str], error: Exception) -> ConfigError | None:
+        """Return the error for an option whose value is no number, or None for another error."""
+        param = getattr(error, "param", None)
+        kind = _NUMBERS.search(getattr(error, "message", ""))
+        if param is None or kind is None:
+            return None
+        value = self.make_parser(ctx).parse_args(list(asked))[0].get(param.name)
+        if not isinstance(value, str):
+            return None
+        begun = re.match(r"\d+(?=[a-z ]*$)", value)
+        noun = "a number" if kind[1] == "number" else "a whole number"
+        return ConfigError(
+            f"{param.opts[0]} is '{value}', but must be {noun}.",
+            f"Give {begun[0] if begun else 10}, say.",
+        )
+
     def _suggestion(self, option: str) -> str:
         """Return what was probably meant by this option, or nothing."""
         names, arguments = self._options(), [p.name for p in self.params if "--" not in p.opts[0]]
@@ -136,6 +165,18 @@ class Command(TyperCommand):
             return f"The model is the first argument: headway {self.name} MODEL …"
         if option in _MODEL and "--from" in names:
             return "Did you mean --from MODEL? Sizes of a new model are those of --preset."
+        if option == "--set" and "--source-field" in names:
+            return (
+                "Here --source-field, --source-column and --source-language are options, and so "
+                "are those of the target."
+            )
+        if option == "--minutes" and "--set" in names:
+            return (
+                "headway train --minutes N measures the speed and chooses the steps; headway "
+                "check estimates the time of steps that are set: --set training.max_steps=…"
+            )
+        if wanted in _OTHER_OPTIONS and (other := _OTHER_OPTIONS[wanted])[0] in names:
+            return f"Did you mean {' and '.join(name for name in other if name in names)}?"
         if option in _INPUT and "file" in arguments:
             return f"The text is the second argument: headway {self.name} MODEL FILE"
         if option in _INPUT and "--source" in names:

@@ -8,6 +8,7 @@ import typer
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
 from headway.cli.remarks import remark_on_weights
 from headway.cli.tags import remark_on_tags
+from headway.counted import counted
 
 
 def score(
@@ -46,4 +47,4 @@ def score(
     for line in scores:
         print(f"{line.log_prob:.6f}")
     if not quiet:
-        print(f"perplexity {total:.4f} over {len(scores):,} lines", file=sys.stderr)
+        print(f"perplexity {total:.4f} over {counted(len(scores), 'line')}", file=sys.stderr)

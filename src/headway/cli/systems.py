@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from headway.cli.remarks import remark_on_precision, remark_on_weights
 from headway.cli.tags import TagWatch
+from headway.counted import counted
 from headway.data.compression import compression
 from headway.data.corpus import Pair, read_sentences
 from headway.data.output import OutputFile, opened
@@ -65,7 +66,7 @@ def read_hypotheses(files: Sequence[Path], beside: str, count: int) -> list[Syst
         texts = list(read_sentences(file))
         if len(texts) != count:
             raise DataError(
-                f"{file} has {len(texts):,} lines, but there are {count:,} in {beside}.",
+                f"{file} has {counted(len(texts), 'line')}, but there are {count:,} in {beside}.",
                 "Give one translation for each of these lines, an empty one where there is none.",
             )
         systems.append(System(str(file), texts))
@@ -150,4 +151,11 @@ def _counts(
         "split": sum(translation.num_parts > 1 for translation in translations),
         "incomplete": sum(not translation.complete for translation in translations),
         "empty": sum(lost),
+        "several_sentences": sum(_is_split(pair.source, requests) for pair in pairs),
     }
+
+
+def _is_split(source: str, requests: RequestMaker) -> bool:
+    """Return True if `headway translate` would translate this line in several parts."""
+    parts = requests.parts(source, at_most=requests.sentences_a_part(None))
+    return len({part.sentence for part in parts}) > 1

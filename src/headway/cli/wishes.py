@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from headway.counted import counted
 from headway.data.lines import read_lines
 from headway.decoding.glossary import Glossary, looks_like_glossary
 from headway.decoding.options import SearchOptions
@@ -91,8 +92,8 @@ def _check_terms(terms: Path, file: Path) -> None:
     rows, lines = (sum(1 for _ in read_lines(path)) for path in (terms, file))
     if rows != lines:
         raise DataError(
-            f"{terms} has {rows:,} lines of two columns, but {file} has {lines:,} sentences; a "
-            "terms file has one line for each.",
+            f"{terms} has {counted(rows, 'line')} of two columns, but {file} has "
+            f"{counted(lines, 'sentence')}; a terms file has one line for each.",
             _GLOSSARY_REMEDY,
         )
 

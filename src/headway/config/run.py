@@ -67,14 +67,16 @@ def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> R
     Table 3 also brings its label smoothing and number of steps.
     """
     require_type("A configuration", path, (str, PathLike, type(None)), "Give the name of a file.")
+    require_type("overrides", overrides, (list, tuple), _OVERRIDES)
+    for override in overrides:  # before the file: of `--set a.b c` it would be c
+        require_type("An override", override, str, _OVERRIDES)
+        _check_form(override)
     values = {} if path is None else _read_toml(expanded(path))
     of_file, of_training = (
         dict(table) if isinstance(table := values.get(section), dict) else {}
         for section in ("model", "training")
     )
-    require_type("overrides", overrides, (list, tuple), _OVERRIDES)
     for override in overrides:
-        require_type("An override", override, str, _OVERRIDES)
         _apply(values, override)
     chosen = {override.partition("=")[0].strip() for override in overrides}
     if "model.preset" in chosen and "preset" not in of_file:
@@ -162,13 +164,18 @@ def _whole_setting(override: str) -> str:
     return "Write for instance --set training.warmup_steps=8000."
 
 
-def _apply(values: dict[str, Any], override: str) -> None:
-    key, equals, text = override.partition("=")
+def _check_form(override: str) -> None:
+    key, equals, _ = override.partition("=")
     section, dot, field = key.strip().partition(".")
     if not (equals and dot and section and field):
         raise ConfigError(
             f"'{override}' is not of the form section.key=value.", _whole_setting(override)
         )
+
+
+def _apply(values: dict[str, Any], override: str) -> None:
+    key, _, text = override.partition("=")
+    section, _, field = key.strip().partition(".")
     if section not in RunConfig.model_fields:
         raise unknown_key(f"'{key.strip()}'", section, list(RunConfig.model_fields))
     table = values.setdefault(section, {})

@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.counted import counted
 from headway.data.corpus import Pair
 from headway.data.duplicates import Seen
 from headway.data.encoded import EncodedPair, EncodedPairs
@@ -35,8 +36,7 @@ class CleaningReport:
     def lines(self) -> list[str]:
         """Return the report as short lines of text, the totals first."""
         total_dropped = sum(self.dropped.values())
-        noun = "pair" if self.total == 1 else "pairs"
-        head = f"{self.total:,} {noun} read, {self.kept:,} kept"
+        head = f"{counted(self.total, 'pair')} read, {self.kept:,} kept"
         if self.dropped:
             head += f"; dropped {total_dropped:,}: {self._listing(self.dropped)}"
         result = [head]

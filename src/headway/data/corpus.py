@@ -10,6 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from headway.counted import counted
 from headway.data.compression import COMPRESSIONS, StrPath, plain_name, readable
 from headway.data.headers import USUAL_FIELDS
 from headway.data.hub import dataset_digest, is_dataset
@@ -78,7 +79,7 @@ def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pai
             ]
             where = _where_moved(source_path, target_path, rows)
             raise DataError(
-                f"{source_path} has {rows[0]:,} lines and {target_path} has {rows[1]:,}; "
+                f"{source_path} has {counted(rows[0], 'line')} and {target_path} has {rows[1]:,}; "
                 f"parallel files must have the same number.{where}",
                 "Make line n of the one the translation of line n of the other; "
                 "an untranslated sentence keeps its place as a blank line.",

@@ -72,8 +72,8 @@ def no_columns(path: object, header: Sequence[str], fields: tuple[str, str]) -> 
     missing = [field for field in fields if field not in cells]
     hint = suggest(missing[0], cells) if missing else ""
     return DataError(
-        f"{path} begins with {', '.join(map(repr, cells[:8]))}, which does not say which columns "
-        f"hold source and target.",
-        f"{hint} Name them with data.source_field and data.target_field; a table whose first line "
-        "is a pair already is read as .tsv, with tabs.".strip(),
+        f"The first line of {path} must name the columns, and {', '.join(map(repr, cells[:8]))} "
+        "does not say which ones hold source and target.",
+        f"{hint} If these are names, set data.source_field and data.target_field; if they are a "
+        "pair already, put the line source,target above it.".strip(),
     )

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.counted import counted
 from headway.data.alignment_features import (
     APART,
     PAIRED,
@@ -55,7 +56,7 @@ class Stretch(NamedTuple):
         """Return what the targets seem to do, as words behind a plural."""
         if self.late is None:
             return "seem to be of other sources"
-        count = "1 line" if abs(self.late) == 1 else f"{abs(self.late)} lines"
+        count = counted(abs(self.late), "line")
         return f"seem to stand {count} too {'late' if self.late > 0 else 'early'}"
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import IO, BinaryIO, Self, cast
 
+from headway.counted import counted
 from headway.data.compression import COMPRESSIONS, compressing, compression, readable
 from headway.errors import DataError
 from headway.home import expanded
@@ -236,7 +237,8 @@ def _tell_of(partial: Path) -> None:
             size += len(block)
             lines += block.count(b"\n")
     if size:
-        print(f"Note: {lines:,} lines so far are in {partial}.", file=sys.stderr)
+        verb = "is" if lines == 1 else "are"
+        print(f"Note: {counted(lines, 'line')} so far {verb} in {partial}.", file=sys.stderr)
     else:
         partial.unlink(missing_ok=True)
 

@@ -34,8 +34,8 @@ _ROWS = (
     ("misaligned", _CLEAN, ""),
     (
         "exchanged",
-        f"{_CLEAN} --fix exchanged, or --set data.drop_exchanged=true",
-        f"{_CLEAN} --fix exchanged",
+        f"{_CLEAN}, or --set data.drop_exchanged=true",
+        _CLEAN,
     ),
     ("wrong-language-{side}", f"{_CLEAN} --drop empty,duplicates,wrong-language-{{side}}", ""),
     ("mojibake-{side}", _CLEAN, ""),
@@ -62,12 +62,16 @@ _ROWS = (
     ("end-marks-{side}", "train on text of both kinds, or validate with text like it", ""),
     ("in-training", "take these pairs out of the training text", ""),
     ("source-in-training", "take these sources out of the training text", ""),
-    ("duplicate-pairs", "--set data.drop_duplicates=true", f"{_CLEAN} --drop duplicates"),
+    ("duplicate-pairs", f"{_CLEAN}, or --set data.drop_duplicates=true", _CLEAN),
     ("in-corpus", "--set data.drop_duplicates=true", ""),
     ("in-corpus-of-other-tag", "make sure that both tags are intended", ""),
     ("other-translation", "keep them, unless one of them is wrong", ""),
     ("spaces-{side}", _CLEAN, ""),
-    ("empty-{side}", "leave it: training drops such pairs", "leave it: such pairs are not used"),
+    (
+        "empty-{side}",
+        f"{_CLEAN}, or leave it: training drops such pairs",
+        f"{_CLEAN}, or leave it: such pairs are not used",
+    ),
 )
 
 

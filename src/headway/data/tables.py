@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from headway.counted import counted
 from headway.data.comma_separated import csv_layout, csv_pairs
 from headway.data.compression import StrPath, compression, plain_name, readable
 from headway.data.headers import USUAL_FIELDS, are_two_sides, names_columns
@@ -47,7 +48,7 @@ def tsv_pairs(
         columns = line.split("\t")
         if len(columns) < needed:
             raise DataError(
-                f"{path}, line {number}, has {_count(len(columns), 'column')}; "
+                f"{path}, line {number}, has {counted(len(columns), 'column')}; "
                 f"columns {source_column + 1} and {target_column + 1} (counted from 1) are wanted.",
                 "Separate the columns with a tab, or name others: data.source_column, "
                 "data.target_column.",
@@ -57,7 +58,7 @@ def tsv_pairs(
         if len(columns) < least or any(columns[most:]):
             first = most if any(columns[most:]) else least
             raise DataError(
-                f"{path}, line {number}, has {_count(len(columns), 'column')}, but the first line "
+                f"{path}, line {number}, has {counted(len(columns), 'column')}, but the first line "
                 f"{first}, so there may be a tab within one of them.",
                 "Put a space in its place, or give the text as .jsonl.",
             )
@@ -262,8 +263,3 @@ def _no_field(where: str, name: str, known: list[str]) -> DataError:
     hint = suggest(name.rpartition(".")[2], known) if known else ""
     setting = "Name it with data.source_field or data.target_field."
     return DataError(f"{where} has no field '{name}'.", f"{hint} {setting}".strip())
-
-
-def _count(number: int, noun: str) -> str:
-    """Return `1 column` or `3 columns`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

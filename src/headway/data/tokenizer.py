@@ -21,7 +21,7 @@ import torch
 
 from headway.data.encodable import encodable, trainable
 from headway.data.protobuf import fields_of
-from headway.errors import ConfigError, DataError, TokenizerError
+from headway.errors import ConfigError, DataError, TokenizerError, VocabularyTooLargeError
 
 Kind = Literal["unigram", "bpe", "word", "char"]
 Normalization = Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"]
@@ -333,10 +333,11 @@ def _check_settings(
 def _explain(message: str, *, kind: str, vocabulary_size: int) -> Exception:
     """Return our error for what SentencePiece says."""
     if too_high := re.search(r"size too high .* value <= (\d+)", message):
-        return ConfigError(
+        return VocabularyTooLargeError(
             f"vocabulary_size is {vocabulary_size}, but this text gives a {kind} tokenizer at most "
             f"{too_high[1]} pieces.",
             f"Set tokenizer.vocabulary_size to {too_high[1]} or less, or train on more text.",
+            int(too_high[1]),
         )
     if too_low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return ConfigError(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from headway.bundle import Bundle
+from headway.counted import counted
 from headway.data.sentences import split_sentences, splitting_language
 from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, Tokenizer
 from headway.decoding.banned import BannedTexts
@@ -223,7 +224,7 @@ class RequestMaker:
             )
         if unknown := self.bundle.target_tokenizer.unknown_count(ids):
             raise ConfigError(
-                f"The {what} '{text}' has {unknown} {'piece' if unknown == 1 else 'pieces'} that "
+                f"The {what} '{text}' has {counted(unknown, 'piece')} that "
                 "the vocabulary does not know.",
                 "Use words that the model can write.",
             )

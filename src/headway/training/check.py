@@ -17,7 +17,8 @@ from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
 from headway.data.corpus import Corpus
 from headway.data.finding import Finding
-from headway.errors import HeadwayError
+from headway.data.tokenizer import Tokenizer
+from headway.errors import HeadwayError, VocabularyTooLargeError
 from headway.model.accounting import count_parameters
 from headway.runtime.devices import resolve_device
 from headway.runtime.openmp_spin import WaitingThreads
@@ -38,7 +39,7 @@ from headway.training.settings import check_settings, check_tokenizers, remarks
 from headway.training.start_from import open_start
 from headway.training.stream import BatchStream
 from headway.training.text_check import CorpusShare, Unknown, findings, shares, unknown
-from headway.training.texts import read_texts, ways_to_validate
+from headway.training.texts import Texts, read_texts, ways_to_validate
 from headway.training.tokenizers import find_tokenizers
 from headway.training.update import Objective
 
@@ -79,6 +80,11 @@ class RunCheck:
     estimate: Estimate
     remarks: list[str]
     """On settings that are possible and hardly meant, or slow."""
+    read: list[Corpus]
+    """The training text."""
+    problem: VocabularyTooLargeError | None
+    """The error of training, where the text gives fewer pieces than wanted: all else is for the
+    most pieces that it gives."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -96,6 +102,7 @@ class RunCheck:
             "estimated_memory": self.estimate.memory,
             "batch_parts": self.estimate.parts,
             "remarks": self.remarks,
+            **({"error": str(self.problem)} if self.problem else {}),
         }
 
 
@@ -115,6 +122,7 @@ def check_run(
     reporter: shows how far it has come; nobody hears of it if unset. tell: is given what was found
     in the text if no vocabulary can be made of it, which may be why, and the error, before that is
     raised.
+    A vocabulary that is too large becomes `problem`; the rest is found out with the largest one.
     Nothing is written, but for the encoded text where `data.shards` keeps it. Raises what training
     would raise about text and configuration; validation text alone may be missing. Training may end
     earlier than estimated, if patience ends it.
@@ -125,12 +133,13 @@ def check_run(
     check_settings(config, place)
     texts = read_texts(config.data, needs_validation=False, reporter=reporter)
     try:
-        source, target = start.tokenizers if start else find_tokenizers(config, texts, reporter)
+        config, (source, target), problem = (
+            (config, start.tokenizers, None)
+            if start
+            else _fitting_tokenizers(config, texts, reporter)
+        )
     except HeadwayError as error:
-        if not (config.tokenizer.source_model or config.tokenizer.target_model):
-            some = findings(config.data, texts)
-            found = {name: found for name, _, found in some if found is not None}
-            tell(found, texts.corpora, error)
+        _tell_findings(config, texts, tell, error)
         raise
     check_tokenizers(config, source, target)
     keep_texts = config.tokenizer.sampling is not None
@@ -169,7 +178,34 @@ def check_run(
         precision=precision,
         estimate=estimated,
         remarks=[*rewritten, *texts.remarks, *_remarks(config, steps, estimated), *harmless],
+        read=texts.corpora,
+        problem=problem,
     )
+
+
+def _tell_findings(config: RunConfig, texts: Texts, tell: Tell, error: HeadwayError) -> None:
+    """Tell what was found in the text if the error may be due to it."""
+    if config.tokenizer.source_model or config.tokenizer.target_model:
+        return
+    some = findings(config.data, texts)
+    tell({name: found for name, _, found in some if found is not None}, texts.corpora, error)
+
+
+def _fitting_tokenizers(
+    config: RunConfig, texts: Texts, reporter: Reporter
+) -> tuple[RunConfig, tuple[Tokenizer, Tokenizer], VocabularyTooLargeError | None]:
+    """Return tokenizers, with the largest vocabulary where the wanted one is too large.
+
+    With them come the configuration of that size, and the error that training would raise.
+    """
+    problem = None
+    while True:
+        try:
+            return config, find_tokenizers(config, texts, reporter), problem
+        except VocabularyTooLargeError as error:
+            problem = problem or error
+            size = {"vocabulary_size": error.most}
+            config = config.replace({"tokenizer": config.tokenizer.replace(size)})
 
 
 def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:

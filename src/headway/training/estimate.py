@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from headway.counted import counted
 from headway.runtime.processes import trim_heap
 from headway.training.checkpoint import Progress
 
@@ -76,7 +77,7 @@ class StepClock:
             time_left = f"1,000 steps take about {_time(1000 * a_step)}"
         else:
             left = most_steps - steps
-            time_left = f"About {_time(left * a_step)} to go for {left:,} steps at most"
+            time_left = f"About {_time(left * a_step)} to go for {counted(left, 'step')} at most"
         memory = _memory(progress.peak_memory)
         others = "validation takes" if not self.preparations() else "new shapes and validation take"
         said = f"{time_left}, and {memory} of memory; {others} more of both."

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from headway.counted import counted
 from headway.data.compression import readable
 from headway.data.corpus import Pair
 
@@ -22,7 +23,7 @@ def line_ends(name: str, pairs: Sequence[Pair]) -> list[str]:
     ended = sum(pair.source.endswith("\r") or pair.target.endswith("\r") for pair in pairs)
     if not ended:
         return []
-    lines = "1 line ends" if ended == 1 else f"{ended:,} lines end"
+    lines = f"{counted(ended, 'line')} {'ends' if ended == 1 else 'end'}"
     return [f"{name.capitalize()} text: {lines} in \\r\\n; the \\r is left out."]
 
 

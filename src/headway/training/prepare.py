@@ -12,6 +12,7 @@ import torch
 
 from headway.bundle import apply_change
 from headway.config.run import RunConfig
+from headway.counted import counted
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.stepwise_check import disagreement
 from headway.errors import ConfigError, HeadwayError, RunError
@@ -176,8 +177,8 @@ def _check_steps(config: RunConfig, folder: RunFolder) -> None:
     most = config.training.max_steps
     if folder.checkpoint.exists() and (made := saved_step(folder.checkpoint)) > most:
         raise ConfigError(
-            f"training.max_steps is {most:,}, but the run in {folder.path} has made {made:,} steps "
-            "already.",
+            f"training.max_steps is {most:,}, but the run in {folder.path} has made "
+            f"{counted(made, 'step')} already.",
             f"Give {made:,} to end it here, or more.",
         )
 
@@ -348,7 +349,7 @@ def _record_start(
     threads = torch.get_num_threads()
     reporter.say(
         f"{parameters:,} parameters, {bundle.config.target_vocab_size:,} pieces, "
-        f"{trainer.progress.precision}, {threads} {'thread' if threads == 1 else 'threads'}"
+        f"{trainer.progress.precision}, {counted(threads, 'thread')}"
     )
     if trainer.average is not None:
         reporter.say(trainer.average.summary())

@@ -19,6 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from headway.counted import counted
 from headway.evaluation.meaning import meaning, meanings
 from headway.json_text import to_json
 from headway.messages import message_console
@@ -81,7 +82,7 @@ class Reporter:
             nonlocal due
             if time.monotonic() >= due:
                 due = time.monotonic() + _NEXT_LINES
-                self.say(f"{what}: {count:,} pairs so far.")
+                self.say(f"{what}: {counted(count, 'pair')} so far.")
 
         return show
 

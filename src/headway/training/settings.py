@@ -8,6 +8,7 @@ import torch
 from headway.config.data import DataConfig
 from headway.config.run import RunConfig, dump_run_config
 from headway.config.training import TrainingConfig
+from headway.counted import counted
 from headway.data.hub import is_dataset
 from headway.data.pair_rules import CleaningRules
 from headway.data.sampling import check_samples
@@ -47,7 +48,7 @@ def remarks(training: TrainingConfig, steps: int) -> list[str]:
     reached = steps / training.warmup_steps
     about = "about " if steps < training.max_steps else ""  # as epochs have it
     return [
-        f"The run has {about}{steps:,} steps, and training.warmup_steps is "
+        f"The run has {about}{counted(steps, 'step')}, and training.warmup_steps is "
         f"{training.warmup_steps:,}: the rate ends at {reached:.0%} of its peak, and little is "
         "learned. Set training.warmup_steps to a tenth of the steps, say, or train longer."
     ]

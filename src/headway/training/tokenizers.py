@@ -7,6 +7,7 @@ from pathlib import Path
 
 from headway.config.data import TokenizerConfig
 from headway.config.run import RunConfig
+from headway.counted import counted
 from headway.data.corpus import Pair
 from headway.data.store import made_once, partial_folder, writing_to
 from headway.data.tokenizer import Tokenizer, train_tokenizer
@@ -28,7 +29,7 @@ def find_tokenizers(
         most = f", {tokenizer.sample_pairs:,} of them sampled" * (count > tokenizer.sample_pairs)
         reporter.say(
             f"Training a tokenizer: {tokenizer.kind}, {tokenizer.vocabulary_size:,} pieces, from "
-            f"{count:,} pairs{most}."
+            f"{counted(count, 'pair')}{most}."
         )
 
     def build() -> tuple[Tokenizer, Tokenizer]:

@@ -56,9 +56,15 @@ def test_the_report_for_people(run, config: Path) -> None:
     assert status == 0, err
     lines = printed.splitlines()
     assert lines[0].startswith("Training text: 0 of ")
-    assert "  pair seen before: 1 (line 4 as 2) → --set data.drop_duplicates=true" in lines
+    assert (
+        "  pair seen before: 1 (line 4 as 2) → headway clean, or --set data.drop_duplicates=true"
+        in lines
+    )
     assert lines[2] == "    line 4: '너는 온다' | 'you come'"
-    assert lines[3] == "  empty target: 1 (line 3) → leave it: training drops such pairs"
+    assert (
+        lines[3]
+        == "  empty target: 1 (line 3) → headway clean, or leave it: training drops such pairs"
+    )
     assert lines[4] == "    line 3: '우리는 잔다' | ''"
     assert "In training: 4 pairs read, 3 kept; dropped 1: empty target 1 (line 3)" in lines
     overlap = (
@@ -66,7 +72,12 @@ def test_the_report_for_people(run, config: Path) -> None:
     )
     assert f"{overlap} text" in lines
     assert any(line.startswith("Training: 7 steps, 7.0 epochs, float32") for line in lines)
-    assert "GB of memory for the steps" in lines[-1]
+    assert any("headway train --minutes N" in line for line in lines)
+    folder = config.parent
+    assert lines[-2:] == [
+        f"Next: headway clean --source {folder}/a.ko --target {folder}/a.en --out clean.{{ko,en}}",
+        "      repairs or drops up to 2 lines; 0 more need your decision.",
+    ]
     assert sorted(config.parent.iterdir()) == before
 
 
@@ -85,23 +96,53 @@ def test_the_report_for_programs(run, config: Path) -> None:
     assert report["estimated_seconds"] > 0
 
 
-def test_findings_are_told_if_no_vocabulary_fits_the_text(run, config: Path) -> None:
+def test_a_vocabulary_that_is_too_large_is_told_with_all_else(run, config: Path) -> None:
     call = ["check", config, "--quiet", "--set", "tokenizer.kind=bpe"]
     call += ["--set", "tokenizer.vocabulary_size=3000"]
 
     status, printed, err = run(*call)
     assert status == 2
-    assert "vocabulary_size is 3000" in err
-    assert printed.splitlines()[0] == "Training text:"
-    assert printed.splitlines()[3].startswith("  empty target: 1 (line 3) → ")
-    assert printed.splitlines()[4] == "    line 3: '우리는 잔다' | ''"
+    most = int(err.partition("at most ")[2].split()[0])
+    assert err == (
+        f"Error: vocabulary_size is 3000, but this text gives a bpe tokenizer at most {most} "
+        f"pieces. Set tokenizer.vocabulary_size to {most} or less, or train on more text.\n"
+    )
+    lines = printed.splitlines()
+    assert "  empty target: 1 (line 3) → headway clean, or leave it: " in printed
+    assert any(
+        line.startswith("Model: ")
+        and line.endswith(f" {most} pieces, the most that this text gives")
+        for line in lines
+    )
+    assert any(line.startswith("Estimate: ") for line in lines)
+    assert lines[-2].startswith("Next: headway clean --source ")
 
     status, printed, err = run(*call, "--json")
     assert status == 2
-    assert "vocabulary_size is 3000" in err
+    report = json.loads(printed)
+    assert report["error"].startswith("vocabulary_size is 3000")
+    assert report["vocabulary"] == most
+    assert run(*call, "--set", f"tokenizer.vocabulary_size={most}")[0] == 0
+
+
+def test_findings_are_told_if_no_vocabulary_fits_the_text(run, config: Path) -> None:
+    call = ["check", config, "--quiet", "--set", "tokenizer.kind=bpe"]
+    call += ["--set", "tokenizer.vocabulary_size=9"]
+
+    status, printed, err = run(*call)
+    assert status == 2
+    assert "vocabulary_size is 9" in err
+    assert printed.splitlines()[0] == "Training text:"
+    assert printed.splitlines()[3].startswith("  empty target: 1 (line 3) → ")
+    assert printed.splitlines()[4] == "    line 3: '우리는 잔다' | ''"
+    assert "\nNext: headway clean --source " in printed
+
+    status, printed, err = run(*call, "--json")
+    assert status == 2
+    assert "vocabulary_size is 9" in err
     report = json.loads(printed)
     assert list(report) == ["findings", "error"]
-    assert report["error"].startswith("vocabulary_size is 3000")
+    assert report["error"].startswith("vocabulary_size is 9")
     assert report["findings"]["training"][1]["problem"] == "empty target"
 
 
@@ -115,13 +156,13 @@ def test_of_several_texts_these_findings_have_the_files_in_their_heading_too(
     text = text.replace(
         "[tokenizer]", corpus.format("a", "a") + corpus.format("v", "v") + "[tokenizer]"
     )
-    two.write_text(text.replace("= 60", "= 3000").replace('"char"', '"bpe"'), encoding="utf-8")
+    two.write_text(text.replace("= 60", "= 9").replace('"char"', '"bpe"'), encoding="utf-8")
 
     status, printed, err = run("check", two, "--quiet")
 
     assert status == 2
-    assert "vocabulary_size is 3000" in err
-    heads = [line for line in printed.splitlines() if not line.startswith(" ")]
+    assert "vocabulary_size is 9" in err
+    heads = [line for line in printed.splitlines() if line.endswith(":")]
     assert heads == [
         "Training, corpus 1 text (a.ko, a.en):",
         "Training, corpus 2 text (v.ko, v.en):",

@@ -30,6 +30,7 @@ def test_files_are_named_as_a_shell_passes_them(run, messy: Path, arguments: str
     assert printed.splitlines() == [
         "3 pairs read, 2 kept, 1 dropped: c.en, c.de; each change: c.removed.tsv",
         "  copies: 1 left (--drop empty,duplicates,copies)",
+        "    line 3: 'three' | 'three'",
         "  html-codes-source: 1 repaired",
         "  empty-source: 1 dropped",
     ]
@@ -49,6 +50,9 @@ def test_options_choose_and_json_counts(run, messy: Path) -> None:
         "repaired": {},
         "dropped": {"copies": 1, "empty-source": 1},
         "left": {"html-codes-source": 1},
+        "examples": {
+            "html-codes-source": [{"line": 1, "source": "one &amp; two", "target": "eins & zwei"}]
+        },
         "remarks": [],
     }
     assert run("clean", "a.tsv", "--out", "d.tsv")[0] == 0
@@ -162,3 +166,14 @@ def test_a_wrong_call_says_what_would_be_right(
     assert not printed
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_older_text_that_is_replaced_is_named(run, messy: Path) -> None:
+    Path("c.de").write_text("older\n", encoding="utf-8")
+
+    first = run("clean", "a.en", "a.de", "--out", "c.{en,de}")[1]
+    second = run("clean", "a.en", "a.de", "--out", "c.{en,de}")[1]
+
+    assert first.splitlines()[1] == "Replaced older text in c.de."
+    assert second.splitlines()[1] == "Replaced older text in c.en, c.de, c.removed.tsv."
+    assert Path("c.de").read_text() == "eins & zwei\nthree\n"

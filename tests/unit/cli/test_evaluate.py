@@ -282,3 +282,19 @@ def test_a_file_that_is_the_reference_is_doubted_unless_quiet(
 
     assert run(*call)[2] == run(*call[:3], *call[5:])[2] == doubt
     assert run(*call, "--quiet")[2] == ""
+
+
+def test_lines_of_several_sentences_are_remarked_on(
+    run: Call, bundle_path: Path, tmp_path: Path
+) -> None:
+    source = write(tmp_path / "b.ko", ["저는 갑니다. 너는 온다.", "우리는 자요.", "하나. 둘."])
+    reference = write(tmp_path / "b.en", ["a cat. a dog.", "ran far.", "one. two."])
+    texts = ["--source", source, "--reference", reference]
+
+    err = run("evaluate", bundle_path, *texts)[2]
+    facts = json.loads(run("evaluate", bundle_path, *texts, "--json")[1])
+
+    found = headway.load(bundle_path).translate(source.read_text(encoding="utf-8").splitlines())
+    split = sum(translation.num_parts > 1 for translation in found)
+    assert facts["several_sentences"] == split == 2
+    assert "Note: source lines with several sentences, each translated as one: 2. headway" in err

@@ -55,7 +55,10 @@ def test_a_line_break_within_a_text_is_a_space_and_blank_lines_are_no_rows(tmp_p
     ("text", "message"),
     [
         ("", "is empty"),
-        ("hello,hallo\nyes,ja\n", "begins with 'hello', 'hallo', which does not say which columns"),
+        (
+            "hello,hallo\nyes,ja\n",
+            "must name the columns, and 'hello', 'hallo' .* put the line source,target above",
+        ),
         ("source,target\na,b,c\n", "line 2, has 3 cells, but the first line names 2 columns"),
         ("source,target\na\n", "line 2, has 1 cells, but the first line names 2 columns"),
         ('source,target\n"a,b\nc,d\n', "cannot be read as CSV up to line 3"),

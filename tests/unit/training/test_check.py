@@ -123,7 +123,7 @@ def test_what_is_wrong_with_the_text_is_said_also_where_no_vocabulary_fits_it(
         with open(data_folder / f"train.{side}", "a") as file:
             file.write(line)
 
-    too_large = {"kind": "bpe", "vocabulary_size": 30_000}
+    too_small = {"kind": "bpe", "vocabulary_size": 9}
     heard: list[tuple[dict[str, list[Finding]], HeadwayError]] = []
 
     def tell(
@@ -132,12 +132,12 @@ def test_what_is_wrong_with_the_text_is_said_also_where_no_vocabulary_fits_it(
         assert [Path(name).name for name in corpora[0].files] == ["train.source", "train.target"]
         heard.append((found, error))
 
-    with pytest.raises(ConfigError, match="vocabulary_size is 30000") as raised:
-        check_run(make_config(tokenizer=too_large), "cpu", tell=tell)
+    with pytest.raises(ConfigError, match="vocabulary_size is 9") as raised:
+        check_run(make_config(tokenizer=too_small), "cpu", tell=tell)
 
     part = {"valid_source": "", "valid_target": "", "hold_out": 5}
-    with pytest.raises(ConfigError, match="vocabulary_size is 30000"):
-        check_run(make_config(tokenizer=too_large, data=part), "cpu", tell=tell)
+    with pytest.raises(ConfigError, match="vocabulary_size is 9"):
+        check_run(make_config(tokenizer=too_small, data=part), "cpu", tell=tell)
 
     (found, error), (held_out, _) = heard
     assert error is raised.value
@@ -333,7 +333,7 @@ def test_what_does_not_fit_is_tried_in_parts(
 
     assert found.estimate.parts > 1
     assert found.as_dict()["batch_parts"] == found.estimate.parts
-    assert f"in {found.estimate.parts} parts" in report_lines(found)[-1]
+    assert f"Batches are computed in {found.estimate.parts} parts each" in report_lines(found)
 
 
 def test_looking_at_the_text_takes_no_memory_of_training(
@@ -513,7 +513,7 @@ def test_a_warm_up_that_is_longer_than_the_run_is_remarked_on(
         return
     (remark,) = found.remarks
     assert f"the rate ends at {reached} of its peak" in remark
-    assert report_lines(found)[-1] == f"Note: {remark}"
+    assert f"Note: {remark}" in report_lines(found)
     assert found.as_dict()["remarks"] == [remark]
 
 

@@ -66,6 +66,10 @@ class Choices:
         """Return True if the lines with this finding are to be dropped."""
         return id in self.dropped
 
+    def mends(self, id: str) -> bool:
+        """Return True if the lines with this finding are repaired where it is sure, or go."""
+        return self.fixes(id) or self.drops(id)
+
     def drops_safely(self) -> bool:
         """Return True if only empty and repeated pairs go: without them no other ones appear."""
         return self.dropped <= _SAFE

@@ -18,6 +18,9 @@ from headway.data.survey import survey
 _MOST_REALIGNED = 3  # times that stretches are looked for: a repair may show a shorter one
 _MOST_DROPPED = 3  # times that lines go: without long lines, others may be unusual
 
+EXAMPLES = 3
+"""Lines that are left that are shown of each finding."""
+
 Repair = Callable[[str, str], str]
 
 
@@ -47,6 +50,8 @@ class Text:
     changes: list[Change] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
     """How many lines each finding falls on at the end."""
+    examples: dict[str, list[tuple[int, Pair]]] = field(default_factory=dict)
+    """The first of these lines, each with its number in the file."""
 
     def repair(self, row: int, id: str, after: Pair) -> None:
         """Put another pair in the place of one."""
@@ -97,8 +102,11 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> Text:
         gone = _to_drop(findings, choices) if dropped < _MOST_DROPPED else {}
         if not gone or choices.drops_safely():
             for finding in findings:
-                if count := sum(row not in gone for row in _rows(finding)):
-                    text.left[finding.id] += count
+                if stay := [row for row in _rows(finding) if row not in gone]:
+                    text.left[finding.id] += len(stay)
+                    text.examples[finding.id] = [
+                        (text.lines[row], text.pairs[row]) for row in stay[:EXAMPLES]
+                    ]
             text.drop(gone)
             return text
         text.drop(gone)

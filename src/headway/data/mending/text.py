@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from headway.counted import counted
 from headway.data.compression import StrPath
 from headway.data.corpus import Pair
 from headway.data.duplicates import Seen
@@ -22,16 +24,17 @@ from headway.data.mending.files import (
     named_outputs,
 )
 from headway.data.mending.reading import chosen_languages, read_input
-from headway.data.mending.rounds import Text, mend
+from headway.data.mending.rounds import EXAMPLES, Text, mend
 from headway.data.mending.unequal_files import unequal_files
 from headway.data.output import OutputFile, opened
 from headway.data.pair_rules import digests
 from headway.data.problems import problem_of
-from headway.errors import DataError
+from headway.errors import DataError, shown
 
 AT_ONCE = 1_000_000
 """Pairs that are looked at together, as many as `headway check` looks at."""
 
+_SHORTENED = 50  # characters of a side of an example
 _DUPLICATE = "duplicate-pairs"
 
 
@@ -52,14 +55,16 @@ class CleanedText:
     """Pairs, by the id of the most harmful finding that they are dropped for."""
     left: dict[str, int] = field(default_factory=dict)
     """Lines that a finding still falls on, by id."""
+    examples: dict[str, list[tuple[int, Pair]]] = field(default_factory=dict)
+    """The first lines that are left, by id, each with its number in the input."""
     remarks: list[str] = field(default_factory=list)
-    """On how the input was read."""
+    """On how the input was read, and which files were replaced."""
 
     def lines(self) -> list[str]:
         """Return the report as lines of text: totals, remarks, findings from the worst one on."""
         ids = {*self.repaired, *self.dropped, *self.left}
         dropped = self.pairs - self.kept
-        head = f"{self.pairs:,} pairs read, {self.kept:,} kept, {dropped:,} dropped"
+        head = f"{counted(self.pairs, 'pair')} read, {self.kept:,} kept, {dropped:,} dropped"
         lines = [f"{head}: {', '.join(self.files)}; each change: {self.log}"]
         lines += self.remarks
         for id in sorted(ids, key=lambda id: problem_of(id).rank):
@@ -74,6 +79,9 @@ class CleanedText:
             ]
             option = remedy(id) if id in self.left else ""
             lines.append(f"  {id}: {', '.join(parts)}{f' ({option})' if option else ''}")
+            for line, pair in self.examples.get(id, ()):
+                source, target = (shown(side, _SHORTENED) for side in pair)
+                lines.append(f"    line {line:,}: {source} | {target}")
         return lines
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,6 +94,10 @@ class CleanedText:
             "repaired": self.repaired,
             "dropped": self.dropped,
             "left": self.left,
+            "examples": {
+                id: [{"line": line} | pair._asdict() for line, pair in some]
+                for id, some in self.examples.items()
+            },
             "remarks": self.remarks,
         }
 
@@ -97,6 +109,9 @@ class CleanedText:
             counts = self.dropped if change.after is None else self.repaired
             counts[change.id] = counts.get(change.id, 0) + 1
         self.left = dict(Counter(self.left) + text.left)
+        for id, some in text.examples.items():
+            first = self.examples.setdefault(id, [])
+            first += some[: EXAMPLES - len(first)]
 
 
 def clean_text(
@@ -151,6 +166,7 @@ def clean_text(
     done.remarks = reading.remarks
     unequal = unequal_files(source, target) if choices.fixes("misaligned") else None
     with opened(*writer.files, changes):
+        done.remarks += _replaced([*outputs, log], [*writer.files, changes])
         pairs = unequal.pairs() if unequal else reading.pairs
         for count, text in _mended(pairs, reading.first_line, choices):
             if unequal:
@@ -166,6 +182,13 @@ def clean_text(
         if not done.kept:
             raise DataError("No pair would be left.", "Drop less, or check the files.")
     return done
+
+
+def _replaced(paths: Iterable[Path], files: Iterable[OutputFile]) -> list[str]:
+    """Return a remark on the files that are there and will be replaced; a stream is none."""
+    both = zip(paths, files, strict=True)
+    older = [str(path) for path, file in both if file.partial and file.path.exists()]
+    return [f"Replaced older text in {', '.join(older)}."] if older else []
 
 
 def _mended(pairs: Iterator[Pair], first_line: int, choices: Choices) -> Iterator[tuple[int, Text]]:

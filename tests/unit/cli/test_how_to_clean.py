@@ -1,0 +1,62 @@
+"""The command that follows a check can be pasted."""
+
+import pytest
+
+from headway.cli.how_to_clean import how_to_clean
+from headway.data.corpus import Corpus
+from headway.data.finding import Finding, on_lines
+from headway.data.mending.choices import Choices
+from headway.data.problems import problems
+
+
+@pytest.mark.parametrize(
+    ("corpus", "command"),
+    [
+        (
+            Corpus(("d/a b.en.gz",), ("d/a b.ko.gz",)),
+            "headway clean --source 'd/a b.en.gz' --target 'd/a b.ko.gz' --out clean.{en,ko}",
+        ),
+        (
+            Corpus(("clean.en.txt",), ("clean.ko.txt",)),
+            "headway clean --source clean.en.txt --target clean.ko.txt "
+            "--out cleaned.{source,target}.txt",
+        ),
+        (
+            Corpus(("a.csv",), (), fields=("English text", "target"), languages=("en", "target")),
+            "headway clean --source a.csv --source-field 'English text' --source-language en "
+            "--out clean.tsv",
+        ),
+        (
+            Corpus(("a.tsv", "b.tsv"), (), columns=(0, 3)),
+            "headway clean --source a.tsv --target-column 4 --out clean.tsv (and so for 1 more)",
+        ),
+    ],
+)
+def test_the_command_names_the_files_and_how_they_are_read(corpus: Corpus, command: str) -> None:
+    found = {"training": [on_lines("empty-source", "empty source", [3])]}
+    line = how_to_clean(found, [corpus])[0].splitlines()[0]
+    assert line == f"Next: {command}"
+
+
+def test_a_line_is_counted_once_and_under_what_clean_does() -> None:
+    found = {
+        "training, corpus 2, first 90 pairs": [
+            Finding("misaligned", "targets moved", 3, (4,), through=6),
+            on_lines("copies", "copies", [5, 9]),
+            on_lines("empty-source", "empty source", [6, 8]),
+        ],
+        "training, corpus 1": [on_lines("copies", "copies", [5])],
+        "validation": [on_lines("empty-source", "empty source", [3])],
+    }
+    corpora = [Corpus((f"{n}.en",), (f"{n}.ko",)) for n in (1, 2)]
+
+    assert how_to_clean(found, corpora) == [
+        "Next: headway clean --source 2.en --target 2.ko --out clean.{en,ko}\n"
+        "      repairs or drops up to 4 lines; 1 more needs your decision."
+    ]
+
+
+def test_remedies_name_clean_without_options_for_what_it_mends_without_them() -> None:
+    for problem in problems():
+        is_plain = problem.remedy.partition(",")[0] == "headway clean"
+        assert is_plain == Choices().mends(problem.id), problem.id
