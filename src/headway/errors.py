@@ -2,7 +2,6 @@
 
     HeadwayError
     ├── ConfigError          a setting, an argument or a size that cannot work (also a ValueError)
-    │   └── VocabularyTooLargeError   more pieces than the text gives
     ├── DataError            a text file, a corpus or a sentence that cannot be used
     ├── TokenizerError       a tokenizer that cannot be trained or read
     ├── BundleError          a trained model on disk that is damaged, incomplete or of another kind
@@ -50,15 +49,6 @@ class ConfigError(HeadwayError, ValueError):
     """A setting, an argument or a size cannot work."""
 
     exit_status = 2
-
-
-class VocabularyTooLargeError(ConfigError):
-    """A vocabulary is to have more pieces than the text gives; `most` is how many it gives."""
-
-    def __init__(self, message: str, remedy: str, most: int) -> None:
-        """Keep the largest size that works."""
-        super().__init__(message, remedy)
-        self.most = most
 
 
 class DataError(HeadwayError):

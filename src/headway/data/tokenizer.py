@@ -21,7 +21,7 @@ import torch
 
 from headway.data.encodable import encodable, trainable
 from headway.data.protobuf import fields_of
-from headway.errors import ConfigError, DataError, TokenizerError, VocabularyTooLargeError
+from headway.errors import ConfigError, DataError, TokenizerError
 
 Kind = Literal["unigram", "bpe", "word", "char"]
 Normalization = Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"]
@@ -43,6 +43,15 @@ _SPACE = "▁"  # U+2581, which SentencePiece writes for a space
 _NUM_BYTES = 256  # pieces that byte fallback adds
 _SILENT = 9  # a log level above all of SentencePiece's own
 _LONGEST_LINE = 2**30  # bytes; SentencePiece leaves out longer lines, by default from 4192
+
+
+class VocabularyTooLargeError(ConfigError):
+    """A vocabulary is to have more pieces than the text gives; `most` is how many it gives."""
+
+    def __init__(self, message: str, remedy: str, most: int) -> None:
+        """Keep the largest size that works."""
+        super().__init__(message, remedy)
+        self.most = most
 
 
 class Tokenizer:

@@ -17,8 +17,8 @@ from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
 from headway.data.corpus import Corpus
 from headway.data.finding import Finding
-from headway.data.tokenizer import Tokenizer
-from headway.errors import HeadwayError, VocabularyTooLargeError
+from headway.data.tokenizer import Tokenizer, VocabularyTooLargeError
+from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
 from headway.runtime.devices import resolve_device
 from headway.runtime.openmp_spin import WaitingThreads

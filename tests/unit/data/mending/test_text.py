@@ -43,6 +43,7 @@ def test_two_files_become_two(tmp_path: Path) -> None:
     assert done.left == {"copies": 1}
     assert done.lines()[1:] == [
         "  copies: 1 left (--drop empty,duplicates,copies)",
+        "    line 6: 'gleich' | 'gleich'",
         "  html-codes-source: 1 repaired",
         "  html-codes-target: 1 repaired",
         "  duplicate-pairs: 1 dropped",
