@@ -9,6 +9,7 @@ from typing import Any
 
 from headway.bundle import Bundle, Change
 from headway.config.run import RunConfig
+from headway.counted import counted
 from headway.data.corpus import Pair
 from headway.decoding.counting import counting_sentences
 from headway.decoding.translator import Translator
@@ -145,6 +146,11 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
     if "estimate" in report:
         reporter.say(comparison_in_words(report["estimate"]))
     reporter.say(_which_is_better(report, folder))
+    if validated := len(ready.trainer.validator.texts):
+        reporter.say(
+            "The scores below are of all lines, with the search of `headway translate`; those of "
+            f"validations were greedy, on {counted(validated, 'line')}."
+        )
     for text, pairs in (("valid", texts.valid), ("test", texts.test)):
         if pairs:
             with _scoring(text, len(pairs), place):

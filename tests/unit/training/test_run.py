@@ -747,3 +747,18 @@ def test_a_shortlist_that_was_learned_stays_when_the_run_goes_on(
     train(longer, tmp_path / "run", resume=True, reporter=listening)
     assert load_bundle(tmp_path / "run").shortlist is None
     assert any("averaged is not kept" in message for message in said)
+
+
+def test_scores_at_the_end_say_how_they_differ_from_those_of_validations(
+    make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reporter = Reporter(quiet=True)
+    said: list[str] = []
+    monkeypatch.setattr(reporter, "say", said.append)
+    config = make_config(training={"max_steps": 2, "validation_sentences": 3})
+
+    train(config, tmp_path / "run", reporter=reporter)
+
+    (place,) = (n for n, line in enumerate(said) if line.endswith("were greedy, on 3 lines."))
+    assert said[place].startswith("The scores below are of all lines, with the search of")
+    assert any(line.startswith("valid ") for line in said[place:])
