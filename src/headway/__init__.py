@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headway.inspection.trace import Trace, trace
     from headway.inspection.translator import Translator, load
     from headway.model.transformer import Transformer
+    from headway.training.accelerated.install import accelerated
     from headway.training.run import train
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ __all__ = [
     "Transformer",
     "Translation",
     "Translator",
+    "accelerated",
     "clean_text",
     "compare_texts",
     "load",
@@ -65,6 +67,7 @@ _HOMES = {
     "Transformer": "headway.model.transformer",
     "Translation": "headway.decoding.translation",
     "Translator": "headway.inspection.translator",
+    "accelerated": "headway.training.accelerated.install",
     "clean_text": "headway.data.mending.text",
     "compare_texts": "headway.evaluation.comparing",
     "load": "headway.inspection.translator",

@@ -74,6 +74,9 @@ def test_every_recipe_is_a_valid_configuration_that_names_its_source(path: Path)
 def test_every_file_in_the_paper_map_exists() -> None:
     text = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
     package, tests = ROOT / "src" / "headway", ROOT / "tests"
+    text, what_runs = text.split("## What runs")
+    for name in re.findall(r"`([\w/]+\.py)`", what_runs):
+        assert (package / name).is_file(), name
     for row in re.findall(r"^\| (?!paper|---)(.*) \|$", text, flags=re.MULTILINE):
         _, _, where, test = (cell.strip() for cell in row.split(" | "))
         folder = ""

@@ -11,7 +11,11 @@ from torch import nn
 from headway.data.batching import Batch, collate
 from headway.data.encoded import EncodedPair
 from headway.model.attention import scaled_dot_product_attention
+from headway.model.embedding import InputEmbedding
+from headway.model.residual import Residual
 from headway.model.transformer import Transformer
+from headway.training.accelerated.dropout import dropout
+from headway.training.accelerated.install import accelerated
 from headway.training.compiling import CompiledLayers
 from headway.training.loss import LossSums, label_smoothed_cross_entropy
 from headway.training.optimizer import build_optimizer
@@ -51,7 +55,8 @@ def plain_loss(
     model: Transformer, batch: Batch, label_smoothing: float, precision: str
 ) -> LossSums:
     """Compute all logits at once, and the loss of them as section 5.4 says."""
-    logits = model(batch.source_ids, batch.target_ids)
+    with accelerated(model):
+        logits = model(batch.source_ids, batch.target_ids)
     loss, nll = label_smoothed_cross_entropy(
         logits.flatten(0, 1), batch.label_ids.flatten(), label_smoothing, model.pad_id
     )
@@ -72,6 +77,12 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any, dropout: float) -> Any:
         return scaled_dot_product_attention(q, k, v, mask)[0]
 
+    # Dropout alone is replaced, because masks are drawn from the key of each call.
+    masks: dict[type[nn.Module], dict[str, Any]] = {
+        Residual: {"add": lambda own, x, y: x + dropout(y, own.dropout, own.training)},
+        InputEmbedding: {"drop": lambda own, x: dropout(x, own.dropout, own.training)},
+    }
+    monkeypatch.setattr("headway.training.accelerated.install._SUBSTITUTES", masks)
     monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
     monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda device: True)
     monkeypatch.setattr("headway.model.attention.fused_attention", attend)

@@ -20,7 +20,8 @@ from headway.model.masks import look_ahead_mask, padding_mask, target_mask
 from headway.model.positional_encoding import SinusoidalPositionalEncoding
 from headway.model.residual import Residual
 from headway.model.transformer import Transformer
-from headway.training.loss import label_smoothed_cross_entropy, projected_cross_entropy
+from headway.training.accelerated.cross_entropy import projected_cross_entropy
+from headway.training.loss import label_smoothed_cross_entropy
 
 Build = Callable[..., Transformer]
 

@@ -1,7 +1,7 @@
 """Dropout's draws, and what is dropped and added, sixty-four numbers at a time (section 5.4).
 
-The draws are those of `headway.model.fast.random_bits.draw`, bit by bit: number i of SplitMix64
-decides elements 4 i to 4 i + 3 by 16 bits each.
+The draws are those of `headway.training.accelerated.dropout.draw`, bit by bit: number i of
+SplitMix64 decides elements 4 i to 4 i + 3 by 16 bits each.
 """
 
 import numpy as np

@@ -2,7 +2,9 @@
 
 import operator
 from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
 
+import torch
 from torch import Tensor
 
 from headway.errors import ConfigError
@@ -39,4 +41,105 @@ def check_tensor(name: str, given: object) -> None:
         raise ConfigError(
             f"{name} is a {type(given).__module__}.{type(given).__qualname__}, not a tensor.",
             "Make it one with torch.as_tensor.",
+        )
+
+
+@runtime_checkable
+class _Heads(Protocol):
+    """The sizes of a `MultiHeadAttention`."""
+
+    d_model: int
+    d_k: int
+    d_v: int
+    num_heads: int
+
+
+def check_attention_inputs(
+    sizes: _Heads,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    cached: bool = False,
+) -> None:
+    """Refuse inputs that do not fit the layer; cached: earlier keys are not among these."""
+    if cached:
+        return
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        check_tensor(name, x)
+        if x.dim() != 3 or x.size(-1) != sizes.d_model:
+            raise ConfigError(
+                f"{name} has shape {tuple(x.shape)}, but must be (B, L, {sizes.d_model}).",
+                "Give a batch, if only of one, of the width that the module was made for.",
+            )
+    if key.size(1) != value.size(1):
+        raise ConfigError(
+            f"There are {key.size(1)} keys and {value.size(1)} values; each key needs one.",
+            "Give keys and values of the same length.",
+        )
+    if query.size(0) != key.size(0) and 1 not in (query.size(0), key.size(0)):
+        raise ConfigError(
+            f"There are {query.size(0)} sentences of queries and {key.size(0)} of keys.",
+            "Give batches of one size.",
+        )
+    if mask is not None:
+        check_tensor("mask", mask)
+        _check_axes(mask)
+        check_mask(mask, (query.size(0), sizes.num_heads, query.size(1), key.size(1)))
+
+
+def check_head_width(sizes: _Heads, name: str, width: int) -> None:
+    """Refuse a projection that is not num_heads times d_k wide, or d_v; name: q, k or v."""
+    of_one = sizes.d_v if name == "v" else sizes.d_k
+    if width != sizes.num_heads * of_one:
+        raise ConfigError(
+            f"w_{name} makes {width} numbers, but {sizes.num_heads} heads of {of_one} are "
+            f"{sizes.num_heads * of_one}.",
+            "Set num_heads, d_k and d_v together, or make another MultiHeadAttention.",
+        )
+
+
+def check_attention_shapes(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
+    """Refuse queries, keys, values and a mask that equation 1 does not fit together."""
+    if q.size(-1) != k.size(-1):
+        raise ConfigError(
+            f"Queries have width {q.size(-1)} and keys {k.size(-1)}; both must be d_k.",
+            "Project both to the same width.",
+        )
+    if k.size(-2) != v.size(-2):
+        raise ConfigError(
+            f"There are {k.size(-2)} keys and {v.size(-2)} values; each key needs one value.",
+            "Give keys and values of the same length.",
+        )
+    check_mask(mask, (*q.shape[:-1], k.size(-2)))
+
+
+def check_mask(mask: Tensor | None, shape: tuple[int, ...]) -> None:
+    """Refuse a mask that is not boolean or does not broadcast to the scores' shape."""
+    if mask is None:
+        return
+    check_tensor("mask", mask)
+    if mask.dtype != torch.bool:
+        raise ConfigError(
+            f"The mask has type {mask.dtype}, but must be boolean with True = may attend.",
+            "Convert it: `mask == 1` where 1 meant attend, `mask == 0` where it meant hide.",
+        )
+    # The axes that a mask lacks always broadcast.
+    backwards = zip(mask.shape[::-1], shape[::-1], strict=False)
+    fits = all(size in (1, wanted) for size, wanted in backwards)
+    if mask.dim() > len(shape) or not fits:
+        raise ConfigError(
+            f"The mask has shape {tuple(mask.shape)}, which does not broadcast to the scores "
+            f"{tuple(shape)}: rows are queries, columns are keys.",
+            "Make it with padding_mask, look_ahead_mask or target_mask of headway.model.masks.",
+        )
+
+
+def _check_axes(mask: Tensor) -> None:
+    if mask.dim() == 3:
+        raise ConfigError(
+            f"The mask has three axes, {tuple(mask.shape)}; the scores of several heads have four, "
+            "(B, H, T, S).",
+            "For one mask a sentence use mask[:, None], for one a head mask[None].",
         )

@@ -40,7 +40,7 @@ def changed_parts(model: nn.Module) -> dict[str, str]:
     A part is changed when its class is another one, even a subclass, when a method was replaced in
     the object, or `forward` in its class. The model itself has the path "".
     """
-    return {path: _named(part) for path, part in model.named_modules() if _is_changed(part)}
+    return {path: _named(part) for path, part in model.named_modules() if is_customized(part)}
 
 
 def other_settings(model: nn.Module, plain: nn.Module) -> dict[str, str]:
@@ -105,7 +105,8 @@ def _unusual_norms(model: nn.Module) -> dict[str, str]:
     return found
 
 
-def _is_changed(part: nn.Module) -> bool:
+def is_customized(part: nn.Module) -> bool:
+    """Return True if a part is not of this package's class, or has another method or forward."""
     kind = type(part)
     return kind not in _OWN or kind.forward is not _OWN[kind] or bool(_replaced(part))
 

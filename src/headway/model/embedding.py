@@ -68,7 +68,11 @@ class InputEmbedding(nn.Module):
         scaled = probe(self, "scaled", self.tokens(ids) * self.scale)
         position = probe(self, "position", self.positions(ids.size(1), start))
         output = probe(self, "output", scaled + position)
-        return dropout(output, self.dropout, self.training)
+        return self.drop(output)
+
+    def drop(self, embedded: Float[Tensor, "B L d_model"]) -> Float[Tensor, "B L d_model"]:
+        """Apply dropout to the sum, while training."""
+        return dropout(embedded, self.dropout, self.training)
 
 
 class OutputProjection(nn.Module):

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from headway.errors import ConfigError, suggest
 from headway.model.checks import check_dropout, check_sizes
 from headway.model.dropout import dropout
-from headway.model.fast.projection import project
-from headway.model.probe import listening, probe
+from headway.model.probe import probe
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -66,19 +65,18 @@ class PositionwiseFeedForward(nn.Module):
         self.w_2 = nn.Linear(d_ff, d_model, bias=bias)
 
     def forward(self, x: Float[Tensor, "*B L d_model"]) -> Float[Tensor, "*B L d_model"]:
-        """Transform each position on its own.
-
-        In autocast on a CPU there are first derivatives only (`projection.project`).
-        """
-        activated = probe(self, "activated", self._activate(x))
+        """Transform each position on its own."""
+        hidden = self.w_1(x)
+        gate = None if self.w_gate is None else self.w_gate(x)
+        activated = probe(self, "activated", self.activate(hidden, gate))
         activated = dropout(activated, self.dropout, self.training)
-        return probe(self, "output", project(activated, self.w_2))
+        return probe(self, "output", self.w_2(activated))
 
-    def _activate(self, x: Float[Tensor, "*B L d_model"]) -> Float[Tensor, "*B L d_ff"]:
-        if self.activation == "relu" and not listening():
-            return project(x, self.w_1, relu=True)
-        hidden = probe(self, "hidden", project(x, self.w_1))
-        if self.w_gate is None:
+    def activate(
+        self, hidden: Float[Tensor, "*B L d_ff"], gate: Float[Tensor, "*B L d_ff"] | None
+    ) -> Float[Tensor, "*B L d_ff"]:
+        """Apply the activation to the hidden layer, or to the gate that multiplies it."""
+        hidden = probe(self, "hidden", hidden)
+        if gate is None:
             return ACTIVATIONS[self.activation](hidden)
-        gate = probe(self, "gate", project(x, self.w_gate))
-        return GATED_ACTIVATIONS[self.activation](gate) * hidden
+        return GATED_ACTIVATIONS[self.activation](probe(self, "gate", gate)) * hidden

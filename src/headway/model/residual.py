@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from headway.errors import ConfigError
 from headway.model.checks import check_dropout, check_sizes
-from headway.model.dropout import add_dropped
+from headway.model.dropout import dropout
 from headway.model.probe import probe
 
 NormPosition = Literal["post", "pre"]
@@ -49,13 +49,15 @@ class Residual(nn.Module):
         """Run the sub-layer inside the frame."""
         if self.norm_position == "pre":
             # Deviation (pre-norm): trains deep models without warm-up.
-            return probe(self, "sum", self._add(x, sublayer(self._normalize(x))))
-        return self._normalize(probe(self, "sum", self._add(x, sublayer(x))))
+            return self.add(x, sublayer(self.normalize(x)))
+        return self.normalize(self.add(x, sublayer(x)))
 
-    def _add(
+    def add(
         self, x: Float[Tensor, "B L d_model"], y: Float[Tensor, "B L d_model"]
     ) -> Float[Tensor, "B L d_model"]:
-        return add_dropped(x, y, self.dropout, self.training)
+        """Add the sub-layer's output, after dropout, to its input (the residual connection)."""
+        return probe(self, "sum", x + dropout(y, self.dropout, self.training))
 
-    def _normalize(self, x: Float[Tensor, "B L d_model"]) -> Float[Tensor, "B L d_model"]:
+    def normalize(self, x: Float[Tensor, "B L d_model"]) -> Float[Tensor, "B L d_model"]:
+        """Apply LayerNorm."""
         return probe(self, "norm", self.norm(x))

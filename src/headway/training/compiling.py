@@ -13,7 +13,7 @@ import torch
 
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
-from headway.training.loss import losses_and_gradient
+from headway.training.accelerated.cross_entropy import losses_and_gradient
 
 
 def require_compiler(device: torch.device, backend: str = "inductor") -> None:

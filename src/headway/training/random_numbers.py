@@ -20,8 +20,8 @@ from torch.overrides import TorchFunctionMode
 
 from headway.errors import RunError
 from headway.model.customized import changed_parts, hooked_parts
-from headway.model.dropout import drawing_from
 from headway.model.uninitialized import DRAWS
+from headway.training.accelerated.dropout import drawing_from
 
 _running: list[bool] = []
 """The trainings of this process; True for one that draws from the default generators."""

@@ -21,16 +21,13 @@ from headway.data.tokenizer import START_ID
 from headway.errors import NotFiniteError
 from headway.model.customized import changed_parts
 from headway.model.transformer import Transformer
+from headway.training.accelerated.cross_entropy import Compute, projected_cross_entropy
+from headway.training.accelerated.install import accelerated
 from headway.training.compiling import CompiledLayers
 from headway.training.cuda_graphs import Limits, RecordedPasses
 from headway.training.diagnosis import gentler
 from headway.training.distributed import World
-from headway.training.loss import (
-    Compute,
-    LossSums,
-    label_smoothed_cross_entropy,
-    projected_cross_entropy,
-)
+from headway.training.loss import LossSums, label_smoothed_cross_entropy
 from headway.training.random_numbers import RandomNumbers
 from headway.training.schedule import Schedule
 
@@ -247,7 +244,8 @@ def batch_loss(
 
     compute: see `projected_cross_entropy`.
     """
-    with autocast(precision, batch.source_ids.device.type), without_plans_of_attention():
+    device = batch.source_ids.device.type
+    with autocast(precision, device), without_plans_of_attention(), accelerated(model):
         hidden = model.hidden(batch.source_ids, batch.target_ids).flatten(0, 1)  # (B * T, d_model)
         labels, output = batch.label_ids.flatten(), model.output_projection
         # Its weights alone do not say then what it computes. Hooks of all modules only look on: a

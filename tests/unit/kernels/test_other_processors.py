@@ -56,15 +56,18 @@ print("right")
 TRAINING = """
 import torch
 from headway.model.attention import MultiHeadAttention
-from headway.model.dropout import add_dropped
-from headway.training.loss import projected_cross_entropy
+from headway.training.accelerated.dropout import add_dropped
+from headway.training.accelerated.install import accelerated
+from headway.training.accelerated.cross_entropy import projected_cross_entropy
 import headway.kernels.arrays as arrays
 
 def run():
     torch.manual_seed(1)
     attend = MultiHeadAttention(96, 2)
     x, weight = torch.randn(3, 5, 96, requires_grad=True), torch.randn(37, 96) / 9
-    hidden = add_dropped(x, attend(x, x, x, torch.ones(5, 5, dtype=torch.bool).tril()), 0.3, True)
+    with accelerated(attend):
+        y = attend(x, x, x, torch.ones(5, 5, dtype=torch.bool).tril())
+    hidden = add_dropped(x, y, 0.3, True)
     labels = torch.arange(15) + 1
     loss = projected_cross_entropy(hidden.flatten(0, 1), weight, None, labels).loss
     loss.backward()

@@ -57,7 +57,7 @@ def own_forward(model: Transformer) -> None:
 
 def own_split(model: Transformer) -> None:
     attention = model.encoder.layers[1].self_attention
-    attention._split = lambda _, x: x.unflatten(-1, (3, -1)).transpose(1, 2) / 2
+    attention.split = lambda _, x: x.unflatten(-1, (3, -1)).transpose(1, 2) / 2
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def own_split(model: Transformer) -> None:
         (subclass, ATTENTION, "Own"),
         (other_class, f"{ATTENTION}_residual.norm", "RMSNorm"),
         (own_forward, ATTENTION, "MultiHeadAttention with another forward"),
-        (own_split, ATTENTION, "MultiHeadAttention with another _split"),
+        (own_split, ATTENTION, "MultiHeadAttention with another split"),
     ],
 )
 def test_a_part_with_another_class_or_forward_is_found(

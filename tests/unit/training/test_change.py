@@ -38,8 +38,8 @@ class Cosine(MultiHeadAttention):
         super().__init__(d_model, num_heads)
         self.sharpness = nn.Parameter(torch.full((num_heads, 1, 1), 8.0))
 
-    def _split(self, name: str, projected: Tensor) -> Tensor:
-        split = super()._split(name, projected)
+    def split(self, name: str, projected: Tensor) -> Tensor:
+        split = super().split(name, projected)
         if name == "v":
             return split
         unit = split / split.norm(dim=-1, keepdim=True).clamp_min(1e-6)

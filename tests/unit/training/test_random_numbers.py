@@ -15,8 +15,8 @@ from headway.bundle import Bundle, Change
 from headway.config.model import ModelConfig
 from headway.config.run import RunConfig
 from headway.errors import RunError
-from headway.model import dropout
 from headway.model.transformer import Transformer
+from headway.training.accelerated import dropout
 from headway.training.random_numbers import (
     RandomNumbers,
     fresh_weights,

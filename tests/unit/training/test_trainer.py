@@ -574,7 +574,7 @@ def test_a_run_that_is_told_to_end_where_it_stands_still_has_its_last_weights(
 def test_updates_and_validations_take_the_precision_that_the_processes_agreed_on(
     make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: dict[str, set[str]] = {"step": set(), "validation": set()}
+    asked: dict[str, set[str]] = {"update": set(), "validation": set()}
     for module in (step_module, validation_module):
         monkeypatch.setattr(module, "batch_loss", _noting(asked[module.__name__.split(".")[-1]]))
     trainer = make(max_steps=2)
@@ -583,7 +583,7 @@ def test_updates_and_validations_take_the_precision_that_the_processes_agreed_on
     trainer.progress.precision = "bfloat16"
     trainer.run()
 
-    assert asked == {"step": {"bfloat16"}, "validation": {"bfloat16"}}
+    assert asked == {"update": {"bfloat16"}, "validation": {"bfloat16"}}
 
 
 def _noting(asked: set[str]) -> Callable[..., LossSums]:

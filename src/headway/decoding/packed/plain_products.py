@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
-from headway.model.fast.few_shapes import few_counts
+from headway.kernels.row_buckets import few_counts
 
 Precision = Literal["float32", "bfloat16", "int8"]
 Product = Callable[[Tensor], Tensor]

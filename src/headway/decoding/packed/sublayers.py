@@ -12,6 +12,7 @@ from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.weights import Projection, first_projection, project_all
 from headway.errors import ConfigError
 from headway.model.attention import MultiHeadAttention
+from headway.model.checks import check_head_width
 from headway.model.embedding import InputEmbedding
 from headway.model.feed_forward import ACTIVATIONS, GATED_ACTIVATIONS, PositionwiseFeedForward
 from headway.model.residual import Residual
@@ -88,7 +89,8 @@ class Stack:
 
 def heads_of(attention: MultiHeadAttention) -> Heads:
     """Return how an attention is divided; ConfigError where its projections are of other sizes."""
-    attention.check_widths()
+    for name, linear in (("q", attention.w_q), ("k", attention.w_k), ("v", attention.w_v)):
+        check_head_width(attention, name, linear.out_features)
     return Heads(attention.num_heads, attention.d_k, attention.d_v)
 
 

@@ -12,9 +12,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from headway.errors import ConfigError
 from headway.model.attention import MultiHeadAttention
-from headway.model.fast import projection as projection_module
-from headway.model.fast.projection import project, project_apart
 from headway.model.feed_forward import PositionwiseFeedForward
+from headway.training.accelerated import linear as projection_module
+from headway.training.accelerated.install import accelerated
+from headway.training.accelerated.linear import project, project_apart
 
 WIDTHS = 3, 8, 5
 
@@ -434,5 +435,5 @@ def test_layers_that_learn_in_autocast_call_no_module_of_their_own(
         work = partial(PositionwiseFeedForward(32, 48), x)
     monkeypatch.setattr(nn.Linear, "forward", lambda *given: pytest.fail("a module was called"))
 
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast("cpu", dtype=torch.bfloat16), accelerated(work.func):
         work().sum().backward()

@@ -1,4 +1,4 @@
-"""Equation 1 for training on a CPU, with its gradient, in compiled loops."""
+"""Equation 1 for training on a CPU, with its gradient, in compiled kernels."""
 
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from headway.kernels import LANES, threads
 from headway.kernels.arrays import TYPES, array, can_loop
-from headway.model.fast.first_derivatives import first_derivatives_only
-from headway.model.fast.projection import project
 from headway.model.probe import listening
+from headway.training.accelerated.linear import project
+from headway.training.accelerated.no_double_backward import first_derivatives_only
 
 # Longer sentences are nearly all products, of which PyTorch has faster ones; figures in
 # benchmarks/NOTES.md.
@@ -32,7 +32,7 @@ class Attention(Protocol):
     training: bool
 
 
-def learns_in_loops(
+def learns_in_kernels(
     module: Attention,
     query: Float[Tensor, "B T d_model"],
     key: Float[Tensor, "B S d_model"],
@@ -44,7 +44,7 @@ def learns_in_loops(
     return learns and not listening() and _fits(query, key, value, module.d_k, module.d_v)
 
 
-def concat_in_loops(
+def concat_in_kernels(
     module: Attention,
     query: Float[Tensor, "B T d_model"],
     key: Float[Tensor, "B S d_model"],
@@ -55,12 +55,12 @@ def concat_in_loops(
     sizes = mask, module.num_heads, module.d_k
     if query is key is value:
         together = project(query, module.w_q, module.w_k, module.w_v)
-        return attention_in_loops(together, None, *sizes)
+        return attention_in_kernels(together, None, *sizes)
     if key is value:
         memory = project(key, module.w_k, module.w_v)
     else:
         memory = torch.cat((module.w_k(key), module.w_v(value)), dim=-1)
-    return attention_in_loops(project(query, module.w_q), memory, *sizes)
+    return attention_in_kernels(project(query, module.w_q), memory, *sizes)
 
 
 def _fits(
@@ -86,7 +86,7 @@ def _fits(
     )
 
 
-def attention_in_loops(
+def attention_in_kernels(
     queries: Float[Tensor, "B T width"],
     memory: Float[Tensor, "B S width"] | None,
     mask: Bool[Tensor, "..."] | None,

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from headway.errors import ConfigError
 from headway.model.attention import MultiHeadAttention, scaled_dot_product_attention
-from headway.model.fast.attention_in_loops import LONGEST, attention_in_loops
 from headway.model.probe import listen, stop_listening
+from headway.training.accelerated.attention import LONGEST, attention_in_kernels
+from headway.training.accelerated.install import accelerated
 
 pytest.importorskip("numba")
 
@@ -34,11 +35,11 @@ def masks(t: int, s: int) -> dict[str, Tensor | None]:
 
 
 def by_loops(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, heads: int) -> Tensor:
-    return attention_in_loops(q, torch.cat((k, v), -1), mask, heads, q.size(-1) // heads)
+    return attention_in_kernels(q, torch.cat((k, v), -1), mask, heads, q.size(-1) // heads)
 
 
 def by_loops_together(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, heads: int) -> Tensor:
-    return attention_in_loops(torch.cat((q, k, v), -1), None, mask, heads, q.size(-1) // heads)
+    return attention_in_kernels(torch.cat((q, k, v), -1), None, mask, heads, q.size(-1) // heads)
 
 
 def by_the_equation(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, heads: int) -> Tensor:
@@ -95,14 +96,16 @@ def test_in_training_a_module_computes_what_it_says(
 
     def run(*inputs: Tensor) -> list[Tensor]:
         module.zero_grad()
-        found = output_and_gradients(lambda *given: module(*given, mask), list(inputs))
+        with accelerated(module):
+            found = output_and_gradients(lambda *given: module(*given, mask), list(inputs))
         return found + [p.grad for p in module.parameters() if p.grad is not None]
 
     def run_on_one(x: Tensor, *rest: Tensor) -> list[Tensor]:
         """Give the same tensor as query, key and value, or as key and value."""
         module.zero_grad()
         inputs = [each.clone().requires_grad_() for each in (x, *rest)]
-        output = module(inputs[0], inputs[-1], inputs[-1], mask)
+        with accelerated(module):
+            output = module(inputs[0], inputs[-1], inputs[-1], mask)
         output.square().sum().backward()
         both = [*inputs, *module.parameters()]
         return [output.detach(), *(each.grad for each in both if each.grad is not None)]
@@ -197,14 +200,16 @@ def test_batches_of_different_sizes_broadcast_as_without_training(
     module = MultiHeadAttention(32, 2)
     inputs = [torch.randn(size, 5, 32) for size in (query, key, value)]
 
-    torch.testing.assert_close(module.train()(*inputs), module.eval()(*inputs))
+    with accelerated(module):
+        torch.testing.assert_close(module.train()(*inputs), module.eval()(*inputs))
 
 
 def test_batches_that_do_not_fit_are_refused() -> None:
     module = MultiHeadAttention(32, 2)
     memory = torch.randn(3, 5, 32)
 
-    with pytest.raises(ConfigError, match="4 sentences of queries and 3 of keys"):
+    refused = pytest.raises(ConfigError, match="4 sentences of queries and 3 of keys")
+    with refused, accelerated(module):
         module(torch.randn(4, 5, 32), memory, memory)
 
 
@@ -233,7 +238,8 @@ def test_transforms_of_functions_go_another_way() -> None:
     x = torch.randn(3, 4, 32)
 
     def total(x: Tensor) -> Tensor:
-        return module(x[None], x[None], x[None]).square().sum()
+        with accelerated(module):
+            return module(x[None], x[None], x[None]).square().sum()
 
     alone = torch.func.vmap(torch.func.grad(total))(x)
 
@@ -261,12 +267,13 @@ def noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def notice(*inputs: object) -> None:
         raise LoopsUsedError
 
-    monkeypatch.setattr("headway.model.attention.concat_in_loops", notice)
+    monkeypatch.setattr("headway.training.accelerated.install.concat_in_kernels", notice)
 
 
 def attend(module: MultiHeadAttention, length: int = 5, **settings: Any) -> None:
     x = torch.randn(2, length, module.d_model, **settings)
-    module(x, x, x)
+    with accelerated(module):
+        module(x, x, x)
 
 
 @pytest.mark.usefixtures("noticed")

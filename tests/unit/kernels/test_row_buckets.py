@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from headway.model.fast import projection as projection_module
-from headway.model.fast import projection_gradients as gradients_module
-from headway.model.fast.few_shapes import few_counts, filled_up
-from headway.model.fast.projection import project
-from headway.model.fast.projection_gradients import input_gradient, weight_gradient
+from headway.kernels.row_buckets import few_counts, filled_up
+from headway.training.accelerated import linear as projection_module
+from headway.training.accelerated import linear_gradients as gradients_module
+from headway.training.accelerated.linear import project
+from headway.training.accelerated.linear_gradients import input_gradient, weight_gradient
 
 
 @given(rows=st.integers(1, 2**40))

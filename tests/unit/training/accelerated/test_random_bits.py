@@ -1,6 +1,6 @@
 """The draws are published ones."""
 
-from headway.model.fast.random_bits import draw
+from headway.training.accelerated.dropout import draw
 
 
 def test_draws_are_those_of_splitmix64() -> None:

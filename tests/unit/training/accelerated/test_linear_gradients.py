@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from headway.model.fast import projection_gradients as module
-from headway.model.fast.projection import project
-from headway.model.fast.projection_gradients import (
+from headway.training.accelerated import linear_gradients as module
+from headway.training.accelerated.cross_entropy import projected_cross_entropy
+from headway.training.accelerated.linear import project
+from headway.training.accelerated.linear_gradients import (
     add_weight_gradient,
     input_gradient,
     weight_gradient,
 )
-from headway.training.loss import projected_cross_entropy
 
 pytest.importorskip("numba")
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from headway.model.fast.relu import relu_, relu_gradient
+from headway.training.accelerated.relu import relu_, relu_gradient
 
 
 def every_number() -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from headway.kernels import COLUMNS, threads
 from headway.kernels.arrays import TYPES, array, can_loop, is_watched
-from headway.model.fast.few_shapes import filled_up
+from headway.kernels.row_buckets import filled_up
 
 # From so many products on they pay; of each thread, so many lots of columns. With tiles (AMX) from
 # fewer: to fill up both matrices for oneDNN takes a tenth of a tiny model's step

@@ -10,10 +10,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headway.kernels.arrays import is_traced, is_watched
-from headway.model.fast.few_shapes import filled_up
-from headway.model.fast.first_derivatives import first_derivatives_only
-from headway.model.fast.projection_gradients import input_gradient, weight_gradient
-from headway.model.fast.relu import relu_, relu_gradient
+from headway.kernels.row_buckets import filled_up
+from headway.training.accelerated.linear_gradients import input_gradient, weight_gradient
+from headway.training.accelerated.no_double_backward import first_derivatives_only
+from headway.training.accelerated.relu import relu_, relu_gradient
 
 
 def project(

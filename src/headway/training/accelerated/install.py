@@ -1,0 +1,115 @@
+"""The seam between the paper's layers and the kernels: substitutes for the time of an update."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import MethodType
+from typing import Any
+
+from torch import Tensor, nn
+
+from headway.model.attention import MultiHeadAttention
+from headway.model.cache import KeyValueCache
+from headway.model.checks import check_attention_inputs, check_head_width
+from headway.model.customized import is_customized
+from headway.model.embedding import InputEmbedding
+from headway.model.feed_forward import PositionwiseFeedForward
+from headway.model.probe import listening, probe
+from headway.model.residual import Residual
+from headway.training.accelerated.attention import concat_in_kernels, learns_in_kernels
+from headway.training.accelerated.dropout import add_dropped, dropout
+from headway.training.accelerated.linear import project, project_apart
+
+Method = Callable[..., Any]
+
+
+@contextmanager
+def accelerated(model: nn.Module) -> Iterator[None]:
+    """Compute the paper's layers with the fast kernels inside the block, to the same numbers.
+
+    For a training loop of your own: open it around the forward pass. On a CPU it brings the
+    kernels that Numba compiles and, also without Numba, dropout masks that are drawn quickly; on a
+    GPU it joins the projections of one input. Layers of your own, layers with another `forward`,
+    and layers that a trace listens to compute as they are written. Gradients are first derivatives
+    only. Blocks may be nested; no other thread may use the model meanwhile.
+    """
+    substituted = [
+        (module, name, method)
+        for module in model.modules()
+        if type(module) in _SUBSTITUTES and not is_customized(module)
+        for name, method in _SUBSTITUTES[type(module)].items()
+    ]
+    for module, name, method in substituted:
+        setattr(module, name, MethodType(method, module))
+    try:
+        yield
+    finally:
+        for module, name, _ in substituted:
+            delattr(module, name)
+
+
+def _attention(
+    layer: MultiHeadAttention,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    cache: KeyValueCache | None = None,
+) -> Tensor:
+    """Compute the layer by kernels, equation 1 and its gradient among them, where they fit."""
+    if cache is not None or not learns_in_kernels(layer, query, key, value):
+        return MultiHeadAttention.forward(layer, query, key, value, mask, cache)
+    check_attention_inputs(layer, query, key, value, mask)
+    for name, linear in (("q", layer.w_q), ("k", layer.w_k), ("v", layer.w_v)):
+        check_head_width(layer, name, getattr(linear, "out_features", 0))
+    return project(concat_in_kernels(layer, query, key, value, mask), layer.w_o)
+
+
+def _projections(
+    layer: MultiHeadAttention,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    cache: KeyValueCache | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Project inputs that are one tensor by one product, on a GPU."""
+    if cache is not None or key is not value:
+        return MultiHeadAttention.project(layer, query, key, value, cache)
+    if query is key:
+        q, k, v = project_apart(query, layer.w_q, layer.w_k, layer.w_v)
+        return layer.split("q", q), layer.split("k", k), layer.split("v", v)
+    q = layer.split("q", layer.w_q(query))
+    k, v = project_apart(key, layer.w_k, layer.w_v)
+    return q, layer.split("k", k), layer.split("v", v)
+
+
+def _drop(layer: MultiHeadAttention, weights: Tensor) -> Tensor:
+    return dropout(weights, layer.dropout, layer.training)
+
+
+def _feed_forward(layer: PositionwiseFeedForward, x: Tensor) -> Tensor:
+    """Compute the layer with bias and ReLU joined to the products, under autocast on a CPU."""
+    if layer.activation == "relu" and not listening():
+        activated = project(x, layer.w_1, relu=True)
+    else:
+        hidden = project(x, layer.w_1)
+        gate = None if layer.w_gate is None else project(x, layer.w_gate)
+        activated = probe(layer, "activated", layer.activate(hidden, gate))
+    activated = dropout(activated, layer.dropout, layer.training)
+    return probe(layer, "output", project(activated, layer.w_2))
+
+
+def _add(layer: Residual, x: Tensor, y: Tensor) -> Tensor:
+    return probe(layer, "sum", add_dropped(x, y, layer.dropout, layer.training))
+
+
+def _drop_embedded(layer: InputEmbedding, embedded: Tensor) -> Tensor:
+    return dropout(embedded, layer.dropout, layer.training)
+
+
+_SUBSTITUTES: dict[type[nn.Module], dict[str, Method]] = {
+    MultiHeadAttention: {"forward": _attention, "project": _projections, "drop": _drop},
+    PositionwiseFeedForward: {"forward": _feed_forward},
+    Residual: {"add": _add},
+    InputEmbedding: {"drop": _drop_embedded},
+}
+"""By class of a layer, the methods that are replaced."""
