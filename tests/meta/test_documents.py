@@ -137,3 +137,50 @@ def test_the_scripts_on_the_page_about_processes_can_be_read() -> None:
     subprocess.run(["sh", "-n"], input=container["args"][0], text=True, check=True)
     assert f"{job['metadata']['name']}-0.{service['metadata']['name']}:" in container["args"][0]
     assert job["spec"]["template"]["spec"]["subdomain"] == service["metadata"]["name"]
+
+
+LOG = ROOT / "benchmarks" / "log"
+
+
+def _entries() -> dict[str, str]:
+    """Return the name of each log entry by its number."""
+    names = [path.name for path in LOG.glob("*.md") if path.name != "README.md"]
+    assert all(re.fullmatch(r"\d{3}-[a-z0-9-]+\.md", name) for name in names), sorted(names)
+    return {name[:3]: name for name in names}
+
+
+def test_the_contents_table_of_the_log_has_each_entry_once_with_its_date() -> None:
+    entries = _entries()
+    assert sorted(entries) == [f"{number:03d}" for number in range(1, len(entries) + 1)]
+    assert len(entries) == len(list(LOG.glob("*.md"))) - 1, "two entries have one number"
+    text = (LOG / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| \[(\d{3})\]\(([^)]+)\) \| (\d{4}-\d\d-\d\d) \| ([^|]+) \| [^|]+ \| [^|]+ \|$",
+        text,
+        flags=re.MULTILINE,
+    )
+    assert {number: name for number, name, _, _ in rows} == entries
+    assert len(rows) == len(entries)
+    for number, name, date, title in rows:
+        entry = (LOG / name).read_text(encoding="utf-8")
+        assert entry.startswith(f"# {number}. {title}\n"), name
+        assert f"| date | {date}" in entry, name
+
+
+def test_every_log_entry_that_is_cited_exists() -> None:
+    entries = _entries()
+    paths = [
+        path
+        for folder in ("src", "tests", "docs", "benchmarks")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".md") and path != Path(__file__)
+    ]
+    links = 0
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        for number in re.findall(r"benchmarks/log/(\d+)", text):
+            assert number in entries, (path, number)
+        for target in re.findall(r"\]\(([^)#]*\d{3}-[a-z0-9-]+\.md)\)", text):
+            links += 1
+            assert (path.parent / target).is_file(), (path, target)
+    assert links > len(entries), "the log is not linked"
