@@ -167,7 +167,7 @@ def test_the_contents_table_of_the_log_has_each_entry_once_with_its_date() -> No
         assert f"| date | {date}" in entry, name
 
 
-def test_every_log_entry_that_is_cited_exists() -> None:
+def test_every_log_entry_and_benchmark_that_is_cited_exists() -> None:
     entries = _entries()
     paths = [
         path
@@ -180,6 +180,8 @@ def test_every_log_entry_that_is_cited_exists() -> None:
         text = path.read_text(encoding="utf-8")
         for number in re.findall(r"benchmarks/log/(\d+)", text):
             assert number in entries, (path, number)
+        for target in re.findall(r"\bbenchmarks/[\w/-]+\.(?:md|py)\b", text):
+            assert (ROOT / target).is_file(), (path, target)
         for target in re.findall(r"\]\(([^)#]*\d{3}-[a-z0-9-]+\.md)\)", text):
             links += 1
             assert (path.parent / target).is_file(), (path, target)

@@ -3,7 +3,7 @@
 sentencex knows abbreviations and sentence ends of some 300 languages. It takes a quotation or a
 bracket for one sentence whatever is in it, and it knows little of Korean. So it is shown the text
 without quotation marks, and its cuts are looked at once more (the comparison with other splitters
-is in benchmarks/NOTES.md).
+is in benchmarks/log/074).
 """
 
 import re

@@ -21,7 +21,7 @@ from headway.decoding.workers import search_with_workers
 from headway.errors import ConfigError
 
 # Rows that a batch has at most, and sentences. More rows make products larger, but caches too,
-# which then no longer fit beside the weights (benchmarks/NOTES.md).
+# which then no longer fit beside the weights (benchmarks/log/018).
 _ROWS = 256
 _SENTENCES = 128
 

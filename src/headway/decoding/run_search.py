@@ -12,7 +12,7 @@ from headway.decoding.engine import Engine, Ints, State
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 
-_STILL_FULL = 3 / 4  # of those that were at work; figures in benchmarks/NOTES.md
+_STILL_FULL = 3 / 4  # of those that were at work; figures in benchmarks/log/018 and 069
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ _HAS_FOURS, _HAS_TWOS = host_has(_FOURS_NEED), host_has(_TWOS_NEED)
 LARGEST_BYTE, WORDS_AT_ONCE = (255, 1) if _HAS_FOURS else (159, 4)
 """The largest unsigned byte to multiply, and words whose products are summed at a time.
 
-Without VNNI in 16 bits: the more bits rows have, the fewer weights have; see benchmarks/NOTES.md.
+Without VNNI in 16 bits: the more bits rows have, the fewer weights have; see benchmarks/log/041.
 """
 
 

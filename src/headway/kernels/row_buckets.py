@@ -2,7 +2,7 @@
 
 For each number of rows oneDNN makes machine code, 0.3 to 18 ms where a tiny model's product takes
 0.05 to 0.5, and batches of text hardly ever repeat one: it was a quarter of such a model's step
-(benchmarks/NOTES.md).
+(benchmarks/log/071).
 """
 
 import torch

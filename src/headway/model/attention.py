@@ -176,7 +176,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def use_fused_kernel(device: torch.device) -> bool:
-    """Return True if the fused kernel is the faster of two equal paths (benchmarks/NOTES.md)."""
+    """Return True if the fused kernel is the faster of two equal paths (benchmarks/log/001)."""
     return device.type != "cpu"
 
 

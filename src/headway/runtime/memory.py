@@ -25,7 +25,7 @@ def keep_freed_memory() -> bool:
 
     Every step frees and takes the same hundreds of megabytes again, and pages fresh from the
     system are filled with zeros first: 6 to 11 % of a step of the tiny model
-    (benchmarks/NOTES.md). It holds for the whole process, so commands do it and the library does
+    (benchmarks/log/001). It holds for the whole process, so commands do it and the library does
     not. Elsewhere than under glibc nothing happens.
     """
     return _set(_LARGEST_MMAP_THRESHOLD, 2**31 - 1, 64 * 2**20)
@@ -46,9 +46,9 @@ def keep_few_kernels() -> None:
     Batches of text hardly ever repeat theirs, but for the rows of layers that learn in bfloat16,
     which are filled up (few_shapes.py). oneDNN remembers 1,024 kernels, 0.3 GB and, far apart in
     memory, some 5 % of a step of the tiny model; PyTorch 1,024 descriptions of matrix products and
-    as many of linear layers, in bfloat16 a quarter of a megabyte each (benchmarks/NOTES.md). What
-    is kept is more than a step needs. A number in the environment stays. It holds for the whole
-    process.
+    as many of linear layers, in bfloat16 a quarter of a megabyte each (benchmarks/log/029, 059).
+    What is kept is more than a step needs. A number in the environment stays. It holds for the
+    whole process.
     """
     names = [f"{library}_PRIMITIVE_CACHE_CAPACITY" for library in ("ONEDNN", "DNNL")]
     if not any(name in os.environ for name in names):

@@ -22,7 +22,7 @@ Record = Callable[[Callable[[], Tensor]], tuple[Callable[[], None], Tensor]]
 
 OUT_OF_MEMORY = "memory does not suffice"
 
-# So many serve 99 of 100 batches, of long and short text together (benchmarks/NOTES.md).
+# So many serve 99 of 100 batches, of long and short text together (benchmarks/log/064).
 _MOST = 128
 _SHARES_OF_ROWS = 8
 

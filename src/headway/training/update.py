@@ -271,7 +271,7 @@ def without_plans_of_attention() -> Iterator[None]:
 
     In half types it prefers them on some GPUs, and they are prepared anew for each shape, of which
     batches have a hundred: a small model makes a hundred updates in the time that one of them
-    takes. At the lengths of sentences the others are as fast (benchmarks/NOTES.md).
+    takes. At the lengths of sentences the others are as fast (benchmarks/log/065).
     """
     switches = torch.backends.cuda
     with _switching:

@@ -40,7 +40,7 @@ from headway.kernels.top_k import sharpen
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
 # Weights up to which bytes gain little beside bfloat16: nothing with few rows, 1.4 times with many;
-# and up to which bytes of fewer bits lose more than they gain (benchmarks/NOTES.md).
+# and up to which bytes of fewer bits lose more than they gain (benchmarks/log/022, 054).
 SMALL = 2**17
 
 

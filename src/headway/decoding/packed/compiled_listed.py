@@ -2,7 +2,7 @@
 
 The rows of the output table are read where they lie, so that nothing is gathered when a sentence
 begins, and a row costs what its own list costs, whatever lists the rest of the batch has. Figures
-are in benchmarks/NOTES.md.
+are in benchmarks/log/026.
 """
 
 import numpy as np

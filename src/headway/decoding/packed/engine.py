@@ -36,7 +36,7 @@ from headway.runtime.processes import trim_heap
 # Numbers that caches may always hold: with so small a decoder the way into a step is what costs.
 _ALWAYS = 2**20
 # Numbers that are made together as keys and values of the memory, in all layers: the most that is
-# computed of a source piece. More would leave the processor's caches (benchmarks/NOTES.md).
+# computed of a source piece. More would leave the processor's caches (benchmarks/log/056).
 _READ_TOGETHER = 2**21
 
 
@@ -86,7 +86,7 @@ class PackedEngine:
         """Return for how many the caches hold as many numbers as the decoder has weights.
 
         Hypotheses are, on average, half written. A step reads both, and caches that are much
-        larger push the weights out of the processor's own (benchmarks/NOTES.md).
+        larger push the weights out of the processor's own (benchmarks/log/018).
         """
         if not self.kernels.by_memory:
             return None

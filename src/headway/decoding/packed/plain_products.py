@@ -36,7 +36,7 @@ def product(
 
 
 def worth_integers(projection: Projection) -> bool:
-    """Tell whether a product is large enough for integers to be faster; benchmarks/NOTES.md."""
+    """Tell whether a product is large enough for integers to be faster; benchmarks/log/010."""
     return projection.weight.numel() >= 2**14
 
 
@@ -47,7 +47,7 @@ def is_exact(projection: Projection, precision: Precision) -> bool:
 
 
 SHARP: dict[Precision, float] = {"bfloat16": 1.0, "int8": 4.0}
-"""Logits that are so much below the best of their row may stay rough; benchmarks/NOTES.md."""
+"""Logits that are so much below the best of their row may stay rough; benchmarks/log/010, 048."""
 SHARP_PIECES = 64
 """Logits that are computed again, at most, for one row: more than may ever be chosen from."""
 
@@ -69,7 +69,7 @@ class ByteKind(NamedTuple):
     dtype: torch.dtype
     offset: int
     fewest_rows: int
-    """Rows from which it takes less time than FBGEMM; benchmarks/NOTES.md."""
+    """Rows from which it takes less time than FBGEMM; benchmarks/log/011, 013."""
 
 
 # In tiles of the processor (AMX). Signed, because these tiles need nothing subtracted afterwards.
@@ -166,7 +166,7 @@ class OneDnnProduct:
 def byte_kind() -> ByteKind | None:
     """Return how oneDNN multiplies 8-bit integers fast here; None where it does not.
 
-    Signed bytes without AMX take many times what FBGEMM takes; benchmarks/NOTES.md.
+    Signed bytes without AMX take many times what FBGEMM takes; benchmarks/log/013.
     """
     if any(name in os.environ for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")):
         return None  # somebody keeps oneDNN from what the processor has

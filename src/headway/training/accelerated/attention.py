@@ -14,7 +14,7 @@ from headway.training.accelerated.linear import project
 from headway.training.accelerated.no_double_backward import first_derivatives_only
 
 # Longer sentences are nearly all products, of which PyTorch has faster ones; figures in
-# benchmarks/NOTES.md.
+# benchmarks/log/028.
 LONGEST = 256
 
 

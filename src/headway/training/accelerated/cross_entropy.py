@@ -69,7 +69,7 @@ def _product_dtype(weight: Tensor) -> torch.dtype:
 
 
 def _rows_at_once(device: torch.device, vocabulary: int) -> int:
-    """Return how many rows have their logits at a time (benchmarks/NOTES.md).
+    """Return how many rows have their logits at a time (benchmarks/log/027, 066).
 
     On a CPU few, which stay in the cache: measured. Elsewhere, by count, as many as have logits of
     256 MB in float32, for each chunk is some twenty calls; with gradients 1 GB at most.

@@ -44,7 +44,7 @@ def project_apart(
     """Compute each projection of x; while learning on a GPU all of them by one product.
 
     Few wide products keep a GPU busier than many narrow ones, most of all those of the gradients
-    (benchmarks/NOTES.md).
+    (benchmarks/log/062).
     """
     if not _learns_on_a_gpu(x) or not _are_alike(projections, x):
         return tuple(projection(x) for projection in projections)

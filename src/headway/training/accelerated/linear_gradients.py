@@ -17,7 +17,7 @@ from headway.kernels.row_buckets import filled_up
 
 # From so many products on they pay; of each thread, so many lots of columns. With tiles (AMX) from
 # fewer: to fill up both matrices for oneDNN takes a tenth of a tiny model's step
-# (benchmarks/NOTES.md).
+# (benchmarks/log/037, 070 and 071).
 _LEAST, _LEAST_BY_TILES = 2**28, 2**22
 _LOTS = 2
 
@@ -43,7 +43,7 @@ def input_gradient(
 
     Loops round their sums to this type only; PyTorch's product to that of grad before.
     """
-    # PyTorch's product is faster into more columns, and by tiles: benchmarks/NOTES.md.
+    # PyTorch's product is faster into more columns, and by tiles: benchmarks/log/049, 050.
     shrinks = weight.size(1) <= weight.size(0) and weight.size(0) % 2 == 0
     if not shrinks or dtype not in TYPES or not _has_loops(grad, weight) or _has_tiles():
         return (filled_up(grad, grad.dtype) @ weight)[: len(grad)].to(dtype)
