@@ -12,7 +12,7 @@ import pytest
 
 from headway.bundle import load_bundle
 from headway.config.run import RunConfig, parse_run_config
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.evaluation.metrics import score_texts
 from headway.training.reporting import Reporter
 from headway.training.run import train
@@ -76,7 +76,7 @@ def learn(folder: Path, order: int, **changes: dict[str, object]) -> float:
     """Train and return the share of new sequences that come out right, greedily."""
     new = write_text(folder, order)
     train(make_config(folder, **changes), folder / "run", reporter=Reporter(quiet=True))
-    translator = Translator(load_bundle(folder / "run"))
+    translator = TextTranslator(load_bundle(folder / "run"))
     found = translator.translate([" ".join(line) for line in new], beam_size=1)
     (score,) = score_texts(
         [translation.text for translation in found],

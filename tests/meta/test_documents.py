@@ -105,7 +105,7 @@ def test_every_problem_that_training_may_say_has_its_row() -> None:
     problems = set()
     for path in (ROOT / "src" / "headway" / "training").glob("*.py"):
         source = path.read_text(encoding="utf-8")
-        problems |= set(re.findall(r'Finding\(\s*f?"([^",]+)', source))
+        problems |= set(re.findall(r'(?:Finding|TrainingProblem)\(\s*f?"([^",]+)', source))
     assert len(problems) >= 9
     assert set(rows) - {"metrics.jsonl", "loss.png", "tensorboard/", "report.json"} == problems
 

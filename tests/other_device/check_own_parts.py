@@ -9,7 +9,7 @@ import torch
 import headway
 from headway import Transformer
 from headway.config.run import RunConfig
-from headway.decoding.stepwise_check import disagreement
+from headway.decoding.stepwise_check import find_stepwise_mismatch
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.initialization import initialize
 
@@ -34,6 +34,6 @@ def test_a_part_of_ones_own(make_config: MakeConfig, device: str, tmp_path: Path
     for where in ("cpu", device):
         run = headway.train(make_config(), tmp_path / where, device=where, change=squared)
         translator = headway.load(run.folder, where, change=squared)
-        assert disagreement(translator.models[0]) == ""
+        assert find_stepwise_mismatch(translator.models[0]) == ""
         found.append((run.report["validation_loss"], translator.translate("one two three").score))
     assert found[1] == pytest.approx(found[0], rel=1e-3)

@@ -8,7 +8,7 @@ from headway.bench.cells import Cell, Refill, Row
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TranslationComparison:
     """What a comparison found."""
 
     model: str

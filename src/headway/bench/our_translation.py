@@ -22,8 +22,8 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.run_search import Search, run_search
-from headway.decoding.translator import Translator, load
-from headway.decoding.workers import search_with_workers, side_by_side
+from headway.decoding.translator import TextTranslator, load
+from headway.decoding.workers import run_in_parallel, search_with_workers
 
 _Numbered = tuple[int, Request]
 _Found = dict[int, list[Hypothesis]]
@@ -48,7 +48,7 @@ def prepare_ours(
     return work
 
 
-def _one(translator: Translator, sentence: str, job: Job) -> Translated:
+def _one(translator: TextTranslator, sentence: str, job: Job) -> Translated:
     found = translator.translate(
         sentence, beam_size=job.beam_size, length_penalty=0.0, split_sentences=False
     )
@@ -56,7 +56,7 @@ def _one(translator: Translator, sentence: str, job: Job) -> Translated:
 
 
 def _file(
-    translator: Translator, sentences: Sequence[str], text: Text, job: Job
+    translator: TextTranslator, sentences: Sequence[str], text: Text, job: Job
 ) -> list[Translated]:
     """Translate all, with so many workers of so many slots each.
 
@@ -75,7 +75,7 @@ def _file(
     return [Translated(decode(one.ids), len(one.ids), not one.complete) for one in best]
 
 
-def _search_refilled(translator: Translator, requests: list[_Numbered], job: Job) -> _Found:
+def _search_refilled(translator: TextTranslator, requests: list[_Numbered], job: Job) -> _Found:
     return dict(
         search_with_workers(
             translator.engine,
@@ -89,7 +89,7 @@ def _search_refilled(translator: Translator, requests: list[_Numbered], job: Job
     )
 
 
-def _search_batches(translator: Translator, requests: list[_Numbered], job: Job) -> _Found:
+def _search_batches(translator: TextTranslator, requests: list[_Numbered], job: Job) -> _Found:
     """Search batch by batch; a worker takes the next one when its own is done to the last row."""
     limit = pieces_at_work(translator.engine, job.beam_size)
     batches = [*_cut(requests, job.batch, limit)]
@@ -98,7 +98,7 @@ def _search_batches(translator: Translator, requests: list[_Numbered], job: Job)
         for batch in mine:
             yield from run_search(translator.engine, _new_search(job), batch, slots=len(batch))
 
-    return dict(side_by_side(whole, batches, job.workers))
+    return dict(run_in_parallel(whole, batches, job.workers))
 
 
 def _cut(requests: list[_Numbered], most: int, max_tokens: int) -> Iterator[list[_Numbered]]:

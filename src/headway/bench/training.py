@@ -31,7 +31,7 @@ _HOPELESS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TrainingComparison:
     """What a comparison found; rates are target pieces a second."""
 
     task: Task
@@ -84,7 +84,7 @@ def compare_training(
     sentences: int | None = None,
     length: int | None = None,
     compiled: bool = False,
-) -> Comparison:
+) -> TrainingComparison:
     """Measure ours, the peers and the machine's matrix products, in turns.
 
     peers: `marian` (MarianMTModel of transformers) and `torch` (torch.nn.Transformer), each in
@@ -123,7 +123,7 @@ def compare_training(
         seconds = take_turns(contestants, rounds)
     rates = {name: task.target_tokens / value for name, value in seconds.items()}
     matrix_rate = product_operations(task) / seconds["matrix"]
-    return Comparison(
+    return TrainingComparison(
         task=task,
         precision=precision,
         compiled=compiled,

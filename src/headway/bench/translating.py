@@ -16,7 +16,7 @@ from typing import get_args
 
 from headway.bench import ctranslate2
 from headway.bench.cells import Cell, Figures, Refill, Row
-from headway.bench.comparison import Comparison
+from headway.bench.comparison import TranslationComparison
 from headway.bench.configurations import (
     OURS,
     Configuration,
@@ -62,7 +62,7 @@ def compare_translation(
     refill: bool = False,
     tokenize: str = "13a",
     say: Say = lambda text: None,
-) -> Comparison:
+) -> TranslationComparison:
     """Measure a bundle and the peers, of which `ctranslate2` is the only one, in turns.
 
     precisions: of ours; all that make sense on this processor if empty, and float32 always, which
@@ -94,7 +94,7 @@ def compare_translation(
         pytorch = field.pytorch_memory()
     if material.blank:
         notes.append(f"{material.blank} blank lines were left out.")
-    return Comparison(
+    return TranslationComparison(
         model=str(model),
         sentences=len(material.text.sentences),
         references=material.references is not None,

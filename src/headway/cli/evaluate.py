@@ -13,7 +13,7 @@ from headway.cli.search_options import Engine, Precision, Shortlist
 if TYPE_CHECKING:
     from headway.cli.systems import System
     from headway.data.corpus import Pair
-    from headway.evaluation.comparing import Comparison
+    from headway.evaluation.comparing import SystemComparison
 
 _EXAMPLES = 10
 _ROUGH = 100  # sentences: of fewer, an interval is a rough one
@@ -180,7 +180,7 @@ def _lowest(texts: Sequence[str], references: Sequence[str], count: int) -> dict
     return {place: [chrf[place]] for place in sorted(wrong, key=chrf.__getitem__)[:count]}
 
 
-def _furthest(compared: "Comparison", count: int) -> dict[int, list[float]]:
+def _furthest(compared: "SystemComparison", count: int) -> dict[int, list[float]]:
     """Return places of the sentences that differ most, with the chrF of each system."""
     chrf = compared.sentence_chrf.values()
     return {place: [own[place] for own in chrf] for place in compared.furthest(count)}

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headway.decoding.translator import Translator
+    from headway.decoding.translator import TextTranslator
 
 
 class ParagraphWatch:
     """Remark, once each, on lines with several sentences, and with more than the usual number."""
 
     def __init__(
-        self, translator: "Translator", *, split_sentences: bool | None, quiet: bool
+        self, translator: "TextTranslator", *, split_sentences: bool | None, quiet: bool
     ) -> None:
         """Listen for such lines unless it was asked how to take them."""
         self.requests = translator.requests

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headway.decoding.translator import Translator
+    from headway.decoding.translator import TextTranslator
 
 
 def remark_on_weights(model: Path, quiet: bool) -> Path:
@@ -18,7 +18,7 @@ def remark_on_weights(model: Path, quiet: bool) -> Path:
     return model
 
 
-def remark_on_precision(translator: "Translator", precision: str, quiet: bool) -> None:
+def remark_on_precision(translator: "TextTranslator", precision: str, quiet: bool) -> None:
     """Say on standard error what `--precision auto` chose."""
     from headway.decoding.description import computed_by
 

@@ -133,7 +133,7 @@ def _report(
 ) -> dict[str, Any]:
     """Return what the shortlist leaves out and, where asked, what becomes of translations."""
     from headway.data.corpus import read_parallel
-    from headway.decoding.translator import Translator
+    from headway.decoding.translator import TextTranslator
     from headway.evaluation.shortlists import coverage, effect
     from headway.runtime.devices import resolve_device
 
@@ -142,5 +142,5 @@ def _report(
     report: dict[str, Any] = {"coverage": coverage(bundle, sources, references)}
     if translate:
         bundle.model.to(resolve_device(device))
-        report["effect"] = effect(Translator(bundle), sources, references, tokenize=tokenize)
+        report["effect"] = effect(TextTranslator(bundle), sources, references, tokenize=tokenize)
     return report

@@ -16,7 +16,7 @@ from headway.decoding.build_engine import EngineName, PrecisionName
 from headway.decoding.counting import counting_sentences
 from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translation import Translation
-from headway.decoding.translator import Translator, load
+from headway.decoding.translator import TextTranslator, load
 from headway.errors import DataError
 from headway.progress import progress
 
@@ -108,7 +108,7 @@ def translate_all(
     return systems
 
 
-def _loaded(model: Path, work: Work) -> Translator:
+def _loaded(model: Path, work: Work) -> TextTranslator:
     return load(
         model,
         work.device,

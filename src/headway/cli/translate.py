@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headway.cli.wishes import Wishes
     from headway.decoding.build_engine import EngineName, PrecisionName
     from headway.decoding.translation import StreamEnd
-    from headway.decoding.translator import Translator
+    from headway.decoding.translator import TextTranslator
 
 _STREAM_ALONE = "--stream prints text alone: no --out, --alignments, --nbest or --json."
 
@@ -94,7 +94,7 @@ def translate(
     tags.finish()
 
 
-def _wishes(translator: "Translator", chosen: dict[str, Any]) -> "Wishes":
+def _wishes(translator: "TextTranslator", chosen: dict[str, Any]) -> "Wishes":
     from headway.cli.wishes import Wishes
 
     names = ("prefix", "terms", "glossary", "split_sentences", "file")
@@ -109,7 +109,7 @@ def _wishes(translator: "Translator", chosen: dict[str, Any]) -> "Wishes":
 
 def _load(
     model: Path, device: str, engine: str, precision: str, ensemble: Sequence[Path]
-) -> "Translator":
+) -> "TextTranslator":
     from headway.decoding.translator import load
 
     return load(
@@ -179,7 +179,7 @@ def _check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]
 
 
 def _write(
-    translator: "Translator",
+    translator: "TextTranslator",
     incoming: Iterator[list[str]],
     wishes: "Wishes",
     batch_tokens: int,
@@ -195,7 +195,7 @@ def _write(
 
 
 def _stream(
-    translator: "Translator", incoming: Iterator[list[str]], wishes: "Wishes", quiet: bool
+    translator: "TextTranslator", incoming: Iterator[list[str]], wishes: "Wishes", quiet: bool
 ) -> None:
     from headway.cli.lines import check_output, remark
 

@@ -56,7 +56,7 @@ def learn_lexicon(
 
 
 @dataclass(slots=True)
-class _Block:
+class _LinkBlock:
     """The links of some target pieces, those of each side by side."""
 
     links: NDArray[np.int32]
@@ -95,7 +95,7 @@ class _Text:
             begin = max(end, begin + 1)
 
 
-def _count(text: _Text, target_size: int) -> tuple[list[_Block], Ints]:
+def _count(text: _Text, target_size: int) -> tuple[list[_LinkBlock], Ints]:
     """Return all links, and source * target_size + target of the different ones, ascending."""
     blocks, own = [], []
     first_source, first_target = _starts(text.source_sizes), _starts(text.target_sizes)
@@ -110,7 +110,7 @@ def _count(text: _Text, target_size: int) -> tuple[list[_Block], Ints]:
         keys, links = np.unique(
             sources.astype(np.int64) * target_size + targets, return_inverse=True
         )
-        blocks.append(_Block(links.astype(np.int32), starts, sizes))
+        blocks.append(_LinkBlock(links.astype(np.int32), starts, sizes))
         own.append(keys)
     everyone = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *own]))
     for block, keys in zip(blocks, own, strict=True):
@@ -118,7 +118,7 @@ def _count(text: _Text, target_size: int) -> tuple[list[_Block], Ints]:
     return [block for block in blocks if len(block.starts)], everyone
 
 
-def _expect(blocks: Sequence[_Block], probabilities: Floats) -> tuple[Floats, float]:
+def _expect(blocks: Sequence[_LinkBlock], probabilities: Floats) -> tuple[Floats, float]:
     """Return how often each two pieces are linked, as expected, and the log-likelihood."""
     counts, log_likelihood = np.zeros(len(probabilities)), 0.0
     for block in blocks:

@@ -44,7 +44,7 @@ class JoinedText:
         return added
 
 
-class Joiner:
+class TranslationBuilder:
     """Make a translation of the hypotheses of each part of a sentence."""
 
     def __init__(self, bundle: Bundle, options: SearchOptions) -> None:

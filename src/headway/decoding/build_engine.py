@@ -7,7 +7,7 @@ from headway.decoding.packed.choosing import kernels_for
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
-from headway.decoding.stepwise_check import disagreement
+from headway.decoding.stepwise_check import find_stepwise_mismatch
 from headway.errors import ConfigError, suggest, warn
 from headway.model.customized import changes_in_words
 from headway.model.transformer import Transformer
@@ -41,7 +41,7 @@ def build_engine(
                 "Use engine='reference' in float32, which calls the model's own parts.",
             )
         warn(f"The reference engine translates, which is slower: {others}.")
-        if fault := disagreement(model):
+        if fault := find_stepwise_mismatch(model):
             warn(fault)
         engine = "reference"
     if engine == "reference":

@@ -106,5 +106,5 @@ def search_all(
 
 def pieces_at_work(engine: Engine, copies: int, most: int = sys.maxsize) -> int:
     """Return the source pieces that one worker has at work: what is worthwhile, at most so many."""
-    worthwhile = engine.worthwhile_pieces(copies)
+    worthwhile = engine.max_useful_source_pieces(copies)
     return max(most if worthwhile is None else min(most, worthwhile), 1)

@@ -29,7 +29,7 @@ class Engine(Protocol[State]):
         """Return a state whose slots are all free."""
         ...
 
-    def worthwhile_pieces(self, copies: int) -> int | None:
+    def max_useful_source_pieces(self, copies: int) -> int | None:
         """Return how many source pieces are worth having at work; more of them gain little.
 
         A piece counts once, whatever hypotheses its sentence has. None where it is not known.

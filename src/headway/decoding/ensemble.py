@@ -15,7 +15,7 @@ from headway.decoding.engine import Engine, Ints
 from headway.errors import ConfigError, require_path, require_type
 
 if TYPE_CHECKING:
-    from headway.decoding.translator import Translator
+    from headway.decoding.translator import TextTranslator
 
 
 class EnsembleEngine:
@@ -34,9 +34,9 @@ class EnsembleEngine:
         """Return the states of all engines."""
         return [engine.start(slots, copies) for engine in self.engines]
 
-    def worthwhile_pieces(self, copies: int) -> int | None:
+    def max_useful_source_pieces(self, copies: int) -> int | None:
         """Return the least of what is worthwhile for each engine."""
-        each = (engine.worthwhile_pieces(copies) for engine in self.engines)
+        each = (engine.max_useful_source_pieces(copies) for engine in self.engines)
         return min((pieces for pieces in each if pieces is not None), default=None)
 
     def encode(
@@ -106,7 +106,7 @@ def as_paths(ensemble: Iterable[str | Path]) -> list[str | Path]:
     return paths
 
 
-def only_bundle(model: "Bundle | Translator", what: str) -> Bundle:
+def only_bundle(model: "Bundle | TextTranslator", what: str) -> Bundle:
     """Return the one model that this is; ConfigError for an ensemble.
 
     what: is made of one model alone, for the message.

@@ -1,4 +1,4 @@
-"""Work in forked processes, which share the weights in memory; `crew` has some that live on."""
+"""Work in forked processes, which share the weights in memory; `worker_pool` keeps some alive."""
 
 import contextlib
 import multiprocessing

@@ -41,7 +41,7 @@ class Joint(NamedTuple):
         return _LINE_ENDS.sub(lambda end: "\n" if end[0] == "\r\n" else " ", self.space)
 
 
-class Sentence(NamedTuple):
+class SourceSentence(NamedTuple):
     """One sentence of a text, or several that are translated together."""
 
     text: str
@@ -58,7 +58,7 @@ class Part:
 
     ids: list[int]
     """Its pieces, with those of the tags before the text."""
-    sentence: Sentence
+    sentence: SourceSentence
     """The sentence that it is, or is a part of."""
     places: Sequence[int]
     """Which pieces of the sentence it has, repeated tags included."""
@@ -97,7 +97,7 @@ def cut_text(
         ids = tokenizer.encode(own if len(texts) == 1 else own.strip())
         if number == 0 and (len(texts) > 1 or len(ids) > longest):
             tag = ids[: leading_tag(tokenizer.pieces(ids), tags)]
-        sentence = Sentence(own.strip(), start, len(tag) if number else 0)
+        sentence = SourceSentence(own.strip(), start, len(tag) if number else 0)
         if ids:
             joint = _joint(texts[number - 1], own) if parts else None
             ids = [*tag, *ids] if number else ids
@@ -114,7 +114,7 @@ def _grouped(sentences: list[str], at_most: int) -> list[str]:
 
 
 def _parts_of(
-    sentence: Sentence,
+    sentence: SourceSentence,
     ids: list[int],
     tag: int,
     tokenizer: Tokenizer,

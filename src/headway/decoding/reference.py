@@ -62,7 +62,7 @@ class ReferenceEngine:
         """Return a state whose slots are all free."""
         return ReferenceState(copies, AllowedPieces(slots))
 
-    def worthwhile_pieces(self, copies: int) -> None:
+    def max_useful_source_pieces(self, copies: int) -> None:
         """Return None: it depends on who started together."""
 
     def encode(

@@ -171,7 +171,7 @@ class RequestMaker:
                 )
         return self._fitting([tokenizer.id(piece) for piece in pieces], "A prefix")
 
-    def spoken_ids(self, pieces: Sequence[str]) -> list[int]:
+    def text_ids(self, pieces: Sequence[str]) -> list[int]:
         """Return the ids of target pieces that are text: no padding, no start, no end."""
         ids = self.target_ids(pieces)
         if marks := [SPECIAL_PIECES[i] for i in ids if i in (PAD_ID, START_ID, END_ID)]:

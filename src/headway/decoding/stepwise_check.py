@@ -1,7 +1,7 @@
-"""Whether a changed model's decoder translates what it was trained for.
+"""Check that a changed model decodes position by position as it was trained.
 
 Training gives the decoder a whole target, translation one position at a time with a cache of those
-before. Headway's own parts come to the same both ways, which tests prove; somebody else's may not.
+before. Tests prove that Headway's own parts give equal results both ways; parts of a user may not.
 """
 
 import torch
@@ -19,8 +19,8 @@ _SOURCE, _TARGET = 5, 6
 _TOLERANCE = 1e-3  # of the largest number; rounding in float32 is a thousandth of that
 
 
-def disagreement(model: Transformer) -> str:
-    """Say where a model with parts of its own decodes otherwise step by step; nothing if nowhere.
+def find_stepwise_mismatch(model: Transformer) -> str:
+    """Describe where a changed model decodes differently step by step; empty if it does not.
 
     Decodes a few pieces both ways in eval mode. Random numbers and the model's mode stay as they
     were; what its parts raise when they are given a cache is passed on.

@@ -1,4 +1,4 @@
-"""The Translator: sentences in, translations out, in order and independent of batching."""
+"""The translator: sentences in, translations out, in order and independent of batching."""
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ import torch
 
 from headway.bundle import Bundle, Change, load_bundle, load_mapped_bundle
 from headway.decoding.alternatives import next_pieces
-from headway.decoding.assemble import JoinedText, Joiner
+from headway.decoding.assemble import JoinedText, TranslationBuilder
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
 from headway.decoding.build_engine import EngineName, PrecisionName, build_engine
@@ -32,7 +32,7 @@ from headway.decoding.request_maker import (
 )
 from headway.decoding.streaming import stream_search, text_bits
 from headway.decoding.translation import Alternative, StreamEnd, Translation
-from headway.decoding.weight_snapshot import Prepared, check_ready
+from headway.decoding.weight_snapshot import WeightSnapshot, check_ready
 from headway.errors import require_type
 from headway.model.probe import listening
 from headway.runtime.devices import resolve_device
@@ -41,7 +41,7 @@ from headway.spelling import hinted
 _WORTH_A_WORKER = 8  # sentences
 
 
-class Translator:
+class TextTranslator:
     """Translate text with a bundle, or with several of one vocabulary."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Translator:
         _, name, precision, ensemble = self._made_of
         engines = [build_engine(model, name, precision) for model in self.models]
         self.engine = EnsembleEngine(engines) if ensemble else engines[0]
-        self._prepared = Prepared(self.models)
+        self._snapshot = WeightSnapshot(self.models)
         self._copies_weights = any(engine.copies_weights for engine in engines)
 
     @classmethod
@@ -218,13 +218,13 @@ class Translator:
                 workers=self._workers(len(requests)),
             )
         )
-        joiner = Joiner(self.bundle, options)
+        builder = TranslationBuilder(self.bundle, options)
         translations = []
         for sentence, own in zip(sentences, parts, strict=True):
             hypotheses = [next(found) for _ in own]
             words = self.requests.source_words(sentence, own) if attention else []
             seen = attend if attention else None
-            translations.append(joiner.join(own, hypotheses, seen, words))
+            translations.append(builder.join(own, hypotheses, seen, words))
         return translations[0] if isinstance(text, str) else translations
 
     @names_of_others
@@ -304,12 +304,12 @@ class Translator:
             requests,
             attend=self._attend(options),
         )
-        joiner = Joiner(self.bundle, options)
+        builder = TranslationBuilder(self.bundle, options)
         return [
             Alternative(
                 self.bundle.target_tokenizer.piece(piece),
                 probability,
-                joiner.join(parts, [hypotheses]),
+                builder.join(parts, [hypotheses]),
             )
             for (piece, probability), hypotheses in zip(choices, best, strict=True)
         ]
@@ -352,11 +352,11 @@ class Translator:
             tuple(recorder.nodes),
             tuple(recorder.steps),
             tuple(recorder.ranking),
-            Joiner(self.bundle, options).join(parts, [found]),
+            TranslationBuilder(self.bundle, options).join(parts, [found]),
         )
 
     def _check_ready(self) -> None:
-        if check_ready(self.models, self._prepared if self._copies_weights else None):
+        if check_ready(self.models, self._snapshot if self._copies_weights else None):
             self._prepare()
 
     def _options(
@@ -386,15 +386,19 @@ class Translator:
     def _workers(self, jobs: int) -> int:
         """Return how many searches run side by side: one a core, if there is work for each."""
         workers = min(torch.get_num_threads(), jobs // _WORTH_A_WORKER)
-        if workers < 2 or self.device.type != "cpu" or listening() or self._prepared.have_hooks():
+        if workers < 2 or self.device.type != "cpu" or listening() or self._snapshot.have_hooks():
             return 1  # what a trace or a hook writes down should be in this process
         return workers
 
 
 def _made_again(
-    cls: type[Translator], bundle: Bundle, engine: Any, precision: Any, ensemble: Sequence[Bundle]
-) -> Translator:
+    cls: type[TextTranslator],
+    bundle: Bundle,
+    engine: Any,
+    precision: Any,
+    ensemble: Sequence[Bundle],
+) -> TextTranslator:
     return cls(bundle, engine, precision, ensemble=ensemble)
 
 
-load = Translator.load
+load = TextTranslator.load

@@ -1,4 +1,4 @@
-"""What models were like when their weights were prepared, to tell when that is no longer so."""
+"""A snapshot of the models at packing time, used to detect later changes."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -20,8 +20,8 @@ _children = attrgetter("_modules")
 _weights = attrgetter("_parameters")
 
 
-class Prepared:
-    """Remembers parts, weights and hooks of models."""
+class WeightSnapshot:
+    """Parts, weights and hooks of models at one moment."""
 
     def __init__(self, models: Sequence[Transformer]) -> None:
         """Look at these models as they are now."""
@@ -33,8 +33,8 @@ class Prepared:
         self._children = [dict(children.items()) for children in map(_children, self.parts)]
         self._before = self._now()
 
-    def is_past(self) -> bool:
-        """Tell whether a part, a weight, a `forward` or a hook has been changed since.
+    def is_stale(self) -> bool:
+        """Return True if a part, a weight, a `forward` or a hook has changed since.
 
         Asked before every translation, be it of one sentence: so it looks at whole lists at a time.
         """
@@ -58,7 +58,7 @@ class Prepared:
         )
 
     def have_hooks(self) -> bool:
-        """Tell whether any part has hooks now."""
+        """Return True if any part has hooks now."""
         return any(have_hooks(self.parts))
 
     def _has_same_parts(self) -> bool:
@@ -82,10 +82,10 @@ class Prepared:
         )
 
 
-def check_ready(models: Sequence[Transformer], prepared: Prepared | None) -> bool:
+def check_ready(models: Sequence[Transformer], snapshot: WeightSnapshot | None) -> bool:
     """Refuse to translate with models that give other translations than they should.
 
-    prepared: what they were like when an engine copied their weights; None if it reads the models.
+    snapshot: taken when an engine copied their weights; None if it reads the models.
     Return True if the weights were moved since, and are to be prepared again.
     """
     if any(model.training for model in models):
@@ -93,10 +93,10 @@ def check_ready(models: Sequence[Transformer], prepared: Prepared | None) -> boo
             "The model is in training mode, where dropout makes every translation another.",
             "Call its eval() first.",
         )
-    if prepared is None:
+    if snapshot is None:
         return False
-    moved = prepared.is_past()
-    if moved and not prepared.was_moved():
+    moved = snapshot.is_stale()
+    if moved and not snapshot.was_moved():
         raise ConfigError(
             "The model or its weights have changed since this Translator prepared them.",
             "Make a new Translator, or use engine='reference', which prepares nothing.",

@@ -24,11 +24,11 @@ from headway.runtime.processes import may_fork, trim_heap
 
 _OPEN_FILES = "/proc/self/fd"
 _SECONDS = 1.0  # between two looks of an idle worker whether anybody is left to work for
-_crews: "weakref.WeakKeyDictionary[Engine[Any], Crew]" = weakref.WeakKeyDictionary()
+_pools: "weakref.WeakKeyDictionary[Engine[Any], WorkerPool]" = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class CrewJob:
+class PoolJob:
     """Requests that some workers share. They are sent, so the search must be of plain values."""
 
     search: Callable[[], Search]
@@ -37,7 +37,7 @@ class CrewJob:
     max_tokens: int | None
 
 
-class Crew:
+class WorkerPool:
     """Processes that have an engine from the moment in which they were forked.
 
     They end with the engine, with this process however it ends, and with the first job that is
@@ -61,7 +61,7 @@ class Crew:
                 self.members[ours] = fork(_serve, engine, theirs, self.taken)
                 theirs.close()
 
-    def work(self, job: CrewJob, workers: int) -> Iterator[tuple[int, list[Hypothesis]]]:
+    def work(self, job: PoolJob, workers: int) -> Iterator[tuple[int, list[Hypothesis]]]:
         """Yield what so many of the workers find, or all if they are fewer; give the claim back."""
         whole = False
         try:
@@ -93,32 +93,32 @@ class Crew:
         self.members.clear()
 
 
-def claim_crew(engine: Engine[Any], workers: int) -> Crew | None:
+def acquire_pool(engine: Engine[Any], workers: int) -> WorkerPool | None:
     """Return the engine's workers, forked where there are none yet; None where that cannot be.
 
     Whoever claims them lets them `work`, which gives them back. While they are claimed, another
     thread goes without.
     """
-    crew = _crews.get(engine)
-    if crew is None or crew.owner != os.getpid():
+    pool = _pools.get(engine)
+    if pool is None or pool.owner != os.getpid():
         if not (may_fork() and os.path.isdir(_OPEN_FILES)):
             return None
-        crew = _crews[engine] = Crew()
-        weakref.finalize(engine, crew.end)
-    if not crew.claimed.acquire(blocking=False):
+        pool = _pools[engine] = WorkerPool()
+        weakref.finalize(engine, pool.end)
+    if not pool.claimed.acquire(blocking=False):
         return None
     try:
-        if not crew.alive():
-            crew.end()
-        if len(crew.members) < workers and may_fork():
-            crew.grow(engine, workers)
+        if not pool.alive():
+            pool.end()
+        if len(pool.members) < workers and may_fork():
+            pool.grow(engine, workers)
     except BaseException:
-        crew.end()
-        crew.claimed.release()
+        pool.end()
+        pool.claimed.release()
         raise
-    if crew.members:
-        return crew
-    crew.claimed.release()
+    if pool.members:
+        return pool
+    pool.claimed.release()
     return None
 
 
@@ -143,7 +143,7 @@ def _serve(engine: Engine[Any], connection: Connection, taken: Any) -> None:
             is_rested = False
 
 
-def _do(job: CrewJob, engine: Engine[Any], connection: Connection, taken: Any) -> None:
+def _do(job: PoolJob, engine: Engine[Any], connection: Connection, taken: Any) -> None:
     def run(mine: Iterable[tuple[int, Request]]) -> Iterator[tuple[int, list[Hypothesis]]]:
         return run_search(engine, job.search(), mine, slots=job.slots, max_tokens=job.max_tokens)
 

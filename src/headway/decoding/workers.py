@@ -14,7 +14,7 @@ from headway.decoding.forking import forked_workers, results_of_workers
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 from headway.decoding.run_search import Search, run_search
-from headway.decoding.worker_pool import CrewJob, claim_crew
+from headway.decoding.worker_pool import PoolJob, acquire_pool
 from headway.runtime.processes import may_fork
 
 T = TypeVar("T")
@@ -52,19 +52,19 @@ def search_with_workers(
         _used.add(engine)
         # The last ones: requests come longest first. So many that few rows and many occur.
         first = partial(run, min(slots, _FIRST_TIME))
-        yield from side_by_side(first, requests[-_FIRST_TIME:], 1)
+        yield from run_in_parallel(first, requests[-_FIRST_TIME:], 1)
         requests = requests[:-_FIRST_TIME]
     if not requests:
         return
     slots = min(slots, max(len(requests) // workers, 1))
     lasting = lasting and engine.copies_weights and len(requests) <= _SENT
-    if workers > 1 and lasting and (crew := claim_crew(engine, workers)):
-        yield from crew.work(CrewJob(search, requests, slots, max_tokens), workers)
+    if workers > 1 and lasting and (pool := acquire_pool(engine, workers)):
+        yield from pool.work(PoolJob(search, requests, slots, max_tokens), workers)
     else:
-        yield from side_by_side(partial(run, slots), requests, workers)
+        yield from run_in_parallel(partial(run, slots), requests, workers)
 
 
-def side_by_side(
+def run_in_parallel(
     run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], workers: int
 ) -> Iterator[R]:
     """Yield the results of `run`, of several workers which share the items.

@@ -21,7 +21,7 @@ from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
 from headway.decoding.attention import chosen_layer, cross_attention
 from headway.decoding.ensemble import only_bundle
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, require_type, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches
 from headway.model.modes import evaluating
@@ -50,7 +50,7 @@ def all_readings(model: Transformer) -> list[Reading]:
 
 
 def align_pairs(
-    model: Bundle | Translator,
+    model: Bundle | TextTranslator,
     sources: Iterable[str],
     targets: Iterable[str],
     *,
@@ -69,7 +69,7 @@ def align_pairs(
 
 
 def align_by(
-    model: Bundle | Translator,
+    model: Bundle | TextTranslator,
     sources: Iterable[str],
     targets: Iterable[str],
     readings: Sequence[Reading],

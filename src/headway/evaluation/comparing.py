@@ -37,7 +37,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SystemComparison:
     """Scores of several systems, and what of their differences is more than chance."""
 
     scores: dict[str, list[Score]]
@@ -96,7 +96,7 @@ def compare_texts(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-) -> Comparison:
+) -> SystemComparison:
     """Compare the translations of several systems by paired bootstrap resampling.
 
     translations: by the name of each system, in the order of the references; the others are
@@ -115,7 +115,7 @@ def compare_texts(
         chrf[system] = sentence_chrf(translated, right)
     if len(right) < 2:
         raise DataError("There is one sentence to compare.", "Give two at least, better hundreds.")
-    return Comparison(
+    return SystemComparison(
         {system: [each.score() for each in some] for system, some in counts.items()},
         _differences(counts, resamples, seed),
         f"paired bootstrap|resamples:{resamples}|seed:{seed}|p:two-sided|interval:95% percentile",

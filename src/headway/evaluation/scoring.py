@@ -15,7 +15,7 @@ from headway.data.texts import as_texts
 from headway.data.tokenizer import PAD_ID
 from headway.decoding.ensemble import only_bundle
 from headway.decoding.request_maker import check_count
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, DataError, require_type
 from headway.model.modes import evaluating
 
@@ -33,7 +33,7 @@ class PairScore:
 
 
 def score_pairs(
-    model: Bundle | Translator,
+    model: Bundle | TextTranslator,
     sources: Iterable[str],
     targets: Iterable[str],
     batch_tokens: int = 4096,

@@ -11,13 +11,13 @@ from headway.bundle import Bundle
 from headway.data.shortlist import choose_pairs, learn_shortlist
 from headway.data.texts import as_texts
 from headway.data.tokenizer import UNK_ID
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, DataError
 from headway.evaluation.metrics import Score, check_metrics, score_texts
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class ShortlistCoverage:
     """How much of some references could be written with the shortlist."""
 
     sentences: int
@@ -107,7 +107,9 @@ def with_shortlist(
     return replace(bundle, shortlist=shortlist, record=bundle.record | {"shortlist": learned})
 
 
-def coverage(bundle: Bundle, sources: Iterable[str], references: Iterable[str]) -> Coverage:
+def coverage(
+    bundle: Bundle, sources: Iterable[str], references: Iterable[str]
+) -> ShortlistCoverage:
     """Count which pieces of the references are in the lists of their sources.
 
     Raises ConfigError when the bundle has no shortlist, DataError when nothing can be counted.
@@ -125,7 +127,7 @@ def coverage(bundle: Bundle, sources: Iterable[str], references: Iterable[str]) 
     lengths = [len(target) for target in targets]
     if not sum(lengths):
         raise DataError("The references have no piece.", "Give sentences with translations.")
-    return Coverage(
+    return ShortlistCoverage(
         sentences=len(sizes),
         pieces=sum(lengths),
         covered_pieces=sum(covered) / sum(lengths),
@@ -148,7 +150,7 @@ def _sides(sources: Iterable[str], others: Iterable[str], name: str) -> tuple[li
 
 
 def effect(
-    translator: Translator,
+    translator: TextTranslator,
     sources: Iterable[str],
     references: Iterable[str],
     *,

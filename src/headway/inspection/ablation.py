@@ -19,7 +19,7 @@ from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import PAD_ID
 from headway.decoding.ensemble import only_bundle
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, DataError, TraceError, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches, summed_log_probs
 from headway.model.attention import MultiHeadAttention
@@ -114,7 +114,7 @@ def without_heads(model: nn.Module, heads: Iterable[Head]) -> Iterator[None]:
 
 
 def head_importance(
-    model: Bundle | Translator,
+    model: Bundle | TextTranslator,
     sources: Sequence[str],
     targets: Sequence[str],
     *,

@@ -30,7 +30,7 @@ from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.ensemble import only_bundle
 from headway.decoding.request_maker import RequestMaker
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, require_type, suggest
 from headway.model.modes import evaluating
 from headway.model.probe import listen, stop_listening
@@ -75,7 +75,7 @@ class Attribution:
 
 
 def attribute(
-    model: Bundle | Translator,
+    model: Bundle | TextTranslator,
     source: str,
     target: str | Sequence[str],
     place: int,
@@ -100,7 +100,7 @@ def attribute(
     if steps < 1:
         raise ConfigError(f"steps is {steps}, but must be at least 1.", "64 is usual.")
     maker, tokenizer = RequestMaker([bundle]), bundle.target_tokenizer
-    ids = tokenizer.encode(target) if isinstance(target, str) else maker.spoken_ids(target)
+    ids = tokenizer.encode(target) if isinstance(target, str) else maker.text_ids(target)
     if not 0 <= place <= len(ids):
         raise ConfigError(
             f"place is {place}, but the target has places 0 to {len(ids)}.",

@@ -43,7 +43,7 @@ _LARGEST = Variant(activation="glu")  # has every name
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CatalogRow:
     """What is known of one name, or of the same name in every layer."""
 
     pattern: str
@@ -63,7 +63,7 @@ class Row:
 
 
 @lru_cache
-def catalog(variant: Variant | None = None) -> Mapping[str, Row]:
+def catalog(variant: Variant | None = None) -> Mapping[str, CatalogRow]:
     """Return the rows of a whole model by their patterns; without a variant, of the paper's."""
     variant = variant or Variant()
     return {row.pattern: row for row in _all_rows(variant)}
@@ -78,7 +78,7 @@ def pattern_of(name: str) -> str:
     return re.sub(r"\blayers\.\d+\.", "layers.*.", name)
 
 
-def find_row(root: nn.Module, part: nn.Module, name: str, path: str) -> Row | None:
+def find_row(root: nn.Module, part: nn.Module, name: str, path: str) -> CatalogRow | None:
     """Return the row of what `part` names `name` in a trace of `root`, path being its full name.
 
     Axes and sentences are those of every model; the equations of one model are in its own
@@ -110,7 +110,7 @@ def matching(names: Sequence[str], pattern: str) -> list[str]:
     return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
 
 
-def _all_rows(variant: Variant) -> Iterator[Row]:
+def _all_rows(variant: Variant) -> Iterator[CatalogRow]:
     bias = " + b" if variant.output_bias else ""
     yield from _rows("", lines.TRANSFORMER, {"b": bias})
     for stack, (side, letter, korean) in _SIDES.items():
@@ -120,7 +120,7 @@ def _all_rows(variant: Variant) -> Iterator[Row]:
         yield from _rows(f"{stack}.", lines.STACK, own | _stack_fields(stack, variant))
 
 
-def _layer_rows(stack: str, variant: Variant, own: Fields) -> Iterator[Row]:
+def _layer_rows(stack: str, variant: Variant, own: Fields) -> Iterator[CatalogRow]:
     layer, norm = f"{stack}.layers.*", variant.norm_position
     last = layer_result(layer, norm)
     fields = {"embedding": f"{own['side']}_embedding", "last": last}
@@ -190,7 +190,7 @@ def _stack_fields(stack: str, variant: Variant) -> Fields:
 
 
 @lru_cache
-def _lone_rows() -> Mapping[tuple[str, str], Row]:
+def _lone_rows() -> Mapping[tuple[str, str], CatalogRow]:
     """Return the rows of parts that are traced by themselves, by class and name."""
     sides = ("asking", "T", "묻는 쪽"), ("answering", "S", "답하는 쪽")
     own = {"side": "position", "side_ko": "문장", "L": "L"}
@@ -217,13 +217,13 @@ def _lone_rows() -> Mapping[tuple[str, str], Row]:
     }
 
 
-def _rows(prefix: str, part: Sequence[Line], fields: Fields) -> Iterator[Row]:
+def _rows(prefix: str, part: Sequence[Line], fields: Fields) -> Iterator[CatalogRow]:
     def fill(text: str) -> str:
         return Template(text).substitute(fields)
 
     for line in part:
         axes = (axis.split(":") for axis in fill(line.axes).split())
-        yield Row(
+        yield CatalogRow(
             pattern=prefix + line.name,
             axes=tuple(Axis(name, letter) for name, letter in axes),
             equation=fill(line.equation),

@@ -14,7 +14,7 @@ from headway.inspection.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TraceComparison:
     """What is different after an edit."""
 
     before: tuple[TargetRow, ...]
@@ -40,7 +40,7 @@ class Comparison:
         return text + say("changed_best", language, best=best, share=f"{share:.4f}")
 
 
-def compare(before: Trace, after: Trace, count: int = 5) -> Comparison:
+def compare(before: Trace, after: Trace, count: int = 5) -> TraceComparison:
     """Compare two traces of the same source and target pieces; count: of tensors that moved.
 
     Raises TraceError where the pieces differ, for then a row of one is no row of the other.
@@ -52,7 +52,9 @@ def compare(before: Trace, after: Trace, count: int = 5) -> Comparison:
             "Trace the same source with the same target twice.",
         )
     moved = sorted(_moved(before, after), key=lambda pair: -pair[1])
-    return Comparison(tuple(target_rows(before)), tuple(target_rows(after)), tuple(moved[:count]))
+    return TraceComparison(
+        tuple(target_rows(before)), tuple(target_rows(after)), tuple(moved[:count])
+    )
 
 
 def _pieces(trace: Trace) -> tuple[tuple[str, ...], tuple[str, ...]]:

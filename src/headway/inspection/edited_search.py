@@ -9,18 +9,18 @@ from torch import Tensor
 from headway.decoding.options import SearchOptions
 from headway.decoding.record import SearchRecord
 from headway.decoding.recorder import Watcher
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, TraceError
 from headway.inspection.catalog import catalog, matching, model_names, pattern_of
 from headway.inspection.edit import Edit, Edits, check_edits
 from headway.inspection.model_kind import variant_of
-from headway.inspection.sentence import Sentence
+from headway.inspection.sentence import TracedSentence
 from headway.inspection.trace import edited
 from headway.model.transformer import Transformer
 
 
 def search_edited(
-    translator: Translator,
+    translator: TextTranslator,
     text: str,
     edit: Edits,
     *,
@@ -41,11 +41,11 @@ def search_edited(
         )
     bundle = translator.bundle
     check_search_edits(bundle.model, edit)
-    own = Translator(bundle, engine="reference")
+    own = TextTranslator(bundle, engine="reference")
     parts = own.requests.parts(text)
     pieces = [own.requests.one(p.ids, [], options or own.options).source_ids for p in parts[:1]]
     source_ids = tuple(pieces[0]) if pieces else ()
-    sentence = Sentence(
+    sentence = TracedSentence(
         source=text, target="", source_ids=source_ids, target_ids=(), label_ids=(),
         source_pieces=tuple(bundle.source_tokenizer.pieces(source_ids)), reads=(), writes=(),
         vocabulary=tuple(bundle.target_tokenizer.pieces(range(len(bundle.target_tokenizer)))),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from headway.errors import ConfigError, TraceError, require_type
-from headway.inspection.catalog import Row, catalog, pattern_of
+from headway.inspection.catalog import CatalogRow, catalog, pattern_of
 from headway.inspection.explain_attention import ATTENTION
 from headway.inspection.explain_context import Explain, Working
 from headway.inspection.explain_layers import EMBEDDING, FEED_FORWARD, LAYER, RESIDUAL, WHOLE
-from headway.inspection.explanation import Explanation, Step
+from headway.inspection.explanation import Explanation, ExplanationStep
 from headway.inspection.named_tensor import TracedTensor, check_axes
 from headway.inspection.phrases import Language, check_language, say
 from headway.model.attention import MultiHeadAttention
@@ -67,7 +67,9 @@ def explain(
                 "The pass was in training mode, this part ran several times in it, or the model "
                 "has changed since; trace again.",
             )
-        steps = [Step(say("edited", language, edit=trace.edits[name]), "", value, abs(value))]
+        steps = [
+            ExplanationStep(say("edited", language, edit=trace.edits[name]), "", value, abs(value))
+        ]
     row = catalog(trace.variant).get(pattern_of(name))
     sentence = "" if row is None else row.english if language == "en" else row.korean
     equation = "" if row is None else f"{name.rpartition('.')[2]} = {_of_layer(row, name)}"
@@ -86,7 +88,7 @@ def _own_part(trace: "Trace", name: str) -> str:
     return ""
 
 
-def _of_layer(row: Row, name: str) -> str:
+def _of_layer(row: CatalogRow, name: str) -> str:
     """Return the equation with the number of this name's layer in place of the `*`."""
     layer = re.search(r"\blayers\.\d+\.", name)
     return row.equation.replace("layers.*.", layer[0]) if layer else row.equation
@@ -154,7 +156,7 @@ def _place_text(tensor: TracedTensor, place: Mapping[str, int]) -> str:
     return ", ".join(texts)
 
 
-def _same(value: float, step: Step, tensor: TracedTensor) -> bool:
+def _same(value: float, step: ExplanationStep, tensor: TracedTensor) -> bool:
     """Tell whether the last step gives the number, as far as its type can hold it."""
     if math.isnan(value):
         return math.isnan(step.value)

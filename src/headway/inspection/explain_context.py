@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor, nn
 
 from headway.errors import TraceError
-from headway.inspection.explanation import Step, join, number, weighted_sum
+from headway.inspection.explanation import ExplanationStep, join, number, weighted_sum
 from headway.inspection.model_kind import Variant
 from headway.inspection.phrases import Language, say
 from headway.model.transformer import Transformer
@@ -101,7 +101,7 @@ class Working:
 
     def linear(
         self, layer: nn.Module, weight_name: str, column: int, x_name: str, row: int
-    ) -> Step:
+    ) -> ExplanationStep:
         """Return the step y_j = Σ_i x_i W_ij + b_j of a projection."""
         weight, bias = layer.weight, layer.bias
         assert isinstance(weight, Tensor)
@@ -115,15 +115,15 @@ class Working:
         words = self.say(
             phrase, x=x_name, place=self.label(axis, row), column=column, weight=weight_name
         )
-        return Step(words + note, text, value, size)
+        return ExplanationStep(words + note, text, value, size)
 
-    def same(self, other: str, *index: int) -> list[Step]:
+    def same(self, other: str, *index: int) -> list[ExplanationStep]:
         """Return the step that a number is one that another name has, too."""
         value = float(self.tensor(other)[index].item())
-        return [Step(self.say("same", other=other), "", value, abs(value))]
+        return [ExplanationStep(self.say("same", other=other), "", value, abs(value))]
 
 
 _ROWS = ("query", "key", "source", "target")
 
-Explain = Callable[[Working], list[Step]]
+Explain = Callable[[Working], list[ExplanationStep]]
 """Works the number out; the value of the last step is the number."""

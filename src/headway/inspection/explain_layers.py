@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from headway.inspection.dataflow import layer_result, normalized, stream, sublayer_input
 from headway.inspection.explain_context import Explain, Working
 from headway.inspection.explanation import (
-    Step,
+    ExplanationStep,
     join,
     layer_norm_steps,
     mean_step,
@@ -32,7 +32,7 @@ def _layer_and_sublayer(working: Working) -> tuple[str, str]:
     return layer, sublayer.removesuffix("_residual")
 
 
-def _explain_inner(working: Working) -> list[Step]:
+def _explain_inner(working: Working) -> list[ExplanationStep]:
     layer, sublayer = _layer_and_sublayer(working)
     weight, shown = ("w_gate", "W_gate") if working.last == "gate" else ("w_1", "W_1")
     x_name = sublayer_input(layer, sublayer, working.variant.norm_position)
@@ -40,7 +40,7 @@ def _explain_inner(working: Working) -> list[Step]:
     return [working.linear(projection, shown, working.place["d_ff"], x_name, _row(working))]
 
 
-def _explain_activated(working: Working) -> list[Step]:
+def _explain_activated(working: Working) -> list[ExplanationStep]:
     place = _row(working), working.place["d_ff"]
     x = float(working.tensor(working.beside("hidden"))[*place].item())
     kind, factor = working.variant.activation, None
@@ -50,7 +50,9 @@ def _explain_activated(working: Working) -> list[Step]:
     size = abs(x)  # 1 + erf cancels where x is far below zero
     if factor is not None:
         text, value, size = f"{text} × {number(factor)}", value * factor, size * abs(factor)
-    return [Step(working.say("activation", kind=kind), text, value, max(size, abs(value)))]
+    return [
+        ExplanationStep(working.say("activation", kind=kind), text, value, max(size, abs(value)))
+    ]
 
 
 def _activation(kind: str, x: float) -> tuple[str, float]:
@@ -75,22 +77,24 @@ def _sigmoid(x: float) -> float:
     return math.exp(x) / (1 + math.exp(x))  # exp(-x) could be too large for a float
 
 
-def _explain_outer(working: Working) -> list[Step]:
+def _explain_outer(working: Working) -> list[ExplanationStep]:
     projection = working.module(working.beside("w_2"))
     x_name, column = working.beside("activated"), working.place["d_model"]
     return [working.linear(projection, "W_2", column, x_name, _row(working))]
 
 
-def _explain_sum(working: Working) -> list[Step]:
+def _explain_sum(working: Working) -> list[ExplanationStep]:
     layer, sublayer = _layer_and_sublayer(working)
     around = stream(layer, sublayer, working.variant.norm_position)
     return [_added(working, "residual", around, f"{layer}.{sublayer}.output")]
 
 
-def _added(working: Working, phrase: str, one: str, other: str) -> Step:
+def _added(working: Working, phrase: str, one: str, other: str) -> ExplanationStep:
     place = _row(working), working.place["d_model"]
     a, b = (float(working.tensor(name)[*place].item()) for name in (one, other))
-    return Step(working.say(phrase), join([number(a), number(b)]), a + b, abs(a) + abs(b))
+    return ExplanationStep(
+        working.say(phrase), join([number(a), number(b)]), a + b, abs(a) + abs(b)
+    )
 
 
 def _normalized_row(working: Working) -> list[float]:
@@ -99,12 +103,12 @@ def _normalized_row(working: Working) -> list[float]:
     return working.row(read, _row(working))
 
 
-def _explain_norm(working: Working) -> list[Step]:
+def _explain_norm(working: Working) -> list[ExplanationStep]:
     norm = working.module(working.beside("norm"))
     return _layer_norm(working, norm, _normalized_row(working))
 
 
-def _layer_norm(working: Working, norm: nn.Module, row: list[float]) -> list[Step]:
+def _layer_norm(working: Working, norm: nn.Module, row: list[float]) -> list[ExplanationStep]:
     assert isinstance(norm, nn.LayerNorm)
     column = working.place["d_model"]
     gamma, beta = float(norm.weight[column].item()), float(norm.bias[column].item())
@@ -112,17 +116,17 @@ def _layer_norm(working: Working, norm: nn.Module, row: list[float]) -> list[Ste
     return layer_norm_steps(row, column, scale, working.language, working.terms)
 
 
-def _explain_mean(working: Working) -> list[Step]:
+def _explain_mean(working: Working) -> list[ExplanationStep]:
     return [mean_step(_normalized_row(working), working.language, working.terms)]
 
 
-def _explain_variance(working: Working) -> list[Step]:
+def _explain_variance(working: Working) -> list[ExplanationStep]:
     row = _normalized_row(working)
     mean = mean_step(row, working.language, working.terms)
     return [mean, variance_step(row, mean.value, working.language, working.terms)]
 
 
-def _explain_scaled(working: Working) -> list[Step]:
+def _explain_scaled(working: Working) -> list[ExplanationStep]:
     column, row = working.place["d_model"], _row(working)
     table = working.module(working.beside("tokens")).weight
     assert isinstance(table, Tensor)
@@ -130,14 +134,14 @@ def _explain_scaled(working: Working) -> list[Step]:
     value = float(table[ids[row], column].item())
     words = {"column": column, "place": working.label(_side(working))}
     if not working.variant.scaled:
-        return [Step(working.say("embedding", **words), "", value, abs(value))]
+        return [ExplanationStep(working.say("embedding", **words), "", value, abs(value))]
     root = math.sqrt(table.size(1))
     text = f"{number(value)} × √{table.size(1)}"
     scaled = value * root
-    return [Step(working.say("embedding_scaled", **words), text, scaled, abs(scaled))]
+    return [ExplanationStep(working.say("embedding_scaled", **words), text, scaled, abs(scaled))]
 
 
-def _explain_position(working: Working) -> list[Step]:
+def _explain_position(working: Working) -> list[ExplanationStep]:
     row, column = _row(working), working.place["d_model"]
     words = working.say("position", column=column, place=row)
     positions, width = working.variant.positions, working.tensor(working.name).size(-1)
@@ -145,7 +149,7 @@ def _explain_position(working: Working) -> list[Step]:
         table = working.module(working.beside("positions")).weight
         assert isinstance(table, Tensor)
         value = float(table[row, column].item())
-        return [Step(words, "", value, abs(value))]
+        return [ExplanationStep(words, "", value, abs(value))]
     if positions == "halved":
         half = width // 2
         above, below, even = column % half, max(half - 1, 1), column < half
@@ -153,27 +157,29 @@ def _explain_position(working: Working) -> list[Step]:
         above, below, even = column - column % 2, width, column % 2 == 0
     angle, function = row / 10000 ** (above / below), "sin" if even else "cos"
     value = math.sin(angle) if even else math.cos(angle)
-    return [Step(words, f"{function}({row} / 10000^({above} / {below}))", value, abs(value))]
+    return [
+        ExplanationStep(words, f"{function}({row} / 10000^({above} / {below}))", value, abs(value))
+    ]
 
 
-def _explain_embedded(working: Working) -> list[Step]:
+def _explain_embedded(working: Working) -> list[ExplanationStep]:
     names = working.beside("scaled"), working.beside("position")
     return [_added(working, "piece_and_position", *names)]
 
 
-def _explain_layer_input(working: Working) -> list[Step]:
+def _explain_layer_input(working: Working) -> list[ExplanationStep]:
     stack, _, index = working.path.split(".")
     below = f"{stack}.layers.{int(index) - 1}.output"
     other = below if int(index) else f"{_side(working)}_embedding.output"
     return working.same(other, _row(working), working.place["d_model"])
 
 
-def _explain_layer_output(working: Working) -> list[Step]:
+def _explain_layer_output(working: Working) -> list[ExplanationStep]:
     other = layer_result(working.path, working.variant.norm_position)
     return working.same(other, _row(working), working.place["d_model"])
 
 
-def _explain_stack(working: Working) -> list[Step]:
+def _explain_stack(working: Working) -> list[ExplanationStep]:
     names = working.trace.names(f"{working.path}.layers.*.input")
     last = f"{working.path}.layers.{max(len(names), 1) - 1}.output"
     if working.variant.norm_position == "post":
@@ -182,24 +188,28 @@ def _explain_stack(working: Working) -> list[Step]:
     return _layer_norm(working, norm, working.row(last, _row(working)))
 
 
-def _explain_logit(working: Working) -> list[Step]:
+def _explain_logit(working: Working) -> list[ExplanationStep]:
     projection, column = working.module("output_projection"), working.place["vocabulary"]
     return [working.linear(projection, "E^T", column, "decoder.output", _row(working))]
 
 
-def _explain_probability(working: Working) -> list[Step]:
+def _explain_probability(working: Working) -> list[ExplanationStep]:
     row, chosen = working.row("logits", _row(working)), working.place["vocabulary"]
     log = working.last == "log_probs"
     return softmax_steps(row, chosen, working.language, working.terms, log=log)
 
 
-def _explain_mask(working: Working) -> list[Step]:
+def _explain_mask(working: Working) -> list[ExplanationStep]:
     ids = working.input_ids("source" if working.last == "source_mask" else "target")
     key = working.place["key"]
     allowed = ids[key] != working.pad_id()
     if working.last == "target_mask":
         allowed = allowed and key <= working.place["query"]
-    return [Step(working.say("may_look" if allowed else "may_not_look"), "", float(allowed), 0.0)]
+    return [
+        ExplanationStep(
+            working.say("may_look" if allowed else "may_not_look"), "", float(allowed), 0.0
+        )
+    ]
 
 
 FEED_FORWARD: Mapping[str, Explain] = {

@@ -9,7 +9,7 @@ from headway.inspection.phrases import Language, say
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ExplanationStep:
     """One line: words, the arithmetic with its numbers, and what comes out."""
 
     words: str
@@ -37,7 +37,7 @@ class Explanation:
     """The number in the trace; that of the last step is the same but for rounding."""
     equation: str
     sentence: str
-    steps: tuple[Step, ...]
+    steps: tuple[ExplanationStep, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it for JSON; a number that is not finite is None."""
@@ -107,7 +107,7 @@ def join(texts: Sequence[str]) -> str:
 
 def softmax_steps(
     row: Sequence[float], chosen: int, language: Language, terms: int, *, log: bool = False
-) -> list[Step]:
+) -> list[ExplanationStep]:
     """Return the steps from a row of scores, minus infinity among them, to one share of it."""
     largest = max(row)
     powers = [math.exp(score - largest) for score in row]
@@ -116,36 +116,40 @@ def softmax_steps(
     text, note = written_sum(texts, [powers[place] for place in seen], language, terms)
     whole = math.fsum(powers)
     steps = [
-        Step(say("largest", language), "", largest, abs(largest)),
-        Step(say("denominator", language) + note, text, whole, whole * (1 + abs(largest))),
+        ExplanationStep(say("largest", language), "", largest, abs(largest)),
+        ExplanationStep(
+            say("denominator", language) + note, text, whole, whole * (1 + abs(largest))
+        ),
     ]
     if log:
         value = row[chosen] - largest - math.log(whole)
         expression = f"{_less(row[chosen], largest)} - log({number(whole)})"
         size = abs(row[chosen]) + abs(largest)
-        return [*steps, Step(say("log_probability", language), expression, value, size)]
+        return [*steps, ExplanationStep(say("log_probability", language), expression, value, size)]
     expression = f"exp({_less(row[chosen], largest)}) / {number(whole)}"
     share = powers[chosen] / whole
     # What rounding does to a score, the power has as a part of itself.
     size = share * (1 + abs(row[chosen]) + abs(largest))
-    return [*steps, Step(say("share", language), expression, share, size)]
+    return [*steps, ExplanationStep(say("share", language), expression, share, size)]
 
 
-def mean_step(row: Sequence[float], language: Language, terms: int) -> Step:
+def mean_step(row: Sequence[float], language: Language, terms: int) -> ExplanationStep:
     """Return the step to the mean of a row."""
     text, note = written_sum([number(z) for z in row], row, language, terms)
     size = total(map(abs, row)) / len(row)
     words = say("mean", language, count=len(row)) + note
-    return Step(words, f"({text}) / {len(row)}", total(row) / len(row), size)
+    return ExplanationStep(words, f"({text}) / {len(row)}", total(row) / len(row), size)
 
 
-def variance_step(row: Sequence[float], mean: float, language: Language, terms: int) -> Step:
+def variance_step(
+    row: Sequence[float], mean: float, language: Language, terms: int
+) -> ExplanationStep:
     """Return the step to the variance of a row, divided by how many it has."""
     squares = [(z - mean) ** 2 for z in row]
     texts = [f"({_less(z, mean)})^2" for z in row]
     text, note = written_sum(texts, squares, language, terms)
     value = total(squares) / len(row)
-    return Step(say("variance", language) + note, f"({text}) / {len(row)}", value, value)
+    return ExplanationStep(say("variance", language) + note, f"({text}) / {len(row)}", value, value)
 
 
 def layer_norm_steps(
@@ -154,7 +158,7 @@ def layer_norm_steps(
     scale: tuple[float, float, float],
     language: Language,
     terms: int,
-) -> list[Step]:
+) -> list[ExplanationStep]:
     """Return the steps of LayerNorm for one number of a row; scale is gamma, beta, epsilon."""
     gamma, beta, epsilon = scale
     mean = mean_step(row, language, terms)
@@ -164,7 +168,7 @@ def layer_norm_steps(
     fraction = f"({_less(row[chosen], mean.value)}) / √({number(variance.value)} + {epsilon:g})"
     expression = join([f"{fraction} × {number(gamma)}", number(beta)])
     size = (abs(row[chosen]) + mean.size) / root * abs(gamma) + abs(beta)
-    return [mean, variance, Step(say("normalized", language), expression, value, size)]
+    return [mean, variance, ExplanationStep(say("normalized", language), expression, value, size)]
 
 
 def _less(a: float, b: float) -> str:

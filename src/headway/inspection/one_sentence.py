@@ -13,12 +13,12 @@ from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.ensemble import only_bundle
 from headway.decoding.options import SearchOptions
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, TraceError, require_type, suggest
 from headway.inspection.catalog import matching, model_names
 from headway.inspection.edit import Edits, check_edits
 from headway.inspection.model_kind import variant_of
-from headway.inspection.sentence import Sentence
+from headway.inspection.sentence import TracedSentence
 from headway.inspection.sizes import tensor_bytes
 from headway.inspection.trace import PRESETS, Trace, record_patterns, trace
 
@@ -27,7 +27,7 @@ MAX_BYTES = 2 * 10**9
 
 
 def trace_sentence(
-    translator: Translator,
+    translator: TextTranslator,
     source: str,
     target: str | Sequence[str] | None = None,
     *,
@@ -67,7 +67,7 @@ def trace_sentence(
     return seen
 
 
-def _only_bundle(translator: Translator) -> Bundle:
+def _only_bundle(translator: TextTranslator) -> Bundle:
     bundle = only_bundle(translator, "A trace")
     if bundle.model.training:
         raise TraceError(
@@ -78,7 +78,7 @@ def _only_bundle(translator: Translator) -> Bundle:
 
 
 def _target_ids(
-    translator: Translator,
+    translator: TextTranslator,
     source: str,
     target: str | Sequence[str] | None,
     options: SearchOptions | None,
@@ -98,18 +98,18 @@ def _target_ids(
         target = tokenizer.pieces(tokenizer.encode(target))
     remedy = "Give a text, or pieces as `translation.pieces` has them."
     require_type("target", target, Iterable, remedy)
-    return translator.requests.spoken_ids(target)
+    return translator.requests.text_ids(target)
 
 
 def _sentence(
     bundle: Bundle, source: str, source_ids: Sequence[int], target_ids: Sequence[int]
-) -> Sentence:
+) -> TracedSentence:
     tokenizer = bundle.target_tokenizer
     reads, writes = (START_ID, *target_ids), (*target_ids, END_ID)
     # A model may have more rows than its tokenizer has pieces.
     known = range(tokenizer.vocabulary_size)
     rest = range(tokenizer.vocabulary_size, bundle.config.target_vocab_size)
-    return Sentence(
+    return TracedSentence(
         source=source,
         target=tokenizer.decode(target_ids),
         source_ids=(*source_ids, END_ID),
@@ -133,7 +133,9 @@ def _recorded(names: Sequence[str], record: str | Sequence[str]) -> list[str]:
     return list(chosen)
 
 
-def _check_size(bundle: Bundle, sentence: Sentence, names: Sequence[str], max_bytes: int) -> None:
+def _check_size(
+    bundle: Bundle, sentence: TracedSentence, names: Sequence[str], max_bytes: int
+) -> None:
     """Refuse a trace that would take too much memory, before there is one."""
     require_type("max_bytes", max_bytes, Real, "Give a number of bytes.")
     lengths = len(sentence.source_ids), len(sentence.target_ids)

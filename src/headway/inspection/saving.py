@@ -28,7 +28,7 @@ from headway.errors import ConfigError, TraceError, require_path, suggest
 from headway.home import expanded
 from headway.inspection.model_kind import Variant
 from headway.inspection.named_tensor import Axis, TracedTensor
-from headway.inspection.sentence import Sentence
+from headway.inspection.sentence import TracedSentence
 from headway.runtime.atomic_files import write_atomically, writing
 
 FORMAT = 1
@@ -89,7 +89,7 @@ def read_file(path: str | Path) -> tuple[Tensors, Description]:
 
 def describe(
     tensors: Mapping[str, TracedTensor],
-    sentence: Sentence | None,
+    sentence: TracedSentence | None,
     variant: Variant | None,
     edits: Mapping[str, str],
 ) -> Description:
@@ -114,7 +114,7 @@ def _restored(description: Description) -> Description:
             key: tuple(value) if isinstance(value, list) else value
             for key, value in sentence.items()
         }
-        sentence = Sentence(**values)
+        sentence = TracedSentence(**values)
     return {"sentence": sentence, "variant": None if variant is None else Variant(**variant)}
 
 

@@ -6,7 +6,7 @@ from headway.inspection.named_tensor import Axis
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class TracedSentence:
     """One source with one target; a row of the target reads a piece and writes the next one."""
 
     source: str

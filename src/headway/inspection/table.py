@@ -5,14 +5,14 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from headway.inspection.named_tensor import TracedTensor, axes_text
-from headway.inspection.sentence import Sentence
+from headway.inspection.sentence import TracedSentence
 from headway.inspection.steps import TargetRow
 
 Tensors = Mapping[str, TracedTensor]
 
 
 def summary(
-    tensors: Tensors, sentence: Sentence | None, edits: Mapping[str, str], nbytes: int
+    tensors: Tensors, sentence: TracedSentence | None, edits: Mapping[str, str], nbytes: int
 ) -> str:
     """Return what a trace is about and which names it has; layers of one shape share a line."""
     lines = [f"Trace of {len(tensors)} tensors, {_bytes(nbytes)}"]

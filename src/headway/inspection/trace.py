@@ -17,7 +17,7 @@ from headway.inspection.model_kind import Variant, variant_of
 from headway.inspection.named_tensor import Axis, TracedTensor, named
 from headway.inspection.phrases import Language
 from headway.inspection.saving import describe, read_file, write_file
-from headway.inspection.sentence import Sentence
+from headway.inspection.sentence import TracedSentence
 from headway.inspection.table import summary, table
 from headway.model.probe import listen, stop_listening
 from headway.model.transformer import Transformer
@@ -44,7 +44,7 @@ class Trace(Mapping[str, TracedTensor]):
     def __init__(
         self,
         module: nn.Module | None = None,
-        sentence: Sentence | None = None,
+        sentence: TracedSentence | None = None,
         variant: Variant | None = None,
     ) -> None:
         """Start empty; module is what is traced, sentence what it reads and writes."""
@@ -231,7 +231,7 @@ class Trace(Mapping[str, TracedTensor]):
         return named(torch.stack([*tensors]), pattern, (layer, *tensors[0].axes))
 
 
-class Recorder:
+class TraceRecorder:
     """Hear the intermediates of one module and its parts: edit what is to be, record the rest."""
 
     def __init__(
@@ -283,7 +283,7 @@ def trace(
     *,
     record: str | Sequence[str] = "all",
     edit: Edits | None = None,
-    sentence: Sentence | None = None,
+    sentence: TracedSentence | None = None,
 ) -> Iterator[Trace]:
     """Record what this module and its parts compute inside the `with` block.
 
@@ -310,7 +310,9 @@ def trace(
 
 
 @contextmanager
-def edited(module: nn.Module, edit: Edits, *, sentence: Sentence | None = None) -> Iterator[None]:
+def edited(
+    module: nn.Module, edit: Edits, *, sentence: TracedSentence | None = None
+) -> Iterator[None]:
     """Let edits work on what is computed inside the `with` block, and record nothing.
 
     A trace that is opened inside hears the edited pass.
@@ -324,7 +326,7 @@ def _heard(
     module: nn.Module,
     patterns: Sequence[str],
     edit: Edits,
-    sentence: Sentence | None,
+    sentence: TracedSentence | None,
     *,
     lasting: bool = False,
 ) -> Iterator[Trace]:
@@ -339,7 +341,7 @@ def _heard(
     if recorded.variant is not None and isinstance(module, Transformer):
         names = model_names(module, recorded.variant)
         check_edits(edits, names, model_names(module, recorded.variant, derived=True))
-    recorder = Recorder(recorded, module, patterns, edits)
+    recorder = TraceRecorder(recorded, module, patterns, edits)
     token = listen(recorder, lasting=lasting)
     try:
         yield recorded

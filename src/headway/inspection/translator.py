@@ -12,7 +12,7 @@ from headway.inspection.one_sentence import MAX_BYTES, trace_sentence
 from headway.inspection.trace import Trace
 
 
-class Translator(decoding.Translator):
+class Translator(decoding.TextTranslator):
     """Translate text with a bundle, or with several of one vocabulary, and look inside."""
 
     def trace(

@@ -19,7 +19,7 @@ class KeyValueCache(Protocol):
         ...
 
 
-class _Kept:
+class _KeysAndValues:
     """Keys and values of the rows of a batch, or none yet."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class _Kept:
             self.keys_values = (k.index_select(0, rows), v.index_select(0, rows))
 
 
-class GrowingCache(_Kept):
+class GrowingCache(_KeysAndValues):
     """Self-attention in the decoder: each step appends its own position."""
 
     def update(self, project: Callable[[], KeysValues]) -> KeysValues:
@@ -51,7 +51,7 @@ class GrowingCache(_Kept):
         return 0 if self.keys_values is None else self.keys_values[0].size(2)
 
 
-class FixedCache(_Kept):
+class FixedCache(_KeysAndValues):
     """Cross-attention: the memory's keys and values, projected once for the sentence."""
 
     def update(self, project: Callable[[], KeysValues]) -> KeysValues:

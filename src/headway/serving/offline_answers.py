@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from headway.data.tokenizer import END_ID, SPECIAL_PIECES
 from headway.errors import HeadwayError
 from headway.inspection.attribution import Method
-from headway.inspection.sentence import Sentence
+from headway.inspection.sentence import TracedSentence
 from headway.serving import files, questions, searches
 from headway.serving import models as model_routes
 from headway.serving.addresses import read_address, search_body, write_address
@@ -99,7 +99,7 @@ def collect(
     }
 
 
-def _found(sentence: Sentence, record: Mapping[str, Any]) -> bool:
+def _found(sentence: TracedSentence, record: Mapping[str, Any]) -> bool:
     """Tell whether a search ended with the target that was traced."""
     node, pieces = record["nodes"][record["ranking"][0]], []
     while node["parent"] is not None:

@@ -19,7 +19,7 @@ from headway.inspection.attribution import attribute as attribute_piece
 from headway.inspection.comparing import compare as compare_traces
 from headway.inspection.lens import logit_lens
 from headway.inspection.named_tensor import Axis
-from headway.inspection.sentence import Sentence
+from headway.inspection.sentence import TracedSentence
 from headway.inspection.trace import Trace
 from headway.serving.failures import Json, RefusedError, told_as
 from headway.serving.models import Here, Served
@@ -233,11 +233,11 @@ def _named(words: list[str], numbers: list[int]) -> list[str]:
     return [words[number] for number in numbers]
 
 
-def _row_axis(sentence: Sentence) -> Axis:
+def _row_axis(sentence: TracedSentence) -> Axis:
     return sentence.attach(Axis("query", "T"))
 
 
-def _sentence(trace: Trace) -> Sentence:
+def _sentence(trace: Trace) -> TracedSentence:
     if trace.sentence is None:
         raise TraceError("The trace is of no sentence.", "Ask for one with POST /api/trace.")
     return trace.sentence

@@ -23,7 +23,7 @@ from headway.data.batching import Batch
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.decoding.options import SearchOptions
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.evaluation.metrics import score_texts
 from headway.runtime.openmp_spin import WaitingThreads
 from headway.training.averaging import save_snapshot
@@ -199,11 +199,11 @@ def _translating(
     options = SearchOptions(
         beam_size, config.decoding.length_penalty, min_length=length, max_length=length
     )
-    Translator(bundle).translate(
+    TextTranslator(bundle).translate(
         sources[:1], options=options, split_sentences=False
     )  # loads and compiles what is needed
     start = time.perf_counter()
-    translations = Translator(bundle).translate(sources, options=options, split_sentences=False)
+    translations = TextTranslator(bundle).translate(sources, options=options, split_sentences=False)
     outputs = [translation.text for translation in translations]
     score_texts(outputs, references, config.evaluation.metrics, config.evaluation.bleu_tokenize)
     return (time.perf_counter() - start) / len(pairs)

@@ -25,7 +25,7 @@ _OVERFIT = 1.05  # times the lowest validation loss
 _UNKNOWN_SHARE = 0.01
 
 
-class Finding(NamedTuple):
+class TrainingProblem(NamedTuple):
     """One problem; `problem` is its name in metrics.jsonl."""
 
     problem: str
@@ -94,7 +94,7 @@ class Diagnosis:
         self.gentler = gentler(clip_norm)
         self.unigram_loss = unigram_loss
 
-    def update(self, step: int, loss: float, norm: float, rate: float) -> list[Finding]:
+    def update(self, step: int, loss: float, norm: float, rate: float) -> list[TrainingProblem]:
         """Return what this update adds that was not said before."""
         seen = self.observed
         seen.losses.append(loss)
@@ -110,7 +110,7 @@ class Diagnosis:
         seen.losses, seen.norms = [], []
         return self.new(step, *found)
 
-    def validation(self, step: int, result: Validated) -> list[Finding]:
+    def validation(self, step: int, result: Validated) -> list[TrainingProblem]:
         """Return what this validation adds that was not said before."""
         found = [*_overfitting(self.observed, step, result)]
         if step > self.warmup_steps:
@@ -120,7 +120,7 @@ class Diagnosis:
                 found += _ignored_source(self.observed, result, self.unigram_loss)
         return self.new(step, *found)
 
-    def new(self, step: int, *found: Finding) -> list[Finding]:
+    def new(self, step: int, *found: TrainingProblem) -> list[TrainingProblem]:
         """Keep and return those findings whose problem has not been said in this run."""
         fresh = []
         for finding in found:
@@ -139,11 +139,11 @@ def gentler(clip_norm: float | None) -> str:
 
 def unknown_pieces(
     text: str, side: str, unknown: int, pieces: int, remedy: str
-) -> Iterator[Finding]:
+) -> Iterator[TrainingProblem]:
     """Find a text of which the vocabulary lacks more than one piece in a hundred."""
     if unknown <= _UNKNOWN_SHARE * pieces:
         return
-    yield Finding(
+    yield TrainingProblem(
         f"unknown pieces, {text} {side}",
         f"{unknown / pieces:.1%} of the pieces of the {text} text's {side} ({unknown:,} of "
         f"{pieces:,}) are unknown to the vocabulary, so the model cannot read or write them. In "
@@ -151,9 +151,9 @@ def unknown_pieces(
     )
 
 
-def out_of_memory(parts: int) -> Finding:
+def out_of_memory(parts: int) -> TrainingProblem:
     """Say that batches are computed in parts from here on."""
-    return Finding(
+    return TrainingProblem(
         "out of memory",
         f"A batch does not fit into memory: from here on each is computed in {parts} parts, whose "
         "gradients are summed to the same updates. In another run, training.parts or a lower "
@@ -161,16 +161,16 @@ def out_of_memory(parts: int) -> Finding:
     )
 
 
-def not_recorded(why: str) -> Finding:
+def not_recorded(why: str) -> TrainingProblem:
     """Say that a GPU starts each kernel of a pass by itself from here on."""
-    return Finding(
+    return TrainingProblem(
         "not recorded",
         f"Passes are no longer recorded for the GPU ({why}): right, but slower where the processor "
         "has to start each kernel.",
     )
 
 
-def _rising_loss(seen: Observed, step: int, rate: float, gentler: str) -> Iterator[Finding]:
+def _rising_loss(seen: Observed, step: int, rate: float, gentler: str) -> Iterator[TrainingProblem]:
     """Find a loss that stays clearly above its lowest for two blocks."""
     mean = statistics.fmean(seen.losses)
     error = statistics.stdev(seen.losses) / math.sqrt(len(seen.losses))
@@ -180,7 +180,7 @@ def _rising_loss(seen: Observed, step: int, rate: float, gentler: str) -> Iterat
     high = mean - seen.lowest_loss >= max(_RISE, _NOISE * error)
     seen.high_blocks = seen.high_blocks + 1 if high else 0
     if seen.high_blocks >= 2:
-        yield Finding(
+        yield TrainingProblem(
             "rising loss",
             f"The training loss has risen from {seen.lowest_loss:.2f} (up to step "
             f"{seen.lowest_step:,}) to {mean:.2f}: the rate, now {rate:.2g}, is most likely too "
@@ -188,7 +188,7 @@ def _rising_loss(seen: Observed, step: int, rate: float, gentler: str) -> Iterat
         )
 
 
-def _exploding_gradient(seen: Observed, rate: float, gentler: str) -> Iterator[Finding]:
+def _exploding_gradient(seen: Observed, rate: float, gentler: str) -> Iterator[TrainingProblem]:
     """Find gradient norms far beyond those of the run so far, for two blocks."""
     median = statistics.median(seen.norms)
     blocks, logs = seen.norm_logs
@@ -200,14 +200,14 @@ def _exploding_gradient(seen: Observed, rate: float, gentler: str) -> Iterator[F
         return
     seen.exploded_blocks += 1
     if seen.exploded_blocks >= 2:
-        yield Finding(
+        yield TrainingProblem(
             "exploding gradient",
             f"The gradient's norm is {median:.3g}, where {usual:.3g} was usual: the rate, now "
             f"{rate:.2g}, is most likely too high. Start another run with {gentler}.",
         )
 
 
-def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[Finding]:
+def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[TrainingProblem]:
     """Find a validation loss that has left its lowest while the training loss falls on."""
     updates, total = seen.since_validation
     if not updates:  # a continued run that ends where it stands
@@ -223,7 +223,7 @@ def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[Findi
     risen = len(since) >= _IN_A_ROW and result.loss > since[-_IN_A_ROW][1]
     high = all(loss >= _OVERFIT * lowest[1] for _, loss, _ in since[-_IN_A_ROW:])
     if risen and high and training < lowest[2]:
-        yield Finding(
+        yield TrainingProblem(
             "over-fitting",
             f"The validation loss has risen from {lowest[1]:.3f} at step {int(lowest[0]):,} to "
             f"{result.loss:.3f}, while the training loss fell from {lowest[2]:.3f} to "
@@ -235,7 +235,7 @@ def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[Findi
 
 def _nothing_learned(
     seen: Observed, result: Validated, unigram_loss: float, gentler: str
-) -> Iterator[Finding]:
+) -> Iterator[TrainingProblem]:
     """Find a model that after its warm-up has not come below the frequencies of pieces."""
     # Once is enough: a loss that rises again is another problem.
     seen.learned = seen.learned or result.loss < unigram_loss
@@ -250,7 +250,7 @@ def _nothing_learned(
             if falls
             else f"Most likely the rate is too high: start another run with {gentler}."
         )
-        yield Finding(
+        yield TrainingProblem(
             "nothing learned",
             f"The validation loss is {result.loss:.2f}, but knowing how frequent each piece is "
             f"would give {unigram_loss:.2f}: after the warm-up the model has learned nothing "
@@ -258,7 +258,9 @@ def _nothing_learned(
         )
 
 
-def _ignored_source(seen: Observed, result: Validated, unigram_loss: float) -> Iterator[Finding]:
+def _ignored_source(
+    seen: Observed, result: Validated, unigram_loss: float
+) -> Iterator[TrainingProblem]:
     """Find a decoder to which it is all the same whose source it translates.
 
     Every model first learns which pieces are frequent and which follow which, so what its source
@@ -270,7 +272,7 @@ def _ignored_source(seen: Observed, result: Validated, unigram_loss: float) -> I
     own, others = result.exchanged
     seen.ignoring = seen.ignoring + 1 if others - own < _IGNORED * learned else 0
     if seen.ignoring >= _IN_A_ROW:
-        yield Finding(
+        yield TrainingProblem(
             "ignored source",
             f"With the sources of other sentences the validation loss is {others:.3f} instead of "
             f"{own:.3f}, hardly worse: the decoder ignores its source. Most likely source and "
@@ -279,11 +281,11 @@ def _ignored_source(seen: Observed, result: Validated, unigram_loss: float) -> I
         )
 
 
-def _same_output(seen: Observed, result: Validated) -> Iterator[Finding]:
+def _same_output(seen: Observed, result: Validated) -> Iterator[TrainingProblem]:
     """Find a model that says the same whatever it is asked."""
     seen.same_outputs = 0 if result.same_output is None else seen.same_outputs + 1
     if seen.same_outputs >= _IN_A_ROW:
-        yield Finding(
+        yield TrainingProblem(
             "same output",
             f"All validation sentences are translated as '{result.same_output}': the model has "
             "learned nothing from its source yet, or lost it. Most likely the rate is too high or "

@@ -14,7 +14,7 @@ from headway.bundle import apply_change
 from headway.config.run import RunConfig
 from headway.counted import counted
 from headway.data.tokenizer import Tokenizer
-from headway.decoding.stepwise_check import disagreement
+from headway.decoding.stepwise_check import find_stepwise_mismatch
 from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
 from headway.model.customized import lost_buffers
@@ -286,7 +286,7 @@ def _build_trainer(
                 f"{lost[0]} is a buffer, which neither checkpoints nor bundles hold.",
                 "Make it a parameter, or persistent=False if it can be computed anew.",
             )
-        if fault := disagreement(bundle.model):
+        if fault := find_stepwise_mismatch(bundle.model):
             place.reporter.say(fault)
     precision = choose_precision(training.precision, place.device)
     findings = [

@@ -12,7 +12,7 @@ from headway.config.run import RunConfig
 from headway.counted import counted
 from headway.data.corpus import Pair
 from headway.decoding.counting import counting_sentences
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import require_path, require_type
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
@@ -205,7 +205,7 @@ def score_bundle(
 ) -> tuple[list[Score], list[str]]:
     """Translate with the run's own search; return the scores against the references, and that."""
     sources = [pair.source for pair in pairs]
-    translations = Translator(bundle).translate(sources, split_sentences=False)
+    translations = TextTranslator(bundle).translate(sources, split_sentences=False)
     outputs = [translation.text for translation in translations]
     references = [pair.target for pair in pairs]
     evaluation = config.evaluation

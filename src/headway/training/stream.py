@@ -113,7 +113,7 @@ class BatchStream:
                 )
             batch = 0
 
-    def _blocks(self, epoch: int, block: int) -> Iterator["_Block"]:
+    def _blocks(self, epoch: int, block: int) -> Iterator["_EpochBlock"]:
         """Yield blocks from this one on, without end."""
         while True:
             rows = self.deck.rows(epoch, block)
@@ -121,7 +121,7 @@ class BatchStream:
             batches = self._cut(pairs, places, epoch, block)
             ends_epoch = block + 1 == self.deck.num_blocks(epoch)
             following = (epoch + 1, 0) if ends_epoch else (epoch, block + 1)
-            yield _Block((epoch, block), following, ends_epoch, rows, pairs, places, batches)
+            yield _EpochBlock((epoch, block), following, ends_epoch, rows, pairs, places, batches)
             epoch, block = following
 
     def _pieces(self, rows: IntArray, epoch: int, block: int) -> tuple[PairStore, IntArray]:
@@ -143,7 +143,7 @@ class BatchStream:
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _EpochBlock:
     """A block of an epoch with its batches, ready to be handed out."""
 
     position: tuple[int, int]

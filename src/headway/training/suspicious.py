@@ -6,7 +6,7 @@ from headway.data.exchanged import exchanged_as_a_whole, on_the_wrong_side
 from headway.data.form import Form
 from headway.data.survey import Scripts, main_scripts, misalignments, other_scripts
 from headway.data.two_languages import TwoLanguages
-from headway.training.diagnosis import Finding
+from headway.training.diagnosis import TrainingProblem
 from headway.training.text_check import Looked
 
 _NAMED = 3  # stretches
@@ -16,7 +16,7 @@ _EXCHANGED_SHARE, _WRONG_SHARE = 0.001, 0.01  # of all lines
 
 def suspicious_findings(
     texts: Iterable[Looked], *, drops_exchanged: bool = False
-) -> Iterator[Finding]:
+) -> Iterator[TrainingProblem]:
     """Look for targets of other sources, and for sides in another language or script than usual.
 
     Usual is the first text with the same tag, which is training text. drops_exchanged: whether
@@ -39,26 +39,28 @@ def suspicious_findings(
                 yield from _of_other_form(text, usual[text.tag][2])
 
 
-def _misaligned(text: Looked) -> Iterator[Finding]:
+def _misaligned(text: Looked) -> Iterator[TrainingProblem]:
     if stretches := misalignments(text.pairs):
         more = f", and {len(stretches) - _NAMED} more" if len(stretches) > _NAMED else ""
-        yield Finding(
+        yield TrainingProblem(
             f"misaligned text, {text.name}",
             f"{_head(text)} {'; '.join(map(str, stretches[:_NAMED]))}{more}. "
             f"Compare the files there: {_harm(text)}.",
         )
 
 
-def _unlike(text: Looked, scripts: Scripts, languages: TwoLanguages | None) -> Iterator[Finding]:
+def _unlike(
+    text: Looked, scripts: Scripts, languages: TwoLanguages | None
+) -> Iterator[TrainingProblem]:
     """Say that a whole text is unlike the usual one."""
     if exchanged := exchanged_as_a_whole(text.pairs, languages):
-        yield Finding(
+        yield TrainingProblem(
             f"exchanged sides, {text.name}",
             f"{_head(text)} {exchanged[0]}. Exchange the names of the two files of this text, or "
             f"of the training text: {_harm(text)}.",
         )
     elif others := other_scripts(scripts, text.pairs):
-        yield Finding(
+        yield TrainingProblem(
             f"other script, {text.name}",
             f"{_head(text)} {'; '.join(map(str, others))}. Make sure that these are the right "
             "files, and that source and target are not exchanged.",
@@ -67,7 +69,7 @@ def _unlike(text: Looked, scripts: Scripts, languages: TwoLanguages | None) -> I
 
 def _on_the_wrong_side(
     text: Looked, languages: TwoLanguages | None, drops_exchanged: bool
-) -> Iterator[Finding]:
+) -> Iterator[TrainingProblem]:
     """Name lines whose sides are exchanged or in one language, if there are more than by chance."""
     for problem in on_the_wrong_side(text.pairs, languages):
         is_exchanged = problem.id == "exchanged"
@@ -75,24 +77,24 @@ def _on_the_wrong_side(
         if problem.count < max(_FEWEST, share * len(text.pairs)):
             continue
         if not is_exchanged:
-            yield Finding(
+            yield TrainingProblem(
                 f"wrong language, {text.name}",
                 f"{_head(text)} {problem}. Look at these lines, or drop them with `headway clean "
                 f"--drop {problem.id}`: {_harm(text)}.",
             )
         elif not (drops_exchanged and _is_trained_on(text)):
             setting = "Set data.drop_exchanged=true, or exchange" if _is_trained_on(text) else ""
-            yield Finding(
+            yield TrainingProblem(
                 f"exchanged sides, {text.name}",
                 f"{_head(text)} {problem}. {setting or 'Exchange'} them with `headway clean "
                 f"--fix exchanged`: {_harm(text)}.",
             )
 
 
-def _of_other_form(text: Looked, usual: Form) -> Iterator[Finding]:
+def _of_other_form(text: Looked, usual: Form) -> Iterator[TrainingProblem]:
     if others := usual.unlike(text.pairs):
         problems = "; ".join(other.problem for other in others)
-        yield Finding(
+        yield TrainingProblem(
             f"other form, {text.name}",
             f"{_head(text)} {problems}. Scores are too low where the model has not met such text: "
             "give both texts one form.",

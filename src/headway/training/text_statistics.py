@@ -16,7 +16,7 @@ from headway.data.sentences import split_sentences, splitting_language
 from headway.data.store import PairStore
 from headway.data.tokenizer import END_ID, UNK_ID
 from headway.evaluation.metrics import tokenized_remark
-from headway.training.diagnosis import Finding, unknown_pieces
+from headway.training.diagnosis import TrainingProblem, unknown_pieces
 
 _CHUNK = 1 << 20  # pieces counted at once; counting widens them
 _LOOKED_AT, _SAMPLED = 100_000, 2000  # pairs of a corpus
@@ -25,7 +25,7 @@ _USUAL = 95  # percent of lines that have the usual number of sentences or fewer
 Pairs = PairStore | Sequence[EncodedPair]
 
 
-def unknown_findings(texts: dict[str, Pairs], config: RunConfig) -> Iterator[Finding]:
+def unknown_findings(texts: dict[str, Pairs], config: RunConfig) -> Iterator[TrainingProblem]:
     """Look for sides of texts of which the vocabulary lacks too much."""
     remedy = _more_pieces(config)
     for name, pairs in texts.items():
@@ -49,11 +49,15 @@ def _more_pieces(config: RunConfig) -> str:
     )
 
 
-def tokenized_finding(references: Sequence[str], evaluation: EvaluationConfig) -> Iterator[Finding]:
+def tokenized_finding(
+    references: Sequence[str], evaluation: EvaluationConfig
+) -> Iterator[TrainingProblem]:
     """Find that BLEU would tokenize text that seems to be tokenized already."""
     remark = tokenized_remark(references, evaluation.bleu_tokenize)
     if remark and "bleu" in evaluation.metrics:
-        yield Finding("tokenized text", f"Validation text: {remark} Set evaluation.bleu_tokenize.")
+        yield TrainingProblem(
+            "tokenized text", f"Validation text: {remark} Set evaluation.bleu_tokenize."
+        )
 
 
 def frequency_loss(train: Pairs, valid: Pairs, vocabulary: int) -> float:

@@ -23,7 +23,7 @@ from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.cuda_graphs import Limits
 from headway.training.described import best_so_far
-from headway.training.diagnosis import Finding, Validated
+from headway.training.diagnosis import TrainingProblem, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
 from headway.training.estimate import StepClock, forget_peak
@@ -58,7 +58,7 @@ class Trainer:
         *,
         precision: str = "float32",
         unigram_loss: float | None = None,
-        text_findings: Sequence[Finding] = (),
+        text_findings: Sequence[TrainingProblem] = (),
     ) -> None:
         """Prepare optimizer and schedule; `run` does the work.
 

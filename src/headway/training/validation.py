@@ -11,7 +11,7 @@ from headway.bundle import Bundle
 from headway.data.batching import collate, inference_batches
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.evaluation.metrics import score_texts
 from headway.training.distributed import World
 from headway.training.samples import Sample
@@ -111,7 +111,7 @@ class Validator:
         if not pairs:
             return {}
         share = [pair.source for pair in pairs[self.world.rank :: self.world.size]]
-        translations = Translator(bundle).translate(share, beam_size=1, split_sentences=False)
+        translations = TextTranslator(bundle).translate(share, beam_size=1, split_sentences=False)
         outputs = self.world.gather([translation.text for translation in translations])
         return dict(zip(pairs, outputs, strict=True))
 

@@ -10,7 +10,7 @@ from headway.training import not_finite
 from headway.training.checkpoint import Progress
 from headway.training.diagnosis import (
     Diagnosis,
-    Finding,
+    TrainingProblem,
     Validated,
     not_recorded,
     out_of_memory,
@@ -49,7 +49,7 @@ class WatchedStep:
             clip_norm=self.clip_norm,
         )
 
-    def look_at_text(self, findings: Sequence[Finding]) -> None:
+    def look_at_text(self, findings: Sequence[TrainingProblem]) -> None:
         """Say what is wrong with the text, unless it was said before the run was continued."""
         self._say(self.progress.step, self.diagnosis.new(self.progress.step, *findings))
 
@@ -76,7 +76,7 @@ class WatchedStep:
         """Count an update that was left out, or raise what ends the run."""
         described = not_finite.describe(batches, self.pairs)
         remedy = "It is left out." if self.skip_not_finite else error.remedy
-        finding = Finding("not finite", f"{error.message} {described} {remedy}")
+        finding = TrainingProblem("not finite", f"{error.message} {described} {remedy}")
         fresh = bool(self.diagnosis.new(step, finding))
         self.reporter.diagnosis(
             step,
@@ -100,6 +100,6 @@ class WatchedStep:
         step = self.progress.step + 1
         self._say(step, self.diagnosis.new(step, not_recorded(why)))
 
-    def _say(self, step: int, findings: Sequence[Finding]) -> None:
+    def _say(self, step: int, findings: Sequence[TrainingProblem]) -> None:
         for finding in findings:
             self.reporter.diagnosis(step, *finding)

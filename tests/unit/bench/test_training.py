@@ -8,7 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from headway.bench import peers, training, work
 from headway.bench.contestants import Resting
-from headway.bench.training import Comparison, compare_training
+from headway.bench.training import TrainingComparison, compare_training
 from headway.bench.work import Size, Task, default_task
 from headway.cli.app import main
 from headway.errors import ConfigError, MissingExtraError
@@ -194,12 +194,12 @@ def test_the_command_prints_one_line_of_json(
 ) -> None:
     def compared(
         size: str, peers: list[str], rounds: int, threads: int | None, **options: object
-    ) -> Comparison:
+    ) -> TrainingComparison:
         assert (size, peers, rounds, threads) == ("base", ["marian", "torch"], 3, 1)
         assert options == {"device": "cpu", "sentences": 9, "length": None, "compiled": True}
         task = Task(size, "cpu", 9, 16)
         peers_found, on = {"torch": {"float32": 150.0}}, {"processor": "one"}
-        return Comparison(task, "float32", True, 300.0, peers_found, 1e10, 0.5, on)
+        return TrainingComparison(task, "float32", True, 300.0, peers_found, 1e10, 0.5, on)
 
     monkeypatch.setattr(training, "compare_training", compared)
     arguments = ["bench", "train", "--size", "base", "--against", "marian, torch", "--rounds", "3"]

@@ -12,7 +12,7 @@ import torch
 
 import headway
 from headway.bundle import load_bundle, save_bundle
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.evaluation.comparing import sentence_chrf
 
 SOURCES = ["저는 갑니다 .", "너는 온다 !", "우리는 자요 ?", ""]
@@ -214,7 +214,7 @@ def test_a_wrong_call_is_refused_before_the_work(
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Translator, "translate", lambda *_, **__: pytest.fail("it translated"))
+    monkeypatch.setattr(TextTranslator, "translate", lambda *_, **__: pytest.fail("it translated"))
     write(tmp_path / "a.1.en", REFERENCES)
     call = [bundle_path if argument == "MODEL" else argument for argument in arguments]
 
@@ -245,7 +245,7 @@ def test_one_model_at_a_time_is_in_memory(
 ) -> None:
     models: list[weakref.ref[Any]] = []
 
-    def watched(*values: Any, **named: Any) -> Translator:
+    def watched(*values: Any, **named: Any) -> TextTranslator:
         assert [ref for ref in models if ref() is not None] == []
         translator = headway.load(*values, **named)
         models.append(weakref.ref(translator.bundle.model))

@@ -135,7 +135,7 @@ def test_seeds_are_gone_on_with_together(
 def test_a_translation_into_a_file_says_how_far_it_was(
     run: Run, bundle_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headway.decoding.translator.Translator.translate", interrupt)
+    monkeypatch.setattr("headway.decoding.translator.TextTranslator.translate", interrupt)
 
     status, _, err = run("translate", bundle_path, text, "--out", text.parent / "out")
 

@@ -43,7 +43,7 @@ class ScriptedEngine:
     def start(self, slots: int, copies: int) -> State:
         return State(slots, copies)
 
-    def worthwhile_pieces(self, copies: int) -> int | None:
+    def max_useful_source_pieces(self, copies: int) -> int | None:
         return self.at_ease
 
     def encode(

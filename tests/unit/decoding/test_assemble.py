@@ -15,12 +15,12 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.alignment import word_alignment
-from headway.decoding.assemble import Joiner
+from headway.decoding.assemble import TranslationBuilder
 from headway.decoding.attention import AttentionReader
 from headway.decoding.build_search import search_all
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.translation import Translation
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
 
@@ -57,8 +57,8 @@ def make(tokenizer: Tokenizer) -> Make:
 
 
 @pytest.fixture(scope="module")
-def translator(make: Make) -> Translator:
-    return Translator(make())
+def translator(make: Make) -> TextTranslator:
+    return TextTranslator(make())
 
 
 def assert_aligned(translation: Translation, source: str) -> None:
@@ -71,7 +71,7 @@ def assert_aligned(translation: Translation, source: str) -> None:
 
 @pytest.mark.parametrize("layer", [0, 1, None])
 def test_the_attention_is_that_of_a_trace_and_its_axes_have_names(
-    translator: Translator, layer: int | None
+    translator: TextTranslator, layer: int | None
 ) -> None:
     options = replace(translator.options, n_best=3, attention_layer=layer)
     model, tokenizer = translator.bundle.model, translator.bundle.source_tokenizer
@@ -105,7 +105,7 @@ def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int | None]:
 @pytest.mark.parametrize("longest", [40, 12, 6])
 def test_words_are_numbered_through_all_parts(make: Make, longest: int) -> None:
     # What is drawn has more different words than what a random model likes best.
-    translator = Translator(make(max_source_pieces=longest))
+    translator = TextTranslator(make(max_source_pieces=longest))
     options = SearchOptions(n_best=4, sampling=Sampling(seed=1))
     tokenizer, text = translator.bundle.target_tokenizer, LONG
     source_words = words_of(tokenizer, tokenizer.encode(text))
@@ -141,7 +141,7 @@ def test_the_attention_of_each_part_is_computed_once(
         return look(self, source, targets)
 
     monkeypatch.setattr(AttentionReader, "__call__", heard)
-    translator = Translator(make(max_source_pieces=6))
+    translator = TextTranslator(make(max_source_pieces=6))
     found = translator.translate(LONG, n_best=6, attention=True, split_sentences=False)
 
     assert len(found.hypotheses) == 6
@@ -151,7 +151,9 @@ def test_the_attention_of_each_part_is_computed_once(
     assert_aligned(found, LONG)
 
 
-def test_nothing_is_kept_unless_asked_for_and_nothing_else_changes(translator: Translator) -> None:
+def test_nothing_is_kept_unless_asked_for_and_nothing_else_changes(
+    translator: TextTranslator,
+) -> None:
     plain = translator.translate([*TEXT, LONG, " "], n_best=2)
     asked = translator.translate([*TEXT, LONG, " "], n_best=2, attention=True)
 
@@ -166,7 +168,7 @@ def test_nothing_is_kept_unless_asked_for_and_nothing_else_changes(translator: T
 def test_the_n_best_of_a_sentence_are_the_best_ways_to_join_its_parts(
     make: Make, n_best: int
 ) -> None:
-    translator = Translator(make(max_source_pieces=12))
+    translator = TextTranslator(make(max_source_pieces=12))
     parts = translator.requests.parts(LONG)
     assert len(parts) >= 3
     options = replace(translator.options, beam_size=5, n_best=n_best)
@@ -181,7 +183,7 @@ def test_the_n_best_of_a_sentence_are_the_best_ways_to_join_its_parts(
 
 
 def test_samples_of_parts_are_joined_one_to_one(make: Make) -> None:
-    translator = Translator(make(max_source_pieces=12))
+    translator = TextTranslator(make(max_source_pieces=12))
     options = SearchOptions(n_best=4, sampling=Sampling(seed=2))
     parts = translator.requests.parts(LONG)
     requests = translator.requests.make([parts], options)
@@ -204,13 +206,13 @@ def test_samples_of_parts_are_joined_one_to_one(make: Make) -> None:
 
 
 def test_samples_of_one_part_say_nothing_of_those_of_another(make: Make) -> None:
-    translator = Translator(make(max_source_pieces=12))
+    translator = TextTranslator(make(max_source_pieces=12))
     options = SearchOptions(n_best=60, sampling=Sampling(seed=2))
     parts = translator.requests.parts(LONG)
     requests = translator.requests.make([parts], options)
     first, second, *_ = search_all(translator.engine, options, requests)
 
-    joined = Joiner(translator.bundle, options)._drawn([first, second])
+    joined = TranslationBuilder(translator.bundle, options)._drawn([first, second])
 
     scores = np.array([[h.score for h in chosen] for chosen in joined])
     # Sorted with sorted it would be nearly 1; of 60 independent pairs it has a deviation of 0.13.
@@ -219,15 +221,15 @@ def test_samples_of_one_part_say_nothing_of_those_of_another(make: Make) -> None
 
 @pytest.mark.parametrize("count", [3, 4])
 def test_which_samples_go_together_hangs_on_what_was_drawn(make: Make, count: int) -> None:
-    translator = Translator(make(max_source_pieces=12))
+    translator = TextTranslator(make(max_source_pieces=12))
     parts = translator.requests.parts(LONG)
     ways = set()
     for seed in range(12):
         options = SearchOptions(n_best=count, sampling=Sampling(seed=seed))
         requests = translator.requests.make([parts], options)
         first, second, *_ = search_all(translator.engine, options, requests)
-        joined = Joiner(translator.bundle, options)._drawn([first, second])
-        again = Joiner(translator.bundle, options)._drawn([first, second])
+        joined = TranslationBuilder(translator.bundle, options)._drawn([first, second])
+        again = TranslationBuilder(translator.bundle, options)._drawn([first, second])
         assert joined == again
         ranks = [
             ([*map(id, first)].index(id(a)), [*map(id, second)].index(id(b))) for a, b in joined
@@ -239,7 +241,7 @@ def test_which_samples_go_together_hangs_on_what_was_drawn(make: Make, count: in
     assert len(ways) > 1
 
 
-def test_it_does_not_depend_on_the_batch(translator: Translator) -> None:
+def test_it_does_not_depend_on_the_batch(translator: TextTranslator) -> None:
     together = translator.translate([LONG, *TEXT], attention=True)
     for text, found in zip([LONG, *TEXT], together, strict=True):
         alone = translator.translate(text, attention=True)
@@ -249,7 +251,7 @@ def test_it_does_not_depend_on_the_batch(translator: Translator) -> None:
 
 
 def test_a_tag_that_all_parts_have_is_the_first_word(make: Make) -> None:
-    translator = Translator(make(max_source_pieces=12))
+    translator = TextTranslator(make(max_source_pieces=12))
     parts = translator.requests.parts("<2ko> " + LONG)
     words = translator.requests.source_words("<2ko> " + LONG, parts)
 
@@ -266,7 +268,7 @@ def test_a_tag_that_all_parts_have_is_the_first_word(make: Make) -> None:
 def test_members_of_an_ensemble_look_together(make: Make) -> None:
     first, second = make(3, layers=1), make(4, layers=2)
     options = SearchOptions(2, attention_layer=0)
-    together = Translator(first, ensemble=[second])
+    together = TextTranslator(first, ensemble=[second])
 
     found = together.translate("the cat", options=options, attention=True)
 
@@ -284,7 +286,7 @@ def test_members_of_an_ensemble_look_together(make: Make) -> None:
         together.translate("the cat", options=replace(options, attention_layer=1))
 
 
-def test_a_coverage_penalty_ranks_what_a_translator_finds(translator: Translator) -> None:
+def test_a_coverage_penalty_ranks_what_a_translator_finds(translator: TextTranslator) -> None:
     options = SearchOptions(4, n_best=4, coverage_penalty=2.0)
 
     free = translator.translate(
@@ -302,7 +304,7 @@ def test_a_coverage_penalty_ranks_what_a_translator_finds(translator: Translator
     assert len(translator.alternatives(TEXT[0], options=options)) == 5
 
 
-def test_samples_have_their_attention_too(translator: Translator) -> None:
+def test_samples_have_their_attention_too(translator: TextTranslator) -> None:
     options = SearchOptions(n_best=3, sampling=Sampling(seed=2))
     for text in TEXT:
         assert_aligned(translator.translate(text, options=options, attention=True), text)

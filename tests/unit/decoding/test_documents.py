@@ -13,7 +13,7 @@ from headway.cli.app import app
 from headway.config.decoding import DecodingConfig
 from headway.data.tokenizer import train_tokenizer
 from headway.decoding.options import Sampling, SearchOptions
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 
 PAGE = (Path(__file__).parents[3] / "docs" / "decoding.md").read_text(encoding="utf-8")
 
@@ -47,9 +47,9 @@ def test_the_code_on_the_page_runs(
     model = build(source_vocab_size=size, target_vocab_size=size)
     config = headway.ModelConfig(source_vocab_size=size, target_vocab_size=size)
     bundle = headway.Bundle(config, model, tokenizer, tokenizer, DecodingConfig(beam_size=2))
-    monkeypatch.setattr(headway, "load", lambda _: Translator(bundle))
+    monkeypatch.setattr(headway, "load", lambda _: TextTranslator(bundle))
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 
     exec(code, {})
 
-    assert capsys.readouterr().out == Translator(bundle).translate("저는 학생입니다.").text
+    assert capsys.readouterr().out == TextTranslator(bundle).translate("저는 학생입니다.").text

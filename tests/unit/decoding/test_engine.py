@@ -242,12 +242,12 @@ def test_parts_are_all_sentences_and_as_full_as_they_may_be(lengths: list[int], 
 
 
 def test_how_many_are_enough_is_known_of_compiled_loops(build: Build) -> None:
-    assert plain(build()).worthwhile_pieces(1) is None
+    assert plain(build()).max_useful_source_pieces(1) is None
     module = pytest.importorskip("headway.decoding.packed.compiled")
 
     for precision in ("float32", "bfloat16", "int8"):
         engine = PackedEngine(build(), module.CompiledKernels(precision))
-        assert engine.worthwhile_pieces(1) is not None
+        assert engine.max_useful_source_pieces(1) is not None
 
 
 @pytest.mark.parametrize("make", [plain, compiled])
@@ -267,13 +267,13 @@ def test_enough_is_at_work_when_caches_hold_as_many_numbers_as_the_decoder_has_w
     parts = model.decoder, model.output_projection
     weights = sum(p.numel() for part in parts for p in part.parameters())
 
-    of_so_small_a_model = engine.worthwhile_pieces(copies)
+    of_so_small_a_model = engine.max_useful_source_pieces(copies)
     monkeypatch.setattr("headway.decoding.packed.engine._ALWAYS", 0)
 
-    assert abs(engine.worthwhile_pieces(copies) * each - weights) <= each / 2
+    assert abs(engine.max_useful_source_pieces(copies) * each - weights) <= each / 2
     assert abs(of_so_small_a_model * each - 2**20) <= each / 2
     engine.kernels.by_memory = False
-    assert engine.worthwhile_pieces(copies) is None
+    assert engine.max_useful_source_pieces(copies) is None
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])

@@ -71,11 +71,11 @@ def test_enough_for_an_ensemble_is_what_is_enough_for_the_first_to_have_enough(
 ) -> None:
     engines = [scripted({}) for _ in range(3)]
     ensemble = EnsembleEngine(engines)
-    assert ensemble.worthwhile_pieces(1) is None
+    assert ensemble.max_useful_source_pieces(1) is None
 
     engines[1].at_ease, engines[2].at_ease = 9, 5
 
-    assert ensemble.worthwhile_pieces(1) == 5
+    assert ensemble.max_useful_source_pieces(1) == 5
 
 
 def test_one_model_alone_is_itself(tiny: Transformer) -> None:

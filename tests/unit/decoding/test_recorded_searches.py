@@ -17,7 +17,7 @@ from headway.decoding.greedy import GreedySearch
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.terms import TermsBeamSearch
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
 
@@ -62,7 +62,7 @@ OPTIONS = [
 def test_a_recorded_search_is_the_search(
     bundle: Bundle, engine: Any, options: SearchOptions, wishes: dict[str, Any]
 ) -> None:
-    translator = Translator(bundle, engine)
+    translator = TextTranslator(bundle, engine)
 
     record = translator.search(SOURCE, options=options, **wishes)
 
@@ -78,7 +78,7 @@ def test_a_recorded_search_is_the_search(
 
 
 def test_the_tree_can_be_walked(bundle: Bundle) -> None:
-    record = Translator(bundle).search(SOURCE, options=SearchOptions(3, n_best=3))
+    record = TextTranslator(bundle).search(SOURCE, options=SearchOptions(3, n_best=3))
 
     walked = list(record.walk())
     assert sorted(node.number for node in walked) == list(range(len(record.nodes)))
@@ -99,7 +99,7 @@ def test_the_tree_can_be_walked(bundle: Bundle) -> None:
 
 
 def test_the_outline_has_a_line_for_each_node(bundle: Bundle) -> None:
-    record = Translator(bundle).search(SOURCE, options=SearchOptions(2, n_best=2))
+    record = TextTranslator(bundle).search(SOURCE, options=SearchOptions(2, n_best=2))
 
     first, *lines = record.outline().split("\n")
     assert first == " ".join(record.source_pieces)
@@ -116,7 +116,7 @@ def test_the_outline_has_a_line_for_each_node(bundle: Bundle) -> None:
 
 
 def test_json_has_every_number_and_only_finite_ones(bundle: Bundle) -> None:
-    record = Translator(bundle).search(SOURCE, candidates=3, prefix="I")
+    record = TextTranslator(bundle).search(SOURCE, candidates=3, prefix="I")
 
     values = json.loads(json.dumps(record.as_dict(), allow_nan=False))
 
@@ -133,7 +133,7 @@ def test_json_has_every_number_and_only_finite_ones(bundle: Bundle) -> None:
 
 
 def test_a_shortlist_is_a_vocabulary_of_its_own(bundle: Bundle) -> None:
-    translator = Translator(bundle)
+    translator = TextTranslator(bundle)
     whole = translator.search(SOURCE)
     short = translator.search(SOURCE, options=SearchOptions(2, shortlist=True))
 
@@ -168,13 +168,13 @@ def test_what_cannot_be_recorded_is_said(
     bundle: Bundle, text: str, wishes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        Translator(bundle).search(text, **wishes)
+        TextTranslator(bundle).search(text, **wishes)
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("prefix", [None, "I am"])
 def test_a_sample_is_recorded(bundle: Bundle, seed: int, prefix: str | None) -> None:
-    translator = Translator(bundle, engine="reference")
+    translator = TextTranslator(bundle, engine="reference")
     sampling = Sampling(temperature=3.0, seed=seed)
     options = SearchOptions(1, sampling=sampling, no_repeat_ngram=2)
     record = translator.search(SOURCE, options=options, prefix=prefix, candidates=3)
@@ -205,7 +205,7 @@ def test_a_watcher_hears_all_of_the_record_in_order(bundle: Bundle, options: Sea
         def step(self, expansions: Any, nodes: Any, /) -> None:
             heard.append((expansions, nodes))
 
-    translator = Translator(bundle, engine="reference")
+    translator = TextTranslator(bundle, engine="reference")
     record = translator.search(SOURCE, options=options, watcher=Ear())
     assert record == translator.search(SOURCE, options=options)
     source_ids, *steps = heard

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headway.decoding.build_engine import build_engine
-from headway.decoding.stepwise_check import disagreement
+from headway.decoding.stepwise_check import find_stepwise_mismatch
 from headway.model.attention import MultiHeadAttention
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.transformer import Transformer
@@ -61,7 +61,7 @@ def test_the_first_position_is_named(
     model = build(**changes).train()
     model.get_submodule(path).__class__ = kind
 
-    found = disagreement(model)
+    found = find_stepwise_mismatch(model)
 
     assert f"At target position {position} " in found
     assert f"{path} is of class {kind.__name__}. " in found
@@ -79,11 +79,11 @@ def test_the_first_position_is_named(
 )
 def test_parts_that_agree_are_not_spoken_of(build: Build, path: str, kind: Any) -> None:
     model = build(dropout=0.3).eval()
-    assert disagreement(model) == ""
+    assert find_stepwise_mismatch(model) == ""
     model.get_submodule(path).__class__ = kind
     before = torch.get_rng_state()
 
-    assert disagreement(model) == ""
+    assert find_stepwise_mismatch(model) == ""
 
     assert torch.equal(torch.get_rng_state(), before)
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_given_a_cache_says_so_at_once(build: Build) -> None:
     model = build()
     model.decoder.layers[0].self_attention.__class__ = Uncached
     with pytest.raises(TypeError, match="positional arguments but"):
-        disagreement(model)
+        find_stepwise_mismatch(model)
 
 
 def test_an_engine_warns_of_it(build: Build) -> None:

@@ -18,7 +18,7 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.tokenizer import END_ID, START_ID, Tokenizer, train_tokenizer
 from headway.decoding.options import Sampling, SearchOptions
-from headway.decoding.translator import Translator, load
+from headway.decoding.translator import TextTranslator, load
 from headway.errors import BundleError, ConfigError, HeadwayError
 from headway.inspection.edit import zero
 from headway.inspection.trace import trace
@@ -39,7 +39,7 @@ def tokenizer() -> Tokenizer:
     return train_tokenizer(TEXT, kind="bpe", vocabulary_size=70)
 
 
-def translator_of(tokenizer: Tokenizer, seed: int = 3, **settings: object) -> Translator:
+def translator_of(tokenizer: Tokenizer, seed: int = 3, **settings: object) -> TextTranslator:
     torch.manual_seed(seed)
     architecture = {
         "d_model": 12, "d_ff": 17, "num_heads": 2, "num_encoder_layers": 1,
@@ -53,17 +53,17 @@ def translator_of(tokenizer: Tokenizer, seed: int = 3, **settings: object) -> Tr
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.2)
-    return Translator(
+    return TextTranslator(
         Bundle(config, model.eval(), tokenizer, tokenizer, DecodingConfig.parse(decoding))
     )
 
 
 @pytest.fixture(scope="module")
-def translator(tokenizer: Tokenizer) -> Translator:
+def translator(tokenizer: Tokenizer) -> TextTranslator:
     return translator_of(tokenizer)
 
 
-def test_one_sentence_gives_one_translation_and_a_list_a_list(translator: Translator) -> None:
+def test_one_sentence_gives_one_translation_and_a_list_a_list(translator: TextTranslator) -> None:
     one = translator.translate("I am a student.")
 
     assert translator.translate(["I am a student."]) == [one]
@@ -73,33 +73,33 @@ def test_one_sentence_gives_one_translation_and_a_list_a_list(translator: Transl
     assert (one.score, one.pieces) == (one.hypotheses[0].score, one.hypotheses[0].pieces)
 
 
-def _first_text(translator: Translator) -> str:
+def _first_text(translator: TextTranslator) -> str:
     return translator.translate(TEXT[2]).text
 
 
-def _by_pool(translator: Translator) -> str:
+def _by_pool(translator: TextTranslator) -> str:
     with multiprocessing.get_context("fork").Pool(1) as pool:
         return pool.apply(_first_text, (translator,))
 
 
-def _by_executor(translator: Translator) -> str:
+def _by_executor(translator: TextTranslator) -> str:
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(1, mp_context=context) as executor:
         return executor.submit(_first_text, translator).result()
 
 
-def _by_queue(translator: Translator) -> str:
+def _by_queue(translator: TextTranslator) -> str:
     queue = multiprocessing.get_context("fork").Queue()
     queue.put(translator)
     return _first_text(queue.get())
 
 
-def _as_spawned_processes_get_it(translator: Translator) -> str:
+def _as_spawned_processes_get_it(translator: TextTranslator) -> str:
     return _first_text(pickle.loads(ForkingPickler.dumps(translator)))
 
 
-def _its_bundle_by_pickle(translator: Translator) -> str:
-    return _first_text(Translator(pickle.loads(ForkingPickler.dumps(translator.bundle))))
+def _its_bundle_by_pickle(translator: TextTranslator) -> str:
+    return _first_text(TextTranslator(pickle.loads(ForkingPickler.dumps(translator.bundle))))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def _its_bundle_by_pickle(translator: Translator) -> str:
 )
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_translator_that_was_sent_to_another_process_goes_on(
-    tokenizer: Tokenizer, send: Callable[[Translator], str]
+    tokenizer: Tokenizer, send: Callable[[TextTranslator], str]
 ) -> None:
     translator = translator_of(tokenizer)
     text = _first_text(translator)
@@ -154,13 +154,13 @@ def test_weights_that_were_written_again_are_refused_even_if_they_are_the_same(
 
 @pytest.mark.parametrize("engine", ["reference", "packed"])
 def test_a_copy_and_what_another_process_unpickles_translate_the_same(
-    translator: Translator, engine: Literal["reference", "packed"]
+    translator: TextTranslator, engine: Literal["reference", "packed"]
 ) -> None:
     precision = "int8" if engine == "packed" else "float32"
-    translator = Translator(translator.bundle, engine, precision, ensemble=[translator.bundle])
+    translator = TextTranslator(translator.bundle, engine, precision, ensemble=[translator.bundle])
     expected = translator.translate(TEXT)
 
-    def kinds(translator: Translator) -> list[tuple[type, object]]:
+    def kinds(translator: TextTranslator) -> list[tuple[type, object]]:
         engines: Any = getattr(translator.engine, "engines", None)
         all_kernels = [getattr(each, "kernels", None) for each in engines]
         return [
@@ -179,9 +179,9 @@ def test_a_copy_and_what_another_process_unpickles_translate_the_same(
 
 @pytest.mark.parametrize("engine", ["reference", "packed"])
 def test_a_model_in_training_mode_does_not_translate(
-    translator: Translator, engine: Literal["reference", "packed"]
+    translator: TextTranslator, engine: Literal["reference", "packed"]
 ) -> None:
-    translator = Translator(copy.deepcopy(translator.bundle), engine)
+    translator = TextTranslator(copy.deepcopy(translator.bundle), engine)
     translator.bundle.model.train()
     with pytest.raises(ConfigError, match=r"in training mode.*Call its eval\(\)"):
         translator.translate("I am a student.")
@@ -191,7 +191,7 @@ def test_a_model_in_training_mode_does_not_translate(
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t \u3000", "\n"], ids=ascii)
-def test_blank_stays_blank(translator: Translator, blank: str) -> None:
+def test_blank_stays_blank(translator: TextTranslator, blank: str) -> None:
     (result, other) = translator.translate([blank, "I am"], n_best=2)
 
     assert (result.text, result.pieces, result.score) == ("", (), 0.0)
@@ -201,7 +201,9 @@ def test_blank_stays_blank(translator: Translator, blank: str) -> None:
 
 
 @pytest.mark.parametrize("beam_size", [1, 3], ids=["greedy", "beam"])
-def test_order_and_result_do_not_depend_on_batching(translator: Translator, beam_size: int) -> None:
+def test_order_and_result_do_not_depend_on_batching(
+    translator: TextTranslator, beam_size: int
+) -> None:
     sentences = [TEXT[1], "", TEXT[0], "I", TEXT[4], TEXT[1], " ", TEXT[2]]
 
     results = translator.translate(sentences, beam_size=beam_size)
@@ -223,7 +225,9 @@ def test_the_defaults_of_the_bundle_stand_until_told_otherwise(tokenizer: Tokeni
     assert wide.translate(TEXT) != narrow.translate(TEXT)
 
 
-def test_the_n_best_are_sorted_and_widen_the_beam_when_they_must(translator: Translator) -> None:
+def test_the_n_best_are_sorted_and_widen_the_beam_when_they_must(
+    translator: TextTranslator,
+) -> None:
     result = translator.translate(TEXT[0], n_best=4)
 
     scores = [h.score for h in result.hypotheses]
@@ -234,7 +238,7 @@ def test_the_n_best_are_sorted_and_widen_the_beam_when_they_must(translator: Tra
 
 
 @pytest.mark.parametrize("beam_size", [1, 3], ids=["greedy", "beam"])
-def test_a_translation_begins_with_its_prefix(translator: Translator, beam_size: int) -> None:
+def test_a_translation_begins_with_its_prefix(translator: TextTranslator, beam_size: int) -> None:
     results = translator.translate(TEXT, prefix="the cat", beam_size=beam_size, n_best=beam_size)
 
     assert all(h.text.startswith("the cat") for r in results for h in r.hypotheses)
@@ -242,7 +246,7 @@ def test_a_translation_begins_with_its_prefix(translator: Translator, beam_size:
 
 @pytest.mark.parametrize("beam_size", [1, 3], ids=["greedy", "beam"])
 def test_the_score_is_what_the_model_says_of_the_pieces_after_a_source_with_its_end(
-    translator: Translator, beam_size: int
+    translator: TextTranslator, beam_size: int
 ) -> None:
     model, tokenizer = translator.bundle.model, translator.bundle.source_tokenizer
 
@@ -256,7 +260,7 @@ def test_the_score_is_what_the_model_says_of_the_pieces_after_a_source_with_its_
     assert result.score == pytest.approx(log_probs.sum().item() * 6 / (6 + len(ids)), abs=1e-4)
 
 
-def test_each_sentence_can_have_its_own_prefix(translator: Translator) -> None:
+def test_each_sentence_can_have_its_own_prefix(translator: TextTranslator) -> None:
     first, second = translator.translate(TEXT[:2], prefix=["You go", ""])
 
     assert first.text.startswith("You go")
@@ -265,7 +269,7 @@ def test_each_sentence_can_have_its_own_prefix(translator: Translator) -> None:
     assert second.score == pytest.approx(alone.score, abs=1e-4)
 
 
-def test_another_number_of_prefixes_is_refused(translator: Translator) -> None:
+def test_another_number_of_prefixes_is_refused(translator: TextTranslator) -> None:
     with pytest.raises(ConfigError, match="There are 1 prefixes for 2 sentences"):
         translator.translate(TEXT[:2], prefix=["You"])
 
@@ -313,13 +317,13 @@ def test_the_output_limit_is_the_source_and_some_more_and_is_flagged(
     assert any(result.complete for result in generous.translate(TEXT))
 
 
-def test_unknown_pieces_of_the_source_are_counted(translator: Translator) -> None:
+def test_unknown_pieces_of_the_source_are_counted(translator: TextTranslator) -> None:
     known, unknown = translator.translate(["I am a student.", "I am 龍 a 鬱 student."])
 
     assert (known.unknown_pieces, unknown.unknown_pieces) == (0, 2)
 
 
-def test_decomposed_hangul_is_translated_as_composed(translator: Translator) -> None:
+def test_decomposed_hangul_is_translated_as_composed(translator: TextTranslator) -> None:
     decomposed = unicodedata.normalize("NFD", TEXT[0])
     assert decomposed != TEXT[0]
 
@@ -341,7 +345,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
-def test_any_text_gives_exactly_one_line(translator: Translator, odd: str) -> None:
+def test_any_text_gives_exactly_one_line(translator: TextTranslator, odd: str) -> None:
     (result,) = translator.translate([odd], beam_size=1)
 
     assert "\n" not in result.text
@@ -364,12 +368,12 @@ def test_learned_positions_limit_parts_and_output(tokenizer: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("name", ["beam_size", "n_best", "batch_tokens"])
-def test_a_number_below_one_is_refused_by_name(translator: Translator, name: str) -> None:
+def test_a_number_below_one_is_refused_by_name(translator: TextTranslator, name: str) -> None:
     with pytest.raises(ConfigError, match=f"^{name} is 0, but must be at least 1"):
         translator.translate("I am", **{name: 0})
 
 
-def test_what_is_no_text_is_refused_with_its_place(translator: Translator) -> None:
+def test_what_is_no_text_is_refused_with_its_place(translator: TextTranslator) -> None:
     with pytest.raises(ConfigError, match=r"Sentence 2 \(counted from 1\) is a bytes, not text"):
         translator.translate(["I am", b"bytes"])  # type: ignore[list-item]
     for odd in (None, b"bytes", 3):
@@ -400,7 +404,7 @@ def test_a_line_of_nothing_but_a_tag_of_the_model_is_blank() -> None:
     translator = translator_of(tokenizer)
     corpora = [{"tag": "<2ko>"}, {"tag": ""}]
     translator.bundle.record["config"] = {"data": {"corpora": corpora}}
-    tagged = Translator(translator.bundle)
+    tagged = TextTranslator(translator.bundle)
 
     assert [t.text for t in tagged.translate(["<2ko>", " <2ko>  ", ""])] == ["", "", ""]
     assert tagged.requests.parts("<2ko> I go")
@@ -425,10 +429,10 @@ def test_each_part_of_a_long_sentence_keeps_its_tag() -> None:
 
 @pytest.mark.parametrize("number", [1, 9])
 def test_an_edit_works_on_every_sentence_of_an_engine_that_calls_the_model(
-    translator: Translator, number: int, monkeypatch: pytest.MonkeyPatch
+    translator: TextTranslator, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)  # workers, if it were for that alone
-    by_module = Translator(translator.bundle, engine="reference")
+    by_module = TextTranslator(translator.bundle, engine="reference")
     sentences = (TEXT * 4)[: 2 * number]
     plain = by_module.translate(sentences, beam_size=1)
     model = translator.bundle.model
@@ -444,7 +448,7 @@ def test_an_edit_works_on_every_sentence_of_an_engine_that_calls_the_model(
 
 
 def test_an_engine_that_calls_no_part_of_the_model_is_heard_by_nobody_and_says_so(
-    translator: Translator,
+    translator: TextTranslator,
 ) -> None:
     with (
         trace(translator.bundle.model),
@@ -453,7 +457,7 @@ def test_an_engine_that_calls_no_part_of_the_model_is_heard_by_nobody_and_says_s
         translator.translate(TEXT)
 
 
-def test_lists_that_can_be_read_only_once_are_read_once(translator: Translator) -> None:
+def test_lists_that_can_be_read_only_once_are_read_once(translator: TextTranslator) -> None:
     terms = [["go "], ["student"]]
 
     listed = translator.translate(TEXT[2:5:2], terms=terms)
@@ -461,8 +465,8 @@ def test_lists_that_can_be_read_only_once_are_read_once(translator: Translator) 
 
     assert [t.text for t in once] == [t.text for t in listed]
     assert "student" in once[1].text
-    single = Translator(translator.bundle, ensemble=[translator.bundle])
-    drained = Translator(translator.bundle, ensemble=(b for b in [translator.bundle]))  # type: ignore[arg-type]
+    single = TextTranslator(translator.bundle, ensemble=[translator.bundle])
+    drained = TextTranslator(translator.bundle, ensemble=(b for b in [translator.bundle]))  # type: ignore[arg-type]
     assert len(copy.copy(drained).models) == len(single.models) == 2
 
 
@@ -474,7 +478,7 @@ def test_a_model_of_no_numbers_is_refused(
     bundle = translator_of(tokenizer).bundle
     with torch.no_grad():
         bundle.model.get_parameter("decoder.layers.0.feed_forward.w_1.weight")[2, 3] = math.nan
-    translator = Translator(bundle, engine=engine)
+    translator = TextTranslator(bundle, engine=engine)
 
     with pytest.raises(HeadwayError, match=r"not a number \(NaN\)"):
         translator.translate(TEXT[:2], beam_size=beam_size)

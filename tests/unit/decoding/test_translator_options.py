@@ -16,7 +16,7 @@ from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.translation import StreamEnd
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
 
@@ -53,12 +53,12 @@ def make(tokenizer: Tokenizer) -> Make:
 
 
 @pytest.fixture(scope="module")
-def translator(make: Make) -> Translator:
-    return Translator(make())
+def translator(make: Make) -> TextTranslator:
+    return TextTranslator(make())
 
 
 def test_the_options_of_the_bundle_are_the_start_and_what_is_given_changes_them(
-    translator: Translator,
+    translator: TextTranslator,
 ) -> None:
     assert translator.options == SearchOptions(2, 0.6)
     expected = translator.translate(TEXT, beam_size=3, length_penalty=1.0, n_best=2)
@@ -72,7 +72,7 @@ def test_the_options_of_the_bundle_are_the_start_and_what_is_given_changes_them(
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_lengths_hold_in_pieces(translator: Translator, beam_size: int) -> None:
+def test_lengths_hold_in_pieces(translator: TextTranslator, beam_size: int) -> None:
     options = SearchOptions(beam_size, min_length=5, max_length=7)
 
     for result in translator.translate(TEXT, options=options, split_sentences=False):
@@ -84,7 +84,7 @@ def test_lengths_hold_in_pieces(translator: Translator, beam_size: int) -> None:
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_banned_text_is_not_in_any_hypothesis(translator: Translator, beam_size: int) -> None:
+def test_a_banned_text_is_not_in_any_hypothesis(translator: TextTranslator, beam_size: int) -> None:
     free = translator.translate(TEXT, beam_size=beam_size, n_best=beam_size)
     words = sorted({word for t in free for h in t.hypotheses for word in h.text.split()})[:4]
     banned = [*words, words[0][:1], " " + words[1][:2]]
@@ -96,7 +96,7 @@ def test_a_banned_text_is_not_in_any_hypothesis(translator: Translator, beam_siz
     assert [t.text for t in found] != [t.text for t in free]
 
 
-def test_terms_are_in_every_hypothesis_for_all_or_for_each(translator: Translator) -> None:
+def test_terms_are_in_every_hypothesis_for_all_or_for_each(translator: TextTranslator) -> None:
     everywhere = translator.translate(
         TEXT, beam_size=3, n_best=3, terms=["cat", "school"], split_sentences=False
     )
@@ -110,7 +110,7 @@ def test_terms_are_in_every_hypothesis_for_all_or_for_each(translator: Translato
     assert [t.text for t in each[3:]] == [t.text for t in free[3:]]
 
 
-def test_terms_that_cannot_be_placed_or_written_are_refused(translator: Translator) -> None:
+def test_terms_that_cannot_be_placed_or_written_are_refused(translator: TextTranslator) -> None:
     with pytest.raises(ConfigError, match="There are 1 lists of terms for 2 sentences"):
         translator.translate(TEXT[:2], terms=[["cat"]])
     with pytest.raises(ConfigError, match="The term '龍' has 1 piece that the vocabulary"):
@@ -121,7 +121,9 @@ def test_terms_that_cannot_be_placed_or_written_are_refused(translator: Translat
         translator.translate("I am", terms="cat")
 
 
-def test_a_favoured_prefix_is_kept_by_strong_bias_and_left_by_weak(translator: Translator) -> None:
+def test_a_favoured_prefix_is_kept_by_strong_bias_and_left_by_weak(
+    translator: TextTranslator,
+) -> None:
     strong, weak = (
         [
             t.text.startswith("the cat")
@@ -135,7 +137,7 @@ def test_a_favoured_prefix_is_kept_by_strong_bias_and_left_by_weak(translator: T
     assert not any(weak)
 
 
-def test_samples_differ_by_seed_and_place_and_can_be_had_again(translator: Translator) -> None:
+def test_samples_differ_by_seed_and_place_and_can_be_had_again(translator: TextTranslator) -> None:
     same = ["I am a student."] * 6
     options = SearchOptions(n_best=2, sampling=Sampling(seed=1))
 
@@ -151,7 +153,7 @@ def test_samples_differ_by_seed_and_place_and_can_be_had_again(translator: Trans
 
 
 def test_the_number_of_earlier_parts_does_not_matter_to_what_is_drawn(
-    translator: Translator,
+    translator: TextTranslator,
 ) -> None:
     options = SearchOptions(sampling=Sampling())
     _, after_long = translator.translate([TEXT[1] * 3, TEXT[0]], options=options)
@@ -176,7 +178,7 @@ def test_the_number_of_earlier_parts_does_not_matter_to_what_is_drawn(
 )
 @pytest.mark.parametrize("text", [*TEXT, "", TEXT[1] * 3])
 def test_the_bits_of_a_stream_are_the_translation(
-    translator: Translator, options: SearchOptions, text: str
+    translator: TextTranslator, options: SearchOptions, text: str
 ) -> None:
     bits = list(translator.stream(text, options=options))
 
@@ -185,14 +187,14 @@ def test_the_bits_of_a_stream_are_the_translation(
 
 
 def test_greedy_search_streams_piece_by_piece_and_a_beam_what_is_certain(make: Make) -> None:
-    translator = Translator(make(max_extra_pieces=12))
+    translator = TextTranslator(make(max_extra_pieces=12))
     greedy = [len(list(translator.stream(t, options=SearchOptions(1)))) for t in TEXT]
     beam = [len(list(translator.stream(t, options=SearchOptions(4)))) for t in TEXT]
     assert min(greedy) >= 5
     assert 1 < max(beam) <= max(greedy)
 
 
-def test_streams_take_prefix_terms_and_bans(translator: Translator) -> None:
+def test_streams_take_prefix_terms_and_bans(translator: TextTranslator) -> None:
     wishes: dict[str, Any] = {"prefix": "the", "terms": ["cat"], "banned": ["s"]}
     bits = "".join(translator.stream(TEXT[2], **wishes))
     assert bits == translator.translate(TEXT[2], **wishes).text
@@ -202,7 +204,7 @@ def test_streams_take_prefix_terms_and_bans(translator: Translator) -> None:
 
 
 def test_alternatives_have_the_models_probabilities_and_the_translations_that_go_on(
-    translator: Translator,
+    translator: TextTranslator,
 ) -> None:
     best = translator.translate(TEXT[2], beam_size=1)
     model, tokenizer = translator.bundle.model, translator.bundle.target_tokenizer
@@ -224,7 +226,7 @@ def test_alternatives_have_the_models_probabilities_and_the_translations_that_go
     assert found[0].translation.pieces == best.pieces
 
 
-def test_alternatives_of_what_is_not_there_are_refused(translator: Translator) -> None:
+def test_alternatives_of_what_is_not_there_are_refused(translator: TextTranslator) -> None:
     with pytest.raises(ConfigError, match="The vocabulary has no piece 'xyz'"):
         translator.alternatives("I am", ["xyz"])
     with pytest.raises(ConfigError, match="The sentence has 0 parts"):
@@ -234,7 +236,7 @@ def test_alternatives_of_what_is_not_there_are_refused(translator: Translator) -
 
 
 def test_alternatives_after_the_end_of_a_translation_are_refused(make: Make) -> None:
-    translator = Translator(make())
+    translator = TextTranslator(make())
     piece = translator.bundle.target_tokenizer.piece(9)
     for special in ("</s>", "<unk>", "<s>", "<pad>"):
         with pytest.raises(ConfigError, match=f"A translation with {special} in it cannot go on"):
@@ -245,7 +247,7 @@ def test_alternatives_after_the_end_of_a_translation_are_refused(make: Make) -> 
         translator.alternatives("the", [piece] * 3)
 
 
-def test_terms_that_another_wish_forbids_are_refused(translator: Translator) -> None:
+def test_terms_that_another_wish_forbids_are_refused(translator: TextTranslator) -> None:
     with pytest.raises(ConfigError, match="'cat' must occur, but a banned text forbids it"):
         translator.translate(TEXT[4], terms=["the", "cat"], banned=[" ca"])
     once = SearchOptions(2, no_repeat_ngram=1)
@@ -255,12 +257,12 @@ def test_terms_that_another_wish_forbids_are_refused(translator: Translator) -> 
     assert "the the" in translator.translate(TEXT[4], terms=["the the"], options=twice).text
 
 
-def test_a_mixture_of_terms_for_all_and_for_each_is_refused(translator: Translator) -> None:
+def test_a_mixture_of_terms_for_all_and_for_each_is_refused(translator: TextTranslator) -> None:
     with pytest.raises(ConfigError, match="Some terms are words and others lists of words"):
         translator.translate(TEXT[:2], terms=[["cat"], "home"])  # type: ignore[list-item]
 
 
-def test_more_hypotheses_widen_a_beam_by_whole_groups(translator: Translator) -> None:
+def test_more_hypotheses_widen_a_beam_by_whole_groups(translator: TextTranslator) -> None:
     grouped = SearchOptions(4, groups=2)
     found = translator.translate(TEXT[4], options=grouped, n_best=5)
     assert found == translator.translate(TEXT[4], options=replace(grouped, beam_size=6, n_best=5))
@@ -268,7 +270,7 @@ def test_more_hypotheses_widen_a_beam_by_whole_groups(translator: Translator) ->
 
 @pytest.mark.parametrize("sampling", [None, Sampling()])
 def test_sentences_have_no_number_below_0(
-    translator: Translator, sampling: Sampling | None
+    translator: TextTranslator, sampling: Sampling | None
 ) -> None:
     with pytest.raises(ConfigError, match="first is -1, but must be at least 0"):
         translator.translate(TEXT, first=-1, options=SearchOptions(1, sampling=sampling))
@@ -276,7 +278,7 @@ def test_sentences_have_no_number_below_0(
 
 @pytest.mark.parametrize("text", ["", "  ", "a"])
 def test_a_stream_ends_with_as_many_parts_as_a_translation(make: Make, text: str) -> None:
-    translator = Translator(make())
+    translator = TextTranslator(make())
     ends: list[StreamEnd] = []
 
     def bits() -> Generator[str]:
@@ -287,7 +289,7 @@ def test_a_stream_ends_with_as_many_parts_as_a_translation(make: Make, text: str
 
 
 def test_an_empty_part_leaves_no_space_in_a_stream(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
+    translator: TextTranslator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, one = f"{TEXT[1]} " * 5, translator.requests.one
     count = len(translator.requests.parts(text, at_most=1))
@@ -306,7 +308,7 @@ def test_an_empty_part_leaves_no_space_in_a_stream(
 
 def test_weights_that_changed_after_they_were_prepared_are_refused(make: Make) -> None:
     bundle = make()
-    packed, reference = Translator(bundle), Translator(bundle, engine="reference")
+    packed, reference = TextTranslator(bundle), TextTranslator(bundle, engine="reference")
     before = reference.translate(TEXT[2])
     assert packed.translate(TEXT[2]).text == before.text
     with torch.no_grad():
@@ -321,14 +323,14 @@ def test_weights_that_changed_after_they_were_prepared_are_refused(make: Make) -
     for wish in wishes:
         with pytest.raises(ConfigError, match="The model or its weights have changed"):
             wish()
-    after = Translator(bundle).translate(TEXT[2])
+    after = TextTranslator(bundle).translate(TEXT[2])
     assert after.score == pytest.approx(reference.translate(TEXT[2]).score)
     assert after.score != pytest.approx(before.score)
 
 
 def test_a_hook_that_came_after_the_weights_were_prepared_is_not_passed_by(make: Make) -> None:
     bundle = make()
-    packed, reference = Translator(bundle), Translator(bundle, engine="reference")
+    packed, reference = TextTranslator(bundle), TextTranslator(bundle, engine="reference")
     before = reference.translate(TEXT[2])
     hook = bundle.model.encoder.register_forward_hook(lambda _, __, y: -3 * y)
 
@@ -353,10 +355,10 @@ def test_rows_of_the_table_without_a_piece_are_never_chosen(
     torch.manual_seed(5)
     wider = replace(bundle, config=config, model=Transformer.from_config(config).eval())
     for text in TEXT:
-        found = Translator(wider).translate(text, options=options)
+        found = TextTranslator(wider).translate(text, options=options)
         assert all(tokenizer.id(piece) < pieces for h in found.hypotheses for piece in h.pieces)
-        assert Translator(wider).alternatives(text, count=99, options=options)
-    requests = Translator(wider).requests
+        assert TextTranslator(wider).alternatives(text, count=99, options=options)
+    requests = TextTranslator(wider).requests
     lists = {id(requests.one(ids, [], options).allowed) for ids in ([4], [5, 6])}
     assert len(lists) == 1  # shared, for it may be long
 
@@ -368,22 +370,22 @@ def test_an_ensemble_of_bundles(make: Make, tmp_path: Any) -> None:
 
     both = headway.load(tmp_path / "a", "cpu", ensemble=[tmp_path / "b"]).translate(TEXT)
 
-    assert both == Translator(first, ensemble=[second]).translate(TEXT)
-    turned = Translator(second, ensemble=[first]).translate(TEXT)
+    assert both == TextTranslator(first, ensemble=[second]).translate(TEXT)
+    turned = TextTranslator(second, ensemble=[first]).translate(TEXT)
     assert [t.text for t in both] == [t.text for t in turned]
-    assert both != Translator(first).translate(TEXT)
-    alike = Translator(first, ensemble=[first]).translate(TEXT)
-    assert [t.text for t in alike] == [t.text for t in Translator(first).translate(TEXT)]
+    assert both != TextTranslator(first).translate(TEXT)
+    alike = TextTranslator(first, ensemble=[first]).translate(TEXT)
+    assert [t.text for t in alike] == [t.text for t in TextTranslator(first).translate(TEXT)]
 
 
 def test_models_of_other_vocabularies_cannot_be_averaged(make: Make) -> None:
     bundle = make()
     other = replace(bundle, target_tokenizer=train_tokenizer(TEXT, kind="char", vocabulary_size=40))
     with pytest.raises(ConfigError, match="Model 2 of the ensemble has another target vocabulary"):
-        Translator(bundle, ensemble=[other])
+        TextTranslator(bundle, ensemble=[other])
 
 
-def test_what_is_refused_of_many_sentences_says_of_which(translator: Translator) -> None:
+def test_what_is_refused_of_many_sentences_says_of_which(translator: TextTranslator) -> None:
     wishes = [[], [], ["the the"]]
 
     with pytest.raises(ConfigError, match=r"Sentence 3 \(counted from 1\): The term 'the the'"):
@@ -396,7 +398,7 @@ def test_what_is_refused_of_many_sentences_says_of_which(translator: Translator)
 
 @pytest.mark.parametrize("wish", [{"prefix": "\u0001"}, {"terms": ["\u0001"]}])
 def test_a_wish_of_which_nothing_is_left_is_not_forgotten(
-    translator: Translator, wish: dict[str, Any]
+    translator: TextTranslator, wish: dict[str, Any]
 ) -> None:
     with pytest.raises(ConfigError, match=r"Nothing of the (prefix|term) '\\x01' is left"):
         translator.translate(TEXT[0], **wish)
@@ -412,7 +414,7 @@ def test_rows_without_a_piece_in_any_model_of_an_ensemble_are_never_chosen(
     padded = replace(plain, config=config, model=Transformer.from_config(config).eval())
 
     found = [
-        Translator(first, ensemble=[second]).translate(TEXT)
+        TextTranslator(first, ensemble=[second]).translate(TEXT)
         for first, second in ((plain, padded), (padded, plain))
     ]
 
@@ -441,7 +443,7 @@ def test_a_part_that_was_replaced_afterwards_is_not_passed_by(
     make: Make, change: Callable[[Transformer], None]
 ) -> None:
     bundle = make()
-    packed = Translator(bundle)
+    packed = TextTranslator(bundle)
     packed.translate(TEXT[2])
 
     change(bundle.model)
@@ -455,7 +457,7 @@ def test_a_hook_hears_every_sentence_in_this_process(make: Make) -> None:
     heard: list[int] = []
     bundle.model.encoder.register_forward_hook(lambda _, __, y: heard.append(len(y)))
     with pytest.warns(UserWarning, match="encoder has hooks") as caught:
-        translator = Translator(bundle)
+        translator = TextTranslator(bundle)
     assert caught[0].filename == __file__  # the line of whoever calls this package
 
     for _ in range(2):
@@ -478,7 +480,7 @@ def test_a_hook_hears_every_sentence_in_this_process(make: Make) -> None:
     ],
 )
 def test_an_argument_of_another_type_is_named(
-    translator: Translator, wishes: dict[str, Any], message: str
+    translator: TextTranslator, wishes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         translator.translate([TEXT[2]], **wishes)
@@ -499,7 +501,7 @@ def test_an_argument_of_another_type_is_named(
     ],
 )
 def test_arguments_of_another_type_are_refused_by_name(
-    translator: Translator, call: Callable[[Any], object], message: str
+    translator: TextTranslator, call: Callable[[Any], object], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         call(translator)

@@ -16,7 +16,7 @@ from headway.decoding.glossary import Glossary
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translation import StreamEnd
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
 
@@ -32,7 +32,7 @@ def tokenizer() -> Tokenizer:
 
 
 @pytest.fixture(scope="module")
-def translator(tokenizer: Tokenizer) -> Translator:
+def translator(tokenizer: Tokenizer) -> TextTranslator:
     torch.manual_seed(5)
     config = Architecture(
         d_model=12, d_ff=17, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
@@ -43,10 +43,10 @@ def translator(tokenizer: Tokenizer) -> Translator:
             parameter.add_(torch.randn_like(parameter), alpha=0.2)
     values = {"beam_size": 2, "max_extra_pieces": 4, "max_source_pieces": 24}
     decoding = DecodingConfig.parse(values)
-    return Translator(Bundle(config, model.eval(), tokenizer, tokenizer, decoding))
+    return TextTranslator(Bundle(config, model.eval(), tokenizer, tokenizer, decoding))
 
 
-def test_a_paragraph_is_its_sentences_joined_with_their_spaces(translator: Translator) -> None:
+def test_a_paragraph_is_its_sentences_joined_with_their_spaces(translator: TextTranslator) -> None:
     whole = translator.translate(PARAGRAPH, attention=True)
 
     each = translator.translate(SENTENCES)
@@ -62,7 +62,7 @@ def test_a_paragraph_is_its_sentences_joined_with_their_spaces(translator: Trans
     assert max(source for source, _ in whole.alignment) >= len(PARAGRAPH.split()) - 3
 
 
-def test_a_text_is_one_sentence_where_that_is_asked_for(translator: Translator) -> None:
+def test_a_text_is_one_sentence_where_that_is_asked_for(translator: TextTranslator) -> None:
     one = translator.translate("I go home. You?", split_sentences=False)
 
     assert (one.num_parts, one.num_sentences) == (1, 1)
@@ -73,9 +73,9 @@ def test_a_text_is_one_sentence_where_that_is_asked_for(translator: Translator) 
 
 
 @pytest.mark.parametrize("share", [None, "unknown", 0.0, 0.25, 0.26, 1.0])
-def test_a_model_of_paragraphs_is_given_paragraphs(translator: Translator, share: Any) -> None:
+def test_a_model_of_paragraphs_is_given_paragraphs(translator: TextTranslator, share: Any) -> None:
     bundle = replace(translator.bundle, record={"several_sentences": share} if share else {})
-    other = Translator(bundle)
+    other = TextTranslator(bundle)
     expected = isinstance(share, float) and share > 0.25
 
     assert bundle.trained_on_paragraphs == expected
@@ -88,10 +88,10 @@ def test_a_model_of_paragraphs_is_given_paragraphs(translator: Translator, share
     [(1, [1] * 5), (2, [1, 2, 2]), (3, [2, 3]), (4, [2, 3]), (5, [5]), (9, [5]), (None, [5])],
 )
 def test_more_sentences_than_a_model_of_paragraphs_is_used_to_are_translated_in_groups(
-    translator: Translator, usual: int | None, groups: list[int]
+    translator: TextTranslator, usual: int | None, groups: list[int]
 ) -> None:
     record = {"several_sentences": 0.9} | ({"usual_sentences": usual} if usual else {})
-    other = Translator(replace(translator.bundle, record=record))
+    other = TextTranslator(replace(translator.bundle, record=record))
 
     whole = other.translate(PARAGRAPH)
 
@@ -114,7 +114,7 @@ def test_more_sentences_than_a_model_of_paragraphs_is_used_to_are_translated_in_
     "options", [SearchOptions(1), SearchOptions(3), SearchOptions(sampling=Sampling())]
 )
 def test_a_stream_is_the_translation(
-    translator: Translator, text: str, options: SearchOptions
+    translator: TextTranslator, text: str, options: SearchOptions
 ) -> None:
     ends: list[StreamEnd] = []
 
@@ -129,14 +129,14 @@ def test_a_stream_is_the_translation(
     assert (ends[0].complete, ends[0].unknown_pieces) == (whole.complete, whole.unknown_pieces)
 
 
-def test_each_sentence_has_the_tag(translator: Translator) -> None:
+def test_each_sentence_has_the_tag(translator: TextTranslator) -> None:
     whole = translator.translate("<2ko> I go home. You?")
 
     each = translator.translate(["<2ko> I go home.", "<2ko> You?"])
     assert whole.text == " ".join(t.text for t in each)
 
 
-def test_the_n_best_are_ways_to_join_those_of_the_sentences(translator: Translator) -> None:
+def test_the_n_best_are_ways_to_join_those_of_the_sentences(translator: TextTranslator) -> None:
     first, second = translator.translate(["I go home.", "You?"], n_best=3)
 
     found = translator.translate("I go home. You?", n_best=3)
@@ -147,7 +147,7 @@ def test_the_n_best_are_ways_to_join_those_of_the_sentences(translator: Translat
     assert [h.score for h in found.hypotheses] == pytest.approx(ways[:3], abs=1e-5)
 
 
-def test_a_prefix_is_that_of_the_first_sentence(translator: Translator) -> None:
+def test_a_prefix_is_that_of_the_first_sentence(translator: TextTranslator) -> None:
     found = translator.translate("I go home. You?", prefix="The")
 
     second = translator.translate("You?")
@@ -160,7 +160,7 @@ def test_a_prefix_is_that_of_the_first_sentence(translator: Translator) -> None:
     )
 
 
-def test_a_glossary_is_for_the_sentence_that_has_the_term(translator: Translator) -> None:
+def test_a_glossary_is_for_the_sentence_that_has_the_term(translator: TextTranslator) -> None:
     glossary = {"home": "school", "You": "cat", "나는*": "home", "dog": "sat"}
 
     whole = translator.translate("I go home. You?", glossary=glossary, beam_size=4)
@@ -209,7 +209,7 @@ def test_a_glossary_is_for_the_sentence_that_has_the_term(translator: Translator
     ],
 )
 def test_wishes_that_cannot_be_placed_are_refused(
-    translator: Translator, text: str, wish: dict[str, Any], message: str
+    translator: TextTranslator, text: str, wish: dict[str, Any], message: str
 ) -> None:
     calls: list[Callable[[], object]] = [
         lambda: translator.translate(text, **wish),
@@ -221,7 +221,7 @@ def test_wishes_that_cannot_be_placed_are_refused(
 
 
 def test_a_term_of_a_glossary_may_be_in_any_part_but_not_between_two(
-    translator: Translator,
+    translator: TextTranslator,
 ) -> None:
     long = "the cat sat " * 9 + "home"
     glossary = {"home": "school"}
@@ -233,7 +233,7 @@ def test_a_term_of_a_glossary_may_be_in_any_part_but_not_between_two(
 
 
 def test_a_term_of_a_long_sentence_is_found_as_it_is_written(
-    translator: Translator, tokenizer: Tokenizer
+    translator: TextTranslator, tokenizer: Tokenizer
 ) -> None:
     folding = train_tokenizer(
         [*SENTENCES, "seoul"], kind="bpe", vocabulary_size=60, normalization="nmt_nfkc_cf"
@@ -257,7 +257,7 @@ def test_a_term_of_a_long_sentence_is_found_as_it_is_written(
     ("text", "space"), [("我买窗户" * 30, ""), ("homehome" * 30, ""), ("go home " * 30, " ")]
 )
 def test_parts_of_a_long_sentence_are_joined_as_it_was(
-    translator: Translator, text: str, space: str
+    translator: TextTranslator, text: str, space: str
 ) -> None:
     parts = translator.requests.parts(text)
 

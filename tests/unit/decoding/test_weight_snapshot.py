@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 
-from headway.decoding.weight_snapshot import Prepared
+from headway.decoding.weight_snapshot import WeightSnapshot
 from headway.model.transformer import Transformer
 
 
@@ -69,15 +69,15 @@ def test_a_change_of_one_of_several_models_is_seen(
     build: Callable[[], Transformer], change: Callable[[Transformer], None]
 ) -> None:
     models = [build(), build()]
-    prepared = Prepared(models)
-    assert not prepared.is_past()
+    snapshot = WeightSnapshot(models)
+    assert not snapshot.is_stale()
 
     change(models[1])
 
-    assert prepared.is_past()
-    assert not prepared.was_moved()
-    assert not Prepared(models).is_past()
-    assert prepared.have_hooks() == (change in (_hook, _hook_before))
+    assert snapshot.is_stale()
+    assert not snapshot.was_moved()
+    assert not WeightSnapshot(models).is_stale()
+    assert snapshot.have_hooks() == (change in (_hook, _hook_before))
 
 
 def _part_and_memory(model: Transformer) -> None:
@@ -96,26 +96,26 @@ def _data_beside_memory(model: Transformer) -> None:
 
 
 def test_weights_in_shared_memory_were_moved_and_are_the_same(tiny: Transformer) -> None:
-    prepared = Prepared([tiny])
-    assert not prepared.is_past()
+    snapshot = WeightSnapshot([tiny])
+    assert not snapshot.is_stale()
 
     tiny.share_memory()
 
-    assert prepared.is_past()
-    assert prepared.was_moved()
-    assert not Prepared([tiny]).is_past()
+    assert snapshot.is_stale()
+    assert snapshot.was_moved()
+    assert not WeightSnapshot([tiny]).is_stale()
 
 
 @pytest.mark.parametrize("change", [_part_and_memory, _weight_and_memory, _data_beside_memory])
 def test_what_was_moved_and_changed_is_changed(
     tiny: Transformer, change: Callable[[Transformer], None]
 ) -> None:
-    prepared = Prepared([tiny])
+    snapshot = WeightSnapshot([tiny])
 
     change(tiny)
 
-    assert prepared.is_past()
-    assert not prepared.was_moved()
+    assert snapshot.is_stale()
+    assert not snapshot.was_moved()
 
 
 @pytest.mark.parametrize("how", [{}, {"fused": True}, {"foreach": True}], ids=str)
@@ -124,43 +124,43 @@ def test_a_step_of_any_optimizer_is_seen(
     tiny: Transformer, kind: Callable[..., torch.optim.Optimizer], how: dict[str, bool]
 ) -> None:
     optimizer = kind(tiny.parameters(), lr=0.1, **how)
-    prepared = Prepared([tiny])
+    snapshot = WeightSnapshot([tiny])
     tiny(torch.tensor([[5, 6, 3]]), torch.tensor([[2, 7]])).square().sum().backward()
-    assert not prepared.is_past()
+    assert not snapshot.is_stale()
 
     optimizer.step()
 
-    assert prepared.is_past()
+    assert snapshot.is_stale()
 
 
 def test_a_hook_on_another_part_is_seen_beside_one_that_was_there(tiny: Transformer) -> None:
     _hook(tiny)
-    prepared = Prepared([tiny])
+    snapshot = WeightSnapshot([tiny])
 
     _hook_before(tiny)
 
-    assert prepared.is_past()
+    assert snapshot.is_stale()
 
 
 def test_a_hook_for_all_modules_is_seen_until_it_is_removed(tiny: Transformer) -> None:
-    prepared = Prepared([tiny])
+    snapshot = WeightSnapshot([tiny])
     hook = register_module_forward_hook(lambda *_: None)
     try:
-        assert prepared.is_past()
-        assert prepared.have_hooks()
+        assert snapshot.is_stale()
+        assert snapshot.have_hooks()
     finally:
         hook.remove()
-    assert not prepared.is_past()
-    assert not prepared.have_hooks()
+    assert not snapshot.is_stale()
+    assert not snapshot.have_hooks()
 
 
 def test_a_forward_pass_and_a_move_to_where_it_is_change_nothing(tiny: Transformer) -> None:
-    prepared = Prepared([tiny])
+    snapshot = WeightSnapshot([tiny])
 
     tiny(torch.tensor([[5, 9, 3]]), torch.tensor([[2, 7]]))
     tiny.cpu().eval().train(False)
 
-    assert not prepared.is_past()
+    assert not snapshot.is_stale()
 
 
 def test_weights_made_in_inference_mode_have_no_count_of_changes(
@@ -168,11 +168,11 @@ def test_weights_made_in_inference_mode_have_no_count_of_changes(
 ) -> None:
     with torch.inference_mode():
         model = build()
-    prepared = Prepared([model])
+    snapshot = WeightSnapshot([model])
 
-    assert not prepared.is_past()
+    assert not snapshot.is_stale()
     _other_parameter(model)
-    assert prepared.is_past()
+    assert snapshot.is_stale()
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated")
@@ -183,19 +183,19 @@ def test_a_part_that_pytorch_has_compiled_is_a_part_like_others(
     w_1 = tiny.encoder.layers[0].feed_forward.w_1
     part = torch.jit.script(w_1) if compiled == "script" else torch.jit.trace(w_1, torch.ones(14))
     tiny.encoder.layers[0].feed_forward.w_1 = part  # type: ignore[union-attr]
-    prepared = Prepared([tiny])
+    snapshot = WeightSnapshot([tiny])
 
-    assert not prepared.is_past()
-    assert not prepared.have_hooks()
+    assert not snapshot.is_stale()
+    assert not snapshot.have_hooks()
     with torch.no_grad():
         part.weight.zero_()
-    assert prepared.is_past()
+    assert snapshot.is_stale()
 
 
 def test_a_change_that_is_made_in_inference_mode_is_seen(tiny: Transformer) -> None:
-    prepared = Prepared([tiny])
+    snapshot = WeightSnapshot([tiny])
 
     with torch.inference_mode():
         tiny.half().float()
 
-    assert prepared.is_past()
+    assert snapshot.is_stale()

@@ -230,7 +230,7 @@ def test_where_nothing_may_be_forked_none_are_there(
     try:
         assert len(found_by(engine)) == len(REQUESTS)
         assert at_work() == set()
-        assert worker_pool.claim_crew(engine, 2) is None
+        assert worker_pool.acquire_pool(engine, 2) is None
     finally:
         stop.set()
         thread.join()
@@ -270,14 +270,14 @@ def test_where_the_system_refuses_more_those_there_are_do_the_work(
 
 
 def test_workers_that_are_busy_are_not_disturbed(engine: Engine) -> None:
-    claimed = worker_pool.claim_crew(engine, 2)
+    claimed = worker_pool.acquire_pool(engine, 2)
     assert claimed is not None
     pids = at_work()
 
-    assert worker_pool.claim_crew(engine, 2) is None
+    assert worker_pool.acquire_pool(engine, 2) is None
 
     claimed.claimed.release()
-    assert worker_pool.claim_crew(engine, 2) is claimed
+    assert worker_pool.acquire_pool(engine, 2) is claimed
     claimed.claimed.release()
     assert at_work() == pids
 
@@ -347,7 +347,7 @@ def test_without_a_list_of_open_files_none_are_kept(
 ) -> None:
     monkeypatch.setattr("headway.decoding.worker_pool._OPEN_FILES", "/nowhere")
 
-    assert worker_pool.claim_crew(engine, 2) is None
+    assert worker_pool.acquire_pool(engine, 2) is None
 
 
 def test_a_file_beyond_the_limit_is_closed(tmp_path: Path) -> None:

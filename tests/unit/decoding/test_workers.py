@@ -19,7 +19,7 @@ from headway.decoding.build_engine import build_engine
 from headway.decoding.build_search import build_search
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.workers import search_with_workers, side_by_side
+from headway.decoding.workers import run_in_parallel, search_with_workers
 from headway.errors import DataError, HeadwayError
 from headway.model.transformer import Transformer
 
@@ -42,7 +42,7 @@ def doubled(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 @pytest.mark.parametrize("count", [0, 1, 5, 100])
 def test_each_item_is_worked_on_once(kind: str, count: int) -> None:
-    found = list(side_by_side(doubled, range(count), 3))
+    found = list(run_in_parallel(doubled, range(count), 3))
 
     assert sorted(found) == [(number, 2 * number) for number in range(count)]
 
@@ -53,8 +53,8 @@ def test_nobody_is_started_for_no_requests(
     def forks(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(workers, "side_by_side", forks)
-    monkeypatch.setattr(workers, "claim_crew", forks)
+    monkeypatch.setattr(workers, "run_in_parallel", forks)
+    monkeypatch.setattr(workers, "acquire_pool", forks)
     engine = build_engine(tiny)
     workers._used.add(engine)
     search = partial(build_search, SearchOptions(1))
@@ -85,7 +85,7 @@ def test_workers_are_what_they_are_said_to_be(kind: str) -> None:
         for _ in numbers:
             yield os.getpid(), torch.get_num_threads()
 
-    found = set(side_by_side(where, range(40), 2))
+    found = set(run_in_parallel(where, range(40), 2))
 
     assert ({pid for pid, _ in found} == {os.getpid()}) == (kind == "threads")
     assert {threads for _, threads in found} == {1}
@@ -123,7 +123,7 @@ def test_an_error_in_a_worker_is_raised(kind: str) -> None:
             yield number
 
     with pytest.raises(DataError, match=r"Line 7 is odd\. Mend it\.") as caught:
-        list(side_by_side(fails, range(20), 2))
+        list(run_in_parallel(fails, range(20), 2))
     assert caught.value.remedy == "Mend it."
 
 
@@ -139,13 +139,13 @@ def test_an_error_that_cannot_be_sent_is_told_all_the_same(monkeypatch: pytest.M
 
     monkeypatch.setattr(workers, "may_fork", lambda: True)
     with pytest.raises(HeadwayError, match=r"A worker process failed: .*OddError\('odd'\)"):
-        list(side_by_side(fails, range(4), 2))
+        list(run_in_parallel(fails, range(4), 2))
 
 
 def test_whoever_stops_early_leaves_nothing_behind(kind: str) -> None:
     threads, running = torch.get_num_threads(), threading.active_count()
     before = multiprocessing.active_children()
-    results = side_by_side(doubled, iter(range(10_000)), 2)
+    results = run_in_parallel(doubled, iter(range(10_000)), 2)
     next(results)
     assert (len(multiprocessing.active_children()) > len(before)) == (kind == "processes")
     results.close()
@@ -165,7 +165,7 @@ def test_a_worker_that_is_killed_is_missed(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(workers, "may_fork", lambda: True)
     with pytest.raises(HeadwayError, match=r"worker process ended \(exit status -9\)"):
-        list(side_by_side(dies, range(50), 2))
+        list(run_in_parallel(dies, range(50), 2))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
@@ -177,7 +177,7 @@ def test_workers_end_whatever_the_caller_does_with_signals(monkeypatch: pytest.M
     monkeypatch.setattr(workers, "may_fork", lambda: True)
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        results = side_by_side(endless, range(50), 2)
+        results = run_in_parallel(endless, range(50), 2)
         next(results)
         closing = threading.Thread(target=results.close, daemon=True)
         closing.start()
@@ -204,7 +204,7 @@ def test_where_the_system_refuses_processes_those_there_are_or_threads_do_the_wo
 
     monkeypatch.setattr(workers, "may_fork", lambda: True)
     monkeypatch.setattr(forking, "fork", limited)
-    found = list(side_by_side(doubled, range(50), 3))
+    found = list(run_in_parallel(doubled, range(50), 3))
 
     assert sorted(found) == [(number, 2 * number) for number in range(50)]
     assert next(asked) == allowed + 1
@@ -212,7 +212,7 @@ def test_where_the_system_refuses_processes_those_there_are_or_threads_do_the_wo
 
 KILLED = """
 import os, signal, sys, threading
-from headway.decoding.workers import side_by_side
+from headway.decoding.workers import run_in_parallel
 
 def endless(numbers):
     for number in numbers:
@@ -220,7 +220,7 @@ def endless(numbers):
             yield os.getpid(), b"x" * 10_000
 
 pids = set()
-for pid, _ in side_by_side(endless, range(2), 2):
+for pid, _ in run_in_parallel(endless, range(2), 2):
     pids.add(pid)
     if len(pids) == 2:
         print(*pids, flush=True)

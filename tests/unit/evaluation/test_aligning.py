@@ -13,7 +13,7 @@ from headway.config.model import ModelConfig
 from headway.data.tokenizer import END_ID, START_ID, train_tokenizer
 from headway.data.words import number_words
 from headway.decoding.alignment import word_alignment
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, DataError
 from headway.evaluation.aligning import Reading, align_by, align_pairs, all_readings
 from headway.model.attention import MultiHeadAttention
@@ -75,13 +75,13 @@ def test_the_default_is_the_last_layer_while_a_piece_is_written(bundle: Bundle) 
 
     assert align_pairs(bundle, KOREAN, ENGLISH) == readings[Reading(2)]
     assert (
-        align_pairs(Translator(bundle), KOREAN, ENGLISH, layer=0, moment="read")
+        align_pairs(TextTranslator(bundle), KOREAN, ENGLISH, layer=0, moment="read")
         == (readings[Reading(0, "read")])
     )
 
 
 def test_a_translation_is_aligned_as_it_was_when_it_was_made(bundle: Bundle) -> None:
-    translator = Translator(bundle)
+    translator = TextTranslator(bundle)
     translations = translator.translate(KOREAN, attention=True, beam_size=2, split_sentences=False)
     # A text may be cut into other pieces than it was made of.
     same = [

@@ -12,7 +12,7 @@ from sacrebleu.significance import PairedTest
 
 from headway.errors import ConfigError, DataError
 from headway.evaluation import comparing
-from headway.evaluation.comparing import Comparison, compare_texts, sentence_chrf
+from headway.evaluation.comparing import SystemComparison, compare_texts, sentence_chrf
 from headway.evaluation.metrics import METRICS, count_texts, score_texts
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "mat", "big", "red"]
@@ -37,7 +37,7 @@ WORSE = spoiled(REFERENCES, 0.5, 2)
 BETTER = spoiled(REFERENCES, 0.2, 3)
 
 
-def differences(found: Comparison) -> dict[str, Any]:
+def differences(found: SystemComparison) -> dict[str, Any]:
     return {each.metric: each for each in found.differences}
 
 

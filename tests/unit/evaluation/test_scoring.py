@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headway.bundle import Bundle
 from headway.config.model import ModelConfig
 from headway.data.tokenizer import END_ID, START_ID, Tokenizer, train_tokenizer
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, DataError
 from headway.evaluation import scoring
 from headway.evaluation.scoring import PairScore, perplexity, score_pairs
@@ -59,7 +59,7 @@ def test_a_translation_scores_what_its_search_said_also_with_rows_that_have_no_p
     padded = make_bundle(tokenizer, tokenizer, target_vocab_size=pieces + 7)
     texts = ["one two three", "five four"]
 
-    found = Translator(padded).translate(texts, beam_size=1)
+    found = TextTranslator(padded).translate(texts, beam_size=1)
     scores = score_pairs(padded, texts, [translation.text for translation in found])
 
     # Written and cut again, a translation is the same pieces here: a word is one.
@@ -131,7 +131,7 @@ def test_probabilities_of_all_endings_sum_to_one(bundle: Bundle) -> None:
 def test_a_translator_scores_as_its_bundle(bundle: Bundle) -> None:
     sources, targets = ["one two", "three"], ["two one", "five"]
 
-    assert score_pairs(Translator(bundle), sources, targets) == score_pairs(
+    assert score_pairs(TextTranslator(bundle), sources, targets) == score_pairs(
         bundle, sources, targets
     )
 
@@ -142,7 +142,7 @@ def test_translations_have_the_scores_that_the_search_gave_them(bundle: Bundle) 
         assert brief.model.output_projection.bias is not None
         brief.model.output_projection.bias[:END_ID] -= 100.0  # no unknown piece: text forgets it
         brief.model.output_projection.bias[END_ID] += 2.0
-    found = Translator(brief).translate("one three five", beam_size=5, n_best=5).hypotheses
+    found = TextTranslator(brief).translate("one three five", beam_size=5, n_best=5).hypotheses
     assert {len(hypothesis.pieces) for hypothesis in found} > {0, 1}
 
     scores = score_pairs(brief, ["one three five"] * 5, [hypothesis.text for hypothesis in found])

@@ -13,7 +13,7 @@ from headway.config.model import Architecture
 from headway.data.shortlist import Shortlist, learn_shortlist
 from headway.data.tokenizer import train_tokenizer
 from headway.decoding.options import SearchOptions
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, DataError
 from headway.evaluation.shortlists import coverage, effect, with_shortlist
 from headway.model.transformer import Transformer
@@ -87,7 +87,7 @@ def test_an_unknown_piece_of_a_reference_cannot_be_written(bundle: Bundle) -> No
 
 
 def test_the_effect_is_what_the_translator_does(bundle: Bundle) -> None:
-    translator = Translator(bundle)
+    translator = TextTranslator(bundle)
     sources, references = ["b", "b c", "d e f", ""], ["c d", "e d", "a a a", "a"]
 
     found = effect(translator, sources, references, metrics=["chrf", "exact"])
@@ -106,7 +106,7 @@ def test_the_effect_is_what_the_translator_does(bundle: Bundle) -> None:
 
 @pytest.mark.parametrize("options", [SearchOptions(1, shortlist=True), SearchOptions(shortlist=1)])
 def test_wishes_go_with_a_shortlist(bundle: Bundle, options: SearchOptions) -> None:
-    translator = Translator(bundle)
+    translator = TextTranslator(bundle)
 
     (first,) = translator.translate(["b"], options=options, prefix="g")
     assert first.text.startswith("g")
@@ -120,7 +120,7 @@ def test_wishes_go_with_a_shortlist(bundle: Bundle, options: SearchOptions) -> N
 
 
 def test_alternatives_are_of_the_list(bundle: Bundle) -> None:
-    translator, tokenizer = Translator(bundle), bundle.target_tokenizer
+    translator, tokenizer = TextTranslator(bundle), bundle.target_tokenizer
     options = SearchOptions(1, shortlist=True)
 
     found = translator.alternatives("b", ["▁h"], count=99, options=options)
@@ -139,10 +139,10 @@ def test_alternatives_are_of_the_list(bundle: Bundle) -> None:
 def test_without_a_shortlist_it_is_said_what_to_do(bundle: Bundle) -> None:
     none = replace(bundle, shortlist=None)
     with pytest.raises(ConfigError, match=r"has no shortlist\. Learn one .*`headway shortlist`"):
-        Translator(none).translate("b", options=SearchOptions(shortlist=True))
+        TextTranslator(none).translate("b", options=SearchOptions(shortlist=True))
     with pytest.raises(ConfigError, match="has no shortlist"):
         coverage(none, ["a"], ["a"])
-    assert Translator(none).translate("").text == ""
+    assert TextTranslator(none).translate("").text == ""
 
 
 def test_what_cannot_be_counted_is_refused(bundle: Bundle) -> None:
@@ -151,4 +151,4 @@ def test_what_cannot_be_counted_is_refused(bundle: Bundle) -> None:
     with pytest.raises(DataError, match="The references have no piece"):
         coverage(bundle, ["a"], [""])
     with pytest.raises(ConfigError, match="There is no metric 'blue'"):
-        effect(Translator(bundle), ["a"], ["a"], metrics=["blue"])
+        effect(TextTranslator(bundle), ["a"], ["a"], metrics=["blue"])

@@ -9,7 +9,7 @@ import typer
 import headway
 from headway.bundle import Bundle
 from headway.cli.app import app
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 
 DOCS = Path(__file__).parents[3] / "docs"
 ROOM = Path(headway.__file__).parent / "inspection"
@@ -28,7 +28,7 @@ def test_the_code_on_the_page_runs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(headway, "load", lambda _: Translator(bundle))
+    monkeypatch.setattr(headway, "load", lambda _: TextTranslator(bundle))
     Path("some.gold").write_text("0-0 1-3 1p2\n", encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page(name), flags=re.DOTALL)
     assert blocks

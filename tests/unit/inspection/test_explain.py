@@ -14,7 +14,7 @@ from headway.inspection.edit import forbid, zero
 from headway.inspection.explain import _same
 from headway.inspection.explanation import (
     Explanation,
-    Step,
+    ExplanationStep,
     join,
     number,
     softmax_steps,
@@ -259,7 +259,7 @@ def test_each_phrase_has_the_same_fields_in_both_languages() -> None:
 
 def test_what_is_no_number_is_explained_by_an_equation_that_gives_none() -> None:
     tensor = torch.zeros(1)
-    nothing, number = Step("", "", math.nan, math.nan), Step("", "", 1.0, 1.0)
+    nothing, number = ExplanationStep("", "", math.nan, math.nan), ExplanationStep("", "", 1.0, 1.0)
 
     assert _same(math.nan, nothing, tensor)  # pyright: ignore[reportArgumentType]
     assert not _same(math.nan, number, tensor)  # pyright: ignore[reportArgumentType]

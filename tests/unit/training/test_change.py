@@ -14,7 +14,7 @@ from headway.bundle import Bundle
 from headway.config.run import RunConfig
 from headway.data.batching import collate
 from headway.data.encoded import EncodedPair
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import BundleError, ConfigError, RunError
 from headway.model.attention import MultiHeadAttention
 from headway.model.embedding import OutputProjection
@@ -73,7 +73,7 @@ def test_the_whole_run_is_of_the_changed_model(config: RunConfig, tmp_path: Path
     assert not torch.equal(
         found["decoder.layers.0.cross_attention.sharpness"], torch.full((2, 1, 1), 8.0)
     )
-    reference = Translator(translator.bundle, engine="reference")
+    reference = TextTranslator(translator.bundle, engine="reference")
     sentences = ["one two", "three one six"]
     texts = [found.text for found in reference.translate(sentences)]
     assert [found.text for found in translator.translate(sentences)] == texts

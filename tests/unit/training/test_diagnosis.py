@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from headway.training.diagnosis import (
     BLOCK,
     Diagnosis,
-    Finding,
     Observed,
+    TrainingProblem,
     Validated,
     out_of_memory,
     unknown_pieces,
@@ -27,7 +27,7 @@ def make(warmup_steps: int = 10, unigram_loss: float = 6.0) -> Diagnosis:
     return Diagnosis(Observed(), warmup_steps=warmup_steps, unigram_loss=unigram_loss)
 
 
-def train(diagnosis: Diagnosis, losses: Curve, norms: Curve | None = None) -> list[Finding]:
+def train(diagnosis: Diagnosis, losses: Curve, norms: Curve | None = None) -> list[TrainingProblem]:
     found = []
     for step, loss in enumerate(losses, 1):
         norm = norms[step - 1] if norms is not None else 1.0
@@ -35,7 +35,9 @@ def train(diagnosis: Diagnosis, losses: Curve, norms: Curve | None = None) -> li
     return found
 
 
-def validate(diagnosis: Diagnosis, results: Sequence[Validated], training: Curve) -> list[Finding]:
+def validate(
+    diagnosis: Diagnosis, results: Sequence[Validated], training: Curve
+) -> list[TrainingProblem]:
     """Make an update and a validation in turn."""
     found = []
     for number, (result, loss) in enumerate(zip(results, training, strict=True), 1):
@@ -52,7 +54,7 @@ def losses_only(*losses: float) -> list[Validated]:
     ]
 
 
-def problems(found: Sequence[Finding]) -> list[str]:
+def problems(found: Sequence[TrainingProblem]) -> list[str]:
     return [finding.problem for finding in found]
 
 

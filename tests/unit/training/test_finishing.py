@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headway.bundle import Bundle, load_bundle
 from headway.config.run import RunConfig
 from headway.data.corpus import read_parallel
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.evaluation.metrics import score_texts
 from headway.saved_bundle import find_bundle
 from headway.training import finishing
@@ -59,7 +59,7 @@ def test_scores_and_cards_are_those_of_the_better_weights(
     assert result.bundle == find_bundle(run)
     folder = Path(config.data.directory)
     pairs = read_parallel(folder / "valid.source", folder / "valid.target")
-    texts = Translator(load_bundle(run / better)).translate([pair.source for pair in pairs])
+    texts = TextTranslator(load_bundle(run / better)).translate([pair.source for pair in pairs])
     metrics = config.evaluation.metrics
     expected = score_texts([t.text for t in texts], [pair.target for pair in pairs], metrics)
     assert report["test"] == [score.as_dict() for score in expected]

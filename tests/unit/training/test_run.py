@@ -21,7 +21,7 @@ from headway.bundle import load_bundle, save_bundle
 from headway.config.run import RunConfig, load_run_config
 from headway.data.corpus import read_parallel
 from headway.data.shortlist import learn_shortlist
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import (
     BundleError,
     ConfigError,
@@ -127,7 +127,7 @@ class TestFinishedRun:
         config = load_run_config(run / "config.toml")
         folder = Path(config.data.directory)
         pairs = read_parallel(folder / "valid.source", folder / "valid.target")
-        found = Translator(bundle).translate([pair.source for pair in pairs])
+        found = TextTranslator(bundle).translate([pair.source for pair in pairs])
         expected = score_texts(
             [translation.text for translation in found],
             [pair.target for pair in pairs],

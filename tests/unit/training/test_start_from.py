@@ -16,7 +16,7 @@ from headway.bundle import Bundle, load_bundle, model_tensors, save_bundle
 from headway.config.model import Architecture
 from headway.config.run import RunConfig, load_run_config
 from headway.data.tokenizer import Kind, train_tokenizer
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
 from headway.saved_bundle import read_bundle
@@ -165,7 +165,7 @@ def test_before_training_old_pieces_have_the_same_logits_and_text_the_same_trans
     assert after.shape[-1] == size + 2
     torch.testing.assert_close(after[..., :size], before, rtol=1e-12, atol=1e-12)
     old = dataclasses.replace(old, decoding=new.decoding)
-    texts = [Translator(bundle).translate(SENTENCES, beam_size=1) for bundle in (old, new)]
+    texts = [TextTranslator(bundle).translate(SENTENCES, beam_size=1) for bundle in (old, new)]
     assert [t.text for t in texts[0]] == [t.text for t in texts[1]]
 
 

@@ -12,7 +12,7 @@ from headway.bundle import Bundle
 from headway.data.batching import collate
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.evaluation.metrics import score_texts
 from headway.training.validation import ValidationResult, Validator, exchange_sources
 
@@ -56,7 +56,7 @@ def test_the_loss_is_the_mean_over_pieces_whatever_the_batches(
 def test_scores_are_those_of_greedy_translations(bundle: Bundle, pairs: list[EncodedPair]) -> None:
     result = make_validator(pairs, TEXTS)(bundle, "float32")
 
-    found = Translator(bundle).translate([pair.source for pair in TEXTS], beam_size=1)
+    found = TextTranslator(bundle).translate([pair.source for pair in TEXTS], beam_size=1)
     texts = [translation.text for translation in found]
     expected = score_texts(texts, [pair.target for pair in TEXTS], ["chrf", "wer"])
     assert result.scores == {score.name: score.value for score in expected}

@@ -17,7 +17,7 @@ from headway.model.transformer import Transformer
 from headway.training import trainer as trainer_module
 from headway.training import update as step_module
 from headway.training.cuda_graphs import Limits, Record, RecordedPasses
-from headway.training.diagnosis import Finding
+from headway.training.diagnosis import TrainingProblem
 from headway.training.loss import LossSums
 from headway.training.micro_batches import FittingStep
 from headway.training.reporting import Reporter
@@ -62,7 +62,7 @@ class Listening(Reporter):
 def make(tmp_path: Path, bundle: Bundle, pairs: list[EncodedPair]) -> Make:
     def make_trainer(
         result: ValidationResult | None = None,
-        findings: tuple[Finding, ...] = (),
+        findings: tuple[TrainingProblem, ...] = (),
         **settings: Any,
     ) -> Trainer:
         defaults = {"max_steps": 9, "batch_tokens": 30, "validate_every_steps": 3}
@@ -174,7 +174,7 @@ def test_ten_in_a_row_are_not_skipped(make: Make, monkeypatch: pytest.MonkeyPatc
 
 
 def test_text_findings_are_said_when_the_run_begins_and_not_when_it_goes_on(make: Make) -> None:
-    finding = Finding("unknown pieces, training source", "13 % of the pieces are unknown.")
+    finding = TrainingProblem("unknown pieces, training source", "13 % of the pieces are unknown.")
     first = make(findings=(finding,), max_steps=3)
     first.run()
     assert [record["step"] for record in diagnoses(first)] == [0]

@@ -15,7 +15,7 @@ Sides = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PreparedInput:
     """Pairs that are about to be read."""
 
     pairs: Iterator[Pair]
@@ -26,7 +26,7 @@ class Reading:
 
 def read_input(
     source: StrPath, target: StrPath | None, columns: tuple[int, int], fields: Sides, wanted: Sides
-) -> Reading:
+) -> PreparedInput:
     """Return the pairs of two files or of a table.
 
     wanted: languages; an empty one is not known.
@@ -43,7 +43,7 @@ def read_input(
         remark = header_remark(source, columns, fields, languages, counted=True)
         remarks += [remark] if remark else []
     pairs = iterate_pairs(source, target, columns, fields, languages)
-    return Reading(pairs, first_line, remarks)
+    return PreparedInput(pairs, first_line, remarks)
 
 
 def chosen_languages(wanted: Sides, outputs: Sequence[Path]) -> Sides:

@@ -41,7 +41,7 @@ _OF_CHARACTERS: dict[str, Repair] = {
 
 
 @dataclass(slots=True)
-class Text:
+class MendedText:
     """Pairs that are being cleaned, without spaces around them."""
 
     pairs: list[Pair]
@@ -66,14 +66,14 @@ class Text:
         self.lines = [self.lines[row] for row in kept]
 
 
-def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> Text:
+def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText:
     """Return the pairs after all repairs and drops, with each change and what is still found.
 
     Characters come first, then sides, then stretches, because a line that goes would move the
     lines around it. Then lines go, three times at most: without them, others may be unusual. Where
     only empty and repeated pairs go, no others appear, and the text is not surveyed again.
     """
-    text = Text(
+    text = MendedText(
         [pair.stripped() for pair in pairs], list(range(first_line, first_line + len(pairs)))
     )
     swapped: set[int] = set()
@@ -113,7 +113,7 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> Text:
         dropped += 1
 
 
-def _repair_characters(text: Text, choices: Choices) -> None:
+def _repair_characters(text: MendedText, choices: Choices) -> None:
     """Repair what is chosen in each pair, until nothing changes any more.
 
     A side looks at the other one, which may have changed.
@@ -132,7 +132,7 @@ def _repair_characters(text: Text, choices: Choices) -> None:
                     text.repair(row, f"{id}-target", new)
 
 
-def _realign(text: Text, findings: Sequence[Finding]) -> bool:
+def _realign(text: MendedText, findings: Sequence[Finding]) -> bool:
     """Put targets beside their sources again; return False if there was nothing to do."""
     if not any(finding.id == "misaligned" for finding in findings):
         return False

@@ -24,7 +24,7 @@ from headway.data.mending.files import (
     named_outputs,
 )
 from headway.data.mending.reading import chosen_languages, read_input
-from headway.data.mending.rounds import EXAMPLES, Text, mend
+from headway.data.mending.rounds import EXAMPLES, MendedText, mend
 from headway.data.mending.unequal_files import unequal_files
 from headway.data.output import OutputFile, opened
 from headway.data.pair_rules import digests
@@ -101,7 +101,7 @@ class CleanedText:
             "remarks": self.remarks,
         }
 
-    def include(self, pairs: int, text: Text) -> None:
+    def include(self, pairs: int, text: MendedText) -> None:
         """Count the changes to some pairs, of which these are kept."""
         self.pairs += pairs
         self.kept += len(text.pairs)
@@ -191,7 +191,7 @@ def _replaced(paths: Iterable[Path], files: Iterable[OutputFile]) -> list[str]:
     return [f"Replaced older text in {', '.join(older)}."] if older else []
 
 
-def _mended(pairs: Iterator[Pair], first_line: int, choices: Choices) -> Iterator[tuple[int, Text]]:
+def _mended(pairs: Iterator[Pair], first_line: int, choices: Choices) -> Iterator[tuple[int, MendedText]]:
     """Yield blocks of pairs, cleaned, each with the number of pairs that were read for it."""
     seen = Seen()
     while block := list(islice(pairs, AT_ONCE)):
@@ -202,7 +202,7 @@ def _mended(pairs: Iterator[Pair], first_line: int, choices: Choices) -> Iterato
         first_line += len(block)
 
 
-def _drop_seen(text: Text, seen: Seen) -> None:
+def _drop_seen(text: MendedText, seen: Seen) -> None:
     """Drop the pairs that were there before these."""
     is_new = seen.first_seen(digests(text.pairs))
     again = [row for row in np.flatnonzero(~is_new).tolist() if any(text.pairs[row])]

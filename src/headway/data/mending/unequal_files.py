@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headway.data.compression import StrPath
 from headway.data.corpus import Pair, iterate_parallel, read_sentences
-from headway.data.mending.rounds import Text
+from headway.data.mending.rounds import MendedText
 
 
 class Unequal:
@@ -33,7 +33,7 @@ class Unequal:
             self._is_read = line == self._lines
             yield Pair(source or "", target or "")
 
-    def check(self, text: Text) -> None:
+    def check(self, text: MendedText) -> None:
         """Raise the DataError of files that differ in length, unless a shift explains it.
 
         text: a block of the pairs, cleaned. In the last one, the last source must have been given

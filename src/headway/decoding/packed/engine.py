@@ -18,13 +18,13 @@ from headway.decoding.engine import Ints
 from headway.decoding.packed.kernels import Array, Kernels
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.sublayers import (
+    DecoderStep,
     FeedForward,
     MemoryAttention,
     PackedEmbedding,
     PastAttention,
     SourceAttention,
     Stack,
-    Step,
     heads_of,
 )
 from headway.decoding.packed.weights import Projection, project_memory
@@ -82,7 +82,7 @@ class PackedEngine:
         """Return a state whose slots are all free."""
         return PackedState(slots, copies, self.past_heads, self.memory_heads, self.kernels)
 
-    def worthwhile_pieces(self, copies: int) -> int | None:
+    def max_useful_source_pieces(self, copies: int) -> int | None:
         """Return for how many the caches hold as many numbers as the decoder has weights.
 
         Hypotheses are, on average, half written. A step reads both, and caches that are much
@@ -129,7 +129,7 @@ class PackedEngine:
         slots = rows // state.copies
         pieces = state.allowed.pieces(slots, previous_ids)
         x: Array = self.target_embedding(pieces, at)  # (R, d_model)
-        step = Step(state, rows, slots)
+        step = DecoderStep(state, rows, slots)
         decode = self.whole_decoder or self.decoder
         x = decode(x, step)
         state.lengths[rows] += 1

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from headway.decoding.packed.compiled_products import LoopProduct
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.sublayers import (
+    DecoderStep,
     FeedForward,
     MemoryAttention,
     PastAttention,
     Stack,
-    Step,
 )
 from headway.kernels.decoder_step import decode_rows
 
@@ -44,7 +44,7 @@ class FusedDecoder:
         compiled = all(isinstance(p, LoopProduct) for role in products for p in role)
         return relu and one_epsilon and one_kind and compiled and _has_one_size(decoder)
 
-    def __call__(self, x: Floats, step: Step) -> Floats:
+    def __call__(self, x: Floats, step: DecoderStep) -> Floats:
         """Compute (R, d_model) -> (R, d_model), in place."""
         state: PackedState = step.state
         decode_rows(

@@ -19,7 +19,7 @@ from headway.model.residual import Residual
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DecoderStep:
     """Which rows a decoder step computes, and the slot of each."""
 
     state: PackedState
@@ -120,7 +120,7 @@ class PastAttention:
         self.w_qkv: Linear = kernels.linear(project_all(attention))
         self.w_o: Linear = kernels.linear(Projection.of(attention.w_o), fine=True)
 
-    def __call__(self, x: Array, step: Step) -> Array:
+    def __call__(self, x: Array, step: DecoderStep) -> Array:
         """Compute (R, d_model) -> (R, d_model)."""
         state = step.state
         heads = self.kernels.attend_to_past(
@@ -145,7 +145,7 @@ class MemoryAttention:
         self.w_q: Linear = kernels.linear(Projection.of(attention.w_q))
         self.w_o: Linear = kernels.linear(Projection.of(attention.w_o), fine=True)
 
-    def __call__(self, x: Array, step: Step) -> Array:
+    def __call__(self, x: Array, step: DecoderStep) -> Array:
         """Compute (R, d_model) -> (R, d_model)."""
         state = step.state
         heads = self.kernels.attend_to_memory(

@@ -29,7 +29,7 @@ _REMEDY = "Nothing was written. Please report it with `headway info` of this bun
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ParityExample:
     """A sentence to compare on."""
 
     name: str
@@ -55,7 +55,7 @@ class Parity:
     """Between log-probabilities of one piece."""
 
 
-def examples(bundle: Bundle, texts: Sequence[str] = ()) -> list[Example]:
+def examples(bundle: Bundle, texts: Sequence[str] = ()) -> list[ParityExample]:
     """Return sentences of random pieces, and the given ones; blank ones are left out.
 
     Raises DataError for a text that has more pieces than the exported model has positions.
@@ -67,7 +67,9 @@ def examples(bundle: Bundle, texts: Sequence[str] = ()) -> list[Example]:
         source = _random_pieces(bundle.source_tokenizer, min(length, longest), rng)
         target = _random_pieces(bundle.target_tokenizer, min(length + 2, longest), rng)
         limit = min(_RANDOM_LIMIT, longest)
-        found.append(Example(f"random sentence {number}", source, target, limit, is_text=False))
+        found.append(
+            ParityExample(f"random sentence {number}", source, target, limit, is_text=False)
+        )
     for number, text in enumerate(texts, start=1):
         source = bundle.source_tokenizer.encode(text)
         if len(source) > longest:
@@ -79,12 +81,12 @@ def examples(bundle: Bundle, texts: Sequence[str] = ()) -> list[Example]:
         if source:
             limit = min(len(source) + bundle.decoding.max_extra_pieces, longest)
             name = f"sentence {number} ('{_short(text)}')"
-            found.append(Example(name, source, [], limit))
+            found.append(ParityExample(name, source, [], limit))
     return found
 
 
 @torch.inference_mode()
-def compare(bundle: Bundle, folder: Path, sample: Sequence[Example]) -> Parity:
+def compare(bundle: Bundle, folder: Path, sample: Sequence[ParityExample]) -> Parity:
     """Compare a folder that CTranslate2 reads, in float32, with the bundle.
 
     Raises BundleError that names the first sentence, position and pieces where they part.
@@ -118,11 +120,11 @@ class Peer:
         self._target = token_list(bundle.target_tokenizer)
         self._ids = {token: number for number, token in enumerate(self._target)}
 
-    def translate(self, sample: Sequence[Example]) -> list[list[int]]:
+    def translate(self, sample: Sequence[ParityExample]) -> list[list[int]]:
         """Return the greedy translation of each sentence, as ids without the end symbol."""
         return [ids for chunk in _chunks(sample) for ids in self.greedy(chunk)]
 
-    def greedy(self, chunk: Sequence[Example]) -> list[list[int]]:
+    def greedy(self, chunk: Sequence[ParityExample]) -> list[list[int]]:
         """Return the greedy translations of sentences as one batch, of one output limit."""
         results = self._translator.translate_batch(
             self._sources(chunk),
@@ -136,14 +138,14 @@ class Peer:
         return [[self._ids[token] for token in result.hypotheses[0]] for result in results]
 
     def log_probs(
-        self, chunk: Sequence[Example], targets: Sequence[Sequence[int]]
+        self, chunk: Sequence[ParityExample], targets: Sequence[Sequence[int]]
     ) -> list[list[float]]:
         """Return the log-probability of each piece of a target, and of the end symbol after it."""
         tokens = [[self._target[piece] for piece in target] for target in targets]
         results = self._translator.score_batch(self._sources(chunk), tokens, max_input_length=0)
         return [result.log_probs for result in results]
 
-    def _sources(self, chunk: Sequence[Example]) -> list[list[str]]:
+    def _sources(self, chunk: Sequence[ParityExample]) -> list[list[str]]:
         return [[self._source[piece] for piece in example.source] for example in chunk]
 
 
@@ -171,7 +173,7 @@ def _is_tie(
 
 
 def _largest_difference(
-    bundle: Bundle, peer: Peer, chunk: Sequence[Example], targets: Sequence[list[int]]
+    bundle: Bundle, peer: Peer, chunk: Sequence[ParityExample], targets: Sequence[list[int]]
 ) -> float:
     """Return the largest difference of log-probabilities; BundleError when it is too large."""
     ours = _log_probs(bundle, chunk, targets)
@@ -192,7 +194,9 @@ def _largest_difference(
     return largest
 
 
-def _log_probs(bundle: Bundle, chunk: Sequence[Example], targets: Sequence[list[int]]) -> Tensor:
+def _log_probs(
+    bundle: Bundle, chunk: Sequence[ParityExample], targets: Sequence[list[int]]
+) -> Tensor:
     """Return the log-probabilities of what follows each piece of the targets, (B, T, V)."""
     sources = _padded([[*example.source, END_ID] for example in chunk], bundle.model)
     inputs = _padded([[START_ID, *target] for target in targets], bundle.model)
@@ -206,7 +210,7 @@ def _padded(sentences: Sequence[list[int]], model: torch.nn.Module) -> Tensor:
     return torch.tensor(rows, device=next(model.parameters()).device)
 
 
-def _chunks(sample: Sequence[Example]) -> Iterator[Sequence[Example]]:
+def _chunks(sample: Sequence[ParityExample]) -> Iterator[Sequence[ParityExample]]:
     for first in range(0, len(sample), _CHUNK):
         yield sample[first : first + _CHUNK]
 

@@ -16,7 +16,7 @@ TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
+class KerasExport:
     """What was written and how near it is."""
 
     folder: Path
@@ -24,7 +24,7 @@ class Export:
     """Between logits of the saved model and ours."""
 
 
-def export(source: str | Path, folder: str | Path) -> Export:
+def export(source: str | Path, folder: str | Path) -> KerasExport:
     """Write `model.keras` and the tokenizer of a bundle into a new folder.
 
     The saved file is loaded again and compared with the bundle on sentences of random pieces,
@@ -43,4 +43,4 @@ def export(source: str | Path, folder: str | Path) -> Export:
             )
         for name, tokenizer in tokenizer_files(bundle).items():
             (fresh / name).write_bytes(tokenizer)
-    return Export(expanded(folder).resolve(), difference)
+    return KerasExport(expanded(folder).resolve(), difference)

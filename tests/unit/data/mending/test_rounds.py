@@ -10,7 +10,7 @@ from headway.data.corpus import Pair
 from headway.data.finding import Finding, on_lines
 from headway.data.mending import rounds
 from headway.data.mending.choices import Choices
-from headway.data.mending.rounds import Text, mend
+from headway.data.mending.rounds import MendedText, mend
 from headway.data.survey import survey
 
 from ..made_languages import exchanged, translations
@@ -22,7 +22,7 @@ EVERYTHING = Choices.of(
 )
 
 
-def replayed(pairs: list[Pair], text: Text) -> dict[int, Pair]:
+def replayed(pairs: list[Pair], text: MendedText) -> dict[int, Pair]:
     """Return the pairs by line after all that the log says."""
     state = dict(enumerate((pair.stripped() for pair in pairs), start=1))
     for change in text.changes:

@@ -13,7 +13,7 @@ import torch
 from headway.bundle import Bundle, save_bundle
 from headway.config.decoding import DecodingConfig
 from headway.data.tokenizer import Tokenizer, train_tokenizer
-from headway.decoding.translator import Translator
+from headway.decoding.translator import TextTranslator
 from headway.errors import BundleError, ConfigError
 from headway.interop.ctranslate2 import export, write
 from headway.interop.ctranslate2.library import ctranslate2
@@ -61,7 +61,7 @@ def test_the_program_of_the_note_translates_any_number_of_sentences(
     names: dict[str, Any] = {}
     exec(program, names)
     translate = names["translate"]
-    ours = Translator(bundle)
+    ours = TextTranslator(bundle)
 
     for sentences in ([], [""], ["abc", "", "hgf"], ("abc",), ["abc"] * 40):
         expected = [found.text for found in ours.translate(list(sentences), beam_size=1)]
@@ -101,7 +101,7 @@ def test_int8_is_checked_in_float32_and_written_in_int8(
     assert result.sentences == 32
     assert result.largest_difference < 2e-5
 
-    stored = ctranslate2.Translator(str(tmp_path / "out"), device="cpu").compute_type
+    stored = ctranslate2.TextTranslator(str(tmp_path / "out"), device="cpu").compute_type
     assert stored.startswith("int8")
     sample = [example for example in examples(bundle, texts) if example.is_text]
     write(bundle, tmp_path / "exact")
@@ -188,7 +188,7 @@ def test_the_code_in_the_readme_translates_as_headway_does(
     names: dict[str, Callable[[list[str]], list[str]]] = {}
     exec(code.replace("print(", "("), names)
 
-    ours = Translator(bundle).translate(text, beam_size=1)
+    ours = TextTranslator(bundle).translate(text, beam_size=1)
     assert names["translate"]([text]) == [ours.text]
     assert ours.num_parts == 1
     assert expected is None or ours.text == expected

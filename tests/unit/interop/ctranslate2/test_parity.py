@@ -12,7 +12,7 @@ from headway.bundle import Bundle
 from headway.errors import BundleError, DataError
 from headway.interop.ctranslate2 import exporting
 from headway.interop.ctranslate2.exporting import export, write
-from headway.interop.ctranslate2.parity import Example, Peer, compare, examples
+from headway.interop.ctranslate2.parity import ParityExample, Peer, compare, examples
 from headway.interop.ctranslate2.spec import build_spec
 
 MakeBundle = Callable[..., Bundle]
@@ -174,7 +174,7 @@ def test_a_long_source_is_not_cut(make_bundle: MakeBundle, tmp_path: Path) -> No
         bundle.model.output_projection.bias[3] += 1.0  # type: ignore[index]
     write(bundle, tmp_path)
     whole = bundle.source_tokenizer.encode("a" * 1030 + "k" * 200)
-    example, cut = Example("whole", whole, [], 12), Example("cut", whole[:1023], [], 12)
+    example, cut = ParityExample("whole", whole, [], 12), ParityExample("cut", whole[:1023], [], 12)
     compare(bundle, tmp_path, [example])
     peer = Peer(bundle, tmp_path, "float32")
     assert peer.translate([example]) != peer.translate([cut])
@@ -185,7 +185,7 @@ def test_a_long_translation_is_not_cut(make_bundle: MakeBundle, tmp_path: Path) 
     with torch.no_grad():  # a model that never ends by itself
         bundle.model.output_projection.bias[3] = -60.0  # type: ignore[index]
     write(bundle, tmp_path)
-    example = Example("long", [5], [6] * 270, 270)
+    example = ParityExample("long", [5], [6] * 270, 270)
     compare(bundle, tmp_path, [example])
     (translation,) = Peer(bundle, tmp_path, "float32").translate([example])
     assert len(translation) == 270
@@ -225,7 +225,7 @@ def test_pieces_that_rounding_cannot_tell_apart_are_a_tie(
         projection.bias[8] = 20.0 - apart
     write(bundle, tmp_path)
     monkeypatch.setattr(Peer, "greedy", lambda _, chunk: [[7, 8, 9] for _ in chunk])
-    sample = [Example("one", [4, 5], [], 3), Example("two", [6], [], 3)]
+    sample = [ParityExample("one", [4, 5], [], 3), ParityExample("two", [6], [], 3)]
     if apart < 1e-3:
         assert compare(bundle, tmp_path, sample).ties == 2
         return
@@ -248,7 +248,7 @@ def test_a_translation_that_ends_elsewhere_is_another(
     write(bundle, tmp_path)
     monkeypatch.setattr(Peer, "greedy", lambda _, chunk: [theirs for _ in chunk])
     with pytest.raises(BundleError, match=r"piece (2|4) of .*('</s>' instead of 'd'|'d' inst)"):
-        compare(bundle, tmp_path, [Example("one", [4, 5], [], 3)])
+        compare(bundle, tmp_path, [ParityExample("one", [4, 5], [], 3)])
 
 
 @pytest.mark.parametrize("wrong", [1e-3, float("nan")])
@@ -264,7 +264,9 @@ def test_a_log_probability_that_differs_is_named(
     write(bundle, tmp_path)
     right = Peer.log_probs
 
-    def disturbed(peer: Peer, chunk: list[Example], targets: list[list[int]]) -> list[list[float]]:
+    def disturbed(
+        peer: Peer, chunk: list[ParityExample], targets: list[list[int]]
+    ) -> list[list[float]]:
         rows = right(peer, chunk, targets)
         if (targets[0] == [9, 5, 7]) == given:  # not the translation that the model finds
             rows[0][1] += wrong
@@ -274,7 +276,7 @@ def test_a_log_probability_that_differs_is_named(
     with pytest.raises(
         BundleError, match=r"in one, at piece 2 of a given translation: '.' has the"
     ):
-        compare(bundle, tmp_path, [Example("one", [4, 6], [9, 5, 7], 3)])
+        compare(bundle, tmp_path, [ParityExample("one", [4, 6], [9, 5, 7], 3)])
 
 
 def test_random_sentences_fit_into_learned_positions(make_bundle: MakeBundle) -> None:
@@ -294,7 +296,7 @@ def test_random_sentences_hold_every_piece_of_a_text(make_bundle: MakeBundle) ->
 def test_texts_are_compared_too_but_blank_ones(make_bundle: MakeBundle) -> None:
     bundle = make_bundle()
     *_, one, two = examples(bundle, ["ab", "", "  ", "cde" * 20])
-    assert one == Example("sentence 1 ('ab')", [22, 4, 5], [], 3 + 50)  # ▁ a b
+    assert one == ParityExample("sentence 1 ('ab')", [22, 4, 5], [], 3 + 50)  # ▁ a b
     assert two.name == f"sentence 4 ('{('cde' * 20)[:39]}…')"
     assert one.is_text
     assert not examples(bundle)[0].is_text
