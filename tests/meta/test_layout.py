@@ -1,4 +1,4 @@
-"""The house: short files, short functions, tests that mirror the source."""
+"""The house: short functions, named modules, tests that mirror the source."""
 
 import ast
 from pathlib import Path
@@ -16,18 +16,9 @@ def _functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return [node for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_files_and_functions_stay_short(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").count("\n")
-    assert lines <= 400
-    for function in _functions(path):
-        length = (function.end_lineno or 0) - function.lineno + 1
-        assert length <= 70, f"{function.name} has {length} lines"
-
-
-def test_nine_functions_in_ten_are_under_forty_lines() -> None:
+def test_nine_functions_in_ten_are_under_thirty_lines() -> None:
     lengths = [(f.end_lineno or 0) - f.lineno + 1 for path in SOURCES for f in _functions(path)]
-    assert sum(length < 40 for length in lengths) >= 0.9 * len(lengths)
+    assert sum(length < 30 for length in lengths) >= 0.9 * len(lengths)
 
 
 @pytest.mark.parametrize("room", ["model", "training", "decoding"])
