@@ -191,7 +191,9 @@ def _replaced(paths: Iterable[Path], files: Iterable[OutputFile]) -> list[str]:
     return [f"Replaced older text in {', '.join(older)}."] if older else []
 
 
-def _mended(pairs: Iterator[Pair], first_line: int, choices: Choices) -> Iterator[tuple[int, MendedText]]:
+def _mended(
+    pairs: Iterator[Pair], first_line: int, choices: Choices
+) -> Iterator[tuple[int, MendedText]]:
     """Yield blocks of pairs, cleaned, each with the number of pairs that were read for it."""
     seen = Seen()
     while block := list(islice(pairs, AT_ONCE)):
