@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -15,17 +14,15 @@ from headway.inspection.explain_layers import EMBEDDING, FEED_FORWARD, LAYER, RE
 from headway.inspection.explanation import Explanation, ExplanationStep
 from headway.inspection.named_tensor import TracedTensor, check_axes
 from headway.inspection.phrases import Language, check_language, say
+from headway.inspection.traced_pass import TracedPass
 from headway.model.attention import MultiHeadAttention
 from headway.model.customized import changed_parts, hooked_parts
-
-if TYPE_CHECKING:
-    from headway.inspection.trace import Trace
 
 _RIGHT = "The numbers of the trace are right; use those, or explain a part that is Headway's own."
 
 
 def explain(
-    trace: "Trace",
+    trace: TracedPass,
     name: str,
     index: Sequence[int | str],
     where: Mapping[str, int | str],
@@ -76,7 +73,7 @@ def explain(
     return Explanation(name, _place_text(tensor, place), value, equation, sentence, tuple(steps))
 
 
-def _own_part(trace: "Trace", name: str) -> str:
+def _own_part(trace: TracedPass, name: str) -> str:
     """Say which part of the user's own a number comes from; nothing if there is none."""
     if trace.module is None:
         return ""
@@ -94,7 +91,7 @@ def _of_layer(row: CatalogRow, name: str) -> str:
     return row.equation.replace("layers.*.", layer[0]) if layer else row.equation
 
 
-def _find(trace: "Trace", name: str) -> Explain:
+def _find(trace: TracedPass, name: str) -> Explain:
     """Return what can explain this name."""
     path, _, last = name.rpartition(".")
     kinds: Mapping[str, Explain]

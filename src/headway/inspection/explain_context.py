@@ -1,7 +1,6 @@
 """What an explanation works with: numbers of the trace and weights of its model, by name."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
@@ -9,10 +8,8 @@ from headway.errors import TraceError
 from headway.inspection.explanation import ExplanationStep, join, number, weighted_sum
 from headway.inspection.model_kind import Variant
 from headway.inspection.phrases import Language, say
+from headway.inspection.traced_pass import TracedPass
 from headway.model.transformer import Transformer
-
-if TYPE_CHECKING:
-    from headway.inspection.trace import Trace
 
 Numbers = list[float]
 
@@ -22,7 +19,7 @@ class Working:
 
     def __init__(
         self,
-        trace: "Trace",
+        trace: TracedPass,
         name: str,
         place: Mapping[str, int],
         language: Language,

@@ -1,14 +1,11 @@
 """What a traced model writes row by row, with the probabilities that it gave."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 
 from headway.errors import TraceError
-
-if TYPE_CHECKING:
-    from headway.inspection.trace import Trace
+from headway.inspection.traced_pass import TracedPass
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,7 @@ class TargetRow:
     """Of the whole row, in nats: 0 where one piece is certain."""
 
 
-def target_rows(trace: "Trace", count: int = 3) -> list[TargetRow]:
+def target_rows(trace: TracedPass, count: int = 3) -> list[TargetRow]:
     """Return each row of the target of a trace of one sentence."""
     sentence = trace.sentence
     if sentence is None:

@@ -1,6 +1,6 @@
 """Trace: every named intermediate of a pass, by attribute path."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from headway.inspection.phrases import Language
 from headway.inspection.saving import describe, read_file, write_file
 from headway.inspection.sentence import TracedSentence
 from headway.inspection.table import summary, table
+from headway.inspection.traced_pass import TracedPass
 from headway.model.probe import listen, stop_listening
 from headway.model.transformer import Transformer
 
@@ -31,7 +32,7 @@ PRESETS: dict[str, tuple[str, ...]] = {
 """What `record` may name instead of globs."""
 
 
-class Trace(Mapping[str, TracedTensor]):
+class Trace(TracedPass):
     """The intermediates of the latest pass, by names like `encoder.layers.0.output`.
 
     A name is the attribute path of a module, relative to the traced one, and the intermediate's
@@ -52,7 +53,6 @@ class Trace(Mapping[str, TracedTensor]):
         self.sentence = sentence
         self.variant = variant_of(module) if isinstance(module, Transformer) else variant
         self.edits: dict[str, str] = {}
-        """Names of edited tensors, each with the edits as they are written in Python."""
         self._tensors: dict[str, TracedTensor] = {}
 
     def names(self, pattern: str = "*", *, derived: bool = False) -> list[str]:

@@ -11,9 +11,7 @@ from headway.home import expanded
 from headway.inspection.trace import Trace
 from headway.inspection.translator import Translator
 from headway.runtime.atomic_files import write_atomically, writing
-
-MAX_BYTES = 20_000_000
-"""What the numbers of one file may take; in base64 they take a third more."""
+from headway.serving.page_file import MAX_BYTES
 
 _NOTEBOOK_BYTES = 4_000_000  # a notebook is kept with all its outputs
 _HEIGHT = 900

@@ -22,10 +22,9 @@ from headway.inspection.sentence import TracedSentence
 from headway.serving import files, questions, searches
 from headway.serving import models as model_routes
 from headway.serving.addresses import read_address, search_body, write_address
-from headway.serving.export import MAX_BYTES
 from headway.serving.failures import Json, json_bytes
 from headway.serving.models import Explorer, Here, Served
-from headway.serving.page_file import page_html
+from headway.serving.page_file import MAX_BYTES, page_html
 from headway.serving.request_queue import in_turn
 from headway.serving.schemas import SearchBody
 from headway.serving.sentences import manifest, tensor_bytes

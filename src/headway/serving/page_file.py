@@ -12,6 +12,9 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
+MAX_BYTES = 20_000_000
+"""The most bytes that the tensors of one file may take; in base64 they take a third more."""
+
 _STYLE = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)">')
 _SCRIPTS = re.compile(r"<script\b.*?</script>\s*", re.DOTALL)
 _ICON = re.compile(r'<link rel="icon"[^>]*>\s*')

@@ -1,0 +1,27 @@
+"""The tensors of a pass, as everything that reads a trace knows them."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+from torch import nn
+
+from headway.inspection.model_kind import Variant
+from headway.inspection.named_tensor import TracedTensor
+from headway.inspection.sentence import Sentence
+
+
+class TracedPass(Mapping[str, TracedTensor]):
+    """Traced tensors by name; `Trace` is the one that there is."""
+
+    module: nn.Module | None
+    """The traced module; None for a trace that was read without it."""
+    sentence: Sentence | None
+    """The sentence that was translated; None for the trace of a module."""
+    variant: Variant | None
+    """The kind of the model; None for the trace of a part."""
+    edits: dict[str, str]
+    """Names of edited tensors, each with the edits as they are written in Python."""
+
+    @abstractmethod
+    def names(self, pattern: str = "*", *, derived: bool = False) -> list[str]:
+        """Return the names that match, in the order in which the tensors were computed."""
