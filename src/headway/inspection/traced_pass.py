@@ -7,7 +7,7 @@ from torch import nn
 
 from headway.inspection.model_kind import Variant
 from headway.inspection.named_tensor import TracedTensor
-from headway.inspection.sentence import Sentence
+from headway.inspection.sentence import TracedSentence
 
 
 class TracedPass(Mapping[str, TracedTensor]):
@@ -15,7 +15,7 @@ class TracedPass(Mapping[str, TracedTensor]):
 
     module: nn.Module | None
     """The traced module; None for a trace that was read without it."""
-    sentence: Sentence | None
+    sentence: TracedSentence | None
     """The sentence that was translated; None for the trace of a module."""
     variant: Variant | None
     """The kind of the model; None for the trace of a part."""

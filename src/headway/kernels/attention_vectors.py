@@ -1,4 +1,4 @@
-"""Equation 1 in vectors of 16 numbers, piece by piece: what `decoding_attention` is made of."""
+"""Equation 1 in vectors of 16 numbers, piece by piece: what `attention_step` is made of."""
 
 from numba import types
 

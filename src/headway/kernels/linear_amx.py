@@ -1,4 +1,4 @@
-"""Products of rows with blocks of weights, as in `blocks`, where the processor multiplies tiles.
+"""Products of rows with blocks of weights, as in `linear_blocks`, on a processor with tiles.
 
 Sixteen rows fill a tile of the one side, and sixteen words of sixteen outputs one of the other. A
 sum takes its products in the same order however many rows there are, and wherever its row is.

@@ -1,7 +1,8 @@
 """Products of words of 32 bits, two numbers of bfloat16 or four bytes, by what the processor has.
 
-By tiles where it has them (AMX), else by `blocks`. For one row of bytes out of cold memory `blocks`
-would be a fifth faster (benchmarks/log/046), but weights have one layout for any number of rows.
+By tiles where it has them (AMX), else by `linear_blocks`. For one row of bytes out of cold memory
+the latter would be a fifth faster (benchmarks/log/046), but weights have one layout for any number
+of rows.
 """
 
 from headway.kernels import linear_amx, linear_blocks

@@ -22,7 +22,7 @@ def can_divide() -> bool:
 
 
 def divide(loop: Callable[..., bool], *arguments: Any, count: int) -> None:
-    """Call a loop that is divided by `parts.in_parts`: loop(*arguments, count, parts, region)."""
+    """Call a loop of `parallel.in_parts`: loop(*arguments, count, parts, region)."""
     threads = min(torch.get_num_threads(), count)
     region = _region() if threads > 1 else 0
     if not loop(*arguments, count, threads, region):
