@@ -17,9 +17,9 @@ from headway.decoding.build_search import search_all
 from headway.decoding.candidates import NEVER_CHOSEN
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.record import Node
-from headway.decoding.recorded_searches import Recorder, record_search
 from headway.decoding.request import Request
+from headway.decoding.search_record import Node
+from headway.decoding.search_recorder import SearchRecorder, record_search
 from headway.model.transformer import Transformer
 
 Build = Callable[..., Transformer]
@@ -48,15 +48,15 @@ def model_of(build: Build, seed: int) -> Transformer:
 
 def recorded(
     model: Transformer, request: Request, options: SearchOptions, count: int = 3
-) -> tuple[Recorder, list[Hypothesis]]:
-    recorder = Recorder(request, Names(), count)
+) -> tuple[SearchRecorder, list[Hypothesis]]:
+    recorder = SearchRecorder(request, Names(), count)
     attend = AttentionReader([model]) if options.coverage_penalty else None
     return recorder, record_search(
         build_engine(model, "reference"), recorder, options, attend=attend
     )
 
 
-def ids_of(recorder: Recorder, number: int) -> tuple[int, ...]:
+def ids_of(recorder: SearchRecorder, number: int) -> tuple[int, ...]:
     """Return the pieces of a node, the end symbol included, by its own way to the root."""
     ids: list[int] = []
     node = recorder.nodes[number]
@@ -189,7 +189,7 @@ def test_the_laws_of_a_record(
         assert (ids, leaf.total, leaf.score, leaf.complete) == hypothesis
 
 
-def check_steps(recorder: Recorder, options: SearchOptions) -> None:
+def check_steps(recorder: SearchRecorder, options: SearchOptions) -> None:
     for number, step in enumerate(recorder.steps):
         expanded = {expansion.node for expansion in step}
         kept = {n.number for n in recorder.nodes if n.step == number and n.fate == "kept"}

@@ -34,7 +34,7 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
-from headway.decoding.run_search import Advance
+from headway.decoding.run_search import Advance, Extension, SearchObserver
 
 
 class BeamSearch:
@@ -44,16 +44,24 @@ class BeamSearch:
     """Whether what lives on at a step are the extensions that score best."""
 
     def __init__(
-        self, options: SearchOptions, rules: Rules = NO_RULES, attend: Attend | None = None
+        self,
+        options: SearchOptions,
+        rules: Rules = NO_RULES,
+        attend: Attend | None = None,
+        observer: SearchObserver | None = None,
     ) -> None:
-        """Search with these options; attend: needed for a coverage penalty."""
+        """Search with these options; attend: needed for a coverage penalty.
+
+        observer: follows the search, which then is for one sentence and drops no hypothesis early.
+        """
+        self.observer = observer
         self.options = options
         self.rules = rules
         self.coverage = Coverage(options, attend)
         self.copies = options.beam_size
         self.width = 2 * self.copies  # pieces of each row to look at
         can_only_fall = not (options.length_penalty or options.coverage_penalty)
-        self.drops_hopeless = self.ranks_by_score and can_only_fall
+        self.drops_hopeless = self.ranks_by_score and can_only_fall and observer is None
         self.finished_needed = max(options.patience * self.copies, options.n_best)
         self.slots = np.empty(0, dtype=np.int64)  # those at work, ascending, (N,)
         self.log_probs = np.empty((0, self.copies))  # -inf: no hypothesis, (N, K)
@@ -82,6 +90,8 @@ class BeamSearch:
         so_far = [*self.finished, *fresh_ones]
         self.finished = [so_far[place] for place in order]
         self._look_for_the_living()
+        if self.observer is not None:
+            self.observer.begin()
 
     def _look_for_the_living(self) -> None:
         """Note where the live hypotheses are, as places of their sentences and as copies."""
@@ -98,9 +108,9 @@ class BeamSearch:
         """Choose the next hypotheses of each sentence."""
         sentence, copy = self.living
         num, size = self.log_probs.shape
-        found, ids = self._candidates(logits, sentence, copy)
-        width = found.shape[1]
-        totals = found + self.log_probs[sentence, copy, None]
+        log_probs, ids = self._observed_candidates(logits, sentence, copy)
+        width = log_probs.shape[1]
+        totals = log_probs + self.log_probs[sentence, copy, None]
         if len(totals) < num * size:
             of_the_living, totals = totals, np.full((num, size, width), -math.inf)
             totals[sentence, copy] = of_the_living
@@ -108,16 +118,35 @@ class BeamSearch:
             ids[sentence, copy] = pieces
         totals, ids = totals.reshape(num, -1), ids.reshape(num, -1)
         best = self._rank(totals, ids, width)  # (N, 2 K)
-        each = np.arange(num)[:, None]
-        totals, pieces, parents = totals[each, best], ids[each, best], best // width
+        if self.observer is not None:
+            self.observer.rank(_ranks(totals[0], ids[0], best[0], width))
+        rows = np.arange(num)[:, None]
+        totals, pieces, parents = totals[rows, best], ids[rows, best], best // width
         ends = pieces == END_ID
         self._finish(totals, parents, ends)
         # The stable sort puts extensions that go on before those that end, best first in each.
         order = ends.argsort(axis=1, kind="stable")[:, :size]  # (N, K or fewer)
         totals[ends] = -math.inf
-        parents = parents[each, order]
-        self._go_on(totals[each, order], parents, pieces[each, order])
+        totals, parents, pieces = totals[rows, order], parents[rows, order], pieces[rows, order]
+        if self.observer is not None:
+            self.observer.go_on(_living(totals[0], parents[0], pieces[0]))
+        self._go_on(totals, parents, pieces)
         return self._give_back(parents)
+
+    def _observed_candidates(
+        self, logits: Float[Tensor, "R V"], sentence: Ints, copy: Ints
+    ) -> tuple[Floats, Ints]:
+        """Return what `_candidates` does, and show it to the observer."""
+        if self.observer is None:
+            return self._candidates(logits, sentence, copy)
+        copies = copy.tolist()
+        only = [self.requests[0].only_choice(int(self.steps[0]))] * len(copies)
+        pasts = self._pasts(sentence, copy) if self.rules else ()
+        self.observer.look(copies, logits, only, self.rules, pasts)
+        log_probs, pieces = self._candidates(logits, sentence, copy)
+        for row, hypothesis in enumerate(copies):
+            self.observer.offer(hypothesis, pieces[row], log_probs[row])
+        return log_probs, pieces
 
     def _candidates(
         self, logits: Float[Tensor, "R V"], sentence: Ints, copy: Ints
@@ -160,6 +189,8 @@ class BeamSearch:
                 complete and step < self.requests[row].max_length,
             )
         )
+        if self.observer is not None:
+            self.observer.end(copy, complete=complete)
         if self.drops_hopeless and len(self.finished[row]) >= self.options.n_best:
             self.worst[row] = self.finished[row].best_first()[self.options.n_best - 1].score
 
@@ -192,6 +223,8 @@ class BeamSearch:
             (int(self.slots[row]), self.finished[row].best_first()[: self.options.n_best])
             for row in done.nonzero()[0]
         ]
+        if self.observer is not None and finished:
+            self.observer.finish(self.finished[0].hypotheses)
         if finished:
             kept = ~done
             parents = parents[kept]
@@ -225,3 +258,21 @@ class BeamSearch:
             return False
         score = self.options.score(best, int(self.steps[row]))
         return self.finished[row].would_take(score, self.options.n_best)
+
+
+def _ranks(totals: Floats, ids: Ints, best: Ints, width: int) -> dict[Extension, tuple[int, float]]:
+    """Return the place and the total of each possible extension among the best of a sentence."""
+    possible = [place for place in best.tolist() if totals[place] > -math.inf]
+    return {
+        (place // width, int(ids[place])): (rank, float(totals[place]))
+        for rank, place in enumerate(possible, 1)
+    }
+
+
+def _living(totals: Floats, parents: Ints, pieces: Ints) -> dict[int, tuple[Extension, float]]:
+    """Return the extension and the total of each hypothesis of a sentence that lives on."""
+    return {
+        copy: ((int(parents[copy]), int(pieces[copy])), total)
+        for copy, total in enumerate(totals.tolist())
+        if total > -math.inf
+    }

@@ -14,7 +14,7 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import Rule, rules_of
-from headway.decoding.run_search import Search
+from headway.decoding.run_search import Search, SearchObserver
 from headway.decoding.sampling import SamplingSearch
 from headway.decoding.terms import TermsBeamSearch
 from headway.decoding.workers import search_with_workers
@@ -32,13 +32,22 @@ def build_search(
     attend: Attend | None = None,
     banned: Rule | None = None,
     terms: bool = False,
+    observer: SearchObserver | None = None,
 ) -> Search:
     """Make the search that these options describe.
 
     attend: tells the attention for a coverage penalty, see `headway.decoding.attention`. banned: a
     rule for pieces that are forbidden besides, see `headway.decoding.banned`. terms: whether a
-    request has some.
+    request has some. observer: follows the search, which then is for one sentence. Raises
+    ConfigError where it would draw several samples or its beam has groups.
     """
+    several_samples = options.sampling is not None and (options.n_best > 1 or terms)
+    if observer is not None and (options.groups > 1 or several_samples):
+        raise ConfigError(
+            "The beam has groups, or several samples are drawn, or one with terms; of these there "
+            "is no record.",
+            "Leave out groups and terms, and draw one sample.",
+        )
     rules = rules_of(options)
     if banned is not None:
         rules = rules.and_forbid(banned)
@@ -48,14 +57,14 @@ def build_search(
                 "There are terms that must occur, but pieces are drawn or the beam has groups.",
                 "Leave out sampling and groups, or the terms.",
             )
-        return TermsBeamSearch(options, rules, attend)
+        return TermsBeamSearch(options, rules, attend, observer)
     if options.sampling is not None:
-        return SamplingSearch(options, options.sampling, rules, attend)
+        return SamplingSearch(options, options.sampling, rules, attend, observer)
     if options.groups > 1:
         return DiverseBeamSearch(options, rules, attend)
     if options.beam_size == 1:
-        return GreedySearch(options, rules, attend)
-    return BeamSearch(options, rules, attend)
+        return GreedySearch(options, rules, attend, observer)
+    return BeamSearch(options, rules, attend, observer)
 
 
 def search_all(

@@ -16,7 +16,7 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
-from headway.decoding.run_search import Advance
+from headway.decoding.run_search import Advance, SearchObserver
 
 
 class GreedySearch:
@@ -25,12 +25,20 @@ class GreedySearch:
     copies = 1
 
     def __init__(
-        self, options: SearchOptions, rules: Rules = NO_RULES, attend: Attend | None = None
+        self,
+        options: SearchOptions,
+        rules: Rules = NO_RULES,
+        attend: Attend | None = None,
+        observer: SearchObserver | None = None,
     ) -> None:
-        """Use the length and coverage penalties of these options, for the score alone."""
+        """Use the length and coverage penalties of these options, for the score alone.
+
+        observer: follows the search, which then is for one sentence.
+        """
         self.options = options
         self.rules = rules
         self.coverage = Coverage(options, attend)
+        self.observer = observer
         self.running: dict[int, _Running] = {}
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
@@ -38,6 +46,8 @@ class GreedySearch:
         for slot, request in zip(slots, requests, strict=True):
             self.running[slot] = _Running(request.under(self.options))
         self.running = dict(sorted(self.running.items()))
+        if self.observer is not None:
+            self.observer.begin()
 
     def rows(self) -> tuple[Ints, Ints]:
         """Return the rows to compute and the newest piece of each."""
@@ -47,6 +57,17 @@ class GreedySearch:
 
     def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
         """Take the best piece of each row."""
+        if self.observer is None:
+            return self._choose(logits)
+        ((_, running),) = self.running.items()
+        pasts = [Past(running.request, running.ids)] if self.rules else ()
+        self.observer.look([0], logits, [running.only_choice()], self.rules, pasts)
+        before = running.log_prob
+        advance = self._choose(logits)
+        self.observer.decide(advance, running.ids, before, running.log_prob)
+        return advance
+
+    def _choose(self, logits: Float[Tensor, "R V"]) -> Advance:
         everyone = self.running.values()
         only = [r.only_choice() for r in everyone]
         pasts = [Past(r.request, r.ids) for r in everyone] if self.rules else ()

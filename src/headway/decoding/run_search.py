@@ -1,16 +1,18 @@
 """The protocol of a search, and the batch that stays full."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from jaxtyping import Float
 from torch import Tensor
 
+from headway.decoding.candidates import Floats
 from headway.decoding.engine import Engine, Ints, State
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
+from headway.decoding.rules import Past, Rules
 
 _STILL_FULL = 3 / 4  # of those that were at work; figures in benchmarks/log/018 and 069
 
@@ -49,6 +51,57 @@ class Search(Protocol):
 
         Whatever it turns out to be in the end, it begins with one of these.
         """
+        ...
+
+
+Extension = tuple[int, int]
+"""A live hypothesis, by its copy, and a piece, by its place among those that are allowed."""
+
+
+class SearchObserver(Protocol):
+    """Follow the search for one sentence, which decides the same as without an observer.
+
+    A step begins with `look`. A beam then calls `offer`, `rank`, `end` and `go_on`; a search with
+    one hypothesis calls `decide`.
+    """
+
+    def begin(self) -> None:
+        """Receive the start: the source has been read."""
+        ...
+
+    def look(
+        self,
+        copies: Sequence[int],
+        logits: Float[Tensor, "R V"],
+        only: Sequence[int | None],
+        rules: Rules,
+        pasts: Sequence[Past],
+    ) -> None:
+        """Receive the logits of live hypotheses before the search changes them."""
+        ...
+
+    def offer(self, copy: int, pieces: Ints, log_probs: Floats) -> None:
+        """Receive the pieces that a live hypothesis may take, with their log-probabilities."""
+        ...
+
+    def rank(self, ranks: Mapping[Extension, tuple[int, float]]) -> None:
+        """Receive the best extensions: the place of each, from 1, and its total."""
+        ...
+
+    def end(self, copy: int, *, complete: bool) -> None:
+        """Receive a copy that took the end symbol, or (not complete) that nothing could follow."""
+        ...
+
+    def go_on(self, living: Mapping[int, tuple[Extension, float]]) -> None:
+        """Receive the extension and the total of each copy that lives on; the step is over."""
+        ...
+
+    def decide(self, advance: Advance, ids: Sequence[int], before: float, after: float) -> None:
+        """Receive a whole step of the only hypothesis: its pieces, its total before and after."""
+        ...
+
+    def finish(self, hypotheses: Sequence[Hypothesis]) -> None:
+        """Receive all finished hypotheses, with scores, in the order in which they ended."""
         ...
 
 

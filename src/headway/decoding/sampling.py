@@ -18,7 +18,7 @@ from headway.decoding.hypothesis import Hypothesis, best_first
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
-from headway.decoding.run_search import Advance
+from headway.decoding.run_search import Advance, SearchObserver
 
 
 class SamplingSearch:
@@ -30,13 +30,18 @@ class SamplingSearch:
         sampling: Sampling,
         rules: Rules = NO_RULES,
         attend: Attend | None = None,
+        observer: SearchObserver | None = None,
     ) -> None:
-        """Draw as `sampling` says; attend: needed for a coverage penalty."""
+        """Draw as `sampling` says; attend: needed for a coverage penalty.
+
+        observer: follows the search, which then draws one sample of one sentence.
+        """
         self.options = options
         self.coverage = Coverage(options, attend)
         self.sampling = sampling
         self.rules = rules
         self.copies = options.n_best
+        self.observer = observer
         self.running: dict[int, list[_Sample]] = {}
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
@@ -48,6 +53,8 @@ class SamplingSearch:
                 for copy in range(self.copies)
             ]
         self.running = dict(sorted(self.running.items()))
+        if self.observer is not None:
+            self.observer.begin()
 
     def rows(self) -> tuple[Ints, Ints]:
         """Return the rows to compute, of a new sentence the first alone, and the newest pieces."""
@@ -62,7 +69,19 @@ class SamplingSearch:
         return sample.row % self.copies == 0
 
     def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
-        """Draw the next piece of each sample."""
+        """Draw the next piece of each sample; to an observer, the drawn piece has the rank 1."""
+        if self.observer is None:
+            return self._draw(logits)
+        (sample,) = self._active()
+        pasts = [Past(sample.request, sample.ids)] if self.rules else ()
+        only = [sample.request.only_choice(len(sample.ids))]
+        self.observer.look([0], logits, only, self.rules, pasts)
+        before = sample.log_prob
+        advance = self._draw(logits)
+        self.observer.decide(advance, sample.ids, before, sample.log_prob)
+        return advance
+
+    def _draw(self, logits: Float[Tensor, "R V"]) -> Advance:
         active = self._active()
         # The samples of a new sentence all draw from its first row.
         row = np.cumsum([bool(s.ids) or self._is_first(s) for s in active]) - 1

@@ -23,6 +23,7 @@ from headway.decoding.candidates import Floats, candidates
 from headway.decoding.engine import Ints
 from headway.decoding.options import SearchOptions
 from headway.decoding.rules import NO_RULES, Past, Rules
+from headway.decoding.run_search import SearchObserver
 
 Terms = Sequence[Sequence[int]]
 
@@ -44,10 +45,17 @@ class TermsBeamSearch(BeamSearch):
     ranks_by_score = False
 
     def __init__(
-        self, options: SearchOptions, rules: Rules = NO_RULES, attend: Attend | None = None
+        self,
+        options: SearchOptions,
+        rules: Rules = NO_RULES,
+        attend: Attend | None = None,
+        observer: SearchObserver | None = None,
     ) -> None:
-        """Search with these options; attend: needed for a coverage penalty."""
-        super().__init__(options, rules.and_forbid(TermsUnwritten()), attend)
+        """Search with these options; attend: needed for a coverage penalty.
+
+        observer: follows the search, which then is for one sentence.
+        """
+        super().__init__(options, rules.and_forbid(TermsUnwritten()), attend, observer)
 
     def _candidates(
         self, logits: Float[Tensor, "R V"], sentence: Ints, copy: Ints

@@ -20,9 +20,6 @@ from headway.decoding.ensemble import EnsembleEngine, as_bundles, as_paths, chec
 from headway.decoding.glossary import Glossary, as_glossary
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions, changed_options
-from headway.decoding.record import SearchRecord
-from headway.decoding.recorded_searches import record_search
-from headway.decoding.recorder import Recorder, Watcher
 from headway.decoding.request_maker import (
     RequestMaker,
     as_sentences,
@@ -30,6 +27,8 @@ from headway.decoding.request_maker import (
     check_request,
     refuse_mapping,
 )
+from headway.decoding.search_record import SearchRecord
+from headway.decoding.search_recorder import SearchRecorder, Watcher, record_search
 from headway.decoding.streaming import stream_search, text_bits
 from headway.decoding.translation import Alternative, StreamEnd, Translation
 from headway.decoding.weight_snapshot import WeightSnapshot, check_ready
@@ -341,7 +340,7 @@ class TextTranslator:
         options, rule = self._options(options), self._banned(banned)
         parts = self.requests.whole(text, "a record of a search is")
         (request,) = self.requests.make([parts], options, prefix=prefix, terms=terms, banned=rule)
-        recorder = Recorder(request, self.bundle.target_tokenizer, candidates, watcher)
+        recorder = SearchRecorder(request, self.bundle.target_tokenizer, candidates, watcher)
         found = record_search(
             self.engine, recorder, options, attend=self._attend(options), banned=rule
         )

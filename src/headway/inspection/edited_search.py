@@ -7,8 +7,8 @@ an edit holds in every step; one of certain rows, or of the look-ahead mask, has
 from torch import Tensor
 
 from headway.decoding.options import SearchOptions
-from headway.decoding.record import SearchRecord
-from headway.decoding.recorder import Watcher
+from headway.decoding.search_record import SearchRecord
+from headway.decoding.search_recorder import Watcher
 from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, TraceError
 from headway.inspection.catalog import catalog, matching, model_names, pattern_of

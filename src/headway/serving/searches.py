@@ -13,8 +13,8 @@ from fastapi import Request as HttpRequest
 from fastapi.responses import StreamingResponse
 
 from headway.decoding.options import Sampling, SearchOptions
-from headway.decoding.record import Expansion, Node, SearchRecord
 from headway.decoding.request import Request
+from headway.decoding.search_record import Expansion, Node, SearchRecord
 from headway.errors import HeadwayError, TraceError, shown
 from headway.inspection import edit
 from headway.inspection.edit import Edit, Edits

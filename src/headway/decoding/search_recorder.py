@@ -1,26 +1,28 @@
-"""The recorder: it makes nodes and steps of what a recorded search tells it."""
+"""Record a search: an observer that makes a tree of what a search considered and decided."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
 from headway.data.tokenizer import END_ID, Tokenizer
+from headway.decoding.attention import Attend
+from headway.decoding.build_search import build_search
 from headway.decoding.candidates import NEVER_CHOSEN, Floats, candidates
-from headway.decoding.engine import Ints
+from headway.decoding.engine import Engine, Ints
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.record import Candidate, Expansion, Fate, Node
+from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.rules import Past, Rules
+from headway.decoding.rules import Past, Rule, Rules
+from headway.decoding.run_search import Advance, Extension, run_search
+from headway.decoding.search_record import Candidate, Expansion, Fate, Node
 from headway.errors import ConfigError
-
-Extension = tuple[int, int]
-"""A live hypothesis, by its copy, and a piece, by its place among those that are allowed."""
 
 
 @dataclass(slots=True)
@@ -61,7 +63,7 @@ class Watcher(Protocol):
         ...
 
 
-class Recorder:
+class SearchRecorder:
     """Collect the nodes and steps of the search for one sentence."""
 
     def __init__(
@@ -82,7 +84,7 @@ class Recorder:
         self.now = _Step()
 
     def begin(self) -> None:
-        """Learn that the source has been read."""
+        """Tell the watcher that the source has been read."""
         if self.watcher is not None:
             self.watcher.read(self.request)
 
@@ -113,13 +115,44 @@ class Recorder:
             counted = _finite(pieces[row], log_probs[row])
             self.now.looks[copy] = _Look(model[row], likely[row], counted)
 
-    def count_for(self, copy: int, pieces: Ints, log_probs: Floats) -> None:
-        """Learn what the search itself counts; where it can take no piece, none counts."""
-        own = _finite(pieces, log_probs)
+    def offer(self, copy: int, pieces: Ints, log_probs: Floats) -> None:
+        """Take the numbers that the search counts; where it can take no piece, none counts."""
+        possible = _finite(pieces, log_probs)
         look = self.now.looks[copy]
-        look.counted = look.counted | own if own else {}
+        look.counted = look.counted | possible if possible else {}
 
-    def close_step(self) -> None:
+    def rank(self, ranks: Mapping[Extension, tuple[int, float]]) -> None:
+        """Note the best extensions."""
+        self.now.ranks = dict(ranks)
+
+    def end(self, copy: int, *, complete: bool) -> None:
+        """Note a copy that took the end symbol, or that nothing could follow."""
+        (self.now.ended if complete else self.now.stopped).append(copy)
+
+    def go_on(self, living: Mapping[int, tuple[Extension, float]]) -> None:
+        """Note the copies that live on, and close the step."""
+        self.now.living = dict(living)
+        self._close_step()
+
+    def decide(self, advance: Advance, ids: Sequence[int], before: float, after: float) -> None:
+        """Note the piece that the only hypothesis took, and close the step."""
+        now = self.now
+        if not now.looks[0].counted:
+            now.stopped.append(0)
+        else:
+            piece = END_ID if advance.finished else ids[-1]
+            # A drawn piece need not be among the listed ones.
+            total = before + now.looks[0].counted.setdefault(piece, after - before)
+            now.ranks[0, piece] = (1, total)
+            if advance.finished:
+                now.ended.append(0)
+            else:
+                now.living[0] = ((0, piece), total)
+        self._close_step()
+        for _, hypotheses in advance.finished:
+            self.finish(hypotheses)
+
+    def _close_step(self) -> None:
         """Make nodes and expansions of what was seen, when all is decided."""
         now, before = self.now, len(self.nodes)
         made: dict[Extension, tuple[Fate, int]] = {}
@@ -137,7 +170,7 @@ class Recorder:
         if self.watcher is not None:
             self.watcher.step(self.steps[-1], self.nodes[before:])
 
-    def close(self, hypotheses: Sequence[Hypothesis]) -> None:
+    def finish(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Take the scores of those that finished, in the order in which they did."""
         for node, hypothesis in zip(self.finished, hypotheses, strict=True):
             self.nodes[node] = replace(
@@ -199,6 +232,28 @@ class Recorder:
             rank=self.now.ranks[copy, place][0] if (copy, place) in self.now.ranks else None,
             node=node,
         )
+
+
+def record_search(
+    engine: Engine,
+    recorder: SearchRecorder,
+    options: SearchOptions,
+    *,
+    attend: Attend | None = None,
+    banned: Rule | None = None,
+) -> list[Hypothesis]:
+    """Search for the recorder's sentence; return the hypotheses of any search, best first.
+
+    Raises ConfigError where several samples are drawn or the beam has groups: of these there is no
+    record.
+    """
+    request = recorder.request
+    search = build_search(
+        options, attend=attend, banned=banned, terms=bool(request.terms), observer=recorder
+    )
+    with torch.inference_mode():
+        ((_, hypotheses),) = run_search(engine, search, [(0, request)], slots=1)
+    return hypotheses
 
 
 def _finite(pieces: Ints, log_probs: Floats) -> dict[int, float]:
