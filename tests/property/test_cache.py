@@ -14,7 +14,7 @@ from torch import Tensor
 from headway.data.tokenizer import START_ID
 from headway.decoding.engine import Engine
 from headway.decoding.packed.engine import PackedEngine
-from headway.decoding.packed.plain import PlainKernels
+from headway.decoding.packed.torch_backend import TorchBackend
 from headway.decoding.reference import ReferenceEngine
 from headway.model.transformer import Transformer
 
@@ -73,11 +73,11 @@ def engine_of(kind: str, model: Transformer) -> Engine[Any]:
     if kind == "reference":
         return ReferenceEngine(model)
     if kind == "plain":
-        return PackedEngine(model, PlainKernels(torch.device("cpu")))
+        return PackedEngine(model, TorchBackend(torch.device("cpu")))
     pytest.importorskip("numba")
-    from headway.decoding.packed.compiled import CompiledKernels
+    from headway.decoding.packed.numba_backend import NumbaBackend
 
-    return PackedEngine(model, CompiledKernels())
+    return PackedEngine(model, NumbaBackend())
 
 
 @pytest.mark.parametrize("kind", ["reference", "plain", "compiled"])

@@ -17,9 +17,9 @@ from headway.decoding.build_search import build_search, search_all
 from headway.decoding.engine import Engine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
+from headway.decoding.packed.backend import Precision
 from headway.decoding.packed.engine import PackedEngine
-from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.plain_products import Precision
+from headway.decoding.packed.torch_backend import TorchBackend
 from headway.decoding.packed.weights import Projection
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
@@ -52,12 +52,12 @@ VARIANTS = st.fixed_dictionaries(
 def engines(model: Transformer) -> list[Engine[Any]]:
     made: list[Engine[Any]] = [
         ReferenceEngine(model),
-        PackedEngine(model, PlainKernels(torch.device("cpu"))),
+        PackedEngine(model, TorchBackend(torch.device("cpu"))),
     ]
     if find_spec("numba"):
-        from headway.decoding.packed.compiled import CompiledKernels
+        from headway.decoding.packed.numba_backend import NumbaBackend
 
-        made.append(PackedEngine(model, CompiledKernels()))
+        made.append(PackedEngine(model, NumbaBackend()))
     return made
 
 
@@ -172,18 +172,18 @@ def test_compiled_loops_give_the_very_same_bits_in_every_batch(
     PyTorch's own activations are not in this: what they give may have another last bit in another
     batch. Where products are too small for integers, they stay in float32; here all are integers.
     """
-    compiled = pytest.importorskip("headway.decoding.packed.compiled")
+    compiled = pytest.importorskip("headway.decoding.packed.numba_backend")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "worth_integers", lambda _: True)
         patch.setattr(compiled, "SMALL", 0)
         for instructions in without:
             patch.setattr(compiled, instructions, lambda: False)
-        kernels = compiled.CompiledKernels(precision)
-        product = kernels.linear(Projection.of(torch.nn.Linear(2, 3)))
+        backend = compiled.NumbaBackend(precision)
+        product = backend.linear(Projection.of(torch.nn.Linear(2, 3)))
         if precision == "bfloat16" and not isinstance(product, compiled.Bfloat16Product):
             pytest.skip("PyTorch multiplies bfloat16 here")
         model = build(**variant | {"activation": "relu"})
-        engine = PackedEngine(model, kernels)
+        engine = PackedEngine(model, backend)
         requests, options = some(variant["seed"], 20), SearchOptions(beam_size, n_best=beam_size)
         if precision == "int8":
             assert isinstance(product, compiled.Int8LoopProduct) == compiled.multiplies_bytes()

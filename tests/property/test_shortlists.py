@@ -23,7 +23,7 @@ from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.packed.engine import PackedEngine
-from headway.decoding.packed.plain import PlainKernels
+from headway.decoding.packed.torch_backend import TorchBackend
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
 from headway.decoding.streaming import stream_search
@@ -51,7 +51,7 @@ def engines(model: Transformer) -> dict[str, Engine[Any]]:
     cpu = torch.device("cpu")
     return {
         "packed": build_engine(model),
-        "plain": PackedEngine(model, PlainKernels(cpu)),
+        "plain": PackedEngine(model, TorchBackend(cpu)),
         "reference": ReferenceEngine(model),
         "ensemble": EnsembleEngine([build_engine(model), ReferenceEngine(model)]),
     }
@@ -172,10 +172,10 @@ def shuffled(engine: Engine[Any], options: SearchOptions, requests: list[Request
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_integers_give_the_very_same_bits_in_every_batch(build: Build, beam_size: int) -> None:
-    compiled = pytest.importorskip("headway.decoding.packed.compiled")
+    compiled = pytest.importorskip("headway.decoding.packed.numba_backend")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "worth_integers", lambda _: True)
-        engine = PackedEngine(build(), compiled.CompiledKernels("int8"))
+        engine = PackedEngine(build(), compiled.NumbaBackend("int8"))
     requests, options = restricted(some_requests(4, 20), 4), SearchOptions(beam_size)
 
     alone = [search_all(engine, options, [request])[0] for request in requests]

@@ -3,9 +3,9 @@
 from typing import Literal, get_args
 
 from headway.decoding.engine import Engine
-from headway.decoding.packed.choosing import kernels_for
+from headway.decoding.packed.backend import Precision
+from headway.decoding.packed.backends import choose_backend
 from headway.decoding.packed.engine import PackedEngine
-from headway.decoding.packed.plain_products import Precision
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.stepwise_check import find_stepwise_mismatch
 from headway.errors import ConfigError, suggest, warn
@@ -52,7 +52,7 @@ def build_engine(
             )
         return ReferenceEngine(model)
     device = model.output_projection.weight.device
-    return PackedEngine(model, kernels_for(device, _choose(model, precision)))
+    return PackedEngine(model, choose_backend(device, _choose(model, precision)))
 
 
 def _choose(model: Transformer, precision: PrecisionName) -> Precision:

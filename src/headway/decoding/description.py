@@ -21,7 +21,7 @@ def computed_by(engine: Engine) -> str:
     """
     engines: Sequence[Engine] = engine.engines if isinstance(engine, EnsembleEngine) else [engine]
     if all(isinstance(each, PackedEngine) for each in engines):
-        precisions = {each.kernels.precision for each in engines if isinstance(each, PackedEngine)}
+        precisions = {each.backend.precision for each in engines if isinstance(each, PackedEngine)}
         return f"packed engine, {' and '.join(sorted(precisions))}"
     return "reference engine, float32"
 

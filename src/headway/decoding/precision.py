@@ -9,8 +9,8 @@ from typing import cast, get_args
 import torch
 from torch import nn
 
-from headway.decoding.packed.choosing import kernels_for
-from headway.decoding.packed.plain_products import Precision
+from headway.decoding.packed.backend import Precision
+from headway.decoding.packed.backends import choose_backend
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 from headway.runtime.cached_benchmark import measured_once
@@ -30,8 +30,8 @@ def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
     folder, by processor, versions, kernels and size; where that cannot be written, it is made again
     each time.
     """
-    kernels = f"{kernels_for(device, 'float32').name}, {_GENERATION}"
-    key = "|".join([processor(device), torch.__version__, kernels, f"{d_model}x{d_ff}"])
+    backend = f"{choose_backend(device, 'float32').name}, {_GENERATION}"
+    key = "|".join([processor(device), torch.__version__, backend, f"{d_model}x{d_ff}"])
     found = measured_once(key, get_args(Precision), lambda: _measure(device, d_model, d_ff))
     return cast(Precision, found)
 
@@ -47,11 +47,11 @@ def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
     for _ in range(3):
         for precision in candidates:
             try:
-                kernels = kernels_for(device, precision)
-                multiply = kernels.linear(projection)
+                backend = choose_backend(device, precision)
+                multiply = backend.linear(projection)
             except ConfigError:  # this PyTorch has no product of integers
                 continue
-            x = kernels.array(rows)
+            x = backend.array(rows)
             with _one_thread():  # as in each process that translates a file
                 taken = _seconds(lambda multiply=multiply, x=x: multiply(x), device)
             seconds[precision] = min(taken, seconds.get(precision, taken))

@@ -11,10 +11,10 @@ import torch
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Engine
 from headway.decoding.ensemble import EnsembleEngine
-from headway.decoding.packed import plain_listed
+from headway.decoding.packed import torch_backend
+from headway.decoding.packed.backend import Precision
 from headway.decoding.packed.engine import PackedEngine
-from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.plain_products import Precision
+from headway.decoding.packed.torch_backend import TorchBackend
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
 from headway.model.transformer import Transformer
@@ -24,14 +24,14 @@ SOURCES = [[5, 9, 3], [7, 8, 22, 3]]
 
 
 def plain(model: Transformer, precision: Precision = "float32") -> Engine[Any]:
-    return PackedEngine(model, PlainKernels(torch.device("cpu"), precision))
+    return PackedEngine(model, TorchBackend(torch.device("cpu"), precision))
 
 
 def compiled(model: Transformer, precision: Precision = "float32") -> Engine[Any]:
     pytest.importorskip("numba")
-    from headway.decoding.packed.compiled import CompiledKernels
+    from headway.decoding.packed.numba_backend import NumbaBackend
 
-    return PackedEngine(model, CompiledKernels(precision))
+    return PackedEngine(model, NumbaBackend(precision))
 
 
 def twice(model: Transformer) -> Engine[Any]:
@@ -49,7 +49,7 @@ each_engine = pytest.mark.parametrize("make", [ReferenceEngine, plain, gathered,
 @pytest.fixture(autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.name.endswith("[gathered]"):
-        monkeypatch.setattr(plain_listed, "_NEARLY_ALL", 1.0)
+        monkeypatch.setattr(torch_backend, "_NEARLY_ALL", 1.0)
 
 
 def rows(*numbers: int) -> np.ndarray:
@@ -150,7 +150,7 @@ def test_the_projection_is_in_float32_whatever_the_rest_is_in(
     allowed = AllowedPieces(2)
     allowed.begin([0, 1], LISTS)
     found, expected = (
-        e.kernels.tensor(e.listed_projection(e.kernels.array(hidden), rows(0, 1), allowed))  # type: ignore[attr-defined]
+        e.backend.tensor(e.listed_projection(e.backend.array(hidden), rows(0, 1), allowed))  # type: ignore[attr-defined]
         for e in (engine, exact)
     )
     assert torch.equal(found, expected)

@@ -19,7 +19,7 @@ from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.packed.engine import PackedEngine
-from headway.decoding.packed.plain import PlainKernels
+from headway.decoding.packed.torch_backend import TorchBackend
 from headway.decoding.request import Request
 from headway.decoding.sampling import SamplingSearch
 from headway.decoding.streaming import stream_search
@@ -201,7 +201,7 @@ def test_all_engines_agree_alone_and_in_a_batch(tiny: Transformer, options: Sear
     ]
     packed = build_engine(tiny)
     expected = [search_all(packed, options, [r], attend=attend)[0] for r in requests]
-    plain = PackedEngine(tiny, PlainKernels(torch.device("cpu"), "float32"))
+    plain = PackedEngine(tiny, TorchBackend(torch.device("cpu"), "float32"))
     for engine in (packed, plain, build_engine(tiny, "reference")):
         for slots, workers in ((None, 1), (3, 2)):
             found = search_all(

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from headway.data.tokenizer import START_ID
 from headway.decoding.engine import Engine
+from headway.decoding.packed.backend import Precision
 from headway.decoding.packed.engine import PackedEngine, parts_of
-from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.plain_products import Precision
+from headway.decoding.packed.torch_backend import TorchBackend
 from headway.decoding.reference import ReferenceEngine
 from headway.model.transformer import Transformer
 
@@ -24,14 +24,14 @@ SOURCES = [[5, 9, 3], [7, 8, 22, 3], [4, 3]]
 
 
 def plain(model: Transformer) -> Engine[Any]:
-    return PackedEngine(model, PlainKernels(torch.device("cpu")))
+    return PackedEngine(model, TorchBackend(torch.device("cpu")))
 
 
 def compiled(model: Transformer) -> Engine[Any]:
     pytest.importorskip("numba")
-    from headway.decoding.packed.compiled import CompiledKernels
+    from headway.decoding.packed.numba_backend import NumbaBackend
 
-    return PackedEngine(model, CompiledKernels())
+    return PackedEngine(model, NumbaBackend())
 
 
 each_engine = pytest.mark.parametrize("make", [ReferenceEngine, plain, compiled])
@@ -39,13 +39,13 @@ Make = Callable[[Transformer], Engine[Any]]
 Build = Callable[..., Transformer]
 
 
-def kernels(precision: Precision) -> Iterator[Any]:
+def backend(precision: Precision) -> Iterator[Any]:
     """Yield both kinds of kernels, as far as they can be had."""
-    yield PlainKernels(torch.device("cpu"), precision)
+    yield TorchBackend(torch.device("cpu"), precision)
     if find_spec("numba"):
-        from headway.decoding.packed.compiled import CompiledKernels
+        from headway.decoding.packed.numba_backend import NumbaBackend
 
-        yield CompiledKernels(precision)
+        yield NumbaBackend(precision)
 
 
 def rows(*numbers: int) -> np.ndarray:
@@ -192,9 +192,9 @@ def test_of_caches_that_grow_for_new_sentences_only_what_others_wrote_is_copied(
 ) -> None:
     engine: Any = plain(tiny)
     copied = []
-    grow = engine.kernels.grow
+    grow = engine.backend.grow
     monkeypatch.setattr(
-        engine.kernels,
+        engine.backend,
         "grow",
         lambda cache, room, lengths: copied.append(lengths.tolist()) or grow(cache, room, lengths),
     )
@@ -212,11 +212,11 @@ def test_sentences_that_are_read_a_few_at_a_time_are_the_same_bits(
     tiny: Transformer, precision: Precision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("numba")
-    from headway.decoding.packed.compiled import CompiledKernels
+    from headway.decoding.packed.numba_backend import NumbaBackend
 
-    at_once = PackedEngine(tiny, CompiledKernels(precision))
+    at_once = PackedEngine(tiny, NumbaBackend(precision))
     monkeypatch.setattr("headway.decoding.packed.engine._READ_TOGETHER", 7 * at_once.memory_width)
-    in_parts = PackedEngine(tiny, CompiledKernels(precision))
+    in_parts = PackedEngine(tiny, NumbaBackend(precision))
     assert in_parts.pieces_together == 7
     read: list[int] = []
     encoder = in_parts.encoder
@@ -243,10 +243,10 @@ def test_parts_are_all_sentences_and_as_full_as_they_may_be(lengths: list[int], 
 
 def test_how_many_are_enough_is_known_of_compiled_loops(build: Build) -> None:
     assert plain(build()).max_useful_source_pieces(1) is None
-    module = pytest.importorskip("headway.decoding.packed.compiled")
+    module = pytest.importorskip("headway.decoding.packed.numba_backend")
 
     for precision in ("float32", "bfloat16", "int8"):
-        engine = PackedEngine(build(), module.CompiledKernels(precision))
+        engine = PackedEngine(build(), module.NumbaBackend(precision))
         assert engine.max_useful_source_pieces(1) is not None
 
 
@@ -257,7 +257,7 @@ def test_enough_is_at_work_when_caches_hold_as_many_numbers_as_the_decoder_has_w
 ) -> None:
     model = build()
     engine: Any = make(model)
-    engine.kernels.by_memory = True
+    engine.backend.by_memory = True
     state = engine.start(1, copies)
     memory, past = (
         sum(part.shape[2] for cache in caches for part in (cache.keys, cache.values))
@@ -272,7 +272,7 @@ def test_enough_is_at_work_when_caches_hold_as_many_numbers_as_the_decoder_has_w
 
     assert abs(engine.max_useful_source_pieces(copies) * each - weights) <= each / 2
     assert abs(of_so_small_a_model * each - 2**20) <= each / 2
-    engine.kernels.by_memory = False
+    engine.backend.by_memory = False
     assert engine.max_useful_source_pieces(copies) is None
 
 
@@ -288,7 +288,7 @@ def test_caches_are_of_bfloat16_where_products_are_not_of_float32(
     """
     model = build()
     found = []
-    for kind in kernels(precision):
+    for kind in backend(precision):
         engine = PackedEngine(model, kind)
         state = engine.start(2, 2)
         engine.encode(state, [0, 1], SOURCES[:2])
@@ -315,7 +315,7 @@ def test_a_model_in_another_type_computes_as_if_its_numbers_were_in_float32(
 ) -> None:
     other = build(positions="learned").to(dtype)  # a table of sinusoids is as fine as its type
     same = copy.deepcopy(other).float()
-    for kind in kernels(precision):
+    for kind in backend(precision):
         found = []
         for model in (other, same):
             engine = PackedEngine(model, kind)

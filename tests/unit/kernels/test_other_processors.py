@@ -20,7 +20,7 @@ compiling.host_has = lambda feature: not feature.startswith(without) and has(fea
 
 import torch
 from headway.kernels.linear_blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
-from headway.decoding.packed.compiled_products import (
+from headway.decoding.packed.numba_backend import (
     Bfloat16Product, Float32Product, Int8LoopProduct, LoopFeedForward, quantize_to_fit
 )
 from headway.decoding.packed.weights import Projection

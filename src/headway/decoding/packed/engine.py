@@ -15,9 +15,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headway.decoding.engine import Ints
-from headway.decoding.packed.kernels import Array, Kernels
-from headway.decoding.packed.state import PackedState
-from headway.decoding.packed.sublayers import (
+from headway.decoding.packed.backend import Array, Backend
+from headway.decoding.packed.layers import (
     DecoderStep,
     FeedForward,
     MemoryAttention,
@@ -27,6 +26,7 @@ from headway.decoding.packed.sublayers import (
     Stack,
     heads_of,
 )
+from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.weights import Projection, project_memory
 from headway.model.decoder import DecoderLayer
 from headway.model.encoder import EncoderLayer
@@ -45,42 +45,42 @@ class PackedEngine:
 
     copies_weights = True
 
-    def __init__(self, model: Transformer, kernels: Kernels) -> None:
+    def __init__(self, model: Transformer, backend: Backend) -> None:
         """Prepare the weights, some of which stay the model's own: it must not change any more."""
-        self.kernels = kernels
-        self.source_embedding = PackedEmbedding(model.source_embedding, kernels)
-        self.target_embedding = PackedEmbedding(model.target_embedding, kernels)
-        self.encoder = Stack(model.encoder.norm, kernels)
+        self.backend = backend
+        self.source_embedding = PackedEmbedding(model.source_embedding, backend)
+        self.target_embedding = PackedEmbedding(model.target_embedding, backend)
+        self.encoder = Stack(model.encoder.norm, backend)
         for layer in cast("list[EncoderLayer]", list(model.encoder.layers)):
-            attention = SourceAttention(layer.self_attention, kernels)
+            attention = SourceAttention(layer.self_attention, backend)
             self.encoder.add(attention, layer.self_attention_residual)
-            self.encoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
+            self.encoder.add(FeedForward(layer.feed_forward, backend), layer.feed_forward_residual)
             trim_heap()  # what each weight was while it was prepared would add up
-        self.decoder = Stack(model.decoder.norm, kernels)
+        self.decoder = Stack(model.decoder.norm, backend)
         layers = cast("list[DecoderLayer]", list(model.decoder.layers))
         for index, layer in enumerate(layers):
-            past = PastAttention(layer.self_attention, index, kernels)
-            memory = MemoryAttention(layer.cross_attention, index, kernels)
+            past = PastAttention(layer.self_attention, index, backend)
+            memory = MemoryAttention(layer.cross_attention, index, backend)
             self.decoder.add(past, layer.self_attention_residual)
             self.decoder.add(memory, layer.cross_attention_residual)
-            self.decoder.add(FeedForward(layer.feed_forward, kernels), layer.feed_forward_residual)
+            self.decoder.add(FeedForward(layer.feed_forward, backend), layer.feed_forward_residual)
             trim_heap()
         crossing = [layer.cross_attention for layer in layers]
-        self.memory_projection = kernels.linear(project_memory(crossing), fine=True)
+        self.memory_projection = backend.linear(project_memory(crossing), fine=True)
         output = Projection.of_output(model.output_projection)
-        self.output_projection = kernels.output(output)
-        self.listed_projection = kernels.listed(output)
-        self.whole_decoder = kernels.fuse(self.decoder)
+        self.output_projection = backend.output(output)
+        self.listed_projection = backend.listed(output)
+        self.whole_decoder = backend.fuse(self.decoder)
         self.past_heads = [heads_of(layer.self_attention) for layer in layers]
         self.memory_heads = [heads_of(attention) for attention in crossing]
         parts = model.decoder, model.output_projection
         self.decoder_weights = sum(p.numel() for part in parts for p in part.parameters())
         self.memory_width = sum(h.num_heads * (h.d_k + h.d_v) for h in self.memory_heads)
-        self.pieces_together = _READ_TOGETHER // self.memory_width if kernels.by_memory else None
+        self.pieces_together = _READ_TOGETHER // self.memory_width if backend.by_memory else None
 
     def start(self, slots: int, copies: int) -> PackedState:
         """Return a state whose slots are all free."""
-        return PackedState(slots, copies, self.past_heads, self.memory_heads, self.kernels)
+        return PackedState(slots, copies, self.past_heads, self.memory_heads, self.backend)
 
     def max_useful_source_pieces(self, copies: int) -> int | None:
         """Return for how many the caches hold as many numbers as the decoder has weights.
@@ -88,7 +88,7 @@ class PackedEngine:
         Hypotheses are, on average, half written. A step reads both, and caches that are much
         larger push the weights out of the processor's own (benchmarks/log/018).
         """
-        if not self.kernels.by_memory:
+        if not self.backend.by_memory:
             return None
         past = sum(heads.num_heads * (heads.d_k + heads.d_v) for heads in self.past_heads)
         numbers = max(self.decoder_weights, _ALWAYS)
@@ -134,8 +134,8 @@ class PackedEngine:
         x = decode(x, step)
         state.lengths[rows] += 1
         if state.allowed:
-            return self.kernels.tensor(self.listed_projection(x, slots, state.allowed))
-        return self.kernels.tensor(self.output_projection(x))
+            return self.backend.tensor(self.listed_projection(x, slots, state.allowed))
+        return self.backend.tensor(self.output_projection(x))
 
     def reorder(self, state: PackedState, rows: Ints, parents: Ints) -> None:
         """Let rows[i] go on from where parents[i] stands: a matter of indices."""

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
-from headway.decoding.packed.kernels import Array, Cache, Heads, Kernels
+from headway.decoding.packed.backend import Array, Backend, Cache, Heads
 
 # Positions; what is not used is not written and so takes no memory on a CPU. Odd: rows that lie a
 # power of two apart would all be kept in the same few places of a processor's caches.
@@ -30,11 +30,11 @@ class PackedState:
         copies: int,
         past: Sequence[Heads],
         memory: Sequence[Heads],
-        kernels: Kernels,
+        backend: Backend,
     ) -> None:
         """Make room for a few positions; it grows when it must."""
         self.copies = copies
-        self.kernels = kernels
+        self.backend = backend
         self.allowed = AllowedPieces(slots)
         rows = slots * copies
         self.source_lengths = np.zeros(slots, dtype=np.int64)
@@ -45,8 +45,8 @@ class PackedState:
 
     def _cache(self, first: int, second: int, heads: Heads) -> Cache:
         return Cache(
-            self.kernels.empty(first, second, heads.num_heads * heads.d_k),
-            self.kernels.empty(first, second, heads.num_heads * heads.d_v),
+            self.backend.empty(first, second, heads.num_heads * heads.d_k),
+            self.backend.empty(first, second, heads.num_heads * heads.d_v),
         )
 
     def begin(self, slots: Sequence[int], source_lengths: Ints) -> None:
@@ -64,7 +64,7 @@ class PackedState:
         first, into = 0, np.asarray(slots)
         for cache in self.memory:
             for part in (cache.keys, cache.values):
-                self.kernels.keep(keys_values, first, into, starts, part)
+                self.backend.keep(keys_values, first, into, starts, part)
                 first += part.shape[2]
 
     def make_room(self, positions: int) -> None:
@@ -85,5 +85,5 @@ class PackedState:
     def _lengthen(self, caches: Sequence[Cache], room: int, lengths: Ints) -> None:
         """Make caches longer, one by one, so that only one is there twice."""
         for cache in caches:
-            cache.keys = self.kernels.grow(cache.keys, room, lengths)
-            cache.values = self.kernels.grow(cache.values, room, lengths)
+            cache.keys = self.backend.grow(cache.keys, room, lengths)
+            cache.values = self.backend.grow(cache.values, room, lengths)

@@ -11,7 +11,7 @@ from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.weights import Projection
 from headway.model.transformer import Transformer
 
-module = pytest.importorskip("headway.decoding.packed.compiled")
+module = pytest.importorskip("headway.decoding.packed.numba_backend")
 
 
 @pytest.fixture
@@ -28,22 +28,22 @@ def test_in_int8_what_is_fine_or_small_is_in_bfloat16_where_loops_multiply_it(
     if instructions == "bfloat16" and not module.multiplies_bfloat16():
         pytest.skip("a processor without AVX512_BF16")
     monkeypatch.setattr(module, "multiplies_bfloat16", lambda: instructions != "none")
-    kernels = module.CompiledKernels("int8")
+    backend = module.NumbaBackend("int8")
     weights, x = Projection(torch.randn(1100, 130), torch.randn(1100)), torch.randn(6, 130)
     exact = x @ weights.weight.T + weights.bias
 
     def error(*, fine: bool) -> float:
-        y = torch.from_numpy(kernels.linear(weights, fine=fine)(x.numpy()))
+        y = torch.from_numpy(backend.linear(weights, fine=fine)(x.numpy()))
         return float((y - exact).square().mean().sqrt())
 
     less = error(fine=True) / error(fine=False)
     assert less < 0.5 if instructions == "bfloat16" else less == 1.0
     kinds = [
-        type(kernels.linear(Projection(torch.randn(outputs, 130), torch.randn(outputs))))
+        type(backend.linear(Projection(torch.randn(outputs, 130), torch.randn(outputs))))
         for outputs in (20, 300)
     ]
     few_bits = module.multiplies_bytes() and module.LARGEST_BYTE < 255
-    least = module.Float32Product if few_bits else type(kernels.linear(weights))
+    least = module.Float32Product if few_bits else type(backend.linear(weights))
     least = module.Bfloat16Product if instructions == "bfloat16" else least
     assert kinds == [module.Float32Product, least]
 
@@ -55,11 +55,11 @@ def test_what_is_small_is_not_in_fewer_than_eight_bits(
     monkeypatch.setattr(module, "multiplies_bfloat16", lambda: False)
     monkeypatch.setattr(module, "multiplies_bytes", lambda: True)
     monkeypatch.setattr(module, "LARGEST_BYTE", largest)
-    kernels = module.CompiledKernels("int8")
+    backend = module.NumbaBackend("int8")
 
     def exact(outputs: int, *, fine: bool) -> bool:
         weights = Projection(torch.randn(outputs, 128), torch.randn(outputs))
-        return type(kernels.linear(weights, fine=fine)) is module.Float32Product
+        return type(backend.linear(weights, fine=fine)) is module.Float32Product
 
     for fine in (True, False):
         assert exact(1024, fine=fine) == (largest < 255)
@@ -72,7 +72,7 @@ def test_outputs_of_the_decoders_attention_and_its_memory_stay_in_bfloat16(
 ) -> None:
     monkeypatch.setattr(module, "worth_integers", lambda _: True)
     monkeypatch.setattr(module, "SMALL", 0)
-    engine = PackedEngine(build(activation="relu"), module.CompiledKernels("int8"))
+    engine = PackedEngine(build(activation="relu"), module.NumbaBackend("int8"))
 
     def kinds(sublayer: Any) -> dict[str, bool]:
         """Tell of each product whether it is in bfloat16."""
@@ -97,6 +97,6 @@ def test_a_decoder_of_small_and_large_products_is_one_call(name: str) -> None:
         .with_vocabulary(50)
         .model_copy(update={"num_encoder_layers": 1, "num_decoder_layers": 2})
     )
-    engine = PackedEngine(Transformer.from_config(config), module.CompiledKernels("int8"))
+    engine = PackedEngine(Transformer.from_config(config), module.NumbaBackend("int8"))
 
     assert engine.whole_decoder is not None

@@ -12,21 +12,24 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from headway.decoding.packed import plain_products
-from headway.decoding.packed.plain import PlainKernels
-from headway.decoding.packed.plain_products import (
+from headway.decoding.packed import int8, torch_backend
+from headway.decoding.packed.backend import Precision
+from headway.decoding.packed.int8 import (
     LEVELS,
-    SHARP,
-    SHARP_PIECES,
     ByteKind,
     Int8Product,
-    SharpProduct,
-    product,
     quantize_rows,
     quantize_weight,
+)
+from headway.decoding.packed.layers import FeedForward
+from headway.decoding.packed.torch_backend import (
+    SHARP,
+    SHARP_PIECES,
+    SharpProduct,
+    TorchBackend,
+    product,
     worth_integers,
 )
-from headway.decoding.packed.sublayers import FeedForward
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 from headway.model.feed_forward import PositionwiseFeedForward
@@ -38,10 +41,10 @@ WEIGHTS = st.sampled_from([1.0, -1.0]) | st.floats(-1, 1, width=32)
 # Signed bytes are slow without AMX, but right; with AMX what is taken out of unsigned ones' sums is
 # rounded before, and nobody asks for them. Elsewhere oneDNN may sum in 16 bits.
 BYTE_KINDS = {
-    plain_products.TILES: [plain_products.TILES],
-    plain_products.DOT_PRODUCTS: [plain_products.TILES, plain_products.DOT_PRODUCTS],
+    int8.TILES: [int8.TILES],
+    int8.DOT_PRODUCTS: [int8.TILES, int8.DOT_PRODUCTS],
     None: [],
-}[plain_products.byte_kind()]
+}[int8.byte_kind()]
 
 
 def projection(outputs: int = 37, inputs: int = 130) -> Projection:
@@ -85,7 +88,7 @@ def bytes_for(x: NDArray[Any]) -> NDArray[np.uint8]:
 
 def loop_product(kind: str) -> Any:
     """Return one of LOOP_PRODUCTS; skip where the processor has no such sums."""
-    module = pytest.importorskip("headway.decoding.packed.compiled")
+    module = pytest.importorskip("headway.decoding.packed.numba_backend")
     there = {
         "Int8LoopProduct": module.multiplies_bytes(),
         "Bfloat16Product": module.multiplies_bfloat16(),
@@ -100,7 +103,7 @@ def numba_types() -> Any:
 
 
 def compiled_products():
-    return pytest.importorskip("headway.decoding.packed.compiled_products")
+    return pytest.importorskip("headway.decoding.packed.numba_backend")
 
 
 def dots(weights: Projection, relu: bool):
@@ -116,7 +119,7 @@ def dots(weights: Projection, relu: bool):
 @pytest.mark.parametrize("rows", [1, 5, 70])
 @pytest.mark.parametrize("way", [Int8Product, dots])
 def test_whole_numbers_are_multiplied_without_rounding(
-    way: Callable[..., plain_products.Product], rows: int, relu: bool
+    way: Callable[..., torch_backend.Product], rows: int, relu: bool
 ) -> None:
     weights, x = projection(), torch.randn(rows, 130) * torch.logspace(-2, 2, rows)[:, None]
     expected = exactly(x, weights, ranges=way is dots, fitting=way is dots)
@@ -143,7 +146,7 @@ def test_the_largest_numbers_do_not_run_over(rows: int) -> None:
 def test_the_largest_numbers_do_not_run_over_in_bytes(
     kind: ByteKind, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plain_products, "byte_kind", lambda: kind)
+    monkeypatch.setattr(int8, "byte_kind", lambda: kind)
     inputs = 2050  # sums above 2^24, which float32 does not hold, with an offset that it would not
     multiply = Int8Product(Projection(torch.full((37, inputs), 5.0), torch.zeros(37)), False)
     given = torch.full((rows, inputs), LEVELS)
@@ -165,7 +168,7 @@ def test_rounding_is_within_what_is_promised() -> None:
 
 
 @pytest.mark.parametrize("way", [Int8Product, dots])
-def test_a_row_of_zeros_gives_the_bias(way: Callable[..., plain_products.Product]) -> None:
+def test_a_row_of_zeros_gives_the_bias(way: Callable[..., torch_backend.Product]) -> None:
     weights = projection()
 
     for nearly in (0.0, 1e-44, 1e-38):  # of which no step has a finite inverse
@@ -178,7 +181,7 @@ def test_a_row_of_zeros_gives_the_bias(way: Callable[..., plain_products.Product
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("way", [Int8Product, dots])
 def test_what_is_not_finite_shows(
-    way: Callable[..., plain_products.Product], relu: bool, rows: int, odd: float
+    way: Callable[..., torch_backend.Product], relu: bool, rows: int, odd: float
 ) -> None:
     weights, x = projection(), torch.randn(rows, 130)
     x[1, 7] = odd
@@ -193,16 +196,16 @@ def test_what_is_not_finite_shows(
 @pytest.mark.parametrize("precision", ["int8", "bfloat16"])
 @pytest.mark.parametrize("way", ["plain", "compiled"])
 def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(
-    way: str, precision: plain_products.Precision, outputs: int
+    way: str, precision: Precision, outputs: int
 ) -> None:
     weights, x = projection(outputs), torch.randn(6, 130)
     exact = x @ weights.weight.T + weights.bias
     if way == "plain":
-        logits = PlainKernels(torch.device("cpu"), precision).output(weights)(x)
+        logits = TorchBackend(torch.device("cpu"), precision).output(weights)(x)
     else:
-        module = pytest.importorskip("headway.decoding.packed.compiled")
-        kernels = module.CompiledKernels(precision)
-        logits = torch.from_numpy(kernels.output(weights)(x.numpy()))
+        module = pytest.importorskip("headway.decoding.packed.numba_backend")
+        backend = module.NumbaBackend(precision)
+        logits = torch.from_numpy(backend.output(weights)(x.numpy()))
 
     error = (logits - exact).abs()
     near = exact > exact.amax(dim=1, keepdim=True) - (SHARP[precision] - 0.5)
@@ -210,18 +213,18 @@ def test_logits_near_the_best_are_those_of_float32_and_others_are_rough(
     assert error[near].max() < 1e-4
     # Whole numbers in 7 bits of 130 inputs: a root mean square of 0.17, and single ones six times.
     mean = error[far].square().mean().sqrt()
-    in_floats = way == "compiled" and type(kernels.linear(weights)) is module.Float32Product
+    in_floats = way == "compiled" and type(backend.linear(weights)) is module.Float32Product
     assert mean < 1e-5 if in_floats else 1e-3 < mean < 0.3
     assert (logits.argmax(dim=1) == exact.argmax(dim=1)).all()
 
 
 def test_a_gpu_does_not_wait_for_what_decides() -> None:
-    kernels = PlainKernels(CPU, "bfloat16")
-    assert isinstance(kernels.output(projection()), SharpProduct)
+    backend = TorchBackend(CPU, "bfloat16")
+    assert isinstance(backend.output(projection()), SharpProduct)
 
-    kernels.device = torch.device("meta")
+    backend.device = torch.device("meta")
 
-    assert not isinstance(kernels.output(projection()), SharpProduct)
+    assert not isinstance(backend.output(projection()), SharpProduct)
 
 
 def test_where_most_is_near_the_best_no_more_than_so_many_are_computed_again() -> None:
@@ -229,14 +232,14 @@ def test_where_most_is_near_the_best_no_more_than_so_many_are_computed_again() -
     x = torch.randn(5, 130)
     exact = x @ weights.weight.T
 
-    logits = PlainKernels(CPU, "bfloat16").output(weights)(x)
+    logits = TorchBackend(CPU, "bfloat16").output(weights)(x)
 
     assert ((logits - exact).abs() < 1e-6).sum(dim=1).min() >= SHARP_PIECES
     assert ((logits - exact).abs() > 1e-6).any()
 
 
 def floats(weights: Projection, relu: bool):
-    module = pytest.importorskip("headway.decoding.packed.compiled")
+    module = pytest.importorskip("headway.decoding.packed.numba_backend")
     multiply = module.Float32Product(weights, relu)
     return lambda x: torch.from_numpy(multiply(x.numpy()))
 
@@ -246,7 +249,7 @@ def pairs(weights: Projection, relu: bool):
     blocks = pytest.importorskip("headway.kernels.linear_blocks")
     if not blocks.multiplies_bfloat16():
         pytest.skip("a processor without AVX512_BF16")
-    module = importlib.import_module("headway.decoding.packed.compiled")
+    module = importlib.import_module("headway.decoding.packed.numba_backend")
     multiply = module.Bfloat16Product(weights, relu)
     return lambda x: torch.from_numpy(multiply(x.numpy()))
 
@@ -255,7 +258,7 @@ def pairs(weights: Projection, relu: bool):
 @pytest.mark.parametrize(("outputs", "inputs"), [(37, 131), (128, 128), (1, 1), (200, 3)])
 @pytest.mark.parametrize(("way", "dtype"), [(floats, torch.float32), (pairs, torch.bfloat16)])
 def test_floats_are_summed_up_exactly_to_rounding_and_a_row_has_its_bits_in_every_batch(
-    way: Callable[..., plain_products.Product],
+    way: Callable[..., torch_backend.Product],
     dtype: torch.dtype,
     outputs: int,
     inputs: int,
@@ -280,7 +283,7 @@ def test_floats_are_summed_up_exactly_to_rounding_and_a_row_has_its_bits_in_ever
 @pytest.mark.parametrize("odd", [float("nan"), float("inf")])
 @pytest.mark.parametrize("way", [floats, pairs])
 def test_what_is_not_finite_shows_in_floats(
-    way: Callable[..., plain_products.Product], odd: float, column: int, relu: bool
+    way: Callable[..., torch_backend.Product], odd: float, column: int, relu: bool
 ) -> None:
     weights, x = projection(), torch.randn(9, 130)
     x[4, column] = odd
@@ -319,7 +322,7 @@ def test_where_there_is_no_product_of_integers_it_is_said(
     def refuse(*_: object) -> None:
         raise RuntimeError("no engine\nwith a long story")
 
-    monkeypatch.setattr(plain_products.torch, "quantize_per_tensor", refuse)
+    monkeypatch.setattr(int8.torch, "quantize_per_tensor", refuse)
 
     with pytest.raises(ConfigError, match=r"cannot multiply 8-bit integers here \(no engine\)"):
         Int8Product(projection(), False)
@@ -340,7 +343,7 @@ def test_what_packs_and_cannot_multiply_is_said_before_the_first_product(
 @pytest.mark.skipif(not BYTE_KINDS, reason="oneDNN sums in 32 bits with AMX or VNNI only")
 @pytest.mark.parametrize("kind", BYTE_KINDS)
 def test_bytes_give_the_very_same_sums(kind: ByteKind, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain_products, "byte_kind", lambda: kind)
+    monkeypatch.setattr(int8, "byte_kind", lambda: kind)
     multiply = Int8Product(projection(), False)
     whole = torch.randint(-LEVELS, LEVELS + 1, (40, 130))
 
@@ -354,7 +357,7 @@ def test_bytes_give_the_very_same_sums(kind: ByteKind, monkeypatch: pytest.Monke
 def test_a_row_is_the_same_among_few_and_among_many(
     kind: ByteKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plain_products, "byte_kind", lambda: kind)
+    monkeypatch.setattr(int8, "byte_kind", lambda: kind)
     x = torch.randn(kind.fewest_rows + 5, 130)
     multiply = Int8Product(projection(), True)
     few = kind.fewest_rows - 1
@@ -370,7 +373,7 @@ def test_onednn_multiplies_few_numbers_of_rows(
     kind: ByteKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As with any number it would only be slower."""
-    monkeypatch.setattr(plain_products, "byte_kind", lambda: kind)
+    monkeypatch.setattr(int8, "byte_kind", lambda: kind)
     multiply, counts = Int8Product(projection(), False), set()
     many = multiply.many
     assert many is not None
@@ -449,9 +452,9 @@ def test_both_halves_in_one_call_have_the_bits_of_two(kind: str, d_model: int, d
 @pytest.mark.parametrize(("activation", "joined"), [("relu", True), ("gelu", False)])
 def test_a_feed_forward_with_relu_is_one_call(activation: str, joined: bool) -> None:
     """As if there were none, it would only be slower."""
-    kernels = pytest.importorskip("headway.decoding.packed.compiled").CompiledKernels()
+    backend = pytest.importorskip("headway.decoding.packed.numba_backend").NumbaBackend()
     module = PositionwiseFeedForward(24, 40, activation=activation)
-    packed = FeedForward(module, kernels)
+    packed = FeedForward(module, backend)
     x = torch.randn(5, 24)
 
     assert (packed.both is not None) == joined
@@ -566,7 +569,7 @@ def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Flo
 @pytest.mark.parametrize("rows", [1, 6, 13])
 def test_blocks_beyond_those_taken_together_are_multiplied_too(rows: int) -> None:
     blocks = pytest.importorskip("headway.kernels.linear_blocks")
-    module = importlib.import_module("headway.decoding.packed.compiled")
+    module = importlib.import_module("headway.decoding.packed.numba_backend")
     weights, x = projection(5000, 130), torch.randn(rows, 130)
     assert 2 * blocks._TOGETHER < 5000 * 130
 
@@ -605,15 +608,15 @@ def test_steps_are_as_large_as_they_have_to_be(least: float) -> None:
 def test_bytes_are_left_alone_where_they_were_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
 
-    assert plain_products.byte_kind() is None
+    assert int8.byte_kind() is None
     assert Int8Product(projection(), False).bytes_for(10**6) is None
 
 
 @pytest.mark.parametrize(
     ("has", "kind"),
     [
-        (("amx_int8", "avx512_vnni"), plain_products.TILES),
-        (("avx512_vnni",), plain_products.DOT_PRODUCTS),
+        (("amx_int8", "avx512_vnni"), int8.TILES),
+        (("avx512_vnni",), int8.DOT_PRODUCTS),
         ((), None),
     ],
 )
@@ -622,7 +625,7 @@ def test_bytes_are_of_the_kind_that_the_processor_multiplies_fast(
 ) -> None:
     monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
     monkeypatch.delenv("DNNL_MAX_CPU_ISA", raising=False)
-    monkeypatch.setattr(plain_products, "_has", lambda name: name in has)
-    monkeypatch.setattr(plain_products.torch.backends.mkldnn, "is_available", lambda: True)
+    monkeypatch.setattr(int8, "_has", lambda name: name in has)
+    monkeypatch.setattr(int8.torch.backends.mkldnn, "is_available", lambda: True)
 
-    assert plain_products.byte_kind() is kind
+    assert int8.byte_kind() is kind

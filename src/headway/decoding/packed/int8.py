@@ -1,9 +1,8 @@
-"""x weight^T + bias in float32, in bfloat16 and in 8-bit integers, of PyTorch operators."""
+"""x weight^T + bias in 8-bit integers, of PyTorch operators: FBGEMM and oneDNN."""
 
 import os
 import warnings
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -13,43 +12,6 @@ from torch import Tensor
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 from headway.kernels.row_buckets import few_counts
-
-Precision = Literal["float32", "bfloat16", "int8"]
-Product = Callable[[Tensor], Tensor]
-
-
-def product(
-    projection: Projection, precision: Precision, device: torch.device, *, relu: bool = False
-) -> Product:
-    """Prepare (R, in) -> (R, out) in float32 whatever it is computed in; a ReLU where asked."""
-    if precision == "int8" and worth_integers(projection):
-        return Int8Product(projection, relu)
-    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
-    weight = projection.weight.to(device, dtype)
-    bias = projection.bias.to(device, dtype)
-
-    def multiply(x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
-        y = F.linear(x.to(dtype), weight, bias)
-        return (y.relu_() if relu else y).float()
-
-    return multiply
-
-
-def worth_integers(projection: Projection) -> bool:
-    """Tell whether a product is large enough for integers to be faster; benchmarks/log/010."""
-    return projection.weight.numel() >= 2**14
-
-
-def is_exact(projection: Projection, precision: Precision) -> bool:
-    """Tell whether this product is in float32, be it because it is small."""
-    small = precision == "int8" and not worth_integers(projection)
-    return precision == "float32" or small
-
-
-SHARP: dict[Precision, float] = {"bfloat16": 1.0, "int8": 4.0}
-"""Logits that are so much below the best of their row may stay rough; benchmarks/log/010, 048."""
-SHARP_PIECES = 64
-"""Logits that are computed again, at most, for one row: more than may ever be chosen from."""
 
 
 def _has(instructions: str) -> bool:
@@ -175,28 +137,6 @@ def byte_kind() -> ByteKind | None:
     if _has("amx_int8"):
         return TILES
     return DOT_PRODUCTS if _has("avx512_vnni") else None
-
-
-class SharpProduct:
-    """The projection to the vocabulary in fewer bits; what comes near the best, in float32 again.
-
-    So rounding does not decide between pieces of which each may be chosen.
-    """
-
-    def __init__(self, projection: Projection, rough: Product, margin: float) -> None:
-        """Keep both kinds of weights; rough: the product in fewer bits. margin: of `SHARP`."""
-        self.rough = rough
-        self.margin = margin
-        self.weight, self.bias = projection.weight.float(), projection.bias.float()
-
-    def __call__(self, x: Float[Tensor, "R d_model"]) -> Float[Tensor, "R V"]:
-        """Compute the logits."""
-        logits = self.rough(x)
-        best, pieces = logits.topk(min(SHARP_PIECES, logits.size(1)), dim=1)
-        rows, places = (best > best[:, :1] - self.margin).nonzero(as_tuple=True)
-        near = pieces[rows, places]
-        logits[rows, near] = (x[rows] * self.weight[near]).sum(dim=1) + self.bias[near]
-        return logits
 
 
 def _multiply_packed(

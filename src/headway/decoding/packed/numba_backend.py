@@ -1,41 +1,45 @@
-"""Kernels compiled by Numba, for the CPU."""
+"""The backend that Numba compiles, for the CPU."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import torch
+from jaxtyping import Float, Int8
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
-from headway.decoding.packed.compiled_listed import ListedLoop
-from headway.decoding.packed.compiled_products import (
-    Bfloat16Product,
-    Float32Product,
-    Int8LoopProduct,
-    LoopFeedForward,
-    LoopProduct,
+from headway.decoding.packed.backend import Cache, Heads, Linear, Owners, Precision, WholeDecoder
+from headway.decoding.packed.int8 import Int8Product, quantize_weight
+from headway.decoding.packed.layers import (
+    DecoderStep,
+    FeedForward,
+    MemoryAttention,
+    PastAttention,
+    Stack,
 )
-from headway.decoding.packed.fused import FusedDecoder
-from headway.decoding.packed.kernels import Cache, Heads, Linear, Owners, WholeDecoder
-from headway.decoding.packed.plain_products import (
+from headway.decoding.packed.state import PackedState
+from headway.decoding.packed.torch_backend import (
     SHARP,
     SHARP_PIECES,
-    Int8Product,
-    Precision,
     Product,
     product,
     worth_integers,
 )
-from headway.decoding.packed.sparse import sparse
-from headway.decoding.packed.sublayers import Stack
 from headway.decoding.packed.weights import Projection
-from headway.kernels import attention_step, layer_norm
+from headway.kernels import attention_step, layer_norm, linear
 from headway.kernels.codegen.numba_compiler import has_tiles
+from headway.kernels.decoder_step import decode_rows
+from headway.kernels.float_linear import in_float_blocks, in_pair_blocks
 from headway.kernels.linear_blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
+from headway.kernels.quantized_linear import in_byte_blocks, least_steps
+from headway.kernels.shortlist_rows import multiply_listed
 from headway.kernels.top_k import sharpen
+from headway.runtime.sparse import sparse
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
@@ -44,13 +48,168 @@ Kept = NDArray[Any]
 SMALL = 2**17
 
 
+class LoopProduct(ABC):
+    """A product in one compiled loop."""
+
+    def __init__(self, projection: Projection, relu: bool) -> None:
+        """Pack the weights."""
+        bias = projection.bias.float().contiguous().numpy()
+        self.weight = self.pack(projection.weight, bias)
+        self.num_outputs = bias.size
+        self.relu = relu
+
+    @staticmethod
+    @abstractmethod
+    def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
+        """Return weights and bias as `project` takes them."""
+
+    def __call__(self, x: Floats) -> Floats:
+        """Compute (R, in) -> (R, out)."""
+        y = np.empty((len(x), self.num_outputs), np.float32)
+        linear.project(x, self.weight, self.relu, y)
+        return y
+
+
+class LoopFeedForward:
+    """Two products with a ReLU between them, equation 2, in one compiled loop."""
+
+    def __init__(self, first: LoopProduct, second: LoopProduct) -> None:
+        """Take the prepared weights, as they are."""
+        self.first, self.second = first, second
+
+    def __call__(self, x: Floats) -> Floats:
+        """Compute (R, d_model) -> (R, d_model)."""
+        first, second = self.first, self.second
+        y = np.empty((len(x), second.num_outputs), np.float32)
+        linear.feed_forward(x, first.weight, second.weight, first.num_outputs, y)
+        return y
+
+
+class Float32Product(LoopProduct):
+    """A product in float32."""
+
+    @staticmethod
+    def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
+        """Keep them as they are."""
+        return in_float_blocks(weight.float().contiguous().numpy(), bias)
+
+
+class Bfloat16Product(LoopProduct):
+    """A product of what is rounded to bfloat16, summed up in float32."""
+
+    @staticmethod
+    def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
+        """Round the weights."""
+        return in_pair_blocks(weight.float().contiguous().numpy(), bias)
+
+
+class Int8LoopProduct(LoopProduct):
+    """A product of integers, rows rounded between their extremes."""
+
+    @staticmethod
+    def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
+        """Round the weights to whole steps."""
+        whole, steps = quantize_to_fit(weight)
+        return in_byte_blocks(whole.numpy(), steps.numpy(), bias)
+
+
+def quantize_to_fit(
+    weight: Float[Tensor, "out in"],
+) -> tuple[Int8[Tensor, "out in"], Float[Tensor, " out"]]:
+    """Return whole numbers and the step of each output such that no sum runs over."""
+    least = least_steps(weight.detach().float().numpy())
+    return quantize_weight(weight, torch.from_numpy(least))
+
+
+class ListedLoop:
+    """x weight^T + bias for the pieces of each row's own list, in float32.
+
+    The rows of the output table are read where they lie, so that nothing is gathered when a
+    sentence begins, and a row costs what its own list costs.
+    """
+
+    def __init__(self, weight: Floats, bias: Floats) -> None:
+        """Use the table as it is, (V, d_model), and the bias, (V,)."""
+        self.weight = weight
+        self.bias = bias
+
+    def __call__(self, x: Floats, slots: Ints, allowed: AllowedPieces) -> Floats:
+        """Compute (R, d_model) -> (R, W); minus infinity beyond the end of a row's list."""
+        y = np.empty((len(x), allowed.width(slots)), np.float32)
+        multiply_listed(x, slots, allowed.table, allowed.sizes, self.weight, self.bias, y)
+        return y
+
+
+class FusedDecoder:
+    """All layers of a decoder with ReLU, of the same sizes and kinds of products in all of them."""
+
+    def __init__(self, decoder: Stack) -> None:
+        """Take the prepared weights, as they are."""
+        products = _products(decoder)
+        self.weights = tuple(tuple(product.weight for product in role) for role in products)
+        self.d_ff = products[-2][0].num_outputs
+        self.gammas = np.stack([norm.gamma for norm in decoder.norms])
+        self.betas = np.stack([norm.beta for norm in decoder.norms])
+        self.epsilon = decoder.norms[0].epsilon
+        attentions = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
+        self.num_heads = attentions[0].heads.num_heads
+        self.pre = decoder.pre
+
+    @staticmethod
+    def fits(decoder: Stack) -> bool:
+        """Tell whether a decoder is of the kind that this one can run."""
+        products = _products(decoder)
+        relu = all(s.activation is None for s in decoder.sublayers if isinstance(s, FeedForward))
+        one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
+        one_kind = all(len({type(product) for product in role}) == 1 for role in products)
+        compiled = all(isinstance(p, LoopProduct) for role in products for p in role)
+        return relu and one_epsilon and one_kind and compiled and _has_one_size(decoder)
+
+    def __call__(self, x: Floats, step: DecoderStep) -> Floats:
+        """Compute (R, d_model) -> (R, d_model), in place."""
+        state: PackedState = step.state
+        decode_rows(
+            x, step.rows, step.slots, state.lengths, state.owners, state.source_lengths,
+            tuple(cache.keys for cache in state.past),
+            tuple(cache.values for cache in state.past),
+            tuple(cache.keys for cache in state.memory),
+            tuple(cache.values for cache in state.memory),
+            self.num_heads, self.d_ff, self.weights,
+            self.gammas, self.betas, self.epsilon, self.pre,
+        )  # fmt: skip
+        return x
+
+
+def _has_one_size(decoder: Stack) -> bool:
+    """Tell whether all layers are as wide as the first, and all attentions divided as its own."""
+    attentions = (s for s in decoder.sublayers if isinstance(s, PastAttention | MemoryAttention))
+    networks = (s for s in decoder.sublayers if isinstance(s, FeedForward))
+    heads = {attention.heads for attention in attentions}
+    return len(heads) == len({network.d_ff for network in networks}) == 1
+
+
+def _products(decoder: Stack) -> list[list[Any]]:
+    """Return those of all layers, by what they are for, as `decode_rows` takes them."""
+    past = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
+    memory = [s for s in decoder.sublayers if isinstance(s, MemoryAttention)]
+    feed_forward = [s for s in decoder.sublayers if isinstance(s, FeedForward)]
+    return [
+        [attention.w_qkv for attention in past],
+        [attention.w_o for attention in past],
+        [attention.w_q for attention in memory],
+        [attention.w_o for attention in memory],
+        [network.w_1 for network in feed_forward],
+        [network.w_2 for network in feed_forward],
+    ]
+
+
 class _Norm(NamedTuple):
     gamma: Floats
     beta: Floats
     epsilon: np.float32
 
 
-class CompiledKernels:
+class NumbaBackend:
     """NumPy arrays in, NumPy arrays out."""
 
     name = ", ".join(

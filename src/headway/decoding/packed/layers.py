@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from headway.decoding.engine import Ints
-from headway.decoding.packed.kernels import Array, Heads, Kernels, Linear
+from headway.decoding.packed.backend import Array, Backend, Heads, Linear
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.weights import Projection, first_projection, project_all
 from headway.errors import ConfigError
@@ -30,29 +30,29 @@ class DecoderStep:
 class PackedEmbedding:
     """embedding * sqrt(d_model) + position, for pieces at any positions."""
 
-    def __init__(self, embedding: InputEmbedding, kernels: Kernels) -> None:
+    def __init__(self, embedding: InputEmbedding, backend: Backend) -> None:
         """Take the table; positions are computed as far as they are needed."""
-        self.kernels = kernels
-        self.table = kernels.array(embedding.tokens.weight)
+        self.backend = backend
+        self.table = backend.array(embedding.tokens.weight)
         self.scale = embedding.scale
         self.module = embedding.positions
-        self.positions = kernels.array(self.module(1))
+        self.positions = backend.array(self.module(1))
 
     def __call__(self, ids: Ints, at: Ints) -> Array:
         """Embed ids that stand at these positions, (R,) each -> (R, d_model)."""
         longest = int(at.max()) + 1
         positions = self.positions  # one look: another worker may put a longer or shorter in place
         if longest > positions.shape[0]:
-            positions = self.positions = self.kernels.array(self.module(longest))
+            positions = self.positions = self.backend.array(self.module(longest))
         try:
-            vectors = self.kernels.take(self.table, ids) * self.scale
+            vectors = self.backend.take(self.table, ids) * self.scale
         except IndexError:
             raise ConfigError(
                 f"The ids go from {ids.min()} to {ids.max()}, but the vocabulary has pieces 0 to "
                 f"{self.table.shape[0] - 1}.",
                 "Use the tokenizer that belongs to this model.",
             ) from None
-        return vectors + self.kernels.take(positions, at)
+        return vectors + self.backend.take(positions, at)
 
 
 class Stack:
@@ -62,27 +62,27 @@ class Stack:
     sub-layer begins with, or that closes the stack, while the bare sum goes on beside it.
     """
 
-    def __init__(self, last_norm: nn.LayerNorm | None, kernels: Kernels) -> None:
+    def __init__(self, last_norm: nn.LayerNorm | None, backend: Backend) -> None:
         """Start without sub-layers; last_norm closes a pre-norm stack, and only that."""
-        self.kernels = kernels
+        self.backend = backend
         self.pre = last_norm is not None
-        self.norms: list[Any] = [] if last_norm is None else [kernels.norm(last_norm)]
+        self.norms: list[Any] = [] if last_norm is None else [backend.norm(last_norm)]
         self.sublayers: list[Callable[[Array, Any], Array]] = []
 
     def add(self, sublayer: Callable[[Array, Any], Array], frame: Residual) -> None:
         """Add a sub-layer with its frame at the end."""
         self.sublayers.append(sublayer)
         place = len(self.norms) - 1 if self.pre else len(self.norms)
-        self.norms.insert(place, self.kernels.norm(frame.norm))
+        self.norms.insert(place, self.backend.norm(frame.norm))
 
     def __call__(self, x: Array, context: Any) -> Array:
         """Run all sub-layers, (R, d_model) -> (R, d_model)."""
         norms = iter(self.norms)
         base = x
         if self.pre:
-            x = self.kernels.normalize(x, next(norms))
+            x = self.backend.normalize(x, next(norms))
         for sublayer, norm in zip(self.sublayers, norms, strict=True):
-            total, x = self.kernels.add_norm(base, sublayer(x, context), norm)
+            total, x = self.backend.add_norm(base, sublayer(x, context), norm)
             base = total if self.pre else x
         return x
 
@@ -97,33 +97,33 @@ def heads_of(attention: MultiHeadAttention) -> Heads:
 class SourceAttention:
     """Self-attention in the encoder, of sentences one after the other."""
 
-    def __init__(self, attention: MultiHeadAttention, kernels: Kernels) -> None:
+    def __init__(self, attention: MultiHeadAttention, backend: Backend) -> None:
         """Prepare the projections."""
-        self.kernels = kernels
+        self.backend = backend
         self.heads = heads_of(attention)
-        self.w_qkv: Linear = kernels.linear(project_all(attention))
-        self.w_o: Linear = kernels.linear(Projection.of(attention.w_o))
+        self.w_qkv: Linear = backend.linear(project_all(attention))
+        self.w_o: Linear = backend.linear(Projection.of(attention.w_o))
 
     def __call__(self, x: Array, starts: Ints) -> Array:
         """Compute (N, d_model) -> (N, d_model)."""
-        return self.w_o(self.kernels.attend_to_source(self.w_qkv(x), starts, self.heads))
+        return self.w_o(self.backend.attend_to_source(self.w_qkv(x), starts, self.heads))
 
 
 class PastAttention:
     """Self-attention in the decoder: one position a row, the past in a cache."""
 
-    def __init__(self, attention: MultiHeadAttention, layer: int, kernels: Kernels) -> None:
+    def __init__(self, attention: MultiHeadAttention, layer: int, backend: Backend) -> None:
         """Prepare the projections."""
-        self.kernels = kernels
+        self.backend = backend
         self.heads = heads_of(attention)
         self.layer = layer
-        self.w_qkv: Linear = kernels.linear(project_all(attention))
-        self.w_o: Linear = kernels.linear(Projection.of(attention.w_o), fine=True)
+        self.w_qkv: Linear = backend.linear(project_all(attention))
+        self.w_o: Linear = backend.linear(Projection.of(attention.w_o), fine=True)
 
     def __call__(self, x: Array, step: DecoderStep) -> Array:
         """Compute (R, d_model) -> (R, d_model)."""
         state = step.state
-        heads = self.kernels.attend_to_past(
+        heads = self.backend.attend_to_past(
             self.w_qkv(x),
             step.rows,
             state.lengths,
@@ -137,18 +137,18 @@ class PastAttention:
 class MemoryAttention:
     """Cross-attention: keys and values of the memory were made when the source was read."""
 
-    def __init__(self, attention: MultiHeadAttention, layer: int, kernels: Kernels) -> None:
+    def __init__(self, attention: MultiHeadAttention, layer: int, backend: Backend) -> None:
         """Prepare the projections of what comes from the decoder."""
-        self.kernels = kernels
+        self.backend = backend
         self.heads = heads_of(attention)
         self.layer = layer
-        self.w_q: Linear = kernels.linear(Projection.of(attention.w_q))
-        self.w_o: Linear = kernels.linear(Projection.of(attention.w_o), fine=True)
+        self.w_q: Linear = backend.linear(Projection.of(attention.w_q))
+        self.w_o: Linear = backend.linear(Projection.of(attention.w_o), fine=True)
 
     def __call__(self, x: Array, step: DecoderStep) -> Array:
         """Compute (R, d_model) -> (R, d_model)."""
         state = step.state
-        heads = self.kernels.attend_to_memory(
+        heads = self.backend.attend_to_memory(
             self.w_q(x), step.slots, state.source_lengths, state.memory[self.layer], self.heads
         )
         return self.w_o(heads)
@@ -157,17 +157,17 @@ class MemoryAttention:
 class FeedForward:
     """Equation 2, or its gated variant."""
 
-    def __init__(self, feed_forward: PositionwiseFeedForward, kernels: Kernels) -> None:
+    def __init__(self, feed_forward: PositionwiseFeedForward, backend: Backend) -> None:
         """Prepare both projections; a ReLU is part of the first."""
         name = feed_forward.activation
-        self.kernels = kernels
+        self.backend = backend
         self.gated = feed_forward.w_gate is not None
         self.d_ff = feed_forward.w_1.out_features
         self.activation = None if name == "relu" else (ACTIVATIONS | GATED_ACTIVATIONS)[name]
         first = first_projection(feed_forward)
-        self.w_1: Linear = kernels.linear(first, relu=self.activation is None)
-        self.w_2: Linear = kernels.linear(Projection.of(feed_forward.w_2))
-        self.both = kernels.join(self.w_1, self.w_2)
+        self.w_1: Linear = backend.linear(first, relu=self.activation is None)
+        self.w_2: Linear = backend.linear(Projection.of(feed_forward.w_2))
+        self.both = backend.join(self.w_1, self.w_2)
 
     def __call__(self, x: Array, context: Any) -> Array:
         """Compute (R, d_model) -> (R, d_model)."""
@@ -176,8 +176,8 @@ class FeedForward:
     def _activate(self, hidden: Array) -> Array:
         if self.activation is None:
             return hidden
-        values = self.kernels.tensor(hidden)
+        values = self.backend.tensor(hidden)
         if not self.gated:
-            return self.kernels.array(self.activation(values))
+            return self.backend.array(self.activation(values))
         values, gate = values.chunk(2, dim=1)
-        return self.kernels.array(self.activation(gate) * values)
+        return self.backend.array(self.activation(gate) * values)

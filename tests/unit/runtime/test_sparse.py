@@ -7,7 +7,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from headway.decoding.packed.sparse import sparse
+from headway.runtime.sparse import sparse
 
 ROWS, WIDTH = 160, 2**17  # bytes: 20 MB
 

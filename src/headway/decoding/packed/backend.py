@@ -1,8 +1,8 @@
-"""What the packed engine asks of its kernels; two sets of them answer: PyTorch's and Numba's."""
+"""The operations that the packed engine needs; PyTorch and Numba each have a backend of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
-from headway.decoding.packed.plain_products import Precision
 from headway.decoding.packed.weights import Projection
 
+Precision = Literal["float32", "bfloat16", "int8"]
 Array = Any
-"""A float32 array of the kind that the kernels work with; the engine only hands it on."""
+"""A float32 array of the kind that the backend works with; the engine only hands it on."""
 Linear = Callable[[Array], Array]
 Listed = Callable[[Array, Ints, AllowedPieces], Array]
 Owners = NDArray[np.int32]
@@ -30,7 +30,7 @@ class Heads:
     d_v: int
 
 
-class Kernels(Protocol):
+class Backend(Protocol):
     """The operations of an encoder pass and a decoder step; R rows, or N source pieces."""
 
     name: str
@@ -43,7 +43,7 @@ class Kernels(Protocol):
     """Whether a row takes as long beside many as beside few, so that what it reads decides."""
 
     def array(self, tensor: Tensor) -> Array:
-        """Return the tensor's numbers in the kernels' own kind."""
+        """Return the tensor's numbers in the backend's own kind."""
         ...
 
     def tensor(self, array: Array) -> Tensor:
@@ -92,7 +92,7 @@ class Kernels(Protocol):
         ...
 
     def fuse(self, decoder: Any) -> "WholeDecoder | None":
-        """Return the whole decoder in one call, if these kernels have it."""
+        """Return the whole decoder in one call, if this backend has it."""
         ...
 
     def norm(self, module: nn.LayerNorm) -> Any:

@@ -1,4 +1,4 @@
-"""Room for caches, of which only what is written takes memory."""
+"""Arrays of which only what is written takes memory."""
 
 import contextlib
 import math

@@ -1,29 +1,133 @@
-"""Kernels of PyTorch operators, for any device."""
+"""The backend of PyTorch operators, for any device."""
 
 import copy
 import math
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
-from headway.decoding.packed.kernels import Cache, Heads, Owners
-from headway.decoding.packed.plain_listed import ListedProduct
-from headway.decoding.packed.plain_products import (
-    SHARP,
-    Precision,
-    Product,
-    SharpProduct,
-    is_exact,
-    product,
-)
+from headway.decoding.packed.backend import Cache, Heads, Owners, Precision
+from headway.decoding.packed.int8 import Int8Product
 from headway.decoding.packed.weights import Projection
 
+Product = Callable[[Tensor], Tensor]
 
-class PlainKernels:
+
+SHARP: dict[Precision, float] = {"bfloat16": 1.0, "int8": 4.0}
+"""Logits that are so much below the best of their row may stay rough; benchmarks/log/010, 048."""
+SHARP_PIECES = 64
+"""Logits that are computed again, at most, for one row: more than may ever be chosen from."""
+
+# From this share of the vocabulary on, gathering weights costs more than it saves.
+_NEARLY_ALL = 0.5
+
+
+def product(
+    projection: Projection, precision: Precision, device: torch.device, *, relu: bool = False
+) -> Product:
+    """Prepare (R, in) -> (R, out) in float32 whatever it is computed in; a ReLU where asked."""
+    if precision == "int8" and worth_integers(projection):
+        return Int8Product(projection, relu)
+    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+    weight = projection.weight.to(device, dtype)
+    bias = projection.bias.to(device, dtype)
+
+    def multiply(x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
+        y = F.linear(x.to(dtype), weight, bias)
+        return (y.relu_() if relu else y).float()
+
+    return multiply
+
+
+def worth_integers(projection: Projection) -> bool:
+    """Tell whether a product is large enough for integers to be faster; benchmarks/log/010."""
+    return projection.weight.numel() >= 2**14
+
+
+def is_exact(projection: Projection, precision: Precision) -> bool:
+    """Tell whether this product is in float32, be it because it is small."""
+    small = precision == "int8" and not worth_integers(projection)
+    return precision == "float32" or small
+
+
+class SharpProduct:
+    """The projection to the vocabulary in fewer bits; what comes near the best, in float32 again.
+
+    So rounding does not decide between pieces of which each may be chosen.
+    """
+
+    def __init__(self, projection: Projection, rough: Product, margin: float) -> None:
+        """Keep both kinds of weights; rough: the product in fewer bits. margin: of `SHARP`."""
+        self.rough = rough
+        self.margin = margin
+        self.weight, self.bias = projection.weight.float(), projection.bias.float()
+
+    def __call__(self, x: Float[Tensor, "R d_model"]) -> Float[Tensor, "R V"]:
+        """Compute the logits."""
+        logits = self.rough(x)
+        best, pieces = logits.topk(min(SHARP_PIECES, logits.size(1)), dim=1)
+        rows, places = (best > best[:, :1] - self.margin).nonzero(as_tuple=True)
+        near = pieces[rows, places]
+        logits[rows, near] = (x[rows] * self.weight[near]).sum(dim=1) + self.bias[near]
+        return logits
+
+
+class ListedProduct:
+    """x weight^T + bias for the union of all lists, of which each row then takes its own.
+
+    The union is gathered when sentences begin, not at each step. In float32 whatever the rest is
+    in, for there is little to save in so few pieces.
+    """
+
+    def __init__(self, projection: Projection, device: torch.device) -> None:
+        """Keep the weights where they are; most models are never asked for a list."""
+        self.projection = projection
+        self.device = device
+        self.size = len(projection.weight)
+
+    @cached_property
+    def _all(self) -> tuple[Float[Tensor, "V+1 d_model"], Float[Tensor, " V+1"]]:
+        """Add one output: minus infinity, for places without a piece."""
+        weight = self.projection.weight.to(self.device, torch.float32)
+        bias = self.projection.bias.to(self.device, torch.float32)
+        return (
+            torch.cat([weight, weight.new_zeros(1, weight.size(1))]),
+            torch.cat([bias, bias.new_tensor([-math.inf])]),
+        )
+
+    def __call__(
+        self, x: Float[Tensor, "R d_model"], slots: Ints, allowed: AllowedPieces
+    ) -> Float[Tensor, "R W"]:
+        """Compute (R, d_model) -> (R, W); minus infinity beyond the end of a row's list."""
+        if allowed.prepared is None:
+            allowed.prepared = self._gather(allowed)
+        weight, bias, columns = allowed.prepared
+        own = columns[torch.from_numpy(slots).to(x.device), : allowed.width(slots)]  # (R, W)
+        return F.linear(x, weight, bias).gather(1, own)
+
+    def _gather(
+        self, allowed: AllowedPieces
+    ) -> tuple[Float[Tensor, "U d_model"], Float[Tensor, " U"], Int[Tensor, "slots W"]]:
+        """Return the outputs that are in any list, and in which of these each list's are."""
+        there = np.arange(allowed.table.shape[1]) < allowed.sizes[:, None]
+        pieces = np.where(there, allowed.table, self.size)
+        union = np.union1d(pieces, [self.size])
+        weight, bias = self._all
+        if len(union) > _NEARLY_ALL * self.size:
+            return weight, bias, torch.from_numpy(pieces).to(self.device)
+        index = torch.from_numpy(union).to(self.device)
+        columns = torch.from_numpy(np.searchsorted(union, pieces)).to(self.device)
+        return weight[index], bias[index], columns
+
+
+class TorchBackend:
     """Tensors in, tensors out."""
 
     name = "PyTorch"
