@@ -9,7 +9,7 @@ from headway.kernels.arrays import has_numba
 
 
 def choose_backend(device: torch.device, precision: Precision) -> Backend:
-    """Return the Numba backend for a CPU where Numba is installed, the PyTorch backend elsewhere."""
+    """Return the Numba backend for a CPU with Numba installed, the PyTorch backend elsewhere."""
     if device.type == "cpu" and has_numba():
         from headway.decoding.packed.numba_backend import NumbaBackend
 
