@@ -23,7 +23,7 @@ def test_what_is_printed_says_languages_sizes_and_how_it_computes(bundle: Bundle
     translator = TextTranslator(bundle, engine="reference")
     parameters = sum(weights.numel() for weights in bundle.model.parameters())
     shown = repr(translator)
-    assert shown.startswith("Translator(source to target, ")
+    assert shown.startswith("TextTranslator(source to target, ")
     assert f"width {bundle.config.d_model}, {parameters:,} parameters" in shown
     assert shown.endswith("reference engine, float32, cpu)")
     assert "packed engine, int8" in repr(TextTranslator(bundle, precision="int8"))
