@@ -27,7 +27,7 @@ def test_what_is_printed_says_languages_sizes_and_how_it_computes(bundle: Bundle
     assert f"width {bundle.config.d_model}, {parameters:,} parameters" in shown
     assert shown.endswith("reference engine, float32, cpu)")
     assert "packed engine, int8" in repr(TextTranslator(bundle, precision="int8"))
-    chosen = TextTranslator(bundle, precision="auto").engine.kernels.precision  # type: ignore
+    chosen = TextTranslator(bundle, precision="auto").engine.backend.precision  # type: ignore
     assert f"packed engine, {chosen}, " in repr(TextTranslator(bundle, precision="auto"))
     assert "ensemble of 2 models" in repr(TextTranslator(bundle, ensemble=[bundle]))
     assert repr(bundle).startswith("Bundle(source to target, ")
