@@ -32,7 +32,7 @@ def test_which_weights_stand_for_a_run_is_said_unless_quiet(
 
 def test_what_auto_chose_is_said_unless_quiet(run, bundle_path: Path) -> None:
     sentence = ["translate", bundle_path, "--text", "the cat sat"]
-    chosen = load(bundle_path, "cpu", precision="auto").engine.kernels.precision  # type: ignore
+    chosen = load(bundle_path, "cpu", precision="auto").engine.backend.precision  # type: ignore
     said = f"Note: --precision auto chose the packed engine, {chosen}.\n"
 
     assert said in run(*sentence, "--precision", "auto")[2]

@@ -94,5 +94,5 @@ def test_the_least_time_wins_and_of_nearly_the_same_what_is_most_exact(
 def test_auto_is_what_was_measured(measured: list[tuple[int, int]], tiny: Transformer) -> None:
     engine = build_engine(tiny, "packed", "auto")
 
-    assert engine.kernels.precision == "int8"  # pyright: ignore[reportAttributeAccessIssue]
+    assert engine.backend.precision == "int8"  # pyright: ignore[reportAttributeAccessIssue]
     assert measured == [(14, 19)]

@@ -162,7 +162,7 @@ def test_a_copy_and_what_another_process_unpickles_translate_the_same(
 
     def kinds(translator: TextTranslator) -> list[tuple[type, object]]:
         engines: Any = getattr(translator.engine, "engines", None)
-        all_kernels = [getattr(each, "kernels", None) for each in engines]
+        all_kernels = [getattr(each, "backend", None) for each in engines]
         return [
             (type(each), getattr(kernels, "precision", None))
             for each, kernels in zip(engines, all_kernels, strict=True)
