@@ -2,9 +2,9 @@
 
 Attention, feed-forward, embedding, positional_encoding, residual, masks, encoder, decoder,
 transformer; beside them dropout, cache (decoding step by step), probe (names for intermediates),
-initialization, accounting, changes (parts of your own), checks (of what is given), modes, and empty
-(a model without weights, which are read later). Not needed to read it: `fast`, the same for
-training on a CPU.
+initialization, accounting, checks (of inputs), modes, customized (parts of your own) and
+uninitialized (a model whose weights are read later). A run computes the same faster: see
+`headway.training.accelerated`.
 
 One legend for every shape of the package. Counts are capital letters, widths keep the paper's
 names:
