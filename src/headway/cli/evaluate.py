@@ -116,6 +116,8 @@ def evaluate(
         )
         shown = _furthest(compared, _EXAMPLES if examples is None else examples)
         report, lines = compared.as_dict(), compared.lines()
+        if len({tuple(own) for own in texts.values()}) == 1:
+            lines = [*lines, "All translations are the same, so there is no difference to show."]
     _print(systems, pairs, references, report, lines, shown, as_json=as_json)
     if not quiet:
         remark = tokenized_remark(references, tokenize) if "bleu" in metrics else ""

@@ -35,7 +35,7 @@ def how_to_clean(
         others = _lines(finding for finding in some if not choices.mends(finding.id)) - mended
         if mended:
             end = (
-                f"repairs or drops up to {counted(len(mended), 'line')}; {len(others):,} more "
+                f"repairs or drops about {counted(len(mended), 'line')}; {len(others):,} more "
                 f"{'needs' if len(others) == 1 else 'need'} your decision."
             )
             said.append(f"Next: {_command(corpora[int(match[1] or 1) - 1])}\n      {end}")

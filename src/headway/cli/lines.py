@@ -177,9 +177,12 @@ def remark(
         unknown = [shown(text) for text in dict.fromkeys(tokenizer.unknown_texts(sentence))]
         more = f" and {len(unknown) - _EXAMPLES} more" if len(unknown) > _EXAMPLES else ""
         notes.append(f"unknown to the vocabulary: {', '.join(unknown[:_EXAMPLES])}{more}")
-    was_seen = isinstance(found, StreamEnd)
-    if not was_seen and not found.text.strip() and requests.parts(sentence):
-        notes.append("the translation is empty")
+    if found.empty_parts == found.num_parts:
+        if not isinstance(found, StreamEnd):  # whose reader has seen it
+            notes.append("the translation is empty")
+    elif found.empty_parts:
+        lost = "is empty" if found.empty_parts == 1 else "are empty"
+        notes.append(f"{found.empty_parts} of the translations of its {found.num_parts} parts {lost}")
     for note in notes:
         print(f"Note: line {number}: {note}.", file=sys.stderr)
 
@@ -192,6 +195,7 @@ def _as_dict(translation: Translation, nbest: int, *, aligned: bool) -> dict[str
         "num_sentences": translation.num_sentences,
         "complete": translation.complete,
         "unknown_pieces": translation.unknown_pieces,
+        "empty_parts": translation.empty_parts,
     }
     if nbest > 1:
         values["hypotheses"] = [_scored(h, aligned=aligned) for h in translation.hypotheses]

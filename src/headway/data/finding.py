@@ -41,7 +41,8 @@ class Finding:
 
     def with_example(self, pairs: Sequence[Pair]) -> "Finding":
         """Return the finding with the pair of its first line, out of all pairs of the text."""
-        return replace(self, example=pairs[self.lines[0] - 1])
+        example = pairs[self.lines[0] - 1]
+        return replace(self, example=Pair(*(side.rstrip("\r") for side in example)))
 
     @property
     def remedy(self) -> str:

@@ -86,6 +86,7 @@ class TranslationBuilder:
             num_sentences=len({part.sentence for part in parts}),
             complete=all(part.complete for part in each[0]),
             unknown_pieces=sum(self.source.unknown_count(part.ids) for part in parts),
+            empty_parts=sum(not self.target.decode(part.ids).strip() for part in each[0]),
         )
 
     def _drawn(self, found: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:

@@ -55,6 +55,8 @@ class Translation:
     """False when the output limit ended the translation, or rules left nothing to go on with."""
     unknown_pieces: int = 0
     """Pieces of the source that the vocabulary does not know."""
+    empty_parts: int = 0
+    """Parts whose translation has no text."""
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
@@ -75,6 +77,7 @@ class StreamEnd:
     num_sentences: int
     complete: bool
     unknown_pieces: int
+    empty_parts: int
 
 
 @dataclass(frozen=True, slots=True)

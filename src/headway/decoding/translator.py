@@ -272,6 +272,9 @@ class TextTranslator:
             num_sentences=max(1, len({part.sentence for part in parts})),
             complete=all(hypothesis.complete for hypothesis in best),
             unknown_pieces=sum(unknown_count(part.ids) for part in parts),
+            empty_parts=sum(
+                not self.bundle.target_tokenizer.decode(hypothesis.ids).strip() for hypothesis in best
+            ),
         )
 
     @names_of_others

@@ -51,6 +51,8 @@ def _weights(record: dict[str, Any]) -> str:
     )
     if "best_is_better" not in record:
         return f"{begin}: the best so far, of a run that is not finished."
+    if record.get("same_weights"):
+        return f"{begin}: the same as `{other}`, because one validation was averaged."
     if record["best_is_better"] == best:
         return f"{begin}: the better ones by validation."
     return f"{begin}. By validation `{other}` is better."

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from headway.bundle import Bundle, load_bundle, save_bundle, set_model_tensors
 from headway.config.run import RunConfig
 from headway.errors import BundleError
@@ -36,6 +38,14 @@ class Weighed:
     def better(self) -> Bundle:
         """Return what the run stands for."""
         return self.best if self.best_is_better and self.best else self.averaged
+
+    @property
+    def are_equal(self) -> bool:
+        """Return True if the best weights are the averaged ones, as in an average of one."""
+        if self.best is None:
+            return False
+        averaged, best = (bundle.model.state_dict() for bundle in (self.averaged, self.best))
+        return all(torch.equal(tensor, best[name]) for name, tensor in averaged.items())
 
 
 def weigh(ready: Ready, place: Place) -> Weighed:
@@ -119,6 +129,7 @@ def save_both(weighed: Weighed, report: dict[str, Any], config: RunConfig, place
     if weighed.best is not None:
         of_step = {key: weighed.best.record[key] for key in ("steps", "epochs")}
         best = of_text | unscored | of_step | {"weights": BEST, "averaged_steps": []}
+        averaged["same_weights"] = best["same_weights"] = weighed.are_equal
         bundles.append((folder.best, weighed.best, best))
     finished: list[tuple[Path, Bundle]] = []
     for path, bundle, record in bundles:

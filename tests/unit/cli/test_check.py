@@ -76,7 +76,7 @@ def test_the_report_for_people(run, config: Path) -> None:
     folder = config.parent
     assert lines[-2:] == [
         f"Next: headway clean --source {folder}/a.ko --target {folder}/a.en --out clean.{{ko,en}}",
-        "      repairs or drops up to 2 lines; 0 more need your decision.",
+        "      repairs or drops about 2 lines; 0 more need your decision.",
     ]
     assert sorted(config.parent.iterdir()) == before
 

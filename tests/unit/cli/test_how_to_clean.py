@@ -52,7 +52,7 @@ def test_a_line_is_counted_once_and_under_what_clean_does() -> None:
 
     assert how_to_clean(found, corpora) == [
         "Next: headway clean --source 2.en --target 2.ko --out clean.{en,ko}\n"
-        "      repairs or drops up to 4 lines; 1 more needs your decision."
+        "      repairs or drops about 4 lines; 1 more needs your decision."
     ]
 
 

@@ -268,7 +268,7 @@ def test_an_error_leaves_the_old_output_and_says_where_the_new_lines_are(
     assert status == 1
     assert out.read_text() == "old\n"
     (saved,) = tmp_path.glob("out-*.partial")
-    assert f"1 lines so far are in {saved}" in err
+    assert f"1 line so far is in {saved}" in err
     assert saved.read_bytes().count(b"\n") == 1
 
 
@@ -302,7 +302,7 @@ def test_who_is_asked_to_end_says_where_the_lines_so_far_are(
     assert process.returncode == status
     assert out.read_text() == "old\n"
     (saved,) = tmp_path.glob("out-*.partial")
-    assert f"1 lines so far are in {saved}" in err
+    assert f"1 line so far is in {saved}" in err
     assert "Traceback" not in err
 
 

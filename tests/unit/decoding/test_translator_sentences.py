@@ -55,6 +55,7 @@ def test_a_paragraph_is_its_sentences_joined_with_their_spaces(translator: TextT
     assert whole.score == pytest.approx(sum(t.score for t in each), abs=1e-5)
     assert whole.complete == all(t.complete for t in each)
     assert whole.unknown_pieces == sum(t.unknown_pieces for t in each)
+    assert whole.empty_parts == sum(t.empty_parts for t in each)
     assert len(whole.attentions) == 5
     words = sorted(target for _, target in whole.alignment)
     assert words == list(range(len(whole.text.split())))

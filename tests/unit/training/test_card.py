@@ -79,6 +79,15 @@ def test_the_card_says_which_weights_of_the_run_are_better(
     assert f"Weights `{weights}` of the run, {words}" in card.splitlines()
 
 
+@pytest.mark.parametrize(("weights", "other"), [("averaged", "best"), ("best", "averaged")])
+def test_the_card_says_that_the_average_of_one_validation_is_the_best(
+    weights: str, other: str
+) -> None:
+    record = REPORT | {"weights": weights, "best_is_better": False, "same_weights": True}
+    card = write_card(parse_run_config({}), record)
+    assert f": the same as `{other}`, because one validation was averaged." in card
+
+
 def test_what_nobody_said_is_not_stated() -> None:
     card = write_card(parse_run_config({}), REPORT)
 
