@@ -182,7 +182,7 @@ def remark(
             notes.append("the translation is empty")
     elif found.empty_parts:
         lost = "is empty" if found.empty_parts == 1 else "are empty"
-        notes.append(f"{found.empty_parts} of the translations of its {found.num_parts} parts {lost}")
+        notes.append(f"{found.empty_parts} of its {found.num_parts} translated parts {lost}")
     for note in notes:
         print(f"Note: line {number}: {note}.", file=sys.stderr)
 

@@ -267,14 +267,13 @@ class TextTranslator:
                 joint = None
             joined.add("", joint)
         unknown_count = self.bundle.source_tokenizer.unknown_count
+        written = [self.bundle.target_tokenizer.decode(hypothesis.ids) for hypothesis in best]
         return StreamEnd(
             num_parts=max(1, len(parts)),  # a blank one has none, and is one as it is
             num_sentences=max(1, len({part.sentence for part in parts})),
             complete=all(hypothesis.complete for hypothesis in best),
             unknown_pieces=sum(unknown_count(part.ids) for part in parts),
-            empty_parts=sum(
-                not self.bundle.target_tokenizer.decode(hypothesis.ids).strip() for hypothesis in best
-            ),
+            empty_parts=sum(not text.strip() for text in written),
         )
 
     @names_of_others

@@ -117,7 +117,7 @@ class Plan:
             enough = _TO_LEARN / training.max_steps * self.minutes
             said.append(
                 f"{training.max_steps:,} steps are too few to learn much. Give at least about "
-                f"{math.ceil(enough):,} minutes, or a smaller model (--preset tiny is the smallest preset)."
+                f"{math.ceil(enough):,} minutes, or a smaller model (the smallest preset is tiny)."
             )
         return said
 
@@ -151,7 +151,8 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
         raise ConfigError(
             f"{budget.minutes:g} minutes are not enough: preparation, validations and final scores "
             f"take {others:,.0f} seconds, and each update takes {costs.step:.2f}.",
-            f"Give at least about {needed:,} minutes, or a smaller model (--preset tiny is the smallest preset).",
+            f"Give at least about {needed:,} minutes, or a smaller model "
+            "(the smallest preset is tiny).",
         )
     validations = max(min(validations, steps // _STEPS_OF_AN_INTERVAL), 1)
     every = math.ceil(steps / validations)

@@ -53,6 +53,6 @@ def test_a_sentence_that_became_nothing_is_noted(
     remark(8, "the cat. a dog.", replace(end, empty_parts=1), requests)
     remark(9, "the cat. a dog.", replace(end, empty_parts=0), requests)
     assert capsys.readouterr().err == (
-        "Note: line 7: 2 of the translations of its 3 parts are empty.\n"
-        "Note: line 8: 1 of the translations of its 3 parts is empty.\n"
+        "Note: line 7: 2 of its 3 translated parts are empty.\n"
+        "Note: line 8: 1 of its 3 translated parts is empty.\n"
     )

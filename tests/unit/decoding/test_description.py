@@ -38,7 +38,7 @@ def test_a_translation_shows_its_text_and_what_is_to_be_known(bundle: Bundle) ->
     found = TextTranslator(bundle).translate("a b")
     shown = repr(found)
     assert shown.startswith(f"Translation(text={found.text!r}, score={found.score!r}, num_parts=")
-    assert f"complete={found.complete}, unknown_pieces={found.unknown_pieces})" in shown
+    assert f"complete={found.complete}, unknown_pieces={found.unknown_pieces}, " in shown
     assert "pieces=(" not in shown
     assert "hypotheses=" not in shown
 

@@ -101,7 +101,7 @@ def test_int8_is_checked_in_float32_and_written_in_int8(
     assert result.sentences == 32
     assert result.largest_difference < 2e-5
 
-    stored = ctranslate2.TextTranslator(str(tmp_path / "out"), device="cpu").compute_type
+    stored = ctranslate2.Translator(str(tmp_path / "out"), device="cpu").compute_type
     assert stored.startswith("int8")
     sample = [example for example in examples(bundle, texts) if example.is_text]
     write(bundle, tmp_path / "exact")
