@@ -182,6 +182,17 @@ def test_the_n_best_of_a_sentence_are_the_best_ways_to_join_its_parts(
     assert len({h.pieces for h in found}) == n_best
 
 
+def test_parts_that_became_nothing_are_counted(make: Make) -> None:
+    translator = TextTranslator(make(max_source_pieces=12))
+    parts = translator.requests.parts(LONG)
+    requests = [translator.requests.one(part.ids, [], translator.options) for part in parts]
+    found = [list(each) for each in search_all(translator.engine, translator.options, requests)]
+    builder = TranslationBuilder(translator.bundle, translator.options)
+    assert builder.join(parts, found).empty_parts == 0
+    found[1] = [found[1][0]._replace(ids=())]
+    assert builder.join(parts, found).empty_parts == 1
+
+
 def test_samples_of_parts_are_joined_one_to_one(make: Make) -> None:
     translator = TextTranslator(make(max_source_pieces=12))
     options = SearchOptions(n_best=4, sampling=Sampling(seed=2))

@@ -60,7 +60,9 @@ def _attention(
         return MultiHeadAttention.forward(layer, query, key, value, mask, cache)
     check_attention_inputs(layer, query, key, value, mask)
     for name, linear in (("q", layer.w_q), ("k", layer.w_k), ("v", layer.w_v)):
-        check_head_width(layer, name, getattr(linear, "out_features", 0))
+        width = getattr(linear, "out_features", None)  # a projection of a user's own may not say
+        if width is not None:
+            check_head_width(layer, name, width)
     return project(concat_in_kernels(layer, query, key, value, mask), layer.w_o)
 
 

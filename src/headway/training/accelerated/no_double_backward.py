@@ -43,6 +43,5 @@ class _Once(torch.autograd.Function):
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         raise ConfigError(
             "A second derivative was asked for, but the fast paths have first derivatives only.",
-            "Call the model's eval(), leave out autocast, and take label_smoothed_cross_entropy of "
-            "the logits.",
+            "Leave out headway.accelerated, and take label_smoothed_cross_entropy of the logits.",
         )

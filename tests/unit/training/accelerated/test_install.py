@@ -91,6 +91,28 @@ def test_parts_of_ones_own_are_left_as_they_are(build: Build) -> None:
     assert replaced.forward(3) == 3
 
 
+class Wrapped(nn.Module):
+    """A projection of a user, which does not say how wide it is."""
+
+    def __init__(self, inner: nn.Linear) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x)
+
+
+def test_a_projection_of_ones_own_is_called() -> None:
+    torch.manual_seed(2)
+    attend = MultiHeadAttention(32, 2).train()  # heads of 16, which kernels take
+    x = torch.randn(2, 5, 32)
+    with accelerated(attend):
+        expected = attend(x, x, x)
+    attend.w_q = Wrapped(attend.w_q)  # pyright: ignore[reportAttributeAccessIssue]
+    with accelerated(attend):
+        torch.testing.assert_close(attend(x, x, x), expected)
+
+
 def test_a_trace_that_is_opened_inside_hears_every_intermediate(build: Build) -> None:
     model = build(dropout=0.0).train()
     source, target = torch.randint(4, 23, (2, 3, 6))
