@@ -52,10 +52,11 @@ def test_the_heads_of_a_hundred_pieces_are_soon_there(
 ) -> None:
     tokenizer = translator.bundle.source_tokenizer
     source = target = ""
+    # No full stops: the explorer would show the first of several sentences alone.
     while len(tokenizer.encode(source)) < PIECES - 1:
-        source += "저는 학생입니다. "
+        source += "저는 학생입니다 "
     while len(translator.bundle.target_tokenizer.encode(target)) < PIECES - 1:
-        target += "I am a student. "
+        target += "I am a student "
     # The least of several, each in a page that knows nothing of the others: what else the machine
     # does at the moment is not the page's.
     took = float("inf")
