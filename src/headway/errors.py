@@ -20,13 +20,18 @@ the configuration was wrong.
 """
 
 import difflib
+import functools
+import inspect
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Self
+from typing import ParamSpec, Self, TypeVar
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class HeadwayError(Exception):
@@ -115,6 +120,31 @@ def suggest(given: object, known: Iterable[str]) -> str:
     if near:
         return "Did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
     return "Known: " + ", ".join(names) + "."
+
+
+def hinted(**elsewhere: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Decorate a function so that an argument that it does not have is refused with a hint.
+
+    elsewhere: names of arguments in other libraries with the name here, such as `beam="beam_size"`.
+    The decorated function raises TypeError that names the nearest argument, or all of them.
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        known = inspect.signature(function).parameters
+        names = [name for name in known if name not in ("self", "cls")]
+
+        @functools.wraps(function)
+        def call(*arguments: _P.args, **named: _P.kwargs) -> _R:
+            for name in named:
+                if name not in known:
+                    near = elsewhere.get(name)
+                    hint = f"Did you mean '{near}'?" if near else suggest(name, names)
+                    raise TypeError(f"{function.__name__}() has no argument '{name}'. {hint}")
+            return function(*arguments, **named)
+
+        return call
+
+    return decorate
 
 
 def shown(text: str, most: int = 40) -> str:

@@ -20,7 +20,7 @@ def remark_on_weights(model: Path, quiet: bool) -> Path:
 
 def remark_on_precision(translator: "TextTranslator", precision: str, quiet: bool) -> None:
     """Say on standard error what `--precision auto` chose."""
-    from headway.decoding.description import computed_by
+    from headway.decoding.build_engine import computed_by
 
     if precision == "auto" and not quiet:
         print(

@@ -1,8 +1,10 @@
 """Which engine computes, and in which precision."""
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 from headway.decoding.engine import Engine
+from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.packed.backend import Precision
 from headway.decoding.packed.backends import choose_backend
 from headway.decoding.packed.engine import PackedEngine
@@ -63,3 +65,16 @@ def _choose(model: Transformer, precision: PrecisionName) -> Precision:
     device = model.output_projection.weight.device
     d_ff, d_model = model.get_parameter("decoder.layers.0.feed_forward.w_1.weight").shape
     return fastest(device, d_model, d_ff)
+
+
+def computed_by(engine: Engine) -> str:
+    """Return the engine and its precision, such as `packed engine, int8`.
+
+    For precision "auto" it is the one that was chosen.
+    """
+    engines: Sequence[Engine] = engine.engines if isinstance(engine, EnsembleEngine) else [engine]
+    packed = [each for each in engines if isinstance(each, PackedEngine)]
+    if len(packed) < len(engines):
+        return "reference engine, float32"
+    precisions = {each.backend.precision for each in packed}
+    return f"packed engine, {' and '.join(sorted(precisions))}"

@@ -4,12 +4,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
-from headway.decoding.engine import Ints
+from headway.decoding.engine import Engine, Ints
+from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
 from headway.errors import HeadwayError
 from headway.kernels.arrays import has_numba
@@ -45,6 +47,26 @@ def candidates(
         log_probs[chosen, 0] = np.array(list(kept.values())) - totals[chosen]
         ids[chosen, 0] = [choice for choice in only if choice is not None]
     return _with_columns(logits, log_probs, ids, totals, also) if also else (log_probs, ids)
+
+
+@torch.inference_mode()
+def next_pieces(engine: Engine, request: Request, count: int) -> list[tuple[int, float]]:
+    """Return the most probable pieces after a request's prefix, with their probabilities.
+
+    The most probable comes first. Fewer than `count` are possible where no others are allowed.
+    """
+    state, row = engine.start(1, 1), np.array([0])
+    allowed = None if request.allowed is None else [request.allowed]
+    engine.encode(state, [0], [request.source_ids], allowed)
+    logits = engine.step(state, row, np.array([START_ID]))
+    for piece in request.by_place().prefix:
+        logits = engine.step(state, row, np.array([piece]))
+    log_probs, ids = candidates(logits, count, [None])
+    return [
+        (request.pieces([place])[0], math.exp(log_prob))
+        for place, log_prob in zip(ids[0].tolist(), log_probs[0], strict=True)
+        if log_prob > -math.inf
+    ]
 
 
 def check_numbers(totals: _Values) -> None:

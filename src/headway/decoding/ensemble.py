@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -13,9 +13,6 @@ from torch import Tensor
 from headway.bundle import Bundle
 from headway.decoding.engine import Engine, Ints
 from headway.errors import ConfigError, require_path, require_type
-
-if TYPE_CHECKING:
-    from headway.decoding.translator import TextTranslator
 
 
 class EnsembleEngine:
@@ -104,20 +101,3 @@ def as_paths(ensemble: Iterable[str | Path]) -> list[str | Path]:
     for path in paths:
         require_path("A model of the ensemble", path)
     return paths
-
-
-def only_bundle(model: "Bundle | TextTranslator", what: str) -> Bundle:
-    """Return the one model that this is; ConfigError for an ensemble.
-
-    what: is made of one model alone, for the message.
-    """
-    if isinstance(model, Bundle):
-        return model
-    if not hasattr(model, "models"):
-        require_type("model", model, Bundle, "Give a Bundle, or a Translator of one model.")
-    if len(model.models) > 1:
-        raise ConfigError(
-            f"{what} needs a single model, but this translator averages {len(model.models)}.",
-            "Load the one that is meant by itself.",
-        )
-    return model.bundle

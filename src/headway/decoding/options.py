@@ -4,10 +4,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
-from headway.decoding.length import LengthForm, length_penalty
 from headway.errors import ConfigError, require_type
+
+LengthForm = Literal["gnmt", "plain"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +148,19 @@ class SearchOptions:
         The coverage penalty is added where the attention is known (`headway.decoding.coverage`).
         """
         return log_prob / length_penalty(length, self.length_penalty, self.length_form)
+
+
+def length_penalty(length: int, alpha: float, form: LengthForm = "gnmt") -> float:
+    """Compute ((5 + |Y|) / 6)^alpha (section 6.1; Wu et al. 2016, equation 14), or plain |Y|^alpha.
+
+    |Y| counts the end symbol.
+
+    >>> length_penalty(1, 0.6), round(length_penalty(19, 0.5), 9)
+    (1.0, 2.0)
+    >>> length_penalty(9, 0.5, "plain")
+    3.0
+    """
+    return (length if form == "plain" else (5 + length) / 6) ** alpha
 
 
 def changed_options(options: SearchOptions, values: Mapping[str, Any]) -> SearchOptions:

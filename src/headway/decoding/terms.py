@@ -64,7 +64,7 @@ class TermsBeamSearch(BeamSearch):
         pasts = self._pasts(sentence, copy)
         only = [past.request.only_choice(len(past.ids)) for past in pasts]
         asked = [
-            next_pieces(past.request.terms, past.ids) if choice is None else []
+            wanted_pieces(past.request.terms, past.ids) if choice is None else []
             for past, choice in zip(pasts, only, strict=True)
         ]
         found, pieces = candidates(logits, 2 * self.copies, only, self.rules, pasts, asked)
@@ -115,7 +115,7 @@ def num_written(terms: Terms, ids: Sequence[int], there: Sequence[bool]) -> int:
     return occurring + furthest
 
 
-def next_pieces(terms: Terms, ids: Sequence[int]) -> list[int]:
+def wanted_pieces(terms: Terms, ids: Sequence[int]) -> list[int]:
     """Return the pieces with which missing terms begin or go on."""
     missing = [term for term in terms if not occurs(term, ids)]
     return list(dict.fromkeys(t[n] for t in missing for n in (num_begun(t, ids), 0)))

@@ -8,14 +8,13 @@ from typing import Any, Self, overload
 
 import torch
 
-from headway.bundle import Bundle, Change, load_bundle, load_mapped_bundle
-from headway.decoding.alternatives import next_pieces
+from headway.bundle import Bundle, Change, load_bundle, load_mapped_bundle, summary
 from headway.decoding.assemble import JoinedText, TranslationBuilder
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
-from headway.decoding.build_engine import EngineName, PrecisionName, build_engine
+from headway.decoding.build_engine import EngineName, PrecisionName, build_engine, computed_by
 from headway.decoding.build_search import build_search, search_all
-from headway.decoding.description import description, names_of_others
+from headway.decoding.candidates import next_pieces
 from headway.decoding.ensemble import EnsembleEngine, as_bundles, as_paths, check_vocabularies
 from headway.decoding.glossary import Glossary, as_glossary
 from headway.decoding.hypothesis import Hypothesis
@@ -32,12 +31,16 @@ from headway.decoding.search_recorder import SearchRecorder, Watcher, record_sea
 from headway.decoding.streaming import stream_search, text_bits
 from headway.decoding.translation import Alternative, StreamEnd, Translation
 from headway.decoding.weight_snapshot import WeightSnapshot, check_ready
-from headway.errors import require_type
+from headway.errors import ConfigError, hinted, require_type
 from headway.model.probe import listening
 from headway.runtime.devices import resolve_device
-from headway.spelling import hinted
 
 _WORTH_A_WORKER = 8  # sentences
+
+# A method refuses an argument of the command line or of another library by naming its own.
+_foreign_names_hinted = hinted(
+    beam="beam_size", nbest="n_best", num_beams="beam_size", num_return_sequences="n_best"
+)
 
 
 class TextTranslator:
@@ -108,8 +111,10 @@ class TextTranslator:
         return translator
 
     def __repr__(self) -> str:
-        about = description(self.bundle, len(self.models), self.engine)
-        return f"{type(self).__name__}({about}, {self.device})"
+        count = len(self.models)
+        ensemble = [f"ensemble of {count} models"] if count > 1 else []
+        parts = [*summary(self.bundle), *ensemble, computed_by(self.engine), str(self.device)]
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let copies, and other processes, prepare the weights for themselves."""
@@ -158,7 +163,7 @@ class TextTranslator:
         terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> list[Translation]: ...
 
-    @names_of_others
+    @_foreign_names_hinted
     def translate(
         self,
         text: str | Iterable[str],
@@ -226,7 +231,7 @@ class TextTranslator:
             translations.append(builder.join(own, hypotheses, seen, words))
         return translations[0] if isinstance(text, str) else translations
 
-    @names_of_others
+    @_foreign_names_hinted
     def stream(
         self,
         text: str,
@@ -276,7 +281,7 @@ class TextTranslator:
             empty_parts=sum(not text.strip() for text in written),
         )
 
-    @names_of_others
+    @_foreign_names_hinted
     def alternatives(
         self,
         text: str,
@@ -315,7 +320,7 @@ class TextTranslator:
             for (piece, probability), hypotheses in zip(choices, best, strict=True)
         ]
 
-    @names_of_others
+    @_foreign_names_hinted
     def search(
         self,
         text: str,
@@ -400,6 +405,23 @@ def _made_again(
     ensemble: Sequence[Bundle],
 ) -> TextTranslator:
     return cls(bundle, engine, precision, ensemble=ensemble)
+
+
+def only_bundle(model: Bundle | TextTranslator, what: str) -> Bundle:
+    """Return the one model that this is; ConfigError for an ensemble.
+
+    what: is made of one model alone, for the message.
+    """
+    if isinstance(model, Bundle):
+        return model
+    if not hasattr(model, "models"):
+        require_type("model", model, Bundle, "Give a Bundle, or a Translator of one model.")
+    if len(model.models) > 1:
+        raise ConfigError(
+            f"{what} needs a single model, but this translator averages {len(model.models)}.",
+            "Load the one that is meant by itself.",
+        )
+    return model.bundle
 
 
 load = TextTranslator.load

@@ -20,8 +20,7 @@ from headway.data.texts import as_texts
 from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
 from headway.decoding.attention import chosen_layer, cross_attention
-from headway.decoding.ensemble import only_bundle
-from headway.decoding.translator import TextTranslator
+from headway.decoding.translator import TextTranslator, only_bundle
 from headway.errors import ConfigError, require_type, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches
 from headway.model.modes import evaluating

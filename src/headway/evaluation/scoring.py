@@ -13,9 +13,8 @@ from headway.data.batching import Batch, collate, inference_batches
 from headway.data.encoded import EncodedPair
 from headway.data.texts import as_texts
 from headway.data.tokenizer import PAD_ID
-from headway.decoding.ensemble import only_bundle
 from headway.decoding.request_maker import check_count
-from headway.decoding.translator import TextTranslator
+from headway.decoding.translator import TextTranslator, only_bundle
 from headway.errors import ConfigError, DataError, require_type
 from headway.model.modes import evaluating
 

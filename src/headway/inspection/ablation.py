@@ -18,8 +18,7 @@ from headway.bundle import Bundle
 from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import PAD_ID
-from headway.decoding.ensemble import only_bundle
-from headway.decoding.translator import TextTranslator
+from headway.decoding.translator import TextTranslator, only_bundle
 from headway.errors import ConfigError, DataError, TraceError, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches, summed_log_probs
 from headway.model.attention import MultiHeadAttention

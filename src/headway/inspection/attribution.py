@@ -28,9 +28,8 @@ from torch import Tensor, nn
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, START_ID
-from headway.decoding.ensemble import only_bundle
 from headway.decoding.request_maker import RequestMaker
-from headway.decoding.translator import TextTranslator
+from headway.decoding.translator import TextTranslator, only_bundle
 from headway.errors import ConfigError, require_type, suggest
 from headway.model.modes import evaluating
 from headway.model.probe import listen, stop_listening

@@ -11,9 +11,8 @@ import torch
 
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, START_ID
-from headway.decoding.ensemble import only_bundle
 from headway.decoding.options import SearchOptions
-from headway.decoding.translator import TextTranslator
+from headway.decoding.translator import TextTranslator, only_bundle
 from headway.errors import ConfigError, TraceError, require_type, suggest
 from headway.inspection.catalog import matching, model_names
 from headway.inspection.edit import Edits, check_edits

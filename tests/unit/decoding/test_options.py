@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headway.decoding.options import Sampling, SearchOptions, changed_options
+from headway.decoding.options import Sampling, SearchOptions, changed_options, length_penalty
 from headway.errors import ConfigError
 
 
@@ -93,3 +93,18 @@ def test_what_cannot_widen_a_beam_is_named(values: dict[str, Any]) -> None:
 def test_what_is_no_number_is_refused_by_name(name: str, given: object) -> None:
     with pytest.raises(ConfigError, match=f"{name} is {given}, but must be a"):
         SearchOptions(**{name: given})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("length", "alpha", "expected"),
+    [
+        (1, 0.6, 1.0),  # (6 / 6)^0.6
+        (7, 1.0, 2.0),  # 12 / 6
+        (19, 0.5, 2.0),  # sqrt(24 / 6)
+        (13, 2.0, 9.0),  # (18 / 6)^2
+        (7, 0.6, 1.515716567),  # 2^0.6
+        (100, 0.0, 1.0),
+    ],
+)
+def test_the_length_penalty_by_hand(length: int, alpha: float, expected: float) -> None:
+    assert length_penalty(length, alpha) == pytest.approx(expected, abs=1e-9)

@@ -1,6 +1,8 @@
 """`Translator.search`: a translation with its tree, as text and as JSON."""
 
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,13 +12,14 @@ from headway.bundle import Bundle
 from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.shortlist import learn_shortlist
-from headway.data.tokenizer import train_tokenizer
-from headway.decoding.beam import BeamSearch
+from headway.data.tokenizer import END_ID, train_tokenizer
+from headway.decoding.attention import AttentionReader
+from headway.decoding.build_engine import build_engine
 from headway.decoding.build_search import build_search
-from headway.decoding.greedy import GreedySearch
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.terms import TermsBeamSearch
+from headway.decoding.run_search import run_search
+from headway.decoding.search_recorder import SearchRecorder
 from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
@@ -144,10 +147,73 @@ def test_a_shortlist_is_a_vocabulary_of_its_own(bundle: Bundle) -> None:
             assert candidate.piece == bundle.target_tokenizer.piece(candidate.piece_id)
 
 
-def test_a_search_that_nobody_records_is_the_plain_one() -> None:
-    assert type(build_search(SearchOptions(1))) is GreedySearch
-    assert type(build_search(SearchOptions(3))) is BeamSearch
-    assert type(build_search(SearchOptions(3), terms=True)) is TermsBeamSearch
+class CallNames:
+    """An observer that writes down which of its methods are called."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *arguments, **named: self.names.append(name)
+
+
+ONE_HYPOTHESIS = "begin( look decide)+"
+BEAM = "begin( look( offer){1,3} rank( end){0,3} go_on)+ finish"
+
+
+@pytest.mark.parametrize(
+    ("options", "terms", "calls"),
+    [
+        (SearchOptions(1), [], ONE_HYPOTHESIS),
+        (SearchOptions(1, sampling=Sampling(seed=1)), [], ONE_HYPOTHESIS),
+        (SearchOptions(3, n_best=3), [], BEAM),
+        # Without an observer this beam drops hypotheses that cannot win.
+        (SearchOptions(3, length_penalty=0), [], BEAM),
+        (SearchOptions(3, coverage_penalty=0.3), [], BEAM),
+        (SearchOptions(1), [[8]], BEAM),
+        (SearchOptions(3), [[8], [12, 9]], BEAM),
+    ],
+    ids=["greedy", "sampling", "beam", "dropping", "coverage", "term", "terms"],
+)
+@torch.inference_mode()
+def test_an_observer_changes_nothing_and_is_called_in_order(
+    bundle: Bundle, options: SearchOptions, terms: list[list[int]], calls: str
+) -> None:
+    attend = AttentionReader([bundle.model])
+    observer = CallNames()
+    searches = [
+        build_search(options, attend=attend, terms=bool(terms), observer=observer),
+        build_search(options, attend=attend, terms=bool(terms)),
+    ]
+
+    observed, plain = (
+        list(
+            run_search(
+                build_engine(bundle.model, "reference"),
+                search,
+                [(0, Request([6, 9, 11, END_ID], 7, terms=terms))],
+                slots=1,
+            )
+        )
+        for search in searches
+    )
+
+    assert observed == plain
+    assert re.fullmatch(calls, " ".join(observer.names)), observer.names
+
+
+def test_a_translation_keeps_no_record(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("only an observer needs this")
+
+    for name in ("_ranks", "_living"):
+        monkeypatch.setattr(f"headway.decoding.beam.{name}", refuse)
+    monkeypatch.setattr(SearchRecorder, "look", refuse)
+    translator = TextTranslator(bundle, "reference")
+    for options in (*OPTIONS, SearchOptions(1, sampling=Sampling())):
+        assert translator.translate(SOURCE, options=options).pieces
+        with pytest.raises(AssertionError, match="only an observer"):
+            translator.search(SOURCE, options=options)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from headway.decoding.build_engine import build_engine
 from headway.decoding.build_search import search_all
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.terms import next_pieces, num_written, occurs
+from headway.decoding.terms import num_written, occurs, wanted_pieces
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
 
@@ -34,7 +34,7 @@ def test_what_is_written_and_what_may_follow(
     # Whoever extends a hypothesis knows of it already what occurs.
     for known in (ids, ids[:-1]):
         assert num_written(terms, ids, [occurs(term, known) for term in terms]) == written
-    assert next_pieces(terms, ids) == wanted
+    assert wanted_pieces(terms, ids) == wanted
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 4])

@@ -106,7 +106,7 @@ export function candidateOf(record, node) {
 }
 
 /**
- * Return the length penalty of so many pieces, as `headway.decoding.length` has it.
+ * Return the length penalty of so many pieces, as `headway.decoding.options` has it.
  * @param {any} options   of the search
  * @param {number} length   the end symbol counts
  */
