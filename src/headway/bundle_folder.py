@@ -9,7 +9,6 @@ stays: it may be a mount point, or where a shell stands.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -19,7 +18,8 @@ from pathlib import Path
 
 from headway.errors import BundleError, require_path
 from headway.home import expanded
-from headway.runtime.atomic_files import PARTIAL, keep_access, partial_path, sync_folder
+from headway.runtime.atomic_files import PARTIAL, keep_access, partial_path, replace, sync_folder
+from headway.runtime.locks import is_folder_locked, locked_folder
 
 MANIFEST = "manifest.json"
 _VALID = ".bundle"
@@ -77,16 +77,17 @@ def new_bundle(target: Path) -> Iterator[Path]:
     fresh = _hidden(target) if replaces else partial_path(target)
     try:
         with contextlib.ExitStack() as until_the_end:
-            with _locked(target) if replaces else contextlib.nullcontext():
+            with locked_folder(target) if replaces else contextlib.nullcontext():
                 if replaces:
                     _settle(target)
                 fresh.mkdir(parents=True)
-                until_the_end.enter_context(_locked(fresh))  # or it would be taken for a leftover
+                # Without its lock another process would take it for a leftover.
+                until_the_end.enter_context(locked_folder(fresh))
             yield fresh
             if target.exists():  # perhaps since another process made it
                 _replace(target, fresh)
             else:
-                fresh.rename(target)
+                replace(fresh, target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
@@ -96,17 +97,17 @@ def settle(folder: Path) -> None:
 
     What another process is writing stays.
     """
-    with _locked(folder):
+    with locked_folder(folder):
         _settle(folder)
 
 
 def _replace(target: Path, fresh: Path) -> None:
-    with _locked(target):
+    with locked_folder(target):
         _settle(target)  # what another process has declared valid and could not finish
         _check_strangers(fresh, target)
         for path in fresh.iterdir():
             keep_access(path, target / path.name)
-        os.rename(fresh, target / _VALID)
+        replace(fresh, target / _VALID)
         sync_folder(target)
         _settle(target)
 
@@ -126,7 +127,7 @@ def _settle(folder: Path) -> None:
     except FileNotFoundError:
         pass
     except OSError:  # it holds a file of the system, such as .DS_Store, which is not of the bundle
-        os.rename(valid, _hidden(folder))
+        replace(valid, _hidden(folder))
     for leftover in folder.glob(f"{_VALID}-*{PARTIAL}"):
         if not _is_written(leftover):
             shutil.rmtree(leftover, ignore_errors=True)
@@ -137,36 +138,13 @@ def _hidden(folder: Path) -> Path:
     return partial_path(folder / _VALID.removeprefix("."))
 
 
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold a folder; wait while another process does.
-
-    A file system without locks on folders, as NFS is, is written without one.
-    """
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def _is_written(folder: Path) -> bool:
     """Return True for a folder that a process is writing; without locks, for one of this day."""
     try:
-        descriptor = os.open(folder, os.O_RDONLY)
+        locked = is_folder_locked(folder)
+        return time.time() - folder.stat().st_mtime < _OLD if locked is None else locked
     except OSError:  # its process has just moved or removed it
         return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return time.time() - os.fstat(descriptor).st_mtime < _OLD
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def strangers(folder: Path) -> list[Path]:
@@ -177,7 +155,7 @@ def strangers(folder: Path) -> list[Path]:
 
 def _move(source: Path, place: Path) -> None:
     with contextlib.suppress(FileNotFoundError):  # it was moved before the process was killed
-        os.replace(source, place)
+        replace(source, place)
 
 
 def _own_names(folder: Path) -> set[str] | None:

@@ -35,3 +35,34 @@ def test_there_is_no_drawer() -> None:
 def test_one_file_alone_knows_how_processes_talk() -> None:
     knows = {path.name for path in SOURCES if "torch.distributed" in path.read_text("utf-8")}
     assert knows == {"distributed.py"}
+
+
+SYSTEM_MODULES = {
+    "_thread", "ctypes", "fcntl", "grp", "mmap", "msvcrt", "posix", "pwd", "resource", "signal",
+    "termios", "winreg",
+}  # fmt: skip
+SYSTEM_CALLS = {
+    "chown", "fchmod", "fork", "fsync", "geteuid", "getuid", "kill", "killpg", "mkfifo",
+    "register_at_fork", "rename", "replace", "sched_getaffinity", "sysconf", "waitpid",
+}  # fmt: skip
+
+
+def test_one_room_alone_knows_the_operating_system() -> None:
+    knows = {path for path in SOURCES if _asks_the_system(ast.parse(path.read_text("utf-8")))}
+    assert sorted(path for path in knows if path.parent != PACKAGE / "runtime") == []
+    assert knows
+
+
+def _asks_the_system(tree: ast.Module) -> bool:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                if {name.name for name in names} & SYSTEM_MODULES:
+                    return True
+            case ast.ImportFrom(module=module):
+                if module in SYSTEM_MODULES:
+                    return True
+            case ast.Attribute(value=ast.Name(id="os"), attr=call):
+                if call in SYSTEM_CALLS:
+                    return True
+    return False

@@ -36,8 +36,8 @@ from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.errors import BundleError
 from headway.model.transformer import Transformer
 from headway.runtime.atomic_files import partial_path, write_atomically
+from headway.runtime.memory import forget_peak, peak_memory
 from headway.saved_bundle import find_bundle, read_bundle, which_weights
-from headway.training.estimate import forget_peak, peak_memory
 
 CHECKED = {"config.json", "model.safetensors", "tokenizer.model"}
 FILES = {"config.json", "model.safetensors", "tokenizer.model", "card.md", "manifest.json"}

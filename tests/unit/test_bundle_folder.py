@@ -262,7 +262,7 @@ def test_a_full_disk_leaves_the_old_bundle_and_nothing_else(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "rename", full)
+        patched.setattr(os, "replace", full)
         with pytest.raises(BundleError, match=r"No space left.*an older bundle there is unchanged"):
             save_bundle(folder, new)
     assert load_bundle(folder).card == "old"

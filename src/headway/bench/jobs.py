@@ -4,12 +4,12 @@ Nothing here imports PyTorch: a peer that does not need it must not have it in i
 """
 
 import multiprocessing
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-_PROC_STATUS = Path("/proc/self/status")
+from headway.runtime.resident_memory import held_by, peak_of_ended_children, peak_of_process
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +107,8 @@ def _outcome(seconds: float, milliseconds: Sequence[float], found: Sequence[Tran
 
 
 def peak_memory_mb() -> float:
-    """Return the most memory that this process has had, in MiB.
-
-    `ru_maxrss` would do elsewhere, but on Linux a new process begins with its parent's.
-    """
-    if _PROC_STATUS.exists():
-        return _status("VmHWM") / 2**10
-    import resource
-    import sys
-
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    """Return the most memory that this process has had, in MiB."""
+    return peak_of_process() / 2**20
 
 
 def workers_memory_mb(workers: int) -> float:
@@ -125,19 +116,11 @@ def workers_memory_mb(workers: int) -> float:
 
     The largest of those that have ended or still live counts for each. 0 where there were none.
     """
-    if workers == 1 or not _PROC_STATUS.exists():
+    if workers == 1 or sys.platform != "linux":
         return 0.0
-    import resource
-
-    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    living = [_status("VmHWM", str(worker.pid)) for worker in multiprocessing.active_children()]
-    return workers * max(max([largest, *living]) - _status("VmRSS"), 0) / 2**10
-
-
-def _status(field: str, process: str = "self") -> int:
-    """Return one of the kernel's figures for a process, in KiB."""
-    lines = Path(f"/proc/{process}/status").read_text("utf-8").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+    living = [held_by(str(worker.pid), "VmHWM") for worker in multiprocessing.active_children()]
+    largest = max([peak_of_ended_children(), *living])
+    return workers * max(largest - held_by("self", "VmRSS"), 0) / 2**20
 
 
 def pytorch_alone() -> Callable[[], float]:

@@ -1,19 +1,11 @@
 """What a figure was measured on."""
 
-import os
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import torch
 
-from headway.runtime.devices import processor_name
-
-
-def num_cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+from headway.runtime.processor import processor_name
 
 
 def describe_machine(cores: int, *packages: str) -> dict[str, Any]:

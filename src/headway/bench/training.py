@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from headway.bench.contestants import Contestant, take_turns
-from headway.bench.machine import describe_machine, num_cores
+from headway.bench.machine import describe_machine
 from headway.bench.peers import PEERS, peer_step
 from headway.bench.work import (
     SIZES,
@@ -23,6 +23,7 @@ from headway.bench.work import (
 )
 from headway.errors import ConfigError, suggest
 from headway.runtime.devices import processor, resolve_device
+from headway.runtime.processor import num_cores
 from headway.training.precision import choose_precision, product_seconds
 
 # A processor whose products take so many times as long in bfloat16 has no instructions for it; a

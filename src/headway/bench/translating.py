@@ -27,7 +27,7 @@ from headway.bench.configurations import (
 )
 from headway.bench.contestants import Contestant, in_turns
 from headway.bench.jobs import Outcome, Text, pytorch_alone
-from headway.bench.machine import describe_machine, num_cores
+from headway.bench.machine import describe_machine
 from headway.bench.material import Material, read_material
 from headway.bench.our_translation import prepare_ours
 from headway.bench.quality import Judge
@@ -36,6 +36,7 @@ from headway.bundle import Bundle, load_bundle
 from headway.decoding.build_engine import PrecisionName
 from headway.errors import ConfigError, suggest
 from headway.evaluation.metrics import check_metrics
+from headway.runtime.processor import num_cores
 from headway.saved_bundle import find_bundle
 
 PEERS = ("ctranslate2",)

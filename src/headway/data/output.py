@@ -7,21 +7,20 @@ import os
 import re
 import secrets
 import shutil
-import signal
 import stat
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import IO, BinaryIO, Self, cast
 
 from headway.counted import counted
 from headway.data.compression import COMPRESSIONS, compressing, compression, readable
 from headway.errors import DataError
 from headway.home import expanded
-from headway.runtime.atomic_files import SIZE_LIMIT
+from headway.runtime.atomic_files import SIZE_LIMIT, replace
+from headway.runtime.signals import deferred_signals, interrupted_by_termination
 
 _BLOCK = 1 << 18
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")
@@ -130,7 +129,7 @@ class OutputFile:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self.path))
         file, self.partial = _open_private(self.path.with_name(name))
         with contextlib.suppress(OSError):  # a file system without modes
-            os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
+            self.partial.chmod(stat.S_IMODE(old.st_mode))
         new = os.fstat(file.fileno())
         same_owner = (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid)
         beside = self.partial.parent == self.path.parent
@@ -141,12 +140,12 @@ class OutputFile:
         """Replace the file; where that cannot be, as at a mount point, write its content."""
         if not self._in_place:
             try:
-                os.replace(partial, self.path)
+                replace(partial, self.path)
                 return
             except OSError:
                 if not self.path.exists():
                     raise
-        with _signals_wait():
+        with deferred_signals():
             with open(partial, "rb") as new, open(self.path, "r+b") as old:
                 shutil.copyfileobj(new, old, _BLOCK)
                 old.truncate()
@@ -173,7 +172,7 @@ def opened(*files: OutputFile) -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         if files:
-            stack.enter_context(_telling_before_it_ends())
+            stack.enter_context(interrupted_by_termination())
         for file in files:
             stack.enter_context(file)
         yield
@@ -241,63 +240,3 @@ def _tell_of(partial: Path) -> None:
         print(f"Note: {counted(lines, 'line')} so far {verb} in {partial}.", file=sys.stderr)
     else:
         partial.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _signals_wait() -> Iterator[None]:
-    """Keep the signals that end a job until the block is done; only the main thread hears them.
-
-    A mask would not do: the signal would come by another thread that does not have it.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    handlers = {
-        number: handler
-        for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
-        if (handler := signal.getsignal(number)) not in (signal.SIG_IGN, None)
-    }
-    for number in handlers:
-        signal.signal(number, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])
-
-
-@contextlib.contextmanager
-def _telling_before_it_ends() -> Iterator[None]:
-    """Let the signals that end a job raise KeyboardInterrupt in the block, and end it afterwards.
-
-    A signal that is ignored, or that another handler listens to, stays so. Only the main thread
-    hears of signals.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = [
-        number
-        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
-        if signal.getsignal(number) == signal.SIG_DFL
-    ]
-    came: list[int] = []
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-        raise KeyboardInterrupt
-
-    for number in numbers:
-        signal.signal(number, leave)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
-        if came:
-            with contextlib.suppress(OSError):
-                sys.stderr.flush()
-            signal.raise_signal(came[0])

@@ -5,7 +5,6 @@ other in one array a side, with the places where each begins. Mapped from files,
 once; then only what batches ask for is read, and several processes share it.
 """
 
-import fcntl
 import hashlib
 import json
 import re
@@ -24,6 +23,7 @@ from headway.data.encoded import EncodedPair, EncodedPairs
 from headway.data.ragged import Ragged, Rows, starts_of
 from headway.errors import DataError, permitted
 from headway.runtime.atomic_files import PARTIAL, partial_path, remedy_for
+from headway.runtime.locks import lock_file
 
 _MANIFEST = "shards.json"
 _CHUNK = 10_000  # pairs turned into arrays at once
@@ -251,7 +251,7 @@ def made_once(folder: Path) -> Iterator[None]:
         with writing_to(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
             lock = _lock_of(folder).open("a")
-            fcntl.flock(stack.enter_context(lock), fcntl.LOCK_EX)
+            lock_file(stack.enter_context(lock), wait=True)
         _remove_leftovers(folder)
         yield
 
@@ -272,7 +272,7 @@ def _remove_leftovers(folder: Path) -> None:
             shutil.rmtree(partial, ignore_errors=True)
         elif named and (lock := _lock_of(folder.with_name(named[1]))).exists():
             with suppress(OSError), lock.open("a") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_file(file, wait=False)
                 shutil.rmtree(partial, ignore_errors=True)
 
 

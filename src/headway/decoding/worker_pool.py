@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -16,13 +15,20 @@ from typing import Any
 import torch
 
 from headway.decoding.engine import Engine
-from headway.decoding.forking import Taken, fork, refusals_accepted, results_of, send_results
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 from headway.decoding.run_search import Search, run_search
+from headway.runtime.forking import (
+    Taken,
+    become_lasting,
+    fork,
+    may_keep_forks,
+    refusals_accepted,
+    results_of,
+    send_results,
+)
 from headway.runtime.processes import may_fork, trim_heap
 
-_OPEN_FILES = "/proc/self/fd"
 _SECONDS = 1.0  # between two looks of an idle worker whether anybody is left to work for
 _pools: "weakref.WeakKeyDictionary[Engine[Any], WorkerPool]" = weakref.WeakKeyDictionary()
 
@@ -101,7 +107,7 @@ def acquire_pool(engine: Engine[Any], workers: int) -> WorkerPool | None:
     """
     pool = _pools.get(engine)
     if pool is None or pool.owner != os.getpid():
-        if not (may_fork() and os.path.isdir(_OPEN_FILES)):
+        if not may_keep_forks():
             return None
         pool = _pools[engine] = WorkerPool()
         weakref.finalize(engine, pool.end)
@@ -125,11 +131,7 @@ def acquire_pool(engine: Engine[Any], workers: int) -> WorkerPool | None:
 def _serve(engine: Engine[Any], connection: Connection, taken: Any) -> None:
     """Do one job after the other, with one thread, as long as the parent lives."""
     parent = os.getppid()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, too, and ends this
-    _let_go_of_files(connection.fileno())
-    torch.set_num_threads(1)
-
+    become_lasting(connection)
     with contextlib.suppress(EOFError, ConnectionError), torch.inference_mode():
         is_rested = True
         while True:
@@ -148,20 +150,3 @@ def _do(job: PoolJob, engine: Engine[Any], connection: Connection, taken: Any) -
         return run_search(engine, job.search(), mine, slots=job.slots, max_tokens=job.max_tokens)
 
     send_results(run, Taken(job.requests, taken), connection)
-
-
-def _let_go_of_files(kept: int) -> None:
-    """Put nothing in the place of all open files but this one and standard error.
-
-    Whoever waits for the end of a pipe or a connection of the parent is not to wait for a worker.
-    Their numbers stay taken: objects that came along with the fork may still close them. A number
-    beyond the limit of open files, which was lowered since, cannot be taken again: it is closed.
-    """
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in map(int, os.listdir(_OPEN_FILES)):
-        if number in (2, kept, nothing):
-            continue
-        try:
-            os.dup2(nothing, number, inheritable=False)
-        except OSError:
-            os.close(number)

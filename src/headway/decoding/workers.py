@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import torch
 
 from headway.decoding.engine import Engine
-from headway.decoding.forking import forked_workers, results_of_workers
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 from headway.decoding.run_search import Search, run_search
 from headway.decoding.worker_pool import PoolJob, acquire_pool
+from headway.runtime.forking import forked_workers, results_of_workers
 from headway.runtime.processes import may_fork
 
 T = TypeVar("T")

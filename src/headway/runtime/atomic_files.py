@@ -5,6 +5,8 @@ import errno
 import os
 import secrets
 import stat
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from headway.errors import HeadwayError
 
 PARTIAL = ".partial"
 """Ends the name of what is being written."""
+
+_PATIENCE, _BETWEEN_TRIES = 1.0, 0.02  # seconds
 
 SIZE_LIMIT = "Raise the limit on the size of a file (`ulimit -f`)"
 
@@ -47,7 +51,7 @@ def write_atomically(path: Path, data: bytes | Iterator[bytes | memoryview]) -> 
             file.flush()
             os.fsync(file.fileno())
         keep_access(fresh, path)
-        os.replace(fresh, path)
+        replace(fresh, path)
         sync_folder(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -69,12 +73,30 @@ def check_file_place(path: Path, kind: type[HeadwayError]) -> None:
     raise kind(f"{problem}.", remedy)
 
 
+def replace(source: Path, place: Path) -> None:
+    """Give a file or folder another name in one step; a file of that name is replaced.
+
+    Windows refuses this while another program, such as a virus scanner, has the file open; it is
+    tried again for a second.
+    """
+    end = time.monotonic() + (_PATIENCE if sys.platform == "win32" else 0)
+    while True:
+        try:
+            os.replace(source, place)
+            return
+        except PermissionError:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(_BETWEEN_TRIES)
+
+
 def keep_access(fresh: Path, old: Path) -> None:
-    """Give a file the owner and mode of the one whose place it takes, where there is one."""
+    """Give a file the owner and mode of the file that it replaces, if that exists."""
     with contextlib.suppress(OSError):
         status = old.stat()
         fresh.chmod(stat.S_IMODE(status.st_mode))
-        os.chown(fresh, status.st_uid, status.st_gid)
+        if sys.platform != "win32":  # where the owner of a new file is its user
+            os.chown(fresh, status.st_uid, status.st_gid)
 
 
 def partial_path(path: Path) -> Path:

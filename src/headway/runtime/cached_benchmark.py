@@ -5,13 +5,13 @@ are to be equal.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from headway.runtime.atomic_files import write_atomically
+from headway.runtime.locks import lock_file
 
 
 def measured_once(key: str, known: Collection[str], measure: Callable[[], str]) -> str:
@@ -37,7 +37,7 @@ def _alone() -> Iterator[None]:
         with contextlib.suppress(OSError, RuntimeError):
             _file().parent.mkdir(parents=True, exist_ok=True)
             lock = stack.enter_context(open(_file().with_name("precision.lock"), "a"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock_file(lock, wait=True)
         yield
 
 

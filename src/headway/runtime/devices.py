@@ -1,13 +1,9 @@
 """Where to compute, and what that is called."""
 
-import platform
-from pathlib import Path
-
 import torch
 
 from headway.errors import ConfigError, require_type
-
-_CPU_INFO = Path("/proc/cpuinfo")
+from headway.runtime.processor import processor_name
 
 
 def resolve_device(name: str) -> str:
@@ -45,12 +41,3 @@ def processor(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{processor_name()}, {torch.backends.cpu.get_cpu_capability()}"
-
-
-def processor_name() -> str:
-    """Return the CPU's own name; `platform` knows it on some systems only."""
-    if _CPU_INFO.exists():
-        for line in _CPU_INFO.read_text("utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -1,9 +1,12 @@
-"""What a training process keeps in memory: what a step frees, and kernels that were compiled."""
+"""Memory of a process: its peak, and what it keeps of freed memory and of compiled kernels."""
 
 import ctypes
 import os
 import platform
 
+import torch
+
+from headway.runtime import resident_memory
 from headway.runtime.processes import trim_heap
 
 # Names and numbers of glibc's malloc.h; see mallopt(3).
@@ -65,6 +68,28 @@ def give_back_holes(step: int) -> None:
     """
     if step % _STEPS_BETWEEN_HOLES == 0:
         trim_heap()
+
+
+def forget_peak(device: torch.device) -> None:
+    """Let the peak of memory begin with the memory in use; on a CPU this works on Linux alone.
+
+    A tokenizer in training may have taken more than all that follows.
+    """
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        return
+    trim_heap()
+    resident_memory.forget_peak()
+
+
+def peak_memory(device: torch.device) -> int:
+    """Return the most bytes that this process has held on the device since the peak began.
+
+    0 for a CPU under Windows, where the peak is not known.
+    """
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    return resident_memory.peak_of_process()
 
 
 def _set(mmap_threshold: int, trim_threshold: int, top_pad: int) -> bool:

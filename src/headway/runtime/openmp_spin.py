@@ -17,7 +17,8 @@ from pathlib import Path
 
 import torch
 
-from headway.kernels import threads
+from headway.runtime.openmp import parallel_region
+from headway.runtime.processor import num_cores
 
 _BUSY, _QUIET = 0.25, 0.1  # seconds a second that threads wait for a core; some 0.6 beside a loop
 _BETWEEN_LOOKS = 0.5  # seconds
@@ -90,9 +91,9 @@ def _crowds_needed() -> int:
     What a person has chosen stays.
     """
     chosen = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
-    if sys.platform != "linux" or chosen or not threads.can_divide():
+    if sys.platform != "linux" or chosen or not parallel_region():
         return 0
-    cores, used = len(os.sched_getaffinity(0)), torch.get_num_threads()
+    cores, used = num_cores(), torch.get_num_threads()
     # Each brings what the library starts for it, one thread less than it divides among.
     return (cores - used) // (used - 1) + 1 if 1 < used <= cores <= _MOST_CORES else 0
 

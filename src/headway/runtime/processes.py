@@ -16,14 +16,21 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from headway.errors import HeadwayError
+from headway.runtime.processor import num_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-if hasattr(os, "register_at_fork"):
-    # A child of whoever forks this process, such as a server's worker, has none of the threads that
-    # PyTorch computes with, and would wait for them for ever.
-    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+
+def after_fork(work: Callable[[], object]) -> None:
+    """Have every process that is forked from this one begin with this work."""
+    if sys.platform != "win32":
+        os.register_at_fork(after_in_child=work)
+
+
+# A forked child, such as a server's worker, has none of the threads that PyTorch computes with, and
+# would wait for them for ever.
+after_fork(lambda: torch.set_num_threads(1))
 
 
 def may_fork() -> bool:
@@ -50,7 +57,7 @@ def forking() -> Iterator[None]:
 
 def cores() -> int:
     """Return how many processes can compute at once, each with one of the threads we may use."""
-    return min(torch.get_num_threads(), len(os.sched_getaffinity(0)) if may_fork() else 1)
+    return min(torch.get_num_threads(), num_cores() if may_fork() else 1)
 
 
 def mapped(work: Callable[[T], R], items: Iterable[T], processes: int) -> Iterator[R]:

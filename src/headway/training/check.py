@@ -21,11 +21,12 @@ from headway.data.tokenizer import Tokenizer, VocabularyTooLargeError
 from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
 from headway.runtime.devices import resolve_device
+from headway.runtime.memory import forget_peak, peak_memory
 from headway.runtime.openmp_spin import WaitingThreads
 from headway.training.cuda_graphs import Limits
 from headway.training.ema import WeightAverage
 from headway.training.encode import encode_texts
-from headway.training.estimate import advice, forget_peak, peak_memory
+from headway.training.estimate import advice
 from headway.training.harmless import line_ends, marked_files
 from headway.training.micro_batches import FittingStep
 from headway.training.new_model import build_bundle, check_positions

@@ -4,18 +4,15 @@ The estimate comes from the run itself, so it costs nothing and changes nothing.
 steps alone, reading of batches included; validation is neither estimated nor counted.
 """
 
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from headway.counted import counted
-from headway.runtime.processes import trim_heap
+from headway.runtime.memory import forget_peak, peak_memory
 from headway.training.checkpoint import Progress
 
 _SKIPPED = 5  # first steps, which also prepare kernels and memory
@@ -124,31 +121,6 @@ def comparison_in_words(estimate: dict[str, Any]) -> str:
         f"{_time(took_seconds)} ({_off(took_seconds, seconds)}{shapes}) and {_memory(took_memory)} "
         f"({_off(took_memory, memory)})."
     )
-
-
-def forget_peak(device: torch.device) -> None:
-    """Let the peak of memory begin with what is held now; elsewhere than on Linux it goes on.
-
-    A tokenizer in training may have taken more than all that follows.
-    """
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-        return
-    trim_heap()
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # see proc(5)
-
-
-def peak_memory(device: torch.device) -> int:
-    """Return the most bytes that this process has held on the device since the peak began."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    with suppress(OSError, StopIteration):
-        lines = Path("/proc/self/status").read_text().splitlines()
-        highest = next(line for line in lines if line.startswith("VmHWM:"))
-        return int(highest.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere
 
 
 def _off(took: float, estimated: float) -> str:

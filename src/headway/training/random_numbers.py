@@ -6,7 +6,6 @@ hooks) PyTorch draws from its default generators, which all threads of a process
 seeded for each step, and a second training at the same time is refused.
 """
 
-import os
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,14 +20,14 @@ from torch.overrides import TorchFunctionMode
 from headway.errors import RunError
 from headway.model.customized import changed_parts, hooked_parts
 from headway.model.uninitialized import DRAWS
+from headway.runtime.processes import after_fork
 from headway.training.accelerated.dropout import drawing_from
 
 _running: list[bool] = []
 """The trainings of this process; True for one that draws from the default generators."""
 _counting = threading.Lock()
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_running.clear)  # a child has none of the other threads
+after_fork(_running.clear)  # a child has none of the other threads
 
 
 class RandomNumbers:

@@ -1,6 +1,5 @@
 """The folder of a run: what it holds, who may write to it, and what a new run must not touch."""
 
-import fcntl
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from headway.errors import ConfigError, RunError, permitted
 from headway.home import expanded
 from headway.json_text import to_json
 from headway.runtime.atomic_files import PARTIAL, write_atomically, writing
+from headway.runtime.locks import lock_file
 from headway.saved_bundle import AVERAGED, BEST, REPORT
 from headway.training.start_from import inherit
 
@@ -284,7 +284,7 @@ class RunFolder:
             file = self.lock.open("a")
         with file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_file(file, wait=False)
             except BlockingIOError:
                 raise RunError(
                     f"Another process is training in {self.path}.",

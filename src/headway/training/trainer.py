@@ -3,12 +3,8 @@
 import contextlib
 import dataclasses
 import math
-import signal
-import threading
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Generator, Mapping, Sequence
 
 from torch import Tensor
 from torch.optim import AdamW
@@ -17,8 +13,9 @@ from headway.bundle import Bundle, save_bundle, set_model_tensors
 from headway.config.training import TrainingConfig
 from headway.errors import RunError
 from headway.model.customized import changed_parts
-from headway.runtime.memory import give_back_holes, hand_back_freed_memory
+from headway.runtime.memory import forget_peak, give_back_holes, hand_back_freed_memory
 from headway.runtime.openmp_spin import WaitingThreads
+from headway.runtime.signals import stop_requests
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.cuda_graphs import Limits
@@ -26,7 +23,7 @@ from headway.training.described import best_so_far
 from headway.training.diagnosis import TrainingProblem, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
-from headway.training.estimate import StepClock, forget_peak
+from headway.training.estimate import StepClock
 from headway.training.micro_batches import FittingStep
 from headway.training.optimizer import build_optimizer
 from headway.training.prefetch import ahead
@@ -40,7 +37,6 @@ from headway.training.validation import Validator
 from headway.training.watched_step import WatchedStep
 
 _GROUPS_AHEAD = 2
-_TOGETHER = 1.0  # seconds between two signals that are one wish
 
 
 class Trainer:
@@ -170,7 +166,7 @@ class Trainer:
                 self.reporter.write_events(self.folder.tensorboard, self.progress.step)
             self.step.look_at_text(self.text_findings)
             with (
-                _stop_signals() as stop,
+                stop_requests() as stop,
                 contextlib.closing(self._groups()) as groups,
                 contextlib.closing(WaitingThreads()) as waiting,
             ):
@@ -328,46 +324,6 @@ class Trainer:
         average = self.average.model if self.average else None
         path, model = self.folder.checkpoint, self.bundle.model
         save_checkpoint(path, model, self.optimizer, self.progress, average, self.world)
-
-
-@contextmanager
-def _stop_signals() -> Iterator[threading.Event]:
-    """Turn Ctrl-C, a polite kill and a closed terminal into an event; a second one stops at once.
-
-    Not if it comes together with the first: a wrapper that is stopped may tell its child, too.
-    A hang-up never does, because shell and system send one each, and stays ignored below nohup.
-    """
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    hang_up = getattr(signal, "SIGHUP", None)  # not on Windows
-    if hang_up is not None and signal.getsignal(hang_up) != signal.SIG_IGN:
-        numbers.append(hang_up)
-    before = {number: signal.getsignal(number) for number in numbers}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    received: float | None = None
-
-    def receive(number: int, frame: FrameType | None) -> None:
-        nonlocal received  # and not the event: another signal may come within this very function
-        if received is None:
-            received = time.monotonic()
-            stop.set()
-        elif number != hang_up and time.monotonic() - received >= _TOGETHER:
-            restore()
-            signal.raise_signal(number)
-
-    for number in numbers:
-        signal.signal(number, receive)
-    try:
-        yield stop
-    finally:
-        restore()
 
 
 def _check_same_parts(begun: dict[str, str], here: dict[str, str]) -> None:

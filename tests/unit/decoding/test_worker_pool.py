@@ -345,7 +345,7 @@ def test_many_requests_are_not_copied(engine: Engine, monkeypatch: pytest.Monkey
 def test_without_a_list_of_open_files_none_are_kept(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headway.decoding.worker_pool._OPEN_FILES", "/nowhere")
+    monkeypatch.setattr("headway.runtime.forking._OPEN_FILES", "/nowhere")
 
     assert worker_pool.acquire_pool(engine, 2) is None
 
@@ -354,7 +354,7 @@ def test_a_file_beyond_the_limit_is_closed(tmp_path: Path) -> None:
     """Its number cannot be taken again once the limit is lower."""
     program = f"""
 import os, resource
-from headway.decoding.worker_pool import _let_go_of_files
+from headway.runtime.forking import _let_go_of_files
 high, low = os.dup2(os.open({str(tmp_path)!r}, os.O_RDONLY), 90), os.open({str(tmp_path)!r}, 0)
 resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60))
 _let_go_of_files(0)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from headway.decoding import forking, workers
+from headway.decoding import workers
 from headway.decoding.build_engine import build_engine
 from headway.decoding.build_search import build_search
 from headway.decoding.options import SearchOptions
@@ -22,6 +22,7 @@ from headway.decoding.request import Request
 from headway.decoding.workers import run_in_parallel, search_with_workers
 from headway.errors import DataError, HeadwayError
 from headway.model.transformer import Transformer
+from headway.runtime import forking
 
 KINDS = ["threads", pytest.param("processes", marks=pytest.mark.skipif(
     sys.platform != "linux", reason="processes are forked on Linux only"

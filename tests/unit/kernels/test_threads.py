@@ -11,6 +11,7 @@ import torch
 from headway.kernels import threads
 from headway.kernels.codegen.parallel import in_parts
 from headway.kernels.threads import can_divide, divide
+from headway.runtime.openmp import parallel_region
 
 _LIBRARY = ctypes.CDLL(None)
 _OWN, _SLEEP = _LIBRARY.pthread_self, _LIBRARY.usleep
@@ -89,7 +90,7 @@ def test_parts_make_up_the_whole(count: int, number: int) -> None:
     assert not len(parts) or parts.max() - parts.min() <= 1
 
 
-@pytest.mark.skipif(not threads._region(), reason="PyTorch's threads are not GCC's")
+@pytest.mark.skipif(not parallel_region(), reason="PyTorch's threads are not GCC's")
 def test_each_thread_takes_parts(number: int) -> None:
     owners = np.zeros(12, np.uint64)
 
@@ -99,18 +100,18 @@ def test_each_thread_takes_parts(number: int) -> None:
     assert len(set(owners[owners > 0])) == number
 
 
-@pytest.mark.skipif(not threads._region(), reason="PyTorch's threads are not GCC's")
+@pytest.mark.skipif(not parallel_region(), reason="PyTorch's threads are not GCC's")
 def test_no_part_is_taken_twice_by_threads_in_a_hurry(number: int) -> None:
     calls = np.zeros(40_007, int)
 
     for parts in (40_007, 20_011):  # so short that a counter which is not atomic would repeat some
-        assert _count(calls, len(calls), parts, threads._region())
+        assert _count(calls, len(calls), parts, parallel_region())
 
     assert (calls == 2).all()
 
 
 def test_without_that_library_the_caller_does_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_region", lambda: 0)
+    monkeypatch.setattr(threads, "parallel_region", lambda: 0)
     seen, calls, owners = np.zeros(5), np.zeros(5, int), np.zeros(5, np.uint64)
 
     divide(_mark, (seen, 1.0), calls, owners, count=5)

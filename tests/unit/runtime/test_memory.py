@@ -5,8 +5,13 @@ import platform
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
+
+from headway.runtime.memory import forget_peak, peak_memory
+
+CPU = torch.device("cpu")
 
 PROGRAM = """
 import resource
@@ -123,3 +128,16 @@ def test_few_descriptions_are_remembered_unless_the_environment_says_how_many(
 
     assert any("inner_product" in line for line in again)
     assert any("create:dispatch" in line for line in again) != kept
+
+
+def test_memory_is_the_peak_since_it_was_forgotten() -> None:
+    forget_peak(CPU)
+    before = peak_memory(CPU)
+    held = np.ones(20_000_000)
+    assert before + 150e6 < peak_memory(CPU) < before + 300e6
+
+    del held
+    if sys.platform == "linux":
+        assert peak_memory(CPU) > before + 150e6
+        forget_peak(CPU)
+        assert peak_memory(CPU) < before + 50e6

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.kernels import threads as threads_of_pytorch
 from headway.runtime import openmp_spin as module
+from headway.runtime.openmp import parallel_region
 from headway.runtime.openmp_spin import WaitingThreads
 from headway.runtime.processes import may_fork
 
@@ -47,7 +47,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5}, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(module.torch, "get_num_threads", lambda: 2)
-    monkeypatch.setattr(module.threads, "can_divide", lambda: True)
+    monkeypatch.setattr(module, "parallel_region", lambda: 1)
     monkeypatch.setattr(module.time, "perf_counter", lambda: made.now)
     monkeypatch.setattr(module, "_waits_for_cores", lambda: made.waits.copy())
     monkeypatch.setattr(WaitingThreads, "_crowd", crowded)
@@ -117,7 +117,7 @@ def test_there_are_as_many_crowds_as_it_takes(
 
 
 def test_other_threads_are_no_matter(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.threads, "can_divide", lambda: False)
+    monkeypatch.setattr(module, "parallel_region", lambda: 0)
     with closing(WaitingThreads()) as threads:
         assert not machine.look_after(2, 2, threads)
 
@@ -207,7 +207,7 @@ print(awake, asleep, again, more - some, number_of_threads() - some)
 
 
 @linux
-@pytest.mark.skipif(not threads_of_pytorch._region(), reason="PyTorch's threads are not GCC's")
+@pytest.mark.skipif(not parallel_region(), reason="PyTorch's threads are not GCC's")
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="elsewhere a look takes no time")
 def test_beside_another_thread_the_library_soon_lets_them_sleep() -> None:
     # The library counts the cores that it may use when PyTorch is imported.

@@ -12,14 +12,13 @@ import pytest
 import torch
 
 from headway.config.run import RunConfig
+from headway.runtime.memory import peak_memory
 from headway.training import estimate as estimate_module
 from headway.training.checkpoint import Progress
 from headway.training.estimate import (
     StepClock,
     compare,
     comparison_in_words,
-    forget_peak,
-    peak_memory,
 )
 from headway.training.reporting import Reporter
 from headway.training.run import train
@@ -185,19 +184,6 @@ def test_steps_that_prepare_others_are_counted_apart(clock: Clock) -> None:
     assert compare(progress)["estimate"]["seconds"] == 7.0 * 40
     assert compare(progress)["estimate"]["took_seconds"] == 7.0 * 27 + 50.0 * 13
     assert compare(progress)["estimate"]["preparing_seconds"] == 50.0 * 13
-
-
-def test_memory_is_the_peak_since_it_was_forgotten() -> None:
-    forget_peak(CPU)
-    before = peak_memory(CPU)
-    held = np.ones(20_000_000)
-    assert before + 150e6 < peak_memory(CPU) < before + 300e6
-
-    del held
-    if sys.platform == "linux":
-        assert peak_memory(CPU) > before + 150e6
-        forget_peak(CPU)
-        assert peak_memory(CPU) < before + 50e6
 
 
 def test_what_was_held_before_the_steps_is_no_memory_of_theirs() -> None:

@@ -21,6 +21,7 @@ from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.errors import TrainingError
 from headway.model.transformer import Transformer
+from headway.runtime.signals import stop_requests
 from headway.training import trainer as trainer_module
 from headway.training import update as step_module
 from headway.training import validation as validation_module
@@ -424,7 +425,7 @@ def test_two_signals_at_once_are_one_wish(make: Callable[..., Trainer]) -> None:
 def test_a_signal_within_the_handler_of_another_is_the_same_wish(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with trainer_module._stop_signals() as stop:
+    with stop_requests() as stop:
         handler: Any = signal.getsignal(signal.SIGTERM)
         set_it = stop.set
 
@@ -443,7 +444,7 @@ def test_a_signal_within_the_handler_of_another_is_the_same_wish(
 def test_a_second_hang_up_stops_nothing(
     make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trainer_module, "_TOGETHER", 0.0)
+    monkeypatch.setattr("headway.runtime.signals._TOGETHER", 0.0)
 
     def twice() -> None:
         os.kill(os.getpid(), signal.SIGHUP)
@@ -469,7 +470,7 @@ def test_a_hang_up_that_is_ignored_stays_so(make: Callable[..., Trainer]) -> Non
 def test_a_second_ctrl_c_stops_at_once(
     make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trainer_module, "_TOGETHER", 0.0)
+    monkeypatch.setattr("headway.runtime.signals._TOGETHER", 0.0)
 
     def twice() -> None:
         os.kill(os.getpid(), signal.SIGINT)

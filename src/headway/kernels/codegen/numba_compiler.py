@@ -1,9 +1,7 @@
 """How loops are compiled, and for which processor."""
 
 import contextlib
-import ctypes
 import functools
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from numba.core.codegen import get_host_cpu_features
 
 from headway.kernels.codegen.compile_notice import Patience
 from headway.kernels.codegen.private_callees import OwnCopies
+from headway.runtime.processor import request_tiles
 
 if getattr(
     config, "DISABLE_JIT", 0
@@ -27,7 +26,6 @@ FAST = {"reassoc", "contract", "arcp", "nsz"}
 _FILES = sorted(Path(__file__).parents[1].rglob("*.py"))  # all of the kernels
 # Whoever names a processor, though it be this one, gets other blocks (`host_has`).
 _NAMED = tuple(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES"))
-_ASK, _TILES, _ARCH_PRCTL = 0x1023, 18, 158  # Linux on x86-64: who uses tiles has to ask for them
 _TILES_NEED = "amx-bf16", "amx-int8", "avx512bf16", "avx512vnni"
 
 
@@ -57,9 +55,7 @@ def host_has(feature: str) -> bool:
 @functools.cache
 def has_tiles() -> bool:
     """Tell whether the processor multiplies tiles (AMX), and the system lets this process do so."""
-    if sys.platform != "linux" or not all(host_has(feature) for feature in _TILES_NEED):
-        return False
-    return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _ASK, _TILES) == 0
+    return all(host_has(feature) for feature in _TILES_NEED) and request_tiles()
 
 
 _SOURCES = (

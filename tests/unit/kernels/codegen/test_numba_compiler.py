@@ -94,32 +94,16 @@ def test_what_is_compiled_here_computes_the_same_bits_as_what_was_kept(tmp_path:
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize(("answer", "lets"), [(0, True), (-1, False)])
-def test_tiles_are_used_where_the_system_lets_us(
-    answer: int, lets: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tiles_are_asked_for_where_the_processor_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     from headway.kernels.codegen import numba_compiler
 
-    asked = []
-
-    class Library:
-        def __init__(self, name: None) -> None:
-            pass
-
-        def syscall(self, *numbers: int) -> int:
-            asked.append(numbers)
-            return answer
-
-    monkeypatch.setattr(numba_compiler.ctypes, "CDLL", Library)
+    has_tiles, answers = numba_compiler.has_tiles.__wrapped__, [True, False]
+    monkeypatch.setattr(numba_compiler, "request_tiles", lambda: answers.pop())
     monkeypatch.setattr(numba_compiler, "host_has", lambda feature: True)
-    assert numba_compiler.has_tiles.__wrapped__() == lets
-    assert asked == [(158, 0x1023, 18)]
+    assert [has_tiles(), has_tiles()] == [False, True]
 
     monkeypatch.setattr(numba_compiler, "host_has", lambda feature: feature != "amx-int8")
-    assert not numba_compiler.has_tiles.__wrapped__()
-    monkeypatch.setattr(numba_compiler.sys, "platform", "darwin")
-    assert not numba_compiler.has_tiles.__wrapped__()
-    assert len(asked) == 1
+    assert not has_tiles()
 
 
 def test_a_damaged_file_or_a_full_disk_is_no_machine_code_and_is_mended(tmp_path: Path) -> None:

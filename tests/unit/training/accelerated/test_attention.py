@@ -311,7 +311,7 @@ def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch
         attend(MultiHeadAttention(32, 2))
     attend(Changed(32, 2))
     with monkeypatch.context() as patch:
-        patch.setattr("headway.kernels.threads._region", lambda: 0)
+        patch.setattr("headway.kernels.threads.parallel_region", lambda: 0)
         patch.setattr(torch, "get_num_threads", lambda: 2)
         attend(MultiHeadAttention(32, 2))  # it would be done by one thread
     monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)

@@ -1,7 +1,8 @@
-"""Work in forked processes, which share the weights in memory; `worker_pool` keeps some alive."""
+"""Forked processes, which share all that is in memory, and the results they send back."""
 
 import contextlib
 import multiprocessing
+import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -11,12 +12,14 @@ from typing import Any, TypeVar, cast
 import torch
 
 from headway.errors import HeadwayError
-from headway.runtime.processes import forking
+from headway.runtime.processes import forking, may_fork
+from headway.runtime.signals import leave_signals_to_parent
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _TOGETHER = 16  # results that a process sends at once
+_OPEN_FILES = "/proc/self/fd"
 
 
 def forked_workers(
@@ -153,3 +156,35 @@ class Taken(Iterator[T]):
         if number >= len(self.items):
             raise StopIteration
         return self.items[number]
+
+
+def may_keep_forks() -> bool:
+    """Return True if processes can be forked here and now that outlive the work at hand.
+
+    They have to let go of the files of their parent, which needs a list of open files.
+    """
+    return may_fork() and os.path.isdir(_OPEN_FILES)
+
+
+def become_lasting(connection: Connection) -> None:
+    """Make this forked process one that outlives the work at hand: with this connection alone."""
+    leave_signals_to_parent()
+    _let_go_of_files(connection.fileno())
+    torch.set_num_threads(1)
+
+
+def _let_go_of_files(kept: int) -> None:
+    """Put nothing in the place of all open files but this one and standard error.
+
+    Whoever waits for the end of a pipe or a connection of the parent is not to wait for a worker.
+    Their numbers stay taken: objects that came along with the fork may still close them. A number
+    beyond the limit of open files, which was lowered since, cannot be taken again: it is closed.
+    """
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in map(int, os.listdir(_OPEN_FILES)):
+        if number in (2, kept, nothing):
+            continue
+        try:
+            os.dup2(nothing, number, inheritable=False)
+        except OSError:
+            os.close(number)
