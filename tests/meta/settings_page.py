@@ -64,7 +64,7 @@ def _section(section: Any) -> str:
         (f"`{name}`", _default(field), _allowed(field), _text(field.description))
         for name, field in section.model_fields.items()
     ]
-    return _table(("setting", "if unset", "takes", "what it is"), rows)
+    return _table(("setting", "default", "takes", "meaning"), rows)
 
 
 def _default(field: FieldInfo) -> str:
@@ -119,7 +119,7 @@ def _rows_of_table_3() -> str:
         for name in TABLE_3
         if name not in ARCHITECTURES
     ]
-    return _table(("preset", "in place of what base has", "millions", "in the paper"), rows)
+    return _table(("preset", "differs from base in", "millions", "in the paper"), rows)
 
 
 def _millions(name: str) -> tuple[str, str]:

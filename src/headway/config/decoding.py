@@ -1,4 +1,4 @@
-"""How a translation is searched for (section 6.1); the defaults are the paper's."""
+"""The search for a translation (section 6.1); the defaults are the paper's."""
 
 from pydantic import Field
 
@@ -11,9 +11,9 @@ class DecodingConfig(Section):
     beam_size: int = Field(default=4, ge=1)
     """Hypotheses kept at each step; 1 is greedy search."""
     length_penalty: float = Field(default=0.6, ge=0, le=10)
-    """alpha of ((5 + |Y|) / 6)^alpha, by which a hypothesis' log-probability is divided."""
+    """alpha of ((5 + |Y|) / 6)^alpha, the divisor of a hypothesis' log-probability."""
     max_extra_pieces: int = Field(default=50, ge=1)
     """Output limit: the pieces of the source plus this many."""
     max_source_pieces: int = Field(default=512, ge=1)
-    """A longer sentence is split, translated part by part, and flagged; of a trained model at most
-    what `data.max_pieces` let into its training."""
+    """A longer sentence is split, translated part by part, and flagged. In a trained model the
+    limit is at most its `data.max_pieces`."""

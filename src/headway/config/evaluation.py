@@ -1,4 +1,4 @@
-"""How a finished run is scored on its test text."""
+"""The scores of a run on validation and test text."""
 
 from pydantic import Field
 
@@ -6,9 +6,9 @@ from headway.config.section import Section
 
 
 class EvaluationConfig(Section):
-    """Metrics of the validation and of the test; their signatures go into the card."""
+    """Metrics of validation and test text; their signatures go into the card."""
 
     metrics: list[str] = Field(default=["bleu", "chrf"], min_length=1)
-    """Any of bleu, chrf, ter, exact, wer; all are in percent."""
+    """Any of bleu, chrf, ter, exact, wer; all are percentages."""
     bleu_tokenize: str = "13a"
     """sacreBLEU's tokenization; none for text that is tokenized already."""

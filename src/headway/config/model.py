@@ -9,14 +9,14 @@ from headway.errors import ConfigError
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "glu", "reglu", "geglu", "swiglu"]
 
-# Far beyond every model that there is, and not yet beyond what PyTorch counts with.
+# Far beyond every existing model, and within the integers of PyTorch.
 _WIDEST = 2**20
 _MOST_LAYERS = 2**10
 _LONGEST = 2**24
 
 
 class Architecture(Section):
-    """Everything about the model but its vocabulary; the defaults are the paper's `base`."""
+    """Everything about the model except its vocabulary; the defaults are the paper's `base`."""
 
     d_model: int = Field(default=512, ge=1, le=_WIDEST)
     """Width of the residual stream."""
@@ -39,7 +39,7 @@ class Architecture(Section):
     activation_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the activated hidden layer of the feed-forward network; the paper has none."""
     activation: Activation = "relu"
-    """Function of the feed-forward network's hidden layer; those that end in glu are gated."""
+    """Function of the feed-forward network's hidden layer; names that end in glu are gated."""
     attention_bias: bool = True
     """Biases in the four projections of attention."""
     feed_forward_bias: bool = True
@@ -53,13 +53,13 @@ class Architecture(Section):
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     """Fixed sinusoids, or a trained table (Table 3, row E)."""
     sinusoid_layout: Literal["interleaved", "halved"] = "interleaved"
-    """Sine and cosine in turn, as in the paper, or all sines first (tensor2tensor, Marian)."""
+    """Alternate sine and cosine, as in the paper, or all sines first (tensor2tensor, Marian)."""
     max_positions: int = Field(default=1024, ge=1, le=_LONGEST)
     """Length of the learned table; sinusoids have no limit."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(d_model)."""
     shared_embeddings: Literal["all", "target", "none"] = "all"
-    """One table for source, target and output; or for target and output; or three tables."""
+    """One table for source, target and output; one for target and output; or three tables."""
 
     @model_validator(mode="after")
     def _check_heads(self) -> "Architecture":
@@ -87,14 +87,14 @@ class Architecture(Section):
 
 
 class ModelConfig(Architecture):
-    """All that `Transformer.from_config` needs."""
+    """The configuration for `Transformer.from_config`: an architecture with its vocabularies."""
 
     source_vocab_size: int = Field(ge=1)
     """Pieces of the source vocabulary."""
     target_vocab_size: int = Field(ge=1)
     """Pieces of the target vocabulary (V)."""
     pad_id: int = Field(default=0, ge=0)
-    """Id of the padding piece, which nobody may attend to."""
+    """Id of the padding piece, which no query may attend to."""
 
     @model_validator(mode="after")
     def _check_vocabularies(self) -> "ModelConfig":

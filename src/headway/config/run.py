@@ -25,14 +25,14 @@ _OVERRIDES = "Give a list of texts, such as ['training.seed=1']."
 
 
 class Recipe(Section):
-    """What a documented run says about itself; nothing here changes the run."""
+    """The description of a documented run; nothing here changes the run."""
 
     name: str = ""
-    """What it is called."""
+    """Name of the recipe."""
     description: str = ""
-    """What it is about."""
+    """Task and languages."""
     data_source: str = ""
-    """Where the data can be had."""
+    """Address of the data."""
     licence: str = ""
     """Licence of the data."""
     expected: str = ""
@@ -44,7 +44,7 @@ class Recipe(Section):
 
 
 class RunConfig(Section):
-    """Everything that decides a run; saved beside its weights."""
+    """Everything that decides a run; saved with its weights."""
 
     recipe: Recipe = Recipe()
     data: DataConfig = DataConfig()
