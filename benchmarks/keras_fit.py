@@ -16,18 +16,19 @@ import torch
 
 from headway.bundle import Bundle, load_bundle
 from headway.config.run import RunConfig
-from headway.sample_corpus import build_sample_corpus
 from headway.demo import demo_config, write_corpus
 from headway.interop.keras import BatchDataset, compile_model, from_bundle, to_bundle
 from headway.interop.keras.backend import keras
+from headway.sample_corpus import build_sample_corpus
 from headway.training.encode import encode_texts
 from headway.training.new_model import build_bundle
+from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.update import Objective, TrainingStep
 from headway.training.stream import BatchStream
 from headway.training.texts import read_texts
 from headway.training.tokenizers import build_tokenizers
+from headway.training.update import TrainingStep
 from headway.training.validation import Validator
 
 

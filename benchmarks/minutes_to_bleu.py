@@ -31,9 +31,9 @@ from headway.config.run import RunConfig, load_run_config
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID, Tokenizer
 from headway.evaluation.metrics import score_texts
 from headway.training.encode import encode_texts
+from headway.training.objective import autocast
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule, paper_peak
-from headway.training.update import autocast
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.texts import Texts, read_texts
 from headway.training.tokenizers import build_tokenizers

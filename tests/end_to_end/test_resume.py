@@ -12,11 +12,12 @@ from headway.config.run import RunConfig
 from headway.data.batching import Batch
 from headway.errors import NotFiniteError
 from headway.model.transformer import Transformer
-from headway.training import update as step_module
+from headway.training import objective as objective_module
 from headway.training.loss import LossSums
+from headway.training.objective import batch_loss
 from headway.training.reporting import Reporter
 from headway.training.run import train
-from headway.training.update import StepResult, batch_loss
+from headway.training.update import StepResult
 
 MakeConfig = Callable[..., RunConfig]
 SameRun = Callable[[Path, Path], None]
@@ -130,7 +131,7 @@ def spoil_or_limit(monkeypatch: pytest.MonkeyPatch, spoiled_pair: int, rows: int
         bad = spoiled_pair in batch.indices
         return LossSums(sums.loss * float("inf"), sums.nll) if bad else sums
 
-    monkeypatch.setattr(step_module, "batch_loss", changed)
+    monkeypatch.setattr(objective_module, "batch_loss", changed)
 
 
 @pytest.mark.parametrize(("spoiled_pair", "rows"), [(3, 99), (99, 4)], ids=["skipped", "in-parts"])

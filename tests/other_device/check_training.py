@@ -11,9 +11,10 @@ import pytest
 
 from headway.config.run import RunConfig
 from headway.training.check import check_run
+from headway.training.objective import Objective
 from headway.training.reporting import Reporter
 from headway.training.run import train
-from headway.training.update import Objective, StepResult
+from headway.training.update import StepResult
 
 MakeConfig = Callable[..., RunConfig]
 

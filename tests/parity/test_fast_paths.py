@@ -18,10 +18,11 @@ from headway.training.accelerated.dropout import dropout
 from headway.training.accelerated.install import accelerated
 from headway.training.compiling import CompiledLayers
 from headway.training.loss import LossSums, label_smoothed_cross_entropy
+from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
 from headway.training.stream import BatchStream
-from headway.training.update import Objective, TrainingStep
+from headway.training.update import TrainingStep
 
 Build = Callable[..., Transformer]
 STEPS = 50
@@ -86,7 +87,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
     monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda device: True)
     monkeypatch.setattr("headway.model.attention.fused_attention", attend)
-    monkeypatch.setattr("headway.training.update.batch_loss", plain_loss)
+    monkeypatch.setattr("headway.training.objective.batch_loss", plain_loss)
     monkeypatch.setitem(train.__globals__, "build_optimizer", plain_optimizer)
 
 

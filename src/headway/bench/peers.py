@@ -23,7 +23,7 @@ from headway.bench.work import (
 )
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID
 from headway.errors import MissingExtraError
-from headway.training.update import autocast
+from headway.training.objective import autocast
 
 Logits = Callable[[Tensor, Tensor], Tensor]
 

@@ -16,9 +16,10 @@ from headway.data.encoded import EncodedPair
 from headway.model.accounting import multiply_adds
 from headway.model.transformer import Transformer
 from headway.runtime.memory import prepare_process
+from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.update import Objective, TrainingStep
+from headway.training.update import TrainingStep
 
 VOCABULARY = 8000
 RATE = 1e-4

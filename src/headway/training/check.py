@@ -28,8 +28,9 @@ from headway.training.ema import WeightAverage
 from headway.training.encode import encode_texts
 from headway.training.estimate import advice
 from headway.training.harmless import line_ends, marked_files
-from headway.training.micro_batches import FittingStep
+from headway.training.micro_batches import update_within_memory
 from headway.training.new_model import build_bundle, check_positions
+from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
 from headway.training.precision import choose_precision
 from headway.training.reporting import SILENT, Reporter, Show
@@ -42,7 +43,7 @@ from headway.training.stream import BatchStream
 from headway.training.text_check import CorpusShare, Unknown, findings, shares, unknown
 from headway.training.texts import Texts, read_texts, ways_to_validate
 from headway.training.tokenizers import find_tokenizers
-from headway.training.update import Objective
+from headway.training.update import TrainingStep
 
 Tell = Callable[[dict[str, list[Finding]], Sequence[Corpus], HeadwayError], None]
 """Is given what was found in each text, the corpora of training text, and an error."""
@@ -239,7 +240,7 @@ def estimate(
     objective = Objective(bundle.model, training.label_smoothing, precision)
     if training.compile:
         objective.compile_layers()
-    step = FittingStep(
+    step = TrainingStep(
         objective,
         build_optimizer(bundle.model),
         Schedule("constant", 1e-6, 1, 1),
@@ -258,9 +259,9 @@ def estimate(
         for index in [largest, largest, *picked]:
             batch = collate([stream.pairs[row] for row in batches[index]])
             for _ in range(2 if step.preparations() else 0):
-                step(1, [batch])  # most shapes of a run have been recorded
+                update_within_memory(step, 1, [batch])  # most shapes of a run have been recorded
             start = time.perf_counter()
-            step(1, [batch])
+            update_within_memory(step, 1, [batch])
             if average is not None:
                 average.update(bundle.model, 1)
             seconds.append(time.perf_counter() - start)

@@ -30,12 +30,13 @@ from headway.training.averaging import save_snapshot
 from headway.training.budget import Budget, Costs, Plan, plan
 from headway.training.cuda_graphs import Limits
 from headway.training.ema import WeightAverage
-from headway.training.micro_batches import FittingStep
+from headway.training.micro_batches import update_within_memory
+from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
 from headway.training.reporting import Reporter, Show
 from headway.training.schedule import Schedule
 from headway.training.stream import BatchStream
-from headway.training.update import Objective
+from headway.training.update import TrainingStep
 from headway.training.validation import EXCHANGED_PAIRS, Validator
 
 _UNTIMED, _FEWEST, _MOST = 4, 8, 36  # updates
@@ -137,11 +138,11 @@ def _updates(
         for number in range(_UNTIMED + _MOST):
             start = time.perf_counter()
             group = next(groups)
-            step(1, group.batches)
+            update_within_memory(step, 1, group.batches)
             if step.preparations():  # most shapes of a run have been recorded
-                step(1, group.batches)
+                update_within_memory(step, 1, group.batches)
                 start = time.perf_counter()
-                step(1, group.batches)
+                update_within_memory(step, 1, group.batches)
             if average is not None:
                 average.update(bundle.model, 1)
             now = time.perf_counter()
@@ -157,12 +158,12 @@ def _updates(
     return seconds, max(first - _UNTIMED * seconds, 0.0), len(rates)
 
 
-def _step(bundle: Bundle, tried: Tried, training: TrainingConfig) -> FittingStep:
+def _step(bundle: Bundle, tried: Tried, training: TrainingConfig) -> TrainingStep:
     """Return the updates of a run, at a rate that hardly changes the model."""
     objective = Objective(bundle.model, training.label_smoothing, tried.precision)
     if training.compile:
         objective.compile_layers()
-    return FittingStep(
+    return TrainingStep(
         objective,
         build_optimizer(bundle.model),
         Schedule("constant", 1e-6, 1, 1),

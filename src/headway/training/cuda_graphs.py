@@ -64,9 +64,8 @@ class RecordedPasses:
         self.device = device
         self.limits = limits
         self.record = record or _CudaGraphs()
-        self.stopped = False
-        self.say_stopped: Callable[[str], None] | None = None
-        """Is told why no more is recorded."""
+        self.stopped_by: str | None = None
+        """Why nothing is recorded any more."""
         self.preparations = 0
         """Passes that were the first of their shape, or were recorded; they take longer."""
         self._seen: set[Shape] = set()
@@ -77,7 +76,7 @@ class RecordedPasses:
 
         parts: how many such make what the limits are for.
         """
-        if self.stopped:
+        if self.stopped_by is not None:
             return self.run(batch.to(self.device), scale)
         shape = self._shape(batch, parts)
         recording = self._recordings.get(shape)
@@ -99,10 +98,9 @@ class RecordedPasses:
         return recording(padded, scale)
 
     def stop(self, why: str) -> bool:
-        """Forget what was recorded and record no more; tell whether that frees any memory."""
-        if not self.stopped and self.say_stopped is not None:
-            self.say_stopped(why)
-        self.stopped, frees = True, bool(self._recordings)
+        """Forget all recordings and record no more; return True if that frees any memory."""
+        self.stopped_by = self.stopped_by or why
+        frees = bool(self._recordings)
         self._recordings.clear()
         return frees
 

@@ -24,7 +24,8 @@ from headway.training.diagnosis import TrainingProblem, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
 from headway.training.estimate import StepClock
-from headway.training.micro_batches import FittingStep
+from headway.training.monitor import MonitoredUpdates
+from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
 from headway.training.prefetch import ahead
 from headway.training.reporting import Reporter
@@ -32,9 +33,8 @@ from headway.training.run_folder import RunFolder
 from headway.training.schedule import Schedule, paper_peak
 from headway.training.shards import divide, gathered
 from headway.training.stream import BatchGroup, BatchStream
-from headway.training.update import Objective, StepResult
+from headway.training.update import StepResult, TrainingStep
 from headway.training.validation import Validator
-from headway.training.watched_step import WatchedStep
 
 _GROUPS_AHEAD = 2
 
@@ -81,7 +81,7 @@ class Trainer:
         self.objective = Objective(bundle.model, config.label_smoothing, precision)
         self.divided = False
         self.latest: StepResult | None = None
-        self.step: WatchedStep  # made by `run`, when the weights are where they stay
+        self.updates: MonitoredUpdates  # made by `run`, once the weights are in their final place
         self.average: WeightAverage | None = None
         if config.ema_decay is not None:
             self.average = WeightAverage(bundle.model, config.ema_decay)
@@ -142,7 +142,7 @@ class Trainer:
         self.objective.precision = self.progress.precision
         if self.config.compile:
             self.objective.compile_layers()  # only now is the model where it stays
-        fitting = FittingStep(
+        step = TrainingStep(
             self.objective,
             self.optimizer,
             self.schedule,
@@ -153,18 +153,18 @@ class Trainer:
             divided=self.divided,
             limits=Limits(self.stream.max_tokens, self.stream.longest),
         )
-        self.step = WatchedStep(
-            fitting, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
+        self.updates = MonitoredUpdates(
+            step, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
         )
         metrics = self.folder.metrics if self.world.leads else None
         self.reporter.start(metrics, self.progress.step, self.config.max_steps)
-        clock = StepClock(self.progress, self.device, fitting.preparations, fitting.could_record())
+        clock = StepClock(self.progress, self.device, step.preparations, step.could_record())
         most_steps = self.config.max_steps if self.config.max_epochs is None else None
         started = time.perf_counter() - self.progress.seconds
         try:
             if self.config.tensorboard and self.world.leads:
                 self.reporter.write_events(self.folder.tensorboard, self.progress.step)
-            self.step.look_at_text(self.text_findings)
+            self.updates.look_at_text(self.text_findings)
             with (
                 stop_requests() as stop,
                 contextlib.closing(self._groups()) as groups,
@@ -173,7 +173,7 @@ class Trainer:
                 while self._goes_on():
                     with clock.step():
                         group = next(groups)
-                        result = self.step(group.batches)
+                        result = self.updates(group.batches)
                     self._advance(group, result.target_tokens if result else 0)
                     self._report(result, group)
                     if message := clock.estimate(self.progress.step, most_steps):
@@ -302,7 +302,7 @@ class Trainer:
                 "samples": [sample._asdict() for sample in result.samples],
             }
         )
-        self.step.look_at_validation(
+        self.updates.look_at_validation(
             Validated(result.loss, is_best, result.exchanged, result.same_output)
         )
         # Old weights go only after a checkpoint that no longer needs them.

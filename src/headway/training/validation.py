@@ -14,8 +14,8 @@ from headway.data.encoded import EncodedPair
 from headway.decoding.translator import TextTranslator
 from headway.evaluation.metrics import score_texts
 from headway.training.distributed import World
+from headway.training.objective import batch_loss
 from headway.training.samples import Sample
-from headway.training.update import batch_loss
 
 EXCHANGED_PAIRS = 200
 _SAME_OUTPUTS = 5  # different sentences with one translation are no coincidence

@@ -161,6 +161,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[CompiledLayers]:
         made.append(CompiledLayers(model, "eager"))
         return made[-1]
 
-    monkeypatch.setattr("headway.training.update.CompiledLayers", recorded)
+    monkeypatch.setattr("headway.training.objective.CompiledLayers", recorded)
     monkeypatch.setattr("headway.training.settings.require_compiler", lambda device: None)
     return made

@@ -21,10 +21,10 @@ from headway.model.embedding import OutputProjection
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.transformer import Transformer
 from headway.training.loss import label_smoothed_cross_entropy
+from headway.training.objective import batch_loss
 from headway.training.reporting import Reporter
 from headway.training.run import score_bundle, train
 from headway.training.seeds import train_seeds
-from headway.training.update import batch_loss
 
 from .conftest import MakeConfig
 

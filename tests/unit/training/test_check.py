@@ -22,12 +22,11 @@ from headway.data.tokenizer import train_tokenizer
 from headway.errors import ConfigError, DataError, HeadwayError
 from headway.model.accounting import count_parameters
 from headway.training import check as check_module
+from headway.training import objective as objective_module
 from headway.training import text_check
-from headway.training import update as step_module
 from headway.training.check import check_run
 from headway.training.cuda_graphs import Limits, RecordedPasses
 from headway.training.estimate import peak_memory
-from headway.training.micro_batches import FittingStep
 from headway.training.reporting import Reporter, Show
 from headway.training.run import train
 from headway.training.stream import BatchStream
@@ -153,7 +152,13 @@ def test_slow_steps_are_fewer(make_config: MakeConfig, monkeypatch: pytest.Monke
     shown: list[int] = []
     monkeypatch.setattr(check_module, "_ENOUGH", 0.0)
     steps: list[int] = []
-    monkeypatch.setattr(check_module, "FittingStep", _counting(steps))
+    update = check_module.update_within_memory
+
+    def counted(step: TrainingStep, number: int, batches: Sequence[Batch]) -> StepResult:
+        steps.append(number)
+        return update(step, number, batches)
+
+    monkeypatch.setattr(check_module, "update_within_memory", counted)
     monkeypatch.setattr(Reporter, "preparing", lambda *_: nullcontext(shown.append))
 
     found = check_run(make_config(), "cpu", Reporter(quiet=True))
@@ -161,15 +166,6 @@ def test_slow_steps_are_fewer(make_config: MakeConfig, monkeypatch: pytest.Monke
     assert len(steps) == 3  # the largest batch twice, and one more
     assert found.estimate.seconds > 0
     assert 0 < shown[-3] < shown[-2] < shown[-1]  # pairs so far
-
-
-def _counting(steps: list[int]) -> Callable[..., Any]:
-    class Counted(FittingStep):
-        def __call__(self, *given: Any, **named: Any) -> Any:
-            steps.append(1)
-            return super().__call__(*given, **named)
-
-    return Counted
 
 
 def test_unknown_pieces_of_both_sides_are_counted_and_named() -> None:
@@ -216,13 +212,13 @@ def test_time_is_that_of_all_steps_and_memory_that_of_the_largest_batch(
     clock = iter(range(10_000))
     monkeypatch.setattr(check_module.time, "perf_counter", lambda: float(next(clock)))
     tried: list[tuple[int, int]] = []
-    step = check_module.FittingStep.__call__
+    update = check_module.update_within_memory
 
-    def watched(self: object, number: int, batches: list) -> object:
+    def watched(step: TrainingStep, number: int, batches: Sequence[Batch]) -> StepResult:
         tried.append(tuple(batches[0].target_ids.shape))
-        return step(self, number, batches)  # type: ignore[arg-type]
+        return update(step, number, batches)
 
-    monkeypatch.setattr(check_module.FittingStep, "__call__", watched)
+    monkeypatch.setattr(check_module, "update_within_memory", watched)
     config = make_config(training={"accumulate": 3, "max_steps": 40})
     check_run(config, "cpu")  # modules and compiled loops are loaded once
     tried.clear()
@@ -244,11 +240,11 @@ def test_between_the_steps_it_looks_how_threads_are_to_wait(
     make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
-    step = check_module.FittingStep.__call__
+    update = check_module.update_within_memory
 
-    def watched(self: object, number: int, batches: list) -> object:
+    def watched(step: TrainingStep, number: int, batches: Sequence[Batch]) -> StepResult:
         calls.append("step")
-        return step(self, number, batches)  # type: ignore[arg-type]
+        return update(step, number, batches)
 
     class Threads:
         def look(self) -> None:
@@ -257,7 +253,7 @@ def test_between_the_steps_it_looks_how_threads_are_to_wait(
         def close(self) -> None:
             calls.append("close")
 
-    monkeypatch.setattr(check_module.FittingStep, "__call__", watched)
+    monkeypatch.setattr(check_module, "update_within_memory", watched)
     monkeypatch.setattr(check_module, "WaitingThreads", Threads)
 
     check_run(make_config(), "cpu")
@@ -270,15 +266,18 @@ def test_a_moving_average_is_part_of_every_step_that_is_tried(
     make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     updated: list[str] = []
-    watched = {"step": check_module.FittingStep, "average": check_module.WeightAverage}
-    for name, method in (("step", "__call__"), ("average", "update")):
-        real = getattr(watched[name], method)
+    watched = (
+        ("step", check_module, "update_within_memory"),
+        ("average", check_module.WeightAverage, "update"),
+    )
+    for name, owner, function in watched:
+        real = getattr(owner, function)
 
-        def call(self: object, *rest: object, name: str = name, real=real) -> object:
+        def call(*args: object, name: str = name, real=real) -> object:
             updated.append(name)
-            return real(self, *rest)
+            return real(*args)
 
-        monkeypatch.setattr(watched[name], method, call)
+        monkeypatch.setattr(owner, function, call)
 
     check_run(make_config(training={"ema_decay": 0.9}), "cpu")
 
@@ -319,7 +318,7 @@ def test_what_does_not_fit_is_tried_in_parts(
 ) -> None:
     from headway.cli.check import report_lines
 
-    loss = step_module.batch_loss
+    loss = objective_module.batch_loss
 
     def limited(model: Any, batch: Batch, *rest: Any) -> Any:
         if len(batch) > 3:
@@ -327,7 +326,7 @@ def test_what_does_not_fit_is_tried_in_parts(
         return loss(model, batch, *rest)
 
     assert check_run(make_config(training={"parts": 2}), "cpu").estimate.parts == 2
-    monkeypatch.setattr(step_module, "batch_loss", limited)
+    monkeypatch.setattr(objective_module, "batch_loss", limited)
 
     found = check_run(make_config(), "cpu")
 
@@ -555,15 +554,16 @@ def test_the_estimate_is_of_passes_that_are_recorded(
 
         return replay, loss
 
-    class Recording(FittingStep):
-        def __init__(self, *given: Any, **others: Any) -> None:
-            super().__init__(*given, **others)
-            limits.append(others["limits"])
-            self.recorded = RecordedPasses(self._pass, torch.device("cpu"), limits[0], record)
+    class Recording(TrainingStep):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            limits.append(options["limits"])
+            run = self._forward_backward
+            self.recorded = RecordedPasses(run, torch.device("cpu"), limits[0], record)
 
-        def __call__(self, step: int, batches: Sequence[Batch]) -> StepResult:
+        def add_gradients(self, *args: Any) -> Tensor | float:
             steps.append([])
-            return super().__call__(step, batches)
+            return super().add_gradients(*args)
 
     def spying(*given: Any) -> check_module.Estimate:
         streams.append(given[1])
@@ -571,7 +571,7 @@ def test_the_estimate_is_of_passes_that_are_recorded(
 
     estimate = check_module.estimate
     monkeypatch.setattr(check_module, "estimate", spying)
-    monkeypatch.setattr(check_module, "FittingStep", Recording)
+    monkeypatch.setattr(check_module, "TrainingStep", Recording)
     check_run(make_config(training={"batch_tokens": 31}), "cpu")
 
     (stream,) = streams

@@ -13,10 +13,11 @@ from headway.errors import RunError
 from headway.model.transformer import Transformer
 from headway.training.averaging import save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
 from headway.training.tensor_file import read_tensors, write_tensors
-from headway.training.update import Objective, TrainingStep
+from headway.training.update import TrainingStep
 
 PROGRESS = Progress(7, 2, 3, 411, 1.25, -0.1, 4, 1, [4, 6], "bfloat16")
 

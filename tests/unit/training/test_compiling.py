@@ -16,9 +16,9 @@ from headway.errors import ConfigError
 from headway.model.transformer import Transformer
 from headway.training.check import check_run
 from headway.training.compiling import CompiledLayers
+from headway.training.objective import Objective
 from headway.training.random_numbers import seed_random
 from headway.training.run import train
-from headway.training.update import Objective
 
 # Dynamo looks at gradients of whatever it meets.
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute")

@@ -13,10 +13,11 @@ from headway.data.encoded import EncodedPair
 from headway.model.transformer import Transformer
 from headway.training import cuda_graphs
 from headway.training.cuda_graphs import Limits, RecordedPasses, Shape
-from headway.training.micro_batches import FittingStep
+from headway.training.micro_batches import update_within_memory
+from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.update import Objective, TrainingStep
+from headway.training.update import TrainingStep
 
 CPU = torch.device("cpu")
 
@@ -40,8 +41,8 @@ class Again:
 
 def make_step(
     model: Transformer, record: Again | None, limits: Limits | None = None, parts: int = 1
-) -> FittingStep:
-    step = FittingStep(
+) -> TrainingStep:
+    step = TrainingStep(
         Objective(model, 0.1, "float32"),
         build_optimizer(model),
         Schedule("constant", 0.01, 1, 9),
@@ -50,7 +51,7 @@ def make_step(
         parts=parts,
     )
     if record is not None:
-        step.recorded = RecordedPasses(step._pass, CPU, limits, record)
+        step.recorded = RecordedPasses(step._forward_backward, CPU, limits, record)
     return step
 
 
@@ -250,11 +251,10 @@ def test_where_memory_is_short_recordings_make_room_for_passes(
     model: Transformer, batches: list[Batch]
 ) -> None:
     without_dropout(model)
-    other, said = copy.deepcopy(model), []
+    other = copy.deepcopy(model)
     step, plain = make_step(model, Again()), make_step(other, None)
     recorded = step.recorded
     assert recorded is not None
-    recorded.say_stopped = said.append
     run = recorded.run
 
     def limited(batch: Batch, scale: Tensor | float) -> Tensor:
@@ -265,11 +265,12 @@ def test_where_memory_is_short_recordings_make_room_for_passes(
 
     recorded.run = limited
     for number, batch in enumerate([*batches, *batches], start=1):
-        found, expected = step(number, [batch]), plain(number, [batch])
+        found = update_within_memory(step, number, [batch])
+        expected = plain(number, [batch])
         assert found.loss == pytest.approx(expected.loss, rel=1e-6)
         assert found.gradient_norm == pytest.approx(expected.gradient_norm, rel=1e-5)
 
-    assert said == ["memory does not suffice"]
+    assert recorded.stopped_by == "memory does not suffice"
     assert step.parts == 1
 
 
@@ -285,15 +286,15 @@ def test_what_does_not_fit_as_a_recording_is_no_reason_to_divide_batches(
     model: Transformer, batches: list[Batch], most: int
 ) -> None:
     without_dropout(model)
-    other, said = copy.deepcopy(model), []
+    other = copy.deepcopy(model)
     step, plain = make_step(model, Full(most)), make_step(other, None)
     assert step.recorded is not None
-    step.recorded.say_stopped = said.append
 
     for number, batch in enumerate([*batches, *batches], start=1):
-        assert step(number, [batch]).loss == pytest.approx(plain(number, [batch]).loss, rel=1e-6)
+        loss = update_within_memory(step, number, [batch]).loss
+        assert loss == pytest.approx(plain(number, [batch]).loss, rel=1e-6)
 
-    assert said == ["memory does not suffice"]
+    assert step.recorded.stopped_by == "memory does not suffice"
     assert step.parts == 1
     assert not step.recorded._recordings
     assert step.preparations() == 0  # none any more
@@ -310,12 +311,11 @@ def test_what_cannot_be_recorded_is_computed_as_it_is(
     model: Transformer, batches: list[Batch]
 ) -> None:
     without_dropout(model)
-    other, said = copy.deepcopy(model), []
+    other = copy.deepcopy(model)
     step, plain = make_step(model, Refused()), make_step(other, None)
     assert step.recorded is not None
-    step.recorded.say_stopped = said.append
 
     for number, batch in enumerate([*batches, *batches], start=1):
         assert step(number, [batch]).loss == pytest.approx(plain(number, [batch]).loss, rel=1e-6)
 
-    assert said == ["operation not permitted when stream is capturing"]
+    assert step.recorded.stopped_by == ("operation not permitted when stream is capturing")

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -11,19 +10,20 @@ from headway.data.batching import Batch, collate
 from headway.data.encoded import EncodedPair
 from headway.errors import NotFiniteError, TrainingError
 from headway.model.transformer import Transformer
-from headway.training import update as step_module
+from headway.training import objective as objective_module
 from headway.training.distributed import World
 from headway.training.loss import LossSums
-from headway.training.micro_batches import FittingStep, is_out_of_memory
+from headway.training.micro_batches import is_out_of_memory, update_within_memory
+from headway.training.objective import Objective, batch_loss
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
-from headway.training.update import Objective, StepResult, TrainingStep, batch_loss
+from headway.training.update import StepResult, TrainingStep
 
 MESSAGE = "[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: 8 bytes"
 
 
-def make_step(model: Transformer, kind: type[TrainingStep] = FittingStep) -> Any:
-    return kind(
+def make_step(model: Transformer) -> TrainingStep:
+    return TrainingStep(
         Objective(model, 0.1, "float32"),
         build_optimizer(model),
         Schedule("constant", 0.01, 1, 9),
@@ -45,7 +45,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
                 raise RuntimeError(MESSAGE)
             return batch_loss(model, batch, smoothing, precision)
 
-        monkeypatch.setattr(step_module, "batch_loss", limited)
+        monkeypatch.setattr(objective_module, "batch_loss", limited)
         return tried
 
     return limit
@@ -64,14 +64,12 @@ def test_a_batch_in_parts_is_the_same_update(
     model = without_dropout(model.double())
     other = copy.deepcopy(model)
     batches = [collate(pairs[:4]), collate(pairs[4:])]  # the first fits, so its gradient is there
-    whole = make_step(model, TrainingStep)(1, batches)
+    whole = make_step(model)(1, batches)
 
-    tried, told = memory(5), []
-    step = make_step(other)
-    step.say_parts = told.append
-    in_parts = step(1, batches)
+    tried, step = memory(5), make_step(other)
+    in_parts = update_within_memory(step, 1, batches)
 
-    assert (step.parts, told) == (4, [4])
+    assert step.parts == 4
     assert tried == [4, 19, 2, 2, 10, 1, 1, 1, 1, 5, 5, 5, 4]
     assert in_parts.target_tokens == whole.target_tokens
     assert in_parts.loss == pytest.approx(whole.loss, rel=1e-12)
@@ -83,17 +81,15 @@ def test_a_batch_in_parts_is_the_same_update(
 def test_the_next_update_begins_with_the_parts_that_fitted(
     model: Transformer, pairs: list[EncodedPair], memory: Callable[[int], list[int]]
 ) -> None:
-    told: list[int] = []
     step = make_step(model)
-    step.say_parts = told.append
     memory(6)
-    step(1, [collate(pairs)])
+    update_within_memory(step, 1, [collate(pairs)])
     tried = memory(6)
 
-    step(2, [collate(pairs)])
+    update_within_memory(step, 2, [collate(pairs)])
 
     assert tried == [6, 6, 6, 5]
-    assert told == [4]
+    assert step.parts == 4
 
 
 def test_dropout_is_drawn_as_if_the_parts_had_been_known(
@@ -101,7 +97,7 @@ def test_dropout_is_drawn_as_if_the_parts_had_been_known(
 ) -> None:
     other = copy.deepcopy(model)
     memory(12)
-    make_step(model)(1, [collate(pairs)])
+    update_within_memory(make_step(model), 1, [collate(pairs)])
 
     known = make_step(other)
     known.parts = 2
@@ -118,7 +114,7 @@ def test_one_pair_that_does_not_fit_is_an_error_that_changes_nothing(
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
 
     with pytest.raises(TrainingError, match=r"one pair alone, of up to 6 source .*max_pieces"):
-        make_step(model)(1, [collate(pairs[:5])])
+        update_within_memory(make_step(model), 1, [collate(pairs[:5])])
 
     assert tried == [5, 3, 2, 1]
     for name, parameter in model.named_parameters():
@@ -137,7 +133,7 @@ def test_memory_that_the_optimizer_lacks_is_no_reason_for_parts(
     step.optimizer.register_step_pre_hook(fail)  # the last thing before weights change
 
     with pytest.raises(TrainingError, match="does not suffice for the optimizer at step 3"):
-        step(3, [collate(pairs)])
+        update_within_memory(step, 3, [collate(pairs)])
 
     assert step.parts == 1
 
@@ -150,7 +146,7 @@ def test_one_of_several_processes_cannot_begin_again_alone(
     step.world, step.parts = World(rank=1, size=3), 3
 
     with pytest.raises(TrainingError, match=r"process 1, .* in 3 parts.*training\.parts=6"):
-        step(1, [collate(pairs)])
+        update_within_memory(step, 1, [collate(pairs)])
 
 
 @pytest.mark.parametrize("error", [RuntimeError("shape"), NotFiniteError("nan"), KeyError("x")])
@@ -160,10 +156,10 @@ def test_other_errors_pass(
     def fail(*_: object) -> StepResult:
         raise error
 
-    monkeypatch.setattr(step_module, "batch_loss", fail)
+    monkeypatch.setattr(objective_module, "batch_loss", fail)
 
     with pytest.raises(type(error)) as caught:
-        make_step(model)(1, [collate(pairs)])
+        update_within_memory(make_step(model), 1, [collate(pairs)])
 
     assert caught.value is error
 

@@ -22,22 +22,23 @@ from headway.data.encoded import EncodedPair
 from headway.errors import TrainingError
 from headway.model.transformer import Transformer
 from headway.runtime.signals import stop_requests
+from headway.training import objective as objective_module
 from headway.training import trainer as trainer_module
-from headway.training import update as step_module
 from headway.training import validation as validation_module
 from headway.training.averaging import snapshot_path
 from headway.training.compiling import CompiledLayers
 from headway.training.distributed import World
 from headway.training.loss import LossSums
+from headway.training.monitor import MonitoredUpdates
+from headway.training.objective import batch_loss
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.schedule import paper_peak
 from headway.training.stream import BatchStream
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
-from headway.training.update import StepResult, batch_loss
+from headway.training.update import StepResult
 from headway.training.validation import ValidationResult, Validator
-from headway.training.watched_step import WatchedStep
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -152,13 +153,13 @@ def test_every_update_is_in_a_record(make: Callable[..., Trainer]) -> None:
 def test_losses_are_recorded_before_a_validation_whose_own_update_is_left_out(
     make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    update = WatchedStep.__call__
+    update = MonitoredUpdates.__call__
 
-    def all_but_some(step: WatchedStep, batches: Sequence[Batch]) -> StepResult | None:
-        result = update(step, batches)
-        return None if step.progress.step + 1 in (3, 5, 8) else result
+    def all_but_some(updates: MonitoredUpdates, batches: Sequence[Batch]) -> StepResult | None:
+        result = update(updates, batches)
+        return None if updates.progress.step + 1 in (3, 5, 8) else result
 
-    monkeypatch.setattr(WatchedStep, "__call__", all_but_some)
+    monkeypatch.setattr(MonitoredUpdates, "__call__", all_but_some)
     trainer = make(max_steps=8, validate_every_steps=5, record_every_steps=3)
 
     trainer.run()
@@ -575,8 +576,8 @@ def test_a_run_that_is_told_to_end_where_it_stands_still_has_its_last_weights(
 def test_updates_and_validations_take_the_precision_that_the_processes_agreed_on(
     make: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: dict[str, set[str]] = {"update": set(), "validation": set()}
-    for module in (step_module, validation_module):
+    asked: dict[str, set[str]] = {"objective": set(), "validation": set()}
+    for module in (objective_module, validation_module):
         monkeypatch.setattr(module, "batch_loss", _noting(asked[module.__name__.split(".")[-1]]))
     trainer = make(max_steps=2)
     assert trainer.progress.precision == "float32"
@@ -584,7 +585,7 @@ def test_updates_and_validations_take_the_precision_that_the_processes_agreed_on
     trainer.progress.precision = "bfloat16"
     trainer.run()
 
-    assert asked == {"update": {"bfloat16"}, "validation": {"bfloat16"}}
+    assert asked == {"objective": {"bfloat16"}, "validation": {"bfloat16"}}
 
 
 def _noting(asked: set[str]) -> Callable[..., LossSums]:

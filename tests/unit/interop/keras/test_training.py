@@ -20,10 +20,11 @@ from headway.interop.keras import (
 )
 from headway.interop.keras.backend import keras
 from headway.training.loss import label_smoothed_cross_entropy
+from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule, paper_rate
 from headway.training.stream import BatchStream
-from headway.training.update import Objective, TrainingStep
+from headway.training.update import TrainingStep
 
 MakeBundle = Callable[..., Bundle]
 

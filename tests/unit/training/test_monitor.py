@@ -1,4 +1,4 @@
-"""The loop leaves out what is not finite, takes apart what does not fit, and says what it sees."""
+"""Updates that are not finite are left out, batches that do not fit are cut, both are reported."""
 
 import json
 from collections.abc import Callable
@@ -14,18 +14,18 @@ from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.errors import NotFiniteError, TrainingError
 from headway.model.transformer import Transformer
+from headway.training import objective as objective_module
 from headway.training import trainer as trainer_module
-from headway.training import update as step_module
 from headway.training.cuda_graphs import Limits, Record, RecordedPasses
 from headway.training.diagnosis import TrainingProblem
 from headway.training.loss import LossSums
-from headway.training.micro_batches import FittingStep
+from headway.training.objective import batch_loss
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 from headway.training.stream import BatchStream
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
-from headway.training.update import batch_loss
+from headway.training.update import TrainingStep
 from headway.training.validation import ValidationResult
 
 Make = Callable[..., Trainer]
@@ -103,7 +103,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Batch], bool]) -> N
         sums = batch_loss(model, batch, smoothing, precision)
         return LossSums(sums.loss * float("nan"), sums.nll) if is_bad(batch) else sums
 
-    monkeypatch.setattr(step_module, "batch_loss", spoiled)
+    monkeypatch.setattr(objective_module, "batch_loss", spoiled)
 
 
 def has_bad_line(batch: Batch) -> bool:
@@ -211,7 +211,7 @@ def test_the_parts_that_fit_are_remembered(make: Make, monkeypatch: pytest.Monke
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return batch_loss(model, batch, smoothing, precision)
 
-    monkeypatch.setattr(step_module, "batch_loss", limited)
+    monkeypatch.setattr(objective_module, "batch_loss", limited)
     trainer = make(max_steps=6)
     trainer.run()
     parts = trainer.progress.parts
@@ -237,13 +237,15 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> Callable[[Record], list[Record
     def record_by(record: Record) -> list[RecordedPasses]:
         passes: list[RecordedPasses] = []
 
-        def fitting(*given: Any, limits: Limits, **others: Any) -> FittingStep:
-            step = FittingStep(*given, limits=limits, **others)
-            step.recorded = RecordedPasses(step._pass, torch.device("cpu"), limits, record)
+        def recording_step(*args: Any, limits: Limits, **options: Any) -> TrainingStep:
+            step = TrainingStep(*args, limits=limits, **options)
+            step.recorded = RecordedPasses(
+                step._forward_backward, torch.device("cpu"), limits, record
+            )
             passes.append(step.recorded)
             return step
 
-        monkeypatch.setattr(trainer_module, "FittingStep", fitting)
+        monkeypatch.setattr(trainer_module, "TrainingStep", recording_step)
         return passes
 
     return record_by
@@ -258,7 +260,7 @@ def test_a_run_says_once_that_nothing_more_is_recorded(
     (passes, trainer) = recording(refuse), make(max_steps=4)
     assert trainer.run()
 
-    assert passes[0].stopped
+    assert passes[0].stopped_by == "a part has waited"
     (record,) = diagnoses(trainer)
     assert record["problem"] == "not recorded"
     assert "(a part has waited)" in record["message"]

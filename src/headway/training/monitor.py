@@ -1,4 +1,4 @@
-"""The updates of a run, each looked at: what goes wrong in one, or in a validation, is said."""
+"""The updates of a run, monitored: problems in updates and validations are reported."""
 
 from collections.abc import Sequence
 
@@ -15,28 +15,25 @@ from headway.training.diagnosis import (
     not_recorded,
     out_of_memory,
 )
-from headway.training.micro_batches import FittingStep
+from headway.training.micro_batches import update_within_memory
 from headway.training.reporting import Reporter
-from headway.training.update import StepResult
+from headway.training.update import StepResult, TrainingStep
 
 
-class WatchedStep:
-    """Make the updates of one run, and say what goes wrong."""
+class MonitoredUpdates:
+    """Make the updates of one run, and report problems."""
 
     def __init__(
         self,
-        step: FittingStep,
+        step: TrainingStep,
         progress: Progress,
         config: TrainingConfig,
         reporter: Reporter,
         pairs: PairStore,
         unigram_loss: float | None,
     ) -> None:
-        """Go on from the progress, which keeps what has been observed."""
+        """Go on from the progress, which keeps the observations."""
         self.step = step
-        step.say_parts = self._use_parts
-        if step.recorded is not None:
-            step.recorded.say_stopped = self._not_recorded
         self.progress = progress
         self.clip_norm = config.clip_norm
         self.skip_not_finite = config.not_finite == "skip"
@@ -49,40 +46,53 @@ class WatchedStep:
             clip_norm=self.clip_norm,
         )
 
-    def look_at_text(self, findings: Sequence[TrainingProblem]) -> None:
-        """Say what is wrong with the text, unless it was said before the run was continued."""
-        self._say(self.progress.step, self.diagnosis.new(self.progress.step, *findings))
-
     def __call__(self, batches: Sequence[Batch]) -> StepResult | None:
-        """Make the next update; None means that it was left out, because it was not finite."""
+        """Make the next update; return None if it was left out because it was not finite."""
         number = self.progress.step + 1
         try:
-            result = self.step(number, batches)
+            result = self._update(number, batches)
         except NotFiniteError as error:
             self._not_finite(number, error, batches)
             return None
         self.progress.skipped_in_a_row = 0
-        self._say(
+        self._report(
             number,
             self.diagnosis.update(number, result.loss, result.gradient_norm, result.rate),
         )
         return result
 
+    def look_at_text(self, findings: Sequence[TrainingProblem]) -> None:
+        """Report problems of the text, unless they were reported before the run was continued."""
+        self._report(self.progress.step, self.diagnosis.new(self.progress.step, *findings))
+
     def look_at_validation(self, result: Validated) -> None:
         """Look at a validation after the latest update."""
-        self._say(self.progress.step, self.diagnosis.validation(self.progress.step, result))
+        self._report(self.progress.step, self.diagnosis.validation(self.progress.step, result))
+
+    def _update(self, number: int, batches: Sequence[Batch]) -> StepResult:
+        """Make an update; report when it first needs parts, or stops recording its passes."""
+        try:
+            return update_within_memory(self.step, number, batches)
+        finally:  # also for an update that is not finite
+            recorded = self.step.recorded
+            if recorded is not None and recorded.stopped_by is not None:
+                problem = not_recorded(recorded.stopped_by)
+                self._report(number, self.diagnosis.new(number, problem))
+            if self.step.parts > self.progress.parts:
+                self.progress.parts = self.step.parts
+                self._report(number, self.diagnosis.new(number, out_of_memory(self.step.parts)))
 
     def _not_finite(self, step: int, error: NotFiniteError, batches: Sequence[Batch]) -> None:
-        """Count an update that was left out, or raise what ends the run."""
+        """Count an update that is left out, or raise the error that ends the run."""
         described = not_finite.describe(batches, self.pairs)
         remedy = "It is left out." if self.skip_not_finite else error.remedy
-        finding = TrainingProblem("not finite", f"{error.message} {described} {remedy}")
-        fresh = bool(self.diagnosis.new(step, finding))
+        problem = TrainingProblem("not finite", f"{error.message} {described} {remedy}")
+        is_new = bool(self.diagnosis.new(step, problem))
         self.reporter.diagnosis(
             step,
-            *finding,
+            *problem,
             places=not_finite.places_of(batches, self.pairs),
-            say=self.skip_not_finite and fresh,  # the error that ends a run says it
+            say=self.skip_not_finite and is_new,  # an error that ends the run says it itself
         )
         if not self.skip_not_finite:
             raise not_finite.stopping_error(error, described) from None
@@ -90,16 +100,6 @@ class WatchedStep:
         self.progress.skipped_in_a_row += 1
         not_finite.check_in_a_row(self.progress.skipped_in_a_row, error, self.clip_norm)
 
-    def _use_parts(self, parts: int) -> None:
-        """Remember that batches need parts, and say so the first time."""
-        self.progress.parts = parts
-        step = self.progress.step + 1
-        self._say(step, self.diagnosis.new(step, out_of_memory(parts)))
-
-    def _not_recorded(self, why: str) -> None:
-        step = self.progress.step + 1
-        self._say(step, self.diagnosis.new(step, not_recorded(why)))
-
-    def _say(self, step: int, findings: Sequence[TrainingProblem]) -> None:
-        for finding in findings:
-            self.reporter.diagnosis(step, *finding)
+    def _report(self, step: int, problems: Sequence[TrainingProblem]) -> None:
+        for problem in problems:
+            self.reporter.diagnosis(step, *problem)
