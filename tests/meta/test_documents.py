@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,38 @@ def test_every_file_in_the_paper_map_exists() -> None:
             assert (package / path).is_file(), path
         for name in re.findall(r"`([^`]+)`", test):
             assert (tests / name).exists(), name
+
+
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_and_module_that_a_page_names_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    package = ROOT / "src" / "headway"
+    for name in re.findall(r"`([\w/]+/[\w]+\.py)`", text):
+        assert any((folder / name).is_file() for folder in (package, ROOT, ROOT / "tests")), name
+    for dotted in re.findall(r"`headway((?:\.\w+)+)`", text):
+        path, parts = package, dotted.removeprefix(".").split(".")
+        while parts and path.is_dir():
+            path /= parts.pop(0)
+            path = path if path.is_dir() else path.with_suffix(".py")
+        source = path / "__init__.py" if path.is_dir() else path
+        if not source.is_file():  # a name of the package itself, such as headway.load
+            source, parts = package / "__init__.py", [path.stem, *parts]
+        code = source.read_text(encoding="utf-8")
+        assert not parts or re.search(rf"\b{parts[0]}\b", code), dotted
+
+
+def test_the_architecture_has_the_levels_of_the_import_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (levels,) = [
+        contract["layers"]
+        for contract in contracts["tool"]["importlinter"]["contracts"]
+        if contract.get("exhaustive")
+    ]
+    picture = _blocks("docs/architecture.md", "")[0].splitlines()
+    assert [re.split(" {2,}", line)[0] for line in picture] == levels
 
 
 def test_every_deviation_marked_in_the_code_has_its_row() -> None:
