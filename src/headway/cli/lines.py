@@ -11,7 +11,7 @@ from typing import Self
 
 from headway.data.corpus import read_sentences
 from headway.data.lines import check_only_line, decode_line
-from headway.data.output import OutputFile, opened
+from headway.data.output import OutputFile, opened, replaced
 from headway.decoding.alignment import pharaoh
 from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translation import ScoredText, StreamEnd, Translation
@@ -100,12 +100,14 @@ class LineWriter:
         self.file = None if path is None else OutputFile(path, "--out")
         self.alignments = None if alignments is None else OutputFile(alignments, "--alignments")
         self.opened = ExitStack()
+        self._replaced = ""
 
     def __enter__(self) -> Self:
         """Open what will become the files."""
         if self.file is None:
             check_output()
         self.opened.enter_context(opened(*self._files()))
+        self._replaced = replaced(self._files())
         return self
 
     def __exit__(
@@ -116,6 +118,8 @@ class LineWriter:
     ) -> None:
         """Put the whole files in their places; after an error, say where the lines so far are."""
         self.opened.__exit__(kind, error, trace)
+        if error is None and self._replaced and not self.quiet:
+            print(f"Note: {self._replaced}", file=sys.stderr)
 
     def _files(self) -> "list[OutputFile]":
         return [file for file in (self.file, self.alignments) if file is not None]

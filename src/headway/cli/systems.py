@@ -1,5 +1,6 @@
 """What `evaluate` compares: models that it has translate, and files of translations."""
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from headway.cli.tags import TagWatch
 from headway.counted import counted
 from headway.data.compression import compression
 from headway.data.corpus import Pair, read_sentences
-from headway.data.output import OutputFile, opened
+from headway.data.output import OutputFile, opened, replaced
 from headway.decoding.build_engine import EngineName, PrecisionName
 from headway.decoding.counting import counting_sentences
 from headway.decoding.request_maker import RequestMaker
@@ -105,6 +106,9 @@ def translate_all(
             systems.append(_translate(model, what, pairs, work))
             for text in systems[-1].texts if files else ():
                 files[number].write(text)
+        remark = replaced(files)
+    if remark and not work.quiet:
+        print(f"Note: {remark}", file=sys.stderr)
     return systems
 
 

@@ -183,7 +183,7 @@ class Corpus:
         return self.sources + self.targets
 
     def header_remarks(self) -> list[str]:
-        """Return a remark for each file whose first line names its columns."""
+        """Return a remark for each table, on the columns that are source and target."""
         if self.targets:
             return []
         how = self.columns, self.fields, self.languages

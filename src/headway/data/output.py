@@ -10,7 +10,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, BinaryIO, Self, cast
@@ -45,6 +45,8 @@ class OutputFile:
     def __init__(self, path: Path, option: str = "--out") -> None:
         """Write to this path, which came by this option."""
         self.path = expanded(path)
+        self.named = self.path
+        """The path as it came; once the file is open, links in `path` are followed."""
         self.option = option
         self.partial: Path | None = None
         """Holds the lines until they are whole; None where they go straight to a stream."""
@@ -162,6 +164,15 @@ class OutputFile:
             f"The file {self.path} cannot be written ({error.strerror}).",
             f"{remedy} another one with {self.option}.",
         )
+
+
+def replaced(files: Iterable[OutputFile]) -> str:
+    """Return a remark on the older files that these will replace; an empty text without any.
+
+    files: opened. A pipe, a device and an open descriptor replace nothing.
+    """
+    older = [str(file.named) for file in files if file.partial and file.path.exists()]
+    return f"Replaced older text in {', '.join(older)}." if older else ""
 
 
 @contextlib.contextmanager

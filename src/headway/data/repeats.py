@@ -1,7 +1,7 @@
 """Finds what stands in parallel text more than once."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,14 +16,17 @@ _MANY_SHARE = 0.001  # of all pairs
 _MOST = 0.9  # of lines with a shared side, above which these are labels
 
 
-def repeats(pairs: Sequence[Pair]) -> list[Finding]:
-    """Return what these pairs, without spaces around their sides, have more than once."""
+def repeats(pairs: Sequence[Pair], moved: Collection[int] = ()) -> list[Finding]:
+    """Return what these pairs, without spaces around their sides, have more than once.
+
+    moved: lines whose targets are of other sources, and so are no other translations.
+    """
     source = _shared(pairs)
     target = _shared([Pair(target, source) for source, target in pairs])
     pasted = set(source)
     least_of_labels = _MOST * sum(all(pair) for pair in pairs)
     source, target = (lines if len(lines) <= least_of_labels else [] for lines in (source, target))
-    others = (row for row in _retranslated(pairs) if row[0] not in pasted)
+    others = (row for row in _retranslated(pairs, moved) if row[0] not in pasted)
     return [
         _after_others("duplicate-pairs", "pair seen before", _repeated(pairs)),
         _after_others("other-translation", "other translation of a source seen before", others),
@@ -98,12 +101,12 @@ def _repeated(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:
             yield line, first[pair]
 
 
-def _retranslated(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:
+def _retranslated(pairs: Sequence[Pair], moved: Collection[int]) -> Iterator[tuple[int, int]]:
     """Yield each line with a new target for its source, and the line of the source's first time."""
     first: dict[str, int] = {}
     targets: dict[str, set[str]] = {}
     for line, pair in enumerate(pairs, start=1):
-        if not all(pair):
+        if not all(pair) or line in moved:
             continue
         known = targets.setdefault(pair.source, set())
         if known and pair.target not in known:

@@ -64,7 +64,7 @@ def survey(pairs: Sequence[Pair], languages: TwoLanguages | None = None) -> list
         *_without_letters("target", targets, scripts["target"]),
         *_damaged(pairs),
         *_mismatched(pairs, stretches),
-        *repeats(pairs),
+        *repeats(pairs, _inside(stretches)),
     ]
     return by_harm(found)
 
@@ -113,6 +113,11 @@ def _moved(stretches: Iterable[Stretch]) -> Iterator[Finding]:
         problem = f"targets {stretch.what_targets_do}"
         count = stretch.end - stretch.start
         yield Finding("misaligned", problem, count, (stretch.start + 1,), stretch.end)
+
+
+def _inside(stretches: Iterable[Stretch]) -> set[int]:
+    """Return the lines of stretches, counted from 1."""
+    return {line for start, end, _ in stretches for line in range(start + 1, end + 1)}
 
 
 def _far_lengths(
@@ -198,7 +203,7 @@ def _mismatched(pairs: Sequence[Pair], stretches: Iterable[Stretch]) -> Iterator
 
     Lines of a stretch that is misaligned are not asked about.
     """
-    moved = {n for start, end, _ in stretches for n in range(start + 1, end + 1)}
+    moved = _inside(stretches)
     asked = [(n, pair) for n, pair in enumerate(pairs, 1) if all(pair) and n not in moved]
     yield on_lines(
         "number-mismatch",

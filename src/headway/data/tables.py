@@ -13,11 +13,12 @@ from headway.data.hub import is_dataset, rows_of
 from headway.data.languages import is_same_language
 from headway.data.lines import read_lines
 from headway.data.tmx import tmx_pairs
-from headway.errors import ConfigError, DataError, MissingExtraError, suggest
+from headway.errors import ConfigError, DataError, MissingExtraError, shown, suggest
 
 Sides = tuple[str, str]
 
 _READ_SIZE = 1 << 20  # bytes of a column
+_SHORTENED = 30  # characters of a cell in a remark
 
 
 FORMS = (".tsv", ".csv", ".jsonl", ".ndjson", ".parquet", ".tmx")
@@ -74,7 +75,7 @@ def header_remark(
     languages: Sides,
     counted: bool = False,
 ) -> str:
-    """Return a remark on a first line that names the columns; nothing where there is none.
+    """Return a remark on the columns that are source and target; nothing where it has no columns.
 
     counted: Lines are counted from it on.
     """
@@ -91,7 +92,7 @@ def header_remark(
     named = f"({sides[0].strip()}, {sides[1].strip()})"
     if not names_columns(sides, languages):
         if not are_two_sides(*sides):
-            return ""
+            return _columns_taken(path, columns, sides)
         return (
             f"{path}: the first line {named} is read as a pair. If it names the columns, set these "
             "languages: data.source_language, data.target_language."
@@ -107,6 +108,17 @@ def header_remark(
             "data.source_column and data.target_column."
         )
     return remark
+
+
+def _columns_taken(path: StrPath, columns: tuple[int, int], sides: Sides) -> str:
+    """Return which columns of a .tsv without names are source and target, with its first line."""
+    if not any(sides):
+        return ""
+    first, second = (
+        f"column {column + 1} ({shown(side, _SHORTENED)})"
+        for column, side in zip(columns, sides, strict=True)
+    )
+    return f"{path}: the source is {first}, the target is {second}."
 
 
 def has_header(path: StrPath, columns: tuple[int, int], languages: Sides) -> bool:

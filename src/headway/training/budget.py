@@ -35,6 +35,7 @@ _EARLY = 2  # validations whose translations run to the limit, because hardly an
 _LOST = 120.0  # seconds of work that a power cut costs at most
 _TO_LEARN = 200  # updates; with fewer, a model hardly learns anything
 _LEAST = 10
+_AVERAGED_ONCE = 2  # snapshots; of more, an average of fewer is tried as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,9 @@ class Costs:
     endless: float
     """What a validation takes more while translations run to the limit of their length."""
     end: float
-    """All that comes after the last step and its validation."""
+    """All that comes after the last step and its validation, with one average of weights."""
+    second_average: float = 0.0
+    """An average of fewer weights, which is tried where more than two are averaged."""
     updates: int = 0
     """Updates whose median `step` is."""
 
@@ -141,9 +144,12 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
     `max_epochs` end nothing: the rate is to reach zero. ConfigError where the time does not suffice
     for ten steps.
     """
-    left = budget.left() - costs.end - costs.compiling - _EARLY * costs.endless
+    end = costs.end + costs.second_average
+    left = budget.left() - end - costs.compiling - _EARLY * costs.endless
     validations = _VALIDATED * left / max(costs.validation, 1e-9)
     validations = math.floor(min(max(validations, _FEWEST_VALIDATIONS), _VALIDATIONS))
+    if _averaged(training, validations) <= _AVERAGED_ONCE:
+        left += costs.second_average
     steps = math.floor((left - validations * costs.validation) / costs.step)
     if steps < _LEAST:
         others = budget.minutes * 60 - left + validations * costs.validation
@@ -155,6 +161,7 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
             "(the smallest preset is tiny).",
         )
     validations = max(min(validations, steps // _STEPS_OF_AN_INTERVAL), 1)
+    steps = math.floor((left - validations * costs.validation) / costs.step)
     every = math.ceil(steps / validations)
     validations = math.ceil(steps / every)  # the last one, at the end, may come a little earlier
     seconds = budget.left() - left + validations * costs.validation + steps * costs.step
@@ -168,7 +175,12 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
         "validate_every_steps": every,
         "checkpoint_every_steps": max(min(every, round(_LOST / costs.step)), 1),
         # Over the last quarter of the steps at most: what was learned before is no longer good.
-        "average_checkpoints": max(min(training.average_checkpoints, validations // 4), 1),
+        "average_checkpoints": _averaged(training, validations),
         "patience": None,
     }
     return Plan(training.replace(chosen), costs, budget.minutes, seconds)
+
+
+def _averaged(training: TrainingConfig, validations: int) -> int:
+    """Return how many of the last snapshots are averaged, where there are so many validations."""
+    return max(min(training.average_checkpoints, validations // 4), 1)

@@ -17,6 +17,7 @@ from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
 from headway.data.corpus import Corpus
 from headway.data.finding import Finding
+from headway.data.harmless import line_ends, marked_files
 from headway.data.tokenizer import Tokenizer, VocabularyTooLargeError
 from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
@@ -27,7 +28,6 @@ from headway.training.cuda_graphs import Limits
 from headway.training.ema import WeightAverage
 from headway.training.encode import encode_texts
 from headway.training.estimate import advice
-from headway.training.harmless import line_ends, marked_files
 from headway.training.micro_batches import update_within_memory
 from headway.training.new_model import build_bundle, check_positions
 from headway.training.objective import Objective

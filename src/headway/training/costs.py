@@ -46,7 +46,6 @@ _BEAM_SENTENCES = 64
 # Files of the size of the model that a validation writes at most: its weights, those of the best
 # bundle, and a checkpoint, which holds them with both of Adam's moments.
 _FILES = 5
-_AVERAGED = 2  # averages that are validated at most, of five snapshots and of two
 _CLOSING = 2.0  # seconds for the picture, the report and the end of the process
 
 
@@ -92,37 +91,55 @@ def measure_costs(
     folder: where the run will write its files, or is to be made. seconds: of the whole run, of
     which measuring takes a small part. show: is told how many pairs the copy is trained on.
     """
+    # Threads wait for all of it as they do in a run: a validation beside a busy program would else
+    # be measured several times as slow as it will be.
+    with closing(WaitingThreads()) as waiting:
+        return _measured(tried, config, folder, seconds, show, waiting)
+
+
+def _measured(
+    tried: Tried,
+    config: RunConfig,
+    folder: Path,
+    seconds: float,
+    show: Show,
+    waiting: WaitingThreads,
+) -> Costs:
     training = config.training
     bundle = replace(tried.bundle, model=copy.deepcopy(tried.bundle.model))
-    step, compiling, updates = _updates(bundle, tried, training, seconds, show)
+    step, compiling, updates = _updates(bundle, tried, training, seconds, show, waiting)
     bundle.model.eval()
     some = [tried.valid[place] for place in _spread(len(tried.valid), _SENTENCES)]
     source = mean([len(pair.source_ids) for pair in some])
     length = math.ceil(mean([len(pair.target_ids) for pair in some])) + 1  # the end symbol
-    greedily = min(training.validation_sentences, len(tried.valid_texts)) * _translating(
-        bundle, tried.valid_texts, length, 1, _SENTENCES, config
-    )
+    preparing, each = _translating(bundle, tried.valid_texts, length, 1, _SENTENCES, config)
+    greedily = preparing + each * min(training.validation_sentences, len(tried.valid_texts))
     texts, beam = [*tried.valid_texts, *tried.test_texts], config.decoding.beam_size
-    scoring = len(texts) * _translating(bundle, texts, length, beam, _BEAM_SENTENCES, config)
+    preparing, each = _translating(bundle, texts, length, beam, _BEAM_SENTENCES, config)
+    scoring = preparing * sum(map(bool, (tried.valid_texts, tried.test_texts))) + each * len(texts)
     writing = _writing(bundle, folder)
     validation = greedily + _loss_seconds(bundle, tried, some, training.batch_tokens)
     longer = (source + config.decoding.max_extra_pieces) / length - 1
+    averaged = training.average_checkpoints * writing + validation
     return Costs(
         step=step,
         compiling=compiling if training.compile else 0.0,
         validation=validation + _FILES * writing,
         endless=greedily * max(longer, 0.0),
         # Weights are averaged, validated and translated with; then two bundles are written.
-        end=_AVERAGED * (training.average_checkpoints * writing + validation)
-        + 2 * writing
-        + scoring
-        + _CLOSING,
+        end=averaged + 2 * writing + scoring + _CLOSING,
+        second_average=averaged,
         updates=updates,
     )
 
 
 def _updates(
-    bundle: Bundle, tried: Tried, training: TrainingConfig, most: float, show: Show
+    bundle: Bundle,
+    tried: Tried,
+    training: TrainingConfig,
+    most: float,
+    show: Show,
+    waiting: WaitingThreads,
 ) -> tuple[float, float, int]:
     """Return the seconds of an update, of the first ones beside others, and how many were timed.
 
@@ -134,7 +151,7 @@ def _updates(
     average = None if decay is None else WeightAverage(bundle.model, decay)
     rates: list[float] = []
     first, pairs, started = 0.0, 0, 0.0
-    with closing(tried.stream.groups()) as groups, closing(WaitingThreads()) as waiting:
+    with closing(tried.stream.groups()) as groups:
         for number in range(_UNTIMED + _MOST):
             start = time.perf_counter()
             group = next(groups)
@@ -188,13 +205,14 @@ def _usual_area(stream: BatchStream) -> float:
 
 def _translating(
     bundle: Bundle, texts: Sequence[Pair], length: int, beam_size: int, most: int, config: RunConfig
-) -> float:
-    """Return the seconds in which a sentence is translated and scored.
+) -> tuple[float, float]:
+    """Return the seconds that a text takes, however short, and those of each of its sentences.
 
-    An untrained model does not end its translations, so each is as long as references are.
+    The first are those of a new translator, which prepares weights and processes. An untrained
+    model does not end its translations, so each is as long as references are.
     """
     if not texts:
-        return 0.0
+        return 0.0, 0.0
     pairs = [texts[place] for place in _spread(len(texts), most)]
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     options = SearchOptions(
@@ -204,10 +222,15 @@ def _translating(
         sources[:1], options=options, split_sentences=False
     )  # loads and compiles what is needed
     start = time.perf_counter()
-    translations = TextTranslator(bundle).translate(sources, options=options, split_sentences=False)
+    translator = TextTranslator(bundle)
+    translator.translate(sources, options=options, split_sentences=False)
+    prepared = time.perf_counter()
+    translations = translator.translate(sources, options=options, split_sentences=False)
+    again = time.perf_counter()
     outputs = [translation.text for translation in translations]
     score_texts(outputs, references, config.evaluation.metrics, config.evaluation.bleu_tokenize)
-    return (time.perf_counter() - start) / len(pairs)
+    seconds = time.perf_counter() - prepared
+    return max(prepared - start - (again - prepared), 0.0), seconds / len(pairs)
 
 
 def _loss_seconds(
@@ -215,6 +238,7 @@ def _loss_seconds(
 ) -> float:
     """Return the seconds in which a validation computes its losses, as some of its pairs show."""
     validator = Validator(some, [], metrics=[], bleu_tokenize="none", batch_tokens=batch_tokens)
+    validator(bundle, tried.precision)  # the first pass prepares memory, once in a run
     start = time.perf_counter()
     validator(bundle, tried.precision)
     seconds = time.perf_counter() - start

@@ -18,6 +18,7 @@ from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
 from headway.progress import progress as shown_progress
 from headway.runtime.devices import resolve_device
+from headway.runtime.openmp_spin import WaitingThreads
 from headway.saved_bundle import AVERAGED, BEST, find_bundle
 from headway.stopping import if_stopped
 from headway.training.budget import Budget, check_budget
@@ -88,8 +89,11 @@ def train(
             again = _again(folder)
             with if_stopped(lambda: _how_to_begin_again(folder)):
                 ready = begin(config, place, resume, stack)
+            # From the first step to the last score: translating beside a busy program is as slow
+            # with threads that wait awake as training is.
+            waiting = stack.enter_context(contextlib.closing(WaitingThreads()))
             with if_stopped(f"Stopped at once. Go on from the last checkpoint with: {again}"):
-                finished = ready.trainer.run()
+                finished = ready.trainer.run(waiting)
             world.wait()  # until nobody reads the encoded text any more
         report = {}
         if finished and world.leads:

@@ -111,7 +111,7 @@ def read_texts(
 
 
 def _header_remarks(data: DataConfig, corpora: Sequence[Corpus]) -> list[str]:
-    """Return a remark for each file whose first line names its columns."""
+    """Return a remark for each table, on the columns that are source and target."""
     folder = Path(data.directory)
     texts = [(data.valid_source, data.valid_target), (data.test_source, data.test_target)]
     tables = [source for source, target in texts if source and not target]

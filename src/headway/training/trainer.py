@@ -136,8 +136,12 @@ class Trainer:
         self.folder.forget_metrics_after(self.progress.step or -1)
         prune_snapshots(self.folder.checkpoints, self.progress.snapshots)
 
-    def run(self) -> bool:
-        """Train to the end; return False when a signal stopped it at a checkpoint."""
+    def run(self, waiting: WaitingThreads | None = None) -> bool:
+        """Train to the end; return False when a signal stopped it at a checkpoint.
+
+        waiting: chooses how threads wait, and is closed by the caller; one of the training's own if
+        unset.
+        """
         self._divide()
         self.objective.precision = self.progress.precision
         if self.config.compile:
@@ -168,8 +172,10 @@ class Trainer:
             with (
                 stop_requests() as stop,
                 contextlib.closing(self._groups()) as groups,
-                contextlib.closing(WaitingThreads()) as waiting,
+                contextlib.ExitStack() as stack,
             ):
+                if waiting is None:
+                    waiting = stack.enter_context(contextlib.closing(WaitingThreads()))
                 while self._goes_on():
                     with clock.step():
                         group = next(groups)

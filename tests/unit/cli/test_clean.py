@@ -29,10 +29,11 @@ def test_files_are_named_as_a_shell_passes_them(run, messy: Path, arguments: str
     assert status == 0, err
     assert printed.splitlines() == [
         "3 pairs read, 2 kept, 1 dropped: c.en, c.de; each change: c.removed.tsv",
-        "  copies: 1 left (--drop empty,duplicates,copies)",
+        "  copies: 1 left (to drop them: --drop empty,duplicates,copies)",
         "    line 3: 'three' | 'three'",
         "  html-codes-source: 1 repaired",
         "  empty-source: 1 dropped",
+        "The lines that are left are kept, and listed in c.removed.tsv.",
     ]
     assert Path("c.en").read_text() == "one & two\nthree\n"
     assert Path("c.de").read_text() == "eins & zwei\nthree\n"
@@ -54,6 +55,7 @@ def test_options_choose_and_json_counts(run, messy: Path) -> None:
             "html-codes-source": [{"line": 1, "source": "one &amp; two", "target": "eins & zwei"}]
         },
         "remarks": [],
+        "trimmed": {},
     }
     assert run("clean", "a.tsv", "--out", "d.tsv")[0] == 0
     assert Path("d.tsv").read_text() == "one\teins\n"

@@ -267,6 +267,10 @@ def test_a_first_line_that_names_the_columns_is_said(tmp_path: Path) -> None:
     assert "counted from it on" in counted
     assert "exchange data.source_column" in header_remark(path, (0, 1), usual, ("en", "af"))
     path.write_text("ja\tyes\n")
+    assert header_remark(path, (1, 0), usual, usual) == (
+        f"{path}: the source is column 2 ('yes'), the target is column 1 ('ja')."
+    )
+    path.write_text("ja\n")  # which is refused when it is read
     assert header_remark(path, (0, 1), usual, usual) == ""
     (tmp_path / "x.csv").write_text("af;en\nja;yes\n")
     remark = header_remark(tmp_path / "x.csv", (0, 1), usual, ("en", "af"))

@@ -45,6 +45,29 @@ def test_eight_minutes_worked_out_by_hand() -> None:
     assert training.average_checkpoints == 5
 
 
+@pytest.mark.parametrize(
+    ("validation", "steps", "averaged"),
+    # 480 - 30 - 6 = 444 seconds. A second average takes 40, and a tenth of the other 404 has room
+    # for 20 validations, for 8 (an average of two, and no second one), or for the fewest, 4.
+    [(2.0, 728, 5), (5.0, 808, 2), (20.0, 728, 1)],
+)
+def test_time_for_a_second_average_is_kept_only_where_there_is_one(
+    validation: float, steps: int, averaged: int
+) -> None:
+    costs = Costs(0.5, 0.0, validation, 3.0, 30.0, second_average=40.0)
+    training = chosen(costs=costs).training
+    assert (training.max_steps, training.average_checkpoints) == (steps, averaged)
+
+
+def test_the_time_of_validations_that_few_steps_leave_no_room_for_goes_to_steps() -> None:
+    # 180 - 30 - 10 = 140 seconds: four validations leave 60 of them, for 12 steps, which have room
+    # for two. These leave 100, for 20 steps.
+    costs = Costs(5.0, 0.0, 20.0, 5.0, 30.0)
+    found = chosen(3, costs)
+    assert (found.training.max_steps, found.training.validate_every_steps) == (20, 10)
+    assert found.seconds == 180
+
+
 def test_nothing_else_ends_the_run_and_the_rate_reaches_zero() -> None:
     training = chosen().training
 

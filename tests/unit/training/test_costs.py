@@ -1,6 +1,7 @@
 """What is measured changes nothing: a run of so many minutes is made again by its config.toml."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from headway.config.run import load_run_config
+from headway.runtime.openmp_spin import WaitingThreads
 from headway.training import costs
 from headway.training.budget import Costs
 from headway.training.reporting import Reporter
@@ -79,3 +81,54 @@ def test_every_part_takes_some_time_and_the_files_are_gone(
     assert all(value > 0 for value in (one.step, one.validation, one.endless))
     assert one.end > 2
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_threads_wait_as_they_do_in_a_run_while_validations_are_measured(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Threads that wait awake beside a busy program make a validation ten times as slow.
+    happened: list[str] = []
+
+    class Recorded(WaitingThreads):
+        def look(self) -> None:
+            happened.append("look")
+
+        def close(self) -> None:
+            happened.append("close")
+
+    seconds = {"_translating": (1.0, 1.0), "_loss_seconds": 1.0, "_writing": 1.0}
+    for name, taken in seconds.items():
+        monkeypatch.setattr(
+            costs, name, lambda *_, name=name, taken=taken: happened.append(name) or taken
+        )
+    monkeypatch.setattr(costs, "WaitingThreads", Recorded)
+    monkeypatch.setattr(costs, "plan", lambda *_: pytest.fail("planned"))
+    with pytest.raises(pytest.fail.Exception):
+        train(make_config(), tmp_path / "run", reporter=quiet, minutes=1)
+
+    assert set(happened[:-1]) == {"look", *seconds}
+    assert happened[-1] == "close"
+
+
+def test_what_a_translator_prepares_is_counted_once_a_text_and_not_for_each_sentence(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Costs] = []
+    measure = costs.measure_costs
+
+    def measured(tried: costs.Tried, *rest: Any) -> Costs:
+        many = replace(tried, valid_texts=[tried.valid_texts[0]] * 500, test_texts=[])
+        found.append(measure(many, *rest))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(costs, "_translating", lambda *_: (7.0, 0.01))
+    monkeypatch.setattr(costs, "_loss_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(costs, "_writing", lambda *_: 0.0)
+    monkeypatch.setattr(costs, "measure_costs", measured)
+    with pytest.raises(KeyboardInterrupt):
+        train(make_config(), tmp_path / "run", reporter=quiet, minutes=1)
+
+    (one,) = found
+    validation = 7 + 0.01 * min(500, make_config().training.validation_sentences) + 1
+    assert one.validation == pytest.approx(validation)
+    assert one.end == pytest.approx(validation + 7 + 0.01 * 500 + 2)

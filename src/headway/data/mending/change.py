@@ -1,4 +1,4 @@
-"""A change to a pair, and its reason."""
+"""A change to a pair, or a finding that it keeps: a row of the log."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ HEAD = "line\tid\taction\tsource\ttarget\tnew source\tnew target"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A pair that was repaired or dropped."""
+    """A pair that was repaired or dropped, or that is kept with a finding."""
 
     line: int
     """Of the pair in its file, counted from 1; of a moved target, that of its source."""
@@ -17,13 +17,20 @@ class Change:
     """Of the finding."""
     before: Pair
     after: Pair | None = None
-    """None where the pair was dropped."""
+    """None where the pair was dropped; `before` where it is kept as it is."""
+
+    @property
+    def action(self) -> str:
+        """Return `dropped`, `repaired` or `left`."""
+        if self.after is None:
+            return "dropped"
+        return "left" if self.after == self.before else "repaired"
 
     def __str__(self) -> str:
         r"""Return the columns of `HEAD`; a tab within text is `\t`, a line end `\n` or `\r`."""
-        action = "dropped" if self.after is None else "repaired"
-        texts = (*self.before, *(self.after or ("", "")))
-        return "\t".join((str(self.line), self.id, action, *map(_escaped, texts)))
+        after = self.after if self.after and self.action == "repaired" else ("", "")
+        texts = map(_escaped, (*self.before, *after))
+        return "\t".join((str(self.line), self.id, self.action, *texts))
 
 
 def _escaped(text: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from headway.data.corpus import Pair
 from headway.data.finding import Finding
+from headway.data.harmless import outer_characters
 from headway.data.html_codes import decoded
 from headway.data.mending.change import Change
 from headway.data.mending.choices import Choices
@@ -52,6 +53,10 @@ class MendedText:
     """How many lines each finding falls on at the end."""
     examples: dict[str, list[tuple[int, Pair]]] = field(default_factory=dict)
     """The first of these lines, each with its number in the file."""
+    remaining: list[Change] = field(default_factory=list)
+    """All of these lines, as rows of the log."""
+    trimmed: Counter[str] = field(default_factory=Counter)
+    """How many pairs lost what `outer_characters` counts."""
 
     def repair(self, row: int, id: str, after: Pair) -> None:
         """Put another pair in the place of one."""
@@ -74,7 +79,9 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText
     only empty and repeated pairs go, no others appear, and the text is not surveyed again.
     """
     text = MendedText(
-        [pair.stripped() for pair in pairs], list(range(first_line, first_line + len(pairs)))
+        [pair.stripped() for pair in pairs],
+        list(range(first_line, first_line + len(pairs))),
+        trimmed=outer_characters(pairs),
     )
     swapped: set[int] = set()
     realigned = dropped = 0
@@ -104,6 +111,10 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText
             for finding in findings:
                 if stay := [row for row in _rows(finding) if row not in gone]:
                     text.left[finding.id] += len(stay)
+                    text.remaining += [
+                        Change(text.lines[row], finding.id, text.pairs[row], text.pairs[row])
+                        for row in stay
+                    ]
                     text.examples[finding.id] = [
                         (text.lines[row], text.pairs[row]) for row in stay[:EXAMPLES]
                     ]

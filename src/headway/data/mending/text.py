@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from headway.counted import counted
 from headway.data.compression import StrPath
 from headway.data.corpus import Pair
 from headway.data.duplicates import Seen
+from headway.data.harmless import with_byte_order_mark
 from headway.data.headers import USUAL_FIELDS
 from headway.data.mending.change import HEAD
 from headway.data.mending.choices import Choices, remedy
@@ -26,7 +26,7 @@ from headway.data.mending.files import (
 from headway.data.mending.reading import chosen_languages, read_input
 from headway.data.mending.rounds import EXAMPLES, MendedText, mend
 from headway.data.mending.unequal_files import unequal_files
-from headway.data.output import OutputFile, opened
+from headway.data.output import OutputFile, opened, replaced
 from headway.data.pair_rules import digests
 from headway.data.problems import problem_of
 from headway.errors import DataError, shown
@@ -36,6 +36,7 @@ AT_ONCE = 1_000_000
 
 _SHORTENED = 50  # characters of a side of an example
 _DUPLICATE = "duplicate-pairs"
+_TRIMMED = {"byte-order-marks": "file", "carriage-returns": "line", "outer-spaces": "line"}
 
 
 @dataclass(slots=True)
@@ -55,6 +56,9 @@ class CleanedText:
     """Pairs, by the id of the most harmful finding that they are dropped for."""
     left: dict[str, int] = field(default_factory=dict)
     """Lines that a finding still falls on, by id."""
+    trimmed: dict[str, int] = field(default_factory=dict)
+    """What was taken off the ends of text: `byte-order-marks` (files), `carriage-returns` and
+    `outer-spaces` (pairs). The log has one row for each of these."""
     examples: dict[str, list[tuple[int, Pair]]] = field(default_factory=dict)
     """The first lines that are left, by id, each with its number in the input."""
     remarks: list[str] = field(default_factory=list)
@@ -77,12 +81,25 @@ class CleanedText:
                 )
                 if id in counts
             ]
-            option = remedy(id) if id in self.left else ""
-            lines.append(f"  {id}: {', '.join(parts)}{f' ({option})' if option else ''}")
+            option = _option(id) if id in self.left else ""
+            lines.append(f"  {id}: {', '.join(parts)}{option}")
             for line, pair in self.examples.get(id, ()):
                 source, target = (shown(side, _SHORTENED) for side in pair)
                 lines.append(f"    line {line:,}: {source} | {target}")
+        lines += [f"  {id}: {words}" for id, words in self._trimmed_in_words().items()]
+        if self.left:
+            lines.append(f"The lines that are left are kept, and listed in {self.log}.")
         return lines
+
+    def trimmed_rows(self) -> list[str]:
+        """Return the rows of the log for what was taken off the ends of text; their line is 0."""
+        words = self._trimmed_in_words()
+        return [f"0\t{id}\trepaired\t{words[id]}\t\t\t" for id in words]
+
+    def _trimmed_in_words(self) -> dict[str, str]:
+        return {
+            id: f"{counted(number, _TRIMMED[id])} repaired" for id, number in self.trimmed.items()
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -94,6 +111,7 @@ class CleanedText:
             "repaired": self.repaired,
             "dropped": self.dropped,
             "left": self.left,
+            "trimmed": self.trimmed,
             "examples": {
                 id: [{"line": line} | pair._asdict() for line, pair in some]
                 for id, some in self.examples.items()
@@ -109,6 +127,7 @@ class CleanedText:
             counts = self.dropped if change.after is None else self.repaired
             counts[change.id] = counts.get(change.id, 0) + 1
         self.left = dict(Counter(self.left) + text.left)
+        self.trimmed = dict(Counter(self.trimmed) + text.trimmed)
         for id, some in text.examples.items():
             first = self.examples.setdefault(id, [])
             first += some[: EXAMPLES - len(first)]
@@ -164,9 +183,12 @@ def clean_text(
     done = CleanedText([str(path) for path in outputs], str(log))
     reading = read_input(source, target, columns, fields, chosen_languages(languages, outputs))
     done.remarks = reading.remarks
+    if marked := with_byte_order_mark(filter(None, (source, target))):
+        done.trimmed["byte-order-marks"] = len(marked)
     unequal = unequal_files(source, target) if choices.fixes("misaligned") else None
     with opened(*writer.files, changes):
-        done.remarks += _replaced([*outputs, log], [*writer.files, changes])
+        if remark := replaced([*writer.files, changes]):
+            done.remarks.append(remark)
         pairs = unequal.pairs() if unequal else reading.pairs
         for count, text in _mended(pairs, reading.first_line, choices):
             if unequal:
@@ -176,19 +198,23 @@ def clean_text(
             done.include(count, text)
             for line, pair in zip(text.lines, text.pairs, strict=True):
                 writer.write(line, pair)
-            for change in sorted(text.changes, key=lambda change: change.line):
-                changes.write(str(change))
+            rows = sorted([*text.changes, *text.remaining], key=lambda change: change.line)
+            for row in rows:
+                changes.write(str(row))
             tell(done.pairs)
+        for row in done.trimmed_rows():
+            changes.write(row)
         if not done.kept:
             raise DataError("No pair would be left.", "Drop less, or check the files.")
     return done
 
 
-def _replaced(paths: Iterable[Path], files: Iterable[OutputFile]) -> list[str]:
-    """Return a remark on the files that are there and will be replaced; a stream is none."""
-    both = zip(paths, files, strict=True)
-    older = [str(path) for path, file in both if file.partial and file.path.exists()]
-    return [f"Replaced older text in {', '.join(older)}."] if older else []
+def _option(id: str) -> str:
+    """Return in brackets what repairs or drops lines with a finding, where an option does."""
+    option = remedy(id)
+    if not option:
+        return ""
+    return f" (to {'repair' if option.startswith('--fix') else 'drop'} them: {option})"
 
 
 def _mended(

@@ -1,6 +1,6 @@
 """A change is one line, whatever stands in the text."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headway.data.corpus import Pair
@@ -17,10 +17,14 @@ def _read(column: str) -> str:
 
 @settings(max_examples=50, deadline=None)
 @given(TEXT, TEXT, st.none() | st.tuples(TEXT, TEXT))
+@example("a", "b", ("a", "b"))
 def test_a_line_of_the_log_can_be_read_back(source, target, after) -> None:
     change = Change(7, "spaces-source", Pair(source, target), Pair(*after) if after else None)
     line, id, action, *texts = str(change).split("\t")
-    assert (line, id, action) == ("7", "spaces-source", "repaired" if after else "dropped")
-    assert [_read(text) for text in texts] == [source, target, *(after or ("", ""))]
+    is_left = after == (source, target)
+    expected = "left" if is_left else "repaired" if after else "dropped"
+    assert (line, id, action) == ("7", "spaces-source", expected)
+    new = after if after and not is_left else ("", "")
+    assert [_read(text) for text in texts] == [source, target, *new]
     assert len(texts) + 3 == len(HEAD.split("\t"))
     assert "\n" not in str(change)

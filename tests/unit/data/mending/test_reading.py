@@ -16,21 +16,22 @@ def _read(path: Path, text: str, wanted: tuple[str, str] = ("", "")):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "line"),
+    ("name", "text", "line", "remark"),
     [
-        ("x.tsv", "yes\tja\n", 1),
-        ("x.tsv", "source\ttarget\nyes\tja\n", 2),
-        ("x.csv", "en;af\nyes;ja\n", 2),
-        ("x.jsonl", '{"source": "yes", "target": "ja"}\n', 1),
+        ("x.tsv", "yes\tja\n", 1, "the source is column 1 ('yes'), the target is column 2 ('ja')."),
+        ("x.tsv", "source\ttarget\nyes\tja\n", 2, "names the columns (source, target)"),
+        ("x.csv", "en;af\nyes;ja\n", 2, "the source is column 'en', the target is column 'af'."),
+        ("x.jsonl", '{"source": "yes", "target": "ja"}\n', 1, ""),
     ],
 )
 def test_the_first_pair_is_in_the_line_behind_the_names_of_columns(
-    tmp_path: Path, name: str, text: str, line: int
+    tmp_path: Path, name: str, text: str, line: int, remark: str
 ) -> None:
     reading = _read(tmp_path / name, text)
     assert reading.first_line == line
     assert list(reading.pairs) == [Pair("yes", "ja")]
-    assert len(reading.remarks) == line - 1
+    assert len(reading.remarks) == bool(remark)
+    assert remark in "".join(reading.remarks)
 
 
 def test_two_text_files_have_no_names_of_columns(tmp_path: Path) -> None:

@@ -42,13 +42,14 @@ def test_two_files_become_two(tmp_path: Path) -> None:
     }  # fmt: skip
     assert done.left == {"copies": 1}
     assert done.lines()[1:] == [
-        "  copies: 1 left (--drop empty,duplicates,copies)",
+        "  copies: 1 left (to drop them: --drop empty,duplicates,copies)",
         "    line 6: 'gleich' | 'gleich'",
         "  html-codes-source: 1 repaired",
         "  html-codes-target: 1 repaired",
         "  duplicate-pairs: 1 dropped",
         "  spaces-source: 1 repaired",
         "  empty-source: 1 dropped",
+        f"The lines that are left are kept, and listed in {done.log}.",
     ]
     log = (tmp_path / "c.removed.tsv").read_text(encoding="utf-8").splitlines()
     assert log == [
@@ -58,6 +59,7 @@ def test_two_files_become_two(tmp_path: Path) -> None:
         "3\thtml-codes-target\trepaired\tQ&A\tFragen &amp; mehr\tQ&A\tFragen & mehr",
         "4\tduplicate-pairs\tdropped\teins\tone\t\t",
         "5\tspaces-source\trepaired\tvier\u00a05\tfour 5\tvier 5\tfour 5",
+        "6\tcopies\tleft\tgleich\tgleich\t\t",
     ]
     assert source.read_bytes() == before
 
@@ -121,3 +123,23 @@ def test_the_names_of_two_outputs_say_which_languages_of_a_table_are_meant(tmp_p
     headway.clean_text(tmp_path / "x.csv", out=(tmp_path / "c.en", tmp_path / "c.af"))
     assert (tmp_path / "c.en").read_text() == "yes no\ngood\n"
     assert (tmp_path / "c.af").read_text() == "ja nee\ngoed\n"
+
+
+def test_what_is_taken_off_the_ends_of_text_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.de").write_bytes(b"\xef\xbb\xbfeins\r\nzwei\r\n drei\r\n")
+    (tmp_path / "a.en").write_bytes(b"one\ntwo\nthree\n")
+    done = headway.clean_text(tmp_path / "a.de", tmp_path / "a.en", out=tmp_path / "c.{de,en}")
+
+    assert (tmp_path / "c.de").read_bytes() == b"eins\nzwei\ndrei\n"
+    counts = {"byte-order-marks": 1, "carriage-returns": 3, "outer-spaces": 1}
+    assert done.trimmed == done.as_dict()["trimmed"] == counts
+    assert done.lines()[1:] == [
+        "  byte-order-marks: 1 file repaired",
+        "  carriage-returns: 3 lines repaired",
+        "  outer-spaces: 1 line repaired",
+    ]
+    assert Path(done.log).read_text(encoding="utf-8").splitlines()[1:] == [
+        "0\tbyte-order-marks\trepaired\t1 file repaired\t\t\t",
+        "0\tcarriage-returns\trepaired\t3 lines repaired\t\t\t",
+        "0\touter-spaces\trepaired\t1 line repaired\t\t\t",
+    ]

@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 from headway.data.corpus import Pair
-from headway.training.harmless import line_ends, marked_files
+from headway.data.harmless import line_ends, marked_files, outer_characters
 
 
 def test_lines_that_end_in_carriage_returns_are_counted() -> None:
@@ -25,3 +25,9 @@ def test_files_with_a_byte_order_mark_are_named(tmp_path: Path) -> None:
         "A byte order mark at the beginning is left out, of a.en, b.en.gz."
     ]
     assert marked_files(files[2:]) == []
+
+
+def test_characters_around_a_text_are_counted_by_pairs() -> None:
+    pairs = [Pair("a\r", "b\r"), Pair(" a\r", "b"), Pair("a", "b\u00a0"), Pair("a b", "c\rd")]
+    assert outer_characters(pairs) == {"carriage-returns": 2, "outer-spaces": 2}
+    assert outer_characters(pairs[3:]) == {}
