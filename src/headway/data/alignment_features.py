@@ -1,4 +1,4 @@
-"""In what lines of two languages agree that belong together, without knowing either.
+"""Features on which a line and its translation agree, whatever the two languages.
 
 Long sentences have long translations, questions are translated by questions, and names and numbers
 stay.
@@ -14,14 +14,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-# Lines so far apart agree by chance. Not any lines: where text is sorted by length, or goes on
-# about the same, its neighbours agree as well, and do not belong together.
+# Lines this far apart agree by chance. They are not just any lines: neighbours also agree if text
+# is sorted by length or keeps to one subject, although they do not belong together.
 APART = (8, -9, 11, -12, 14, -15, 17, -18)
 _LINES_A_BIN, _BINS = 20, 24  # of the ratios of lengths
-_RARE = 0.02  # a word of a larger share of the lines tells nothing
-_MOST_SHARED = 3  # words; more are not told apart
+_RARE = 0.02  # a word in a larger share of the lines shows nothing
+_MOST_SHARED = 3  # words; more count as this many
 _SPREAD = 0.25  # of the logarithms of lengths, below which all lines are about as long
-PAIRED = 0.5  # a correlation of lengths that chance hardly brings about
+PAIRED = 0.5  # a correlation of lengths that chance hardly reaches
 _WORD = re.compile(r"[^\W_]+")
 
 Kinds = NDArray[np.int64]
@@ -29,18 +29,18 @@ Numbers = defaultdict[str, int]  # a new word is given the next
 
 
 class Clue(Protocol):
-    """Something in which lines that belong together agree."""
+    """A feature on which lines that belong together agree."""
 
     def kinds(self, shift: int) -> Kinds:
         """Return how each source agrees with the target `shift` lines later: a kind of agreement.
 
-        -1 where there is no such target.
+        -1 if no line has that number.
         """
         ...
 
 
 class Lengths:
-    """The ratio of the lengths, in bins which are equally frequent by chance."""
+    """The ratio of the lengths, in bins that are equally frequent by chance."""
 
     def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         """Choose the bins."""
@@ -57,19 +57,19 @@ class Lengths:
         return _within(np.digitize(ratios, self.edges), shift)
 
     def agreement(self, start: int, end: int, shift: int = 0) -> float:
-        """Return how long sources of some lines go with long targets `shift` lines later."""
+        """Return the correlation of lengths of sources and of targets `shift` lines later."""
         x, y = self.source[start:end], np.roll(self.target, -shift)[start:end]
         # The spread of equal numbers is not always 0.
         return float(np.corrcoef(x, y)[0, 1]) if min(np.ptp(x), np.ptp(y)) > 0 else 0.0
 
     def are_unrelated(self, start: int, end: int) -> bool:
-        """Tell whether lengths vary among some lines, but not on both sides together."""
+        """Return True if lengths vary among some lines, but not on both sides together."""
         spread = min(self.source[start:end].std(), self.target[start:end].std())
         return bool(spread > _SPREAD and self.agreement(start, end) < PAIRED)
 
 
 class Questions:
-    """Whether both, one, or none of two lines are questions."""
+    """Whether both lines, one line or neither line is a question."""
 
     def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         """Look at both sides."""
@@ -84,9 +84,9 @@ class Questions:
 
 
 class RareWords:
-    """How many of the rarer words that both languages have, two lines share.
+    """The number of rare words that two lines share, out of the words that both languages have.
 
-    So names, numbers, and what is foreign to both.
+    These are names, numbers, and words that are foreign to both.
     """
 
     def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
@@ -94,10 +94,11 @@ class RareWords:
         self.lines = len(sources)
         known: Numbers = defaultdict(count().__next__)
         sides = [_words(texts, known) for texts in (sources, targets)]
-        found = [np.bincount(words, minlength=len(known)) for _, words in sides]
+        counts = [np.bincount(words, minlength=len(known)) for _, words in sides]
         most = max(2, _RARE * self.lines)
-        useful = np.logical_and(*[(counts > 0) & (counts <= most) for counts in found])
-        # A line and a word of it as one number: what two lines share, two sorted arrays share.
+        useful = np.logical_and(*[(count > 0) & (count <= most) for count in counts])
+        # A line and a word of it are one number, so lines share words where sorted arrays share
+        # numbers.
         self.words = max(1, len(known))
         self.source, self.target = (
             np.sort(lines[useful[words]] * self.words + words[useful[words]])
@@ -106,7 +107,7 @@ class RareWords:
         self.source_has, self.target_has = (self._lines(side) > 0 for side in self._sides())
 
     def kinds(self, shift: int) -> Kinds:
-        """Return which side has such words, 0 to 2 of them, or how many are shared, from 3 on."""
+        """Return how many sides have such words, 0 to 2, or else 2 plus the shared words."""
         moved = self.target - shift * self.words
         places = np.searchsorted(self.source, moved).clip(max=len(self.source) - 1)
         shared = self._lines(moved[self.source[places] == moved] if len(self.source) else moved)
@@ -125,14 +126,14 @@ def _words(texts: Sequence[str], known: Numbers) -> tuple[Kinds, Kinds]:
     """Return the line and the number of every different word of a line."""
     counts, words = array("q"), array("q")
     for text in texts:
-        found = set(_WORD.findall(text.casefold()))
-        counts.append(len(found))
-        words.extend(map(known.__getitem__, found))
+        distinct = set(_WORD.findall(text.casefold()))
+        counts.append(len(distinct))
+        words.extend(map(known.__getitem__, distinct))
     return np.repeat(np.arange(len(texts)), counts), np.array(words, dtype=np.int64)
 
 
 def _within(kinds: Kinds, shift: int) -> Kinds:
-    """Mark the lines that have no line `shift` later."""
+    """Mark the lines that have no line `shift` later with -1."""
     if shift > 0:
         kinds[-shift:] = -1
     elif shift < 0:

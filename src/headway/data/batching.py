@@ -1,9 +1,10 @@
-"""Turns encoded pairs into padded batches of about equal size in tokens (section 5.1).
+"""Turn encoded pairs into padded batches of about equal size in tokens (section 5.1).
 
 "Sentence pairs were batched together by approximate sequence length. Each training batch
 contained a set of sentence pairs containing approximately 25000 source tokens and 25000 target
-tokens." Here the budget counts the padded area of each side, because that is what takes memory
-and time.
+tokens".
+
+Here the budget limits the padded area of each side, because it determines memory and time.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,8 @@ from headway.errors import ConfigError
 Lengths = Sequence[tuple[int, int]]
 IntArray = NDArray[np.int64]
 
-# Of rounded lengths. With 4 digits padding is 4 % less, and shapes are two to three times as many.
+# Binary digits of rounded lengths. Four digits save 4 % of the padding, but give two to three times
+# as many shapes.
 _DIGITS = 3
 
 
@@ -59,7 +61,7 @@ class Batch:
         )
 
     def padded(self, rows: int, source_length: int, target_length: int) -> "Batch":
-        """Return this batch with padding up to these sizes, none of which it may exceed."""
+        """Return this batch padded to these sizes, which it must not exceed."""
 
         def fill(ids: Tensor, length: int) -> Tensor:
             filled = ids.new_full((rows, length), PAD_ID)
@@ -100,8 +102,8 @@ class Batch:
 def collate(pairs: Sequence[EncodedPair], indices: Sequence[int] | None = None) -> Batch:
     """Return the batch of exactly these pairs, in this order.
 
-    `indices` says where each pair comes from (its place in the corpus); it selects nothing, and
-    without it the rows are numbered from 0.
+    `indices` says where each pair comes from (its place in the corpus), and selects nothing.
+    Without it the rows are numbered from 0.
     """
     if not pairs:
         raise ConfigError("A batch of no pairs was asked for.", "Give at least one pair.")
@@ -123,7 +125,7 @@ def collate(pairs: Sequence[EncodedPair], indices: Sequence[int] | None = None) 
 def collate_rows(store: PairStore, rows: Rows, indices: Rows | None = None) -> Batch:
     """Return the batch of these rows of a store; the same as `collate` of its pairs.
 
-    `indices` says where each comes from, if that is not its row.
+    `indices` says where each pair comes from, if that is not its row.
     """
     source = store.source.matrix(rows, PAD_ID)  # (B, S), its last column padding
     labels = store.target.matrix(rows, PAD_ID)  # (B, T)
@@ -154,10 +156,10 @@ def token_batches(
 
     `lengths` holds the pieces of source and target, without start and end symbols. In each batch,
     rows times longest row, symbols included, is at most `max_tokens` on either side. The result
-    depends on the arguments alone, so "epoch, block, batch" is all that resuming needs; it changes
-    with every epoch, in the order of the batches and among pairs of equal length. round_up_to:
-    batches are as large as if each side were as long as `round_up` says, but at most so long, so
-    that few shapes come up; no side is longer, symbols included.
+    depends on the arguments alone, so "epoch, block, batch" is all that resuming needs. Each epoch
+    has another order of batches, and of pairs of equal length. round_up_to: batches are sized as
+    if each side had its length after `round_up`, but at most this one, so that few shapes occur.
+    No side is longer, symbols included.
     """
     if seed < 0 or epoch < 0:
         raise ConfigError(f"seed is {seed} and epoch is {epoch}.", "Both must be at least 0.")
@@ -182,9 +184,9 @@ def token_batches(
 
 
 def round_up(length: int) -> int:
-    """Return the next length of those that have at most three binary digits before their zeros.
+    """Return the next length that has at most three binary digits before its zeros.
 
-    It is longer by a quarter at most, and there are four of them between a length and its double.
+    It is longer by a quarter at most. There are four such lengths between a length and its double.
 
     >>> [round_up(length) for length in (1, 7, 8, 9, 17, 20, 100, 129)]
     [1, 7, 8, 10, 20, 20, 112, 160]
@@ -248,7 +250,7 @@ def _order_by_longer_side(sizes: IntArray) -> IntArray:
 def _order_in_stripes(sizes: IntArray, *, max_tokens: int) -> IntArray:
     """Return positions sorted into stripes of similar target, and by source inside a stripe.
 
-    With about as many stripes as batches in a stripe, both sides of a batch are of like length.
+    With about as many stripes as batches in a stripe, both sides of a batch have similar lengths.
     Every second stripe runs backwards, so that a batch across two stripes stays even.
     """
     by_target = np.argsort(sizes[:, 1], kind="stable")

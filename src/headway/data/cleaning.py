@@ -1,4 +1,4 @@
-"""Leaves out the pairs that cannot be trained on, and counts every one of them by reason."""
+"""Drop the pairs that cannot be trained on, and count them by reason."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ _NEAR = "equal to a pair that is held out, but for case, digits, punctuation or 
 
 @dataclass(slots=True)
 class CleaningReport:
-    """Count what cleaning read, kept, dropped and cut, with a few line numbers for each reason."""
+    """Count the pairs read, kept, dropped and cut, with a few line numbers for each reason."""
 
     total: int = 0
     kept: int = 0
@@ -47,19 +47,19 @@ class CleaningReport:
         return result
 
     def include(self, other: "CleaningReport", name: str = "") -> None:
-        """Add what was done to another text, under its name."""
+        """Add the report on another text, under its name."""
         self.total += other.total
         self.kept += other.kept
-        for own, more in (
+        for counts, more in (
             (self.dropped, other.dropped),
             (self.cut, other.cut),
             (self.notes, other.notes),
             (self.examples, other.examples),
         ):
-            own |= {f"{name}{reason}": value for reason, value in more.items()}  # pyright: ignore
+            counts |= {f"{name}{reason}": value for reason, value in more.items()}  # pyright: ignore
 
     def check(self, name: str = "") -> None:
-        """Raise DataError if no pair of the text of this name is left."""
+        """Raise DataError if no pair is left; its message begins with the name of the text."""
         if not self.kept:
             raise DataError(
                 f"{name}No pair is left to use: {self.summary()}.",
@@ -102,8 +102,8 @@ def clean(
 ) -> tuple[list[EncodedPair], CleaningReport]:
     """Encode the pairs, leave out those that break a rule, and report which and why.
 
-    lines: where each pair stands in its file, if not one after the other from 1. name: what begins
-    the message if no pair is left, which is a DataError. The rest is as in `Examiner`.
+    lines: the line of each pair in its file, counted from 1 if unset. name: the beginning of the
+    message of the DataError if no pair is left. The other arguments are those of `Examiner`.
     """
     numbered = zip(range(1, len(pairs) + 1) if lines is None else lines, pairs, strict=True)
     cleaning = Cleaning(Examiner(rules, encode_source, encode_target, normalize_target))
@@ -113,10 +113,10 @@ def clean(
 
 
 class Cleaning:
-    """Encodes pairs as they come and leaves out those that break a rule, counting each by reason.
+    """Encodes pairs as they come and drops those that break a rule, counted by reason.
 
-    A pair is counted under the first rule that it breaks: one of those that the examiner knows, or
-    else that it is a duplicate of one that is kept.
+    A pair is counted under the first rule that it breaks: one of the examiner's rules, or else that
+    it duplicates a pair that is kept.
     """
 
     def __init__(
@@ -129,9 +129,9 @@ class Cleaning:
     ) -> None:
         """Begin with an empty report.
 
-        seen: what was kept of other corpora, to be shared. processes: by how many the pairs are
-        examined, if there are enough of them; what comes out is the same. near: lines whose pairs
-        are dropped because they resemble one that is held out.
+        seen: the pairs that are kept of all corpora, shared among them. processes: the number of
+        processes that examine pairs, if these are many; the result is the same. near: lines whose
+        pairs are dropped because they resemble one that is held out.
         """
         self.examiner = examiner
         self.report = CleaningReport()
@@ -140,7 +140,7 @@ class Cleaning:
         self._near = near
 
     def cleaned(self, numbered: Iterable[tuple[int, Pair]]) -> Iterator[EncodedPairs]:
-        """Yield the pairs that are kept, some at a time; numbers are those of their lines."""
+        """Yield the kept pairs, some at a time; numbers are those of their lines."""
         examined_soon: deque[tuple[tuple[int, Pair], ...]] = deque()
         numbered = iter(numbered)
 
@@ -156,7 +156,7 @@ class Cleaning:
             yield self._cut(pairs if len(kept) == len(pairs) else pairs.pick(kept))
 
     def _kept(self, lines: NDArray[np.int64], examined: Examined) -> NDArray[np.int64]:
-        """Count some pairs, and return the rows of those that are kept."""
+        """Count some pairs, and return the rows of the kept ones."""
         report, dropped = self.report, dict(examined.broken)
         near = (row for row, line in enumerate(lines.tolist()) if line in self._near)
         dropped |= {row: _NEAR for row in near} if self._near else {}

@@ -1,4 +1,4 @@
-"""Reads both sides of a corpus from a table as spreadsheets write it: .csv, with quotes."""
+"""Read both sides of a corpus from .csv, the tables of spreadsheets, with quotes."""
 
 import csv
 import re
@@ -15,16 +15,16 @@ _BREAK = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 
 
 class Layout(NamedTuple):
-    """How a file is to be read."""
+    """How to read a file."""
 
     separator: str
     header: list[str]
     columns: tuple[int, int]
-    """Those of source and target, counted from 0."""
+    """Of source and target, counted from 0."""
 
 
 def csv_layout(path: StrPath, fields: tuple[str, str], languages: tuple[str, str]) -> Layout:
-    """Return separator and columns, from the first line; DataError where it names no columns."""
+    """Return separator and columns from the first line; DataError if it names no columns."""
     first = next(read_lines(path), None)
     if first is None:
         raise DataError(f"{path} is empty.", "Give a file with one pair a line.")
@@ -40,9 +40,9 @@ def csv_pairs(
 ) -> Iterator[tuple[str, str]]:
     """Yield two columns of a table whose first line names its columns.
 
-    Commas, semicolons or tabs separate them; text in quotation marks may hold separators and line
-    breaks, which become spaces. Blank lines are no rows. Raises DataError where a row has more or
-    fewer cells than the first line.
+    Commas, semicolons or tabs separate the columns. Text in quotation marks may hold separators
+    and line breaks, which become spaces. Blank lines are skipped. Raises DataError for a row with
+    more or fewer cells than the first line.
     """
     separator, header, (source, target) = csv_layout(path, fields, languages)
     for number, (line, row) in enumerate(_rows(path, separator)):

@@ -1,4 +1,4 @@
-"""Opens files of bytes, compressed or not; says in one sentence what is wrong with one."""
+"""Open files of bytes, compressed or not, and explain failures in one sentence."""
 
 import bz2
 import gzip
@@ -19,7 +19,7 @@ from headway.home import expanded
 StrPath = str | os.PathLike[str]
 
 _BLOCK = 1 << 18
-# What a file starts with, and how its name should end then.
+# The first bytes of a file, and the ending that its name should have.
 _SIGNATURES = {
     b"\x1f\x8b": ".gz",
     b"BZh": ".bz2",
@@ -27,7 +27,7 @@ _SIGNATURES = {
     b"\x28\xb5\x2f\xfd": ".zst",
     b"PAR1": ".parquet",
 }
-# Files of other programs, which may bear the name of a text.
+# Files of other programs, which may have the name of a text file.
 _DOCUMENTS = {
     b"PK\x03\x04": "a ZIP archive, as .docx, .xlsx and .odt are",
     b"PK\x05\x06": "an empty ZIP archive",
@@ -40,7 +40,7 @@ _DOCUMENTS = {
 
 
 def _zstandard(path: StrPath) -> Any:
-    """Return the module that knows Zstandard."""
+    """Return the module for Zstandard."""
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
@@ -55,7 +55,7 @@ def _zstandard(path: StrPath) -> Any:
 
 def _open_zstandard(path: StrPath) -> IO[bytes]:
     zstd = _zstandard(path)
-    # Of its own accord it takes the windows of `zstd --long` for damage from 256 MiB on.
+    # By default, windows of `zstd --long` from 256 MiB on count as damage.
     window = zstd.DecompressionParameter.window_log_max
     return _buffered(zstd.open(path, "rb", options={window: window.bounds()[1]}))
 
@@ -63,14 +63,14 @@ def _open_zstandard(path: StrPath) -> IO[bytes]:
 class _Streams(io.RawIOBase):
     """Decompresses one stream after the other, and refuses anything else that follows.
 
-    Python's own files take bytes that are no further stream for the end, so that the second half
-    of two joined files is lost without a word if its first bytes are damaged.
+    Python's own files end silently at bytes that do not begin a stream. If two files are joined and
+    the second one's first bytes are damaged, all of it would be lost.
     """
 
     def __init__(self, file: IO[bytes], decompressor: Callable[[], Any], filler: bytes) -> None:
         self._file = file  # closed by close()
         self._decompressor = decompressor
-        self._filler = filler  # what may stand between streams
+        self._filler = filler  # bytes that are allowed between streams
         self._stream = decompressor()
 
     def readable(self) -> bool:
@@ -80,13 +80,13 @@ class _Streams(io.RawIOBase):
         data = b""
         while not data:
             if self._stream.eof:
-                rest = self._stream.unused_data.lstrip(self._filler)
-                while not rest and (block := self._file.read(_BLOCK)):
-                    rest = block.lstrip(self._filler)
-                if not rest:
+                remainder = self._stream.unused_data.lstrip(self._filler)
+                while not remainder and (block := self._file.read(_BLOCK)):
+                    remainder = block.lstrip(self._filler)
+                if not remainder:
                     return 0
                 self._stream = self._decompressor()
-                data = self._stream.decompress(rest, len(buffer))
+                data = self._stream.decompress(remainder, len(buffer))
             elif self._stream.needs_input:
                 block = self._file.read(_BLOCK)
                 if not block:
@@ -107,9 +107,9 @@ def _open_bzip2(path: StrPath) -> IO[bytes]:
 
 
 def _open_gzip(path: StrPath) -> IO[bytes]:
-    file = gzip.open(path)  # noqa: SIM115 - closed by whoever reads
-    found = os.fstat(file.fileno())
-    if stat.S_ISREG(found.st_mode) and not found.st_size:  # which gzip takes for an empty text
+    file = gzip.open(path)  # noqa: SIM115 - the caller closes it
+    status = os.fstat(file.fileno())
+    if stat.S_ISREG(status.st_mode) and not status.st_size:  # an empty text for gzip
         file.close()
         raise EOFError("it ends before its stream does")
     return _buffered(file)
@@ -120,7 +120,7 @@ def _open_xz(path: StrPath) -> IO[bytes]:
 
 
 def _buffered(file: Any) -> IO[bytes]:
-    """Return a file whose lines are found by compiled code: most of these do it in Python."""
+    """Return a file that splits lines in compiled code; most of these files do it in Python."""
     return io.BufferedReader(file, _BLOCK)
 
 
@@ -134,11 +134,11 @@ COMPRESSIONS = tuple(_OPENERS)
 
 
 def compressing(file: IO[bytes], path: StrPath) -> IO[bytes] | None:
-    """Return a file that compresses into this one as the name says; None if it says nothing.
+    """Return a file that compresses into this one as the name says; None for a plain name.
 
-    To close it ends the stream, and leaves the file itself open.
+    Closing it ends the stream, and leaves the file itself open.
     """
-    # No name and no time in it: the same lines are the same bytes.
+    # Without name and time, the same lines give the same bytes.
     ending = compression(path)
     if ending == ".gz":
         return cast(IO[bytes], gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0))
@@ -150,13 +150,13 @@ def compressing(file: IO[bytes], path: StrPath) -> IO[bytes] | None:
 
 
 def plain_name(path: StrPath) -> str:
-    """Return the name of a file in small letters, without the ending of its compression."""
+    """Return the name of a file in lower case, without the ending of its compression."""
     name = Path(path).name.lower()
     return name.removesuffix(compression(path))
 
 
 def compression(path: StrPath) -> str:
-    """Return `.gz`, `.bz2`, `.xz` or `.zst` if the name ends so, else nothing."""
+    """Return `.gz`, `.bz2`, `.xz` or `.zst` if the name ends so, else an empty text."""
     ending = Path(path).suffix.lower()
     return ending if ending in _OPENERS else ""
 
@@ -165,7 +165,7 @@ def compression(path: StrPath) -> str:
 def readable(path: StrPath, *, decompress: bool = True) -> Iterator[IO[bytes]]:
     """Open a file for reading bytes and turn each failure into a DataError.
 
-    Also one that a compressed file shows only at its end: what is read is whole or refused.
+    This includes failures that a compressed file shows only at its end: a file is whole or refused.
     """
     path = expanded(path)
     ending = compression(path) if decompress else ""
@@ -198,18 +198,18 @@ def readable(path: StrPath, *, decompress: bool = True) -> Iterator[IO[bytes]]:
 
 
 def signature(start: bytes) -> str:
-    """Return the ending that a file with these first bytes should have, or nothing."""
+    """Return the ending that a file with these first bytes should have, or an empty text."""
     return next((e for magic, e in _SIGNATURES.items() if start.startswith(magic)), "")
 
 
 def document(start: bytes) -> str:
-    """Return what a file with these first bytes is, if it is of another program, or nothing."""
+    """Return the kind of another program's file with these first bytes, or an empty text."""
     return next((kind for magic, kind in _DOCUMENTS.items() if start.startswith(magic)), "")
 
 
 def _damaged(error: Exception) -> bool:
-    """Tell whether an error means that compressed bytes are wrong or end too early."""
-    # bz2 says OSError without a number; the operating system's errors have one.
-    own = isinstance(error, OSError) and error.errno is None
+    """Return True if an error means that compressed bytes are wrong or end too early."""
+    # bz2 raises OSError without a number; the operating system's errors have one.
+    is_of_bz2 = isinstance(error, OSError) and error.errno is None
     known = gzip.BadGzipFile | EOFError | zlib.error | lzma.LZMAError
-    return own or isinstance(error, known) or type(error).__name__ == "ZstdError"
+    return is_of_bz2 or isinstance(error, known) or type(error).__name__ == "ZstdError"

@@ -1,4 +1,4 @@
-"""Reads sentence pairs from disk and changes nothing in them."""
+"""Read sentence pairs from disk, without changing them."""
 
 import hashlib
 import os
@@ -34,14 +34,14 @@ class Pair(NamedTuple):
 
 
 def read_parallel(source_path: StrPath, target_path: StrPath) -> list[Pair]:
-    """Return the pairs of two files in which line n of one translates line n of the other."""
+    """Return the pairs of two files; line n of one translates line n of the other."""
     return list(iterate_parallel(source_path, target_path))
 
 
 def read_sentences(path: StrPath) -> Iterator[str]:
     """Return the lines of a file with one sentence each.
 
-    Raises DataError where lines are records or have columns: both sides would be one sentence.
+    Raises DataError if lines are records or have columns, because each would be one sentence.
     """
     name = plain_name(path)
     if name.endswith(FORMS) and not name.endswith(".tsv"):
@@ -64,7 +64,7 @@ def _without_columns(path: StrPath) -> Iterator[str]:
 
 
 def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pair]:
-    """Yield the pairs of two files in which line n of one translates line n of the other.
+    """Yield the pairs of two files; line n of one translates line n of the other.
 
     Raises DataError at the end if one has more lines than the other, or if both are empty.
     """
@@ -74,8 +74,8 @@ def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pai
         if source is None or target is None:
             # The first line without a partner has been read already.
             rows = [
-                count + (side is not None) + sum(1 for _ in rest)
-                for side, rest in ((source, sources), (target, targets))
+                count + (side is not None) + sum(1 for _ in lines)
+                for side, lines in ((source, sources), (target, targets))
             ]
             where = _where_moved(source_path, target_path, rows)
             raise DataError(
@@ -93,9 +93,9 @@ def iterate_parallel(source_path: StrPath, target_path: StrPath) -> Iterator[Pai
 
 
 def _where_moved(source_path: StrPath, target_path: StrPath, rows: list[int]) -> str:
-    """Return where lines do not belong together any more, as far as they tell."""
+    """Return a sentence on where the files stop matching; empty if the lines do not show it."""
     paths = source_path, target_path
-    if not all(Path(path).is_file() for path in paths):  # a pipe is read up
+    if not all(Path(path).is_file() for path in paths):  # a pipe cannot be read again
         return ""
     names = [Path(path).name for path in paths]
     end = ""
@@ -155,31 +155,31 @@ def iterate_pairs(
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Training text that is read anew whenever it is gone through, and never held whole."""
+    """Training text that is read again in each pass, and never held whole."""
 
     sources: tuple[StrPath, ...]
     targets: tuple[StrPath, ...]
-    """None of them where files hold both sides."""
+    """Empty if the files hold both sides."""
     columns: tuple[int, int] = (0, 1)
     fields: tuple[str, str] = ("source", "target")
     languages: tuple[str, str] = USUAL_FIELDS
-    """Of what is named source and target, by which .csv and .tmx are read."""
+    """Of source and target, before `reverse`; they tell the columns of .csv and texts of .tmx."""
     reverse: bool = False
     tag: str = ""
-    """A piece that stands before each source, such as <2ko>."""
+    """A piece before each source, such as <2ko>."""
     weight: float = 1.0
     held_out: frozenset[int] = frozenset()
-    """Lines that are no part of it, because they are held out for validation."""
+    """Lines that are left out, because they are held out for validation."""
     without: frozenset[Pair] = frozenset()
-    """Pairs that are not to be trained on, since they equal one that is held out; spaces around
-    them do not count."""
+    """Pairs that are not trained on, because they equal one that is held out; spaces around them
+    do not count."""
     near: frozenset[int] = frozenset()
-    """Lines that are not to be trained on: but for case, digits, punctuation and spaces their pairs
-    are equal to one that is held out."""
+    """Lines that are not trained on, because their pairs differ from one that is held out only in
+    case, digits, punctuation and spaces."""
 
     @property
     def files(self) -> tuple[StrPath, ...]:
-        """Return all files, for their fingerprint."""
+        """Return all files, the sources first."""
         return self.sources + self.targets
 
     def header_remarks(self) -> list[str]:
@@ -196,7 +196,7 @@ class Corpus:
                 yield line, pair
 
     def candidates(self) -> Iterator[tuple[int, Pair]]:
-        """Yield what `numbered` does, and the pairs that resemble one that is held out."""
+        """Yield the pairs of `numbered`, and those that resemble one that is held out."""
         for line, pair in enumerate(self._all(), start=1):
             if line not in self.held_out:
                 yield line, pair
@@ -212,18 +212,18 @@ class Corpus:
 
 
 def matching_files(folder: Path, name: str) -> tuple[StrPath, ...]:
-    """Return the file of this name, or, if there are * ? or [ in it, all that match, in order."""
+    """Return the file of this name or, if it contains * ? or [, all that match, sorted."""
     if is_dataset(name):
         return (name,)
     path = folder / name
     with permitted(path, DataError):
         if path.exists() or not _has_wildcard(name):
             return (path,)
-    # A pattern may lead out of the folder, or be absolute; the folder's own name is none.
-    found = tuple(sorted(folder / each for each in _matching(folder, Path(name))))
-    if not found:
+    # A pattern may lead out of the folder, or be absolute; the folder's name is not a pattern.
+    files = tuple(sorted(folder / match for match in _matching(folder, Path(name))))
+    if not files:
         raise DataError(f"No file matches {path}.", "Check the pattern and the folder.")
-    return found
+    return files
 
 
 def _has_wildcard(name: str) -> bool:
@@ -231,14 +231,14 @@ def _has_wildcard(name: str) -> bool:
 
 
 def _matching(folder: Path, pattern: Path) -> list[str]:
-    """Return all that matches; refuse a folder on the way there that may not be looked into."""
+    """Return all matches; DataError for a folder on the way that this user may not read."""
     for depth in range(pattern.is_absolute(), len(pattern.parts)):
         above = str(Path(*pattern.parts[:depth]))
         mode = os.R_OK | os.X_OK if _has_wildcard(pattern.parts[depth]) else os.X_OK
-        for each in glob(f"{above}/", root_dir=folder, recursive=True):  # which leaves it out
-            if not os.access(folder / each, mode):
+        for parent in glob(f"{above}/", root_dir=folder, recursive=True):
+            if not os.access(folder / parent, mode):  # glob would leave it out silently
                 raise DataError(
-                    f"{folder / each} may not be read by this user, and {folder / pattern} leads "
+                    f"{folder / parent} may not be read by this user, and {folder / pattern} leads "
                     "through it.",
                     "Change its permissions, or choose a pattern that does not.",
                 )
@@ -250,7 +250,7 @@ def partners(
 ) -> tuple[tuple[StrPath, ...], tuple[StrPath, ...]]:
     """Return the files of two names, each with its translation at the same place.
 
-    Where both are patterns, files belong together for which * and ? stand for the same.
+    If both are patterns, files belong together whose * and ? match the same text.
     """
     sources, targets = matching_files(folder, source), matching_files(folder, target)
     named = ((source, sources), (target, targets))
@@ -261,25 +261,25 @@ def partners(
         {_wildcards(path, folder, name): path for path in paths} for name, paths in named
     ]
     alone = [
-        found[key]
-        for found, other in (by_wildcard, by_wildcard[::-1])
-        for key in found
-        if key not in other
+        files[key]
+        for files, partners in (by_wildcard, by_wildcard[::-1])
+        for key in files
+        if key not in partners
     ]
     if alone:
         raise ConfigError(
             f"{alone[0]} has no partner: {source} names {len(sources)} files and {target} "
             f"{len(targets)}.",
-            "Name files so that * and ? stand for the same on both sides.",
+            "Name files so that * and ? match the same text on both sides.",
         )
     return tuple(by_wildcard[0].values()), tuple(by_wildcard[1][key] for key in by_wildcard[0])
 
 
 def _wildcards(path: StrPath, folder: Path, name: str) -> tuple[str, ...]:
-    """Return what the wildcards of a name in this folder stand for in a path that matches it."""
+    """Return the texts that the wildcards of a name match in a path of this folder."""
     if is_dataset(name):
         return (name,)
-    # Folders of any depth, none as well, are one wildcard with the slash behind them.
+    # `**/` is one wildcard with its slash: folders of any depth, or none.
     parts = re.split(r"((?:^|(?<=/))\*\*/|\*+|\?|\[[^]]*\])", str(Path(name)))
     any_depth = {"**/": r"((?:.*/)?)"}
     expression = "".join(
@@ -292,7 +292,7 @@ def _wildcards(path: StrPath, folder: Path, name: str) -> tuple[str, ...]:
 
 
 def check_read_again(path: StrPath) -> None:
-    """Refuse what can be read once only, such as the end of a pipe."""
+    """Raise DataError for a file that can be read only once, such as a pipe."""
     place = Path(path)
     if is_dataset(path):
         return
@@ -306,10 +306,10 @@ def check_read_again(path: StrPath) -> None:
 
 
 def fingerprint(digests: Iterable[bytes]) -> str:
-    """Return the SHA-256 of several files, each by its `file_digest`, in this order.
+    """Return the SHA-256 of several files, from their `file_digest` in this order.
 
-    Names do not count, so that a moved corpus is still the same corpus. A line moved from one file
-    to the next is a change.
+    Names do not count, so a moved corpus is still the same corpus. Moving a line from one file to
+    the next is a change.
     """
     return hashlib.sha256(b"".join(digests)).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Numbers, and addresses of pages and of mail, which a translation keeps as they are."""
+"""Numbers, and web and email addresses, which a translation keeps as they are."""
 
 import re
 import unicodedata
@@ -11,8 +11,8 @@ from headway.data.html_codes import decoded
 
 _PAGE = re.compile(r"(?:https?|ftp)://[!-~]+|\bwww\.[!-~]+", re.IGNORECASE)
 _MAIL = re.compile(r"[A-Za-z\d._%+-]+@[A-Za-z\d-]+(?:\.[A-Za-z\d-]+)+")
-_BEHIND = ".,;:!?'\"`*_~|\\<>]}"  # punctuation of the sentence, where an address ends with it
-# Within a number stand separators of thousands and decimals; a plain space only before thousands.
+_BEHIND = ".,;:!?'\"`*_~|\\<>]}"  # punctuation of the sentence if it follows an address
+# A number may have separators of thousands and decimals; a plain space separates thousands only.
 _NUMBER = re.compile(
     r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,'\u2019\u066b\u066c\u00a0\u2009\u202f]\d+)*"
 )
@@ -20,15 +20,15 @@ _RUN = re.compile(r"\d+")
 _SEPARATORS = re.compile(r"\D")
 # Ideographs and syllables that multiply the number before them: 3만 is 30,000.
 _FACTORS = frozenset("십백천만억조十百千万萬亿億兆")
-_WRITTEN_OUT = 31  # up to here a number is often a word, a day, or the number of a month
-_THOUSAND = 3  # zeros, from which on one side may have a word for them, such as million
+_WRITTEN_OUT = 31  # up to here a number is often a word, a day, or a month
+_THOUSAND = 3  # from this many zeros on, a side may have a word for them, such as million
 
 
 class _Number(NamedTuple):
     """A number of a text."""
 
     values: frozenset[Decimal | str]
-    """What it may mean: 1.500 is fifteen hundred or one and a half."""
+    """Its possible meanings: 1.500 is fifteen hundred or one and a half."""
     has_factor: bool
     """A character such as 만 follows it."""
 
@@ -37,14 +37,14 @@ def has_other_numbers(source: str, target: str) -> bool:
     """Return True if two sides have numbers that cannot be the same.
 
     `1,000.5`, `1.000,5` and `1 000,5` are the same, and so are digits of other scripts. A number
-    of one side alone counts from 32 on, or with decimals: smaller ones may be words on the other
-    side, or the name of a month. `3만`, `3 million` and `3,000,000` may be the same, too. A code of
-    HTML, such as `&#97;`, is the character that it stands for.
+    on one side alone counts from 32 on, or with decimals: smaller ones may be words on the other
+    side, or the name of a month. `3만`, `3 million` and `3,000,000` may be the same, too. An HTML
+    code, such as `&#97;`, counts as its character.
     """
     source, target = decoded(source, target), decoded(target, source)
     if not (any(map(str.isdecimal, source)) or any(map(str.isdecimal, target))):
         return False
-    sides = [_with_own_digits(_without_addresses(text)) for text in (source, target)]
+    sides = [_with_ascii_digits(_without_addresses(text)) for text in (source, target)]
     if _parts(sides[0]) == _parts(sides[1]):
         return False
     first, second = (list(_numbers(text)) for text in sides)
@@ -55,14 +55,14 @@ def has_other_numbers(source: str, target: str) -> bool:
 
 
 def has_other_addresses(source: str, target: str) -> bool:
-    """Return True if an address of a page or of mail stands on one side only."""
+    """Return True if a web or email address is on one side only."""
     return addresses(source) != addresses(target)
 
 
 def addresses(text: str) -> frozenset[str]:
-    """Return the addresses of pages and of mail, without the punctuation behind them.
+    """Return the web and email addresses, without the punctuation behind them.
 
-    In small letters, without `http://` and `https://`, and without a slash at the end.
+    In lower case, without `http://` and `https://`, and without a slash at the end.
     """
     if not _may_have_addresses(text):
         return frozenset()
@@ -72,7 +72,7 @@ def addresses(text: str) -> frozenset[str]:
 
 
 def _may_have_addresses(text: str) -> bool:
-    """Return False for most lines: to look for addresses takes longer."""
+    """Return False for most lines quickly, because a search for addresses takes longer."""
     return "@" in text or "://" in text or "www." in text.lower()
 
 
@@ -89,8 +89,8 @@ def _without_addresses(text: str) -> str:
     return _MAIL.sub(" ", _PAGE.sub(" ", text)) if _may_have_addresses(text) else text
 
 
-def _with_own_digits(text: str) -> str:
-    """Return a text with 0 to 9 for the digits of other scripts."""
+def _with_ascii_digits(text: str) -> str:
+    """Return a text with 0 to 9 in place of the digits of other scripts."""
     if text.isascii():
         return text
     return "".join(
@@ -115,7 +115,7 @@ def _numbers(text: str) -> Iterator[_Number]:
 
 
 def _values(number: str) -> Iterator[Decimal | str]:
-    """Yield what a number may mean: a value, or its parts where it is a date or a version."""
+    """Yield the possible meanings of a number: values, and its parts as of a date or version."""
     parts, separators = _RUN.findall(number), _SEPARATORS.findall(number)
     if len(parts) == 1:
         yield Decimal(number)
@@ -128,34 +128,36 @@ def _values(number: str) -> Iterator[Decimal | str]:
 
 
 def _take_out_partners(first: list[_Number], second: list[_Number]) -> None:
-    """Take out of both lists the numbers that may be the same, each with one of the other."""
+    """Remove from both lists the numbers that may be the same, two by two."""
     for is_partner in (_is_same, _is_power_of_ten_away):
         for number in tuple(first):
-            partner = next((other for other in second if is_partner(number, other)), None)
+            partner = next(
+                (candidate for candidate in second if is_partner(number, candidate)), None
+            )
             if partner is not None:
                 first.remove(number)
                 second.remove(partner)
 
 
-def _is_same(one: _Number, other: _Number) -> bool:
-    return bool(one.values & other.values) and one.has_factor == other.has_factor
+def _is_same(first: _Number, second: _Number) -> bool:
+    return bool(first.values & second.values) and first.has_factor == second.has_factor
 
 
-def _is_power_of_ten_away(one: _Number, other: _Number) -> bool:
-    """Return True if a word or a character on one side may stand for zeros of the other."""
-    least = 0 if one.has_factor or other.has_factor else _THOUSAND
+def _is_power_of_ten_away(first: _Number, second: _Number) -> bool:
+    """Return True if a word or a character on one side may replace zeros on the other."""
+    least = 0 if first.has_factor or second.has_factor else _THOUSAND
     return any(
         abs(a.adjusted() - b.adjusted()) >= least
         and a.normalize().as_tuple().digits == b.normalize().as_tuple().digits
-        for a in one.values
+        for a in first.values
         if isinstance(a, Decimal)
-        for b in other.values
+        for b in second.values
         if isinstance(b, Decimal)
     )
 
 
 def _is_written_in_digits(number: _Number) -> bool:
-    """Return True if no word would stand for a number on the other side."""
+    """Return True if a number is not written as a word."""
     values = [value for value in number.values if isinstance(value, Decimal)]
     is_small = any(value <= _WRITTEN_OUT and value == value.to_integral() for value in values)
     return not (is_small or number.has_factor)

@@ -1,4 +1,4 @@
-"""Knows documents whose lines are no sentences: pages, subtitles, markup."""
+"""Recognize documents whose lines are not sentences: pages, subtitles, markup."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from headway.data.compression import plain_name
 from headway.errors import DataError
 
-# Without .ts and .arb: train.ts may be Tsonga, and train.arb Arabic. Their first lines tell.
+# Without .ts and .arb: train.ts may be Tsonga, and train.arb Arabic. Their first lines decide.
 _KINDS = {
     "an HTML page": (".html", ".htm", ".xhtml"),
     "subtitles (SRT)": (".srt",),
@@ -31,20 +31,20 @@ _LOOKED_AT = 3  # lines
 
 
 def refuse_document(path: Path) -> None:
-    """Refuse a file that its name says to be a document; DataError says what to do."""
+    """Raise DataError for a file whose name is that of a document."""
     name = plain_name(path)
     for kind, endings in _KINDS.items():
         if name.endswith(endings):
             raise _document(str(path), kind)
     if name.endswith(_OF_OFFICE):
         raise DataError(
-            f"{path} is a document, and lines of text are wanted.",
+            f"{path} is a document, but lines of text are wanted.",
             "Save its text in a file of its own, in UTF-8, with one sentence a line.",
         )
 
 
 def without_documents(groups: Iterator[list[str]], name: str) -> Iterator[list[str]]:
-    """Yield groups of lines again; DataError where the first lines are those of a document."""
+    """Yield the groups of lines; DataError if the first lines are those of a document."""
     first = list(islice(groups, 1))
     if first and (kind := kind_of(first[0])):
         raise _document(name, kind)
@@ -52,7 +52,7 @@ def without_documents(groups: Iterator[list[str]], name: str) -> Iterator[list[s
 
 
 def kind_of(lines: Sequence[str]) -> str:
-    """Return which document begins with these lines, or nothing."""
+    """Return the kind of document that begins with these lines, or an empty text."""
     texts = [line.removeprefix("\ufeff") for line in lines[:_LOOKED_AT]]
     beginning = [text for text in texts if text.strip()]
     if not beginning:
@@ -74,7 +74,7 @@ def kind_of(lines: Sequence[str]) -> str:
 
 def _document(name: str, kind: str) -> DataError:
     return DataError(
-        f"{name} is {kind}, of which each line would be translated as a sentence, markup and all.",
+        f"{name} is {kind}: each of its lines would be translated as a sentence, markup and all.",
         "Save its text in a file with one sentence a line, or take the lines as they are with "
         "--as-text.",
     )

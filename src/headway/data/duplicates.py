@@ -1,19 +1,19 @@
-"""Remembers which texts were there before, in 16 bytes each."""
+"""Remember the texts seen before, in 16 bytes each."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headway.data.pair_rules import Digests
 
-_SHRINK = 8  # a run of this many times fewer digests than the one before it is not merged with it
+_SHRINK = 8  # a run is merged with the one before it unless that is at least this many times longer
 
 
 class Seen:
-    """A growing set of digests, as a few sorted arrays.
+    """A growing set of digests, kept in a few sorted arrays.
 
-    A set of Python's takes six times the memory. New digests are a small array, merged with its
-    neighbour once it is an eighth of it: so each one is moved some times, and there are few arrays
-    to look through.
+    A Python set takes six times the memory. New digests form a small array, which is merged with
+    its neighbour once it has an eighth of the neighbour's size. So each digest is moved only a few
+    times, and there are few arrays to search.
     """
 
     def __init__(self) -> None:
@@ -21,11 +21,11 @@ class Seen:
         self._runs: list[Digests] = []
 
     def __len__(self) -> int:
-        """Return how many different digests were seen."""
+        """Return the number of different digests seen."""
         return sum(map(len, self._runs))
 
     def first_seen(self, digests: Digests) -> NDArray[np.bool_]:
-        """Tell of each digest whether it is new, also among these; then it is not any more."""
+        """Add digests; return True for each one that is new, the first time it comes."""
         distinct, first = np.unique(digests, return_index=True)
         is_new = np.ones(len(distinct), dtype=bool)
         for run in self._runs:
@@ -33,9 +33,9 @@ class Seen:
             places[places == len(run)] = 0
             is_new &= run[places] != distinct
         self._add(distinct[is_new])
-        found = np.zeros(len(digests), dtype=bool)
-        found[first[is_new]] = True
-        return found
+        is_first = np.zeros(len(digests), dtype=bool)
+        is_first[first[is_new]] = True
+        return is_first
 
     def _add(self, new: Digests) -> None:
         if len(new):
@@ -43,5 +43,5 @@ class Seen:
         while len(self._runs) > 1 and len(self._runs[-2]) < _SHRINK * len(self._runs[-1]):
             smaller, larger = self._runs.pop(), self._runs.pop()
             merged = np.concatenate([larger, smaller])
-            merged.sort(kind="stable")  # which merges what is sorted already
+            merged.sort(kind="stable")  # fast, because it merges runs that are sorted already
             self._runs.append(merged)

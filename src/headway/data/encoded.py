@@ -1,4 +1,4 @@
-"""Pairs as pieces: one of them, and many in flat arrays as they pass from text to a store."""
+"""Pairs as pieces: a single pair, and many in flat arrays on their way from text to a store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ class EncodedPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EncodedPairs:
-    """Hold the pieces of several pairs, the line of each, and its text where it is at hand."""
+    """Hold the pieces of several pairs, their lines, and their texts if these are at hand."""
 
     source: Ragged
     target: Ragged

@@ -1,11 +1,11 @@
-"""Deals the pairs of one corpus or of several, like cards, epoch after epoch.
+"""Deal the pairs of one corpus or of several, like cards, epoch after epoch.
 
-A corpus of weight 2 is gone through twice an epoch, one of weight 0.5 once in two epochs: every
-pair comes as often as every other of its corpus, and nothing is drawn twice by chance. What an
-epoch holds depends on sizes, weights, seed and epoch alone.
+A corpus of weight 2 comes twice in each epoch, one of weight 0.5 once in two epochs. All pairs of
+a corpus come equally often, and none is drawn twice by chance. The content of an epoch depends
+only on sizes, weights, seed and epoch.
 
-An epoch beyond a size comes in blocks that fit into memory. Large corpora are dealt by stretches of
-neighbours, so that a block is read from few places, and each block has the same mixture.
+A large epoch comes in blocks that fit into memory and have the same mixture of corpora. Large
+corpora are dealt in stretches of neighbours, so that a block is read from few places.
 """
 
 import math
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from headway.errors import ConfigError
 
-BLOCK = 1 << 17  # pairs that are shuffled and sorted by length together
+BLOCK = 1 << 17  # pairs shuffled and sorted by length together
 STRETCH = 1 << 10  # neighbours of a large corpus that stay together
 
 IntArray = NDArray[np.int64]
 
 
 class Deck:
-    """Deals rows of corpora that lie one after the other."""
+    """Deals rows of corpora, which are numbered from one corpus to the next."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Deck:
         block: int = BLOCK,
         stretch: int = STRETCH,
     ) -> None:
-        """Name how many pairs each corpus has, and how often an epoch goes through each."""
+        """Take the number of pairs of each corpus, and how often an epoch goes through each."""
         weights = [1.0] * len(sizes) if weights is None else weights
         self.offsets = np.cumsum([0, *sizes[:-1]])
         self.weights = [Fraction(str(weight)) for weight in weights]
@@ -52,15 +52,15 @@ class Deck:
             )
 
     def size(self, epoch: int) -> int:
-        """Return how many pairs an epoch holds."""
+        """Return the number of pairs in an epoch."""
         return sum(stop - start for start, stop in self._stretches(epoch))
 
     def num_blocks(self, epoch: int) -> int:
-        """Return in how many blocks an epoch comes."""
+        """Return the number of blocks in an epoch."""
         return max(1, math.ceil(self.size(epoch) / self.block))
 
     def rows(self, epoch: int, block: int) -> IntArray:
-        """Return the rows of one block, sorted; a row that is dealt twice is there twice."""
+        """Return the rows of one block, sorted; a row that is dealt twice comes twice."""
         blocks = self.num_blocks(epoch)
         dealt = [
             offset
@@ -75,14 +75,14 @@ class Deck:
         return np.sort(np.concatenate(dealt))
 
     def _stretches(self, epoch: int) -> Iterator[tuple[int, int]]:
-        """Yield which of its cards, counted from the first epoch on, each corpus deals."""
+        """Yield the range of cards that each corpus deals, counted from the first epoch on."""
         for pack, weight in zip(self.packs, self.weights, strict=True):
             share = weight * pack.size
             yield math.floor(epoch * share), math.floor((epoch + 1) * share)
 
 
 class _Pack:
-    """One corpus, shuffled anew whenever all of it has been dealt."""
+    """One corpus, shuffled again whenever all of it has been dealt."""
 
     def __init__(self, size: int, seed: tuple[int, int], stretch: int) -> None:
         self.size = size
@@ -93,7 +93,7 @@ class _Pack:
         self._order = lru_cache(maxsize=2)(self._shuffle)
 
     def deal(self, start: int, stop: int) -> IntArray:
-        """Return the cards from number `start` up to `stop` of the endless row of passes."""
+        """Return the cards from number `start` up to `stop` of an endless series of passes."""
         dealt = [np.empty(0, dtype=np.int64)]
         while start < stop:
             number, place = divmod(start, self.size)

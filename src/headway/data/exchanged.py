@@ -1,4 +1,4 @@
-"""Finds what stands on the wrong side of parallel text, by the language that it is in."""
+"""Find lines on the wrong side of parallel text, by their language."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,15 @@ from headway.data.corpus import Pair
 from headway.data.finding import Finding, on_lines
 from headway.data.two_languages import TwoLanguages
 
-_MOST = 0.7  # of the pairs that tell, above which the whole text is exchanged
-_FEWEST = 3  # pairs that must tell
+_MOST = 0.7  # share of the clear pairs, above which the whole text is exchanged
+_FEWEST = 3  # clear pairs that are needed
 
 
 def on_the_wrong_side(pairs: Sequence[Pair], languages: TwoLanguages | None) -> list[Finding]:
     """Return the lines with exchanged sides, and those with a side in the other's language.
 
-    languages: learned from these pairs or from training text; None where nothing tells them apart.
-    Findings may be on no line.
+    languages: learned from these pairs or from training text; None if they cannot be told apart.
+    A finding may have no lines.
     """
     if languages is None:
         return []
@@ -40,9 +40,9 @@ def on_the_wrong_side(pairs: Sequence[Pair], languages: TwoLanguages | None) -> 
 def exchanged_as_a_whole(
     pairs: Sequence[Pair], languages: TwoLanguages | None, where: str = "training text"
 ) -> list[Finding]:
-    """Return that most lines have their sides exchanged, or nothing.
+    """Return a finding if most lines have their sides exchanged.
 
-    languages: of the text that these pairs should be like. where: what that text is called.
+    languages: those of the text that these pairs should resemble. where: the name of that text.
     """
     if languages is None:
         return []

@@ -1,4 +1,4 @@
-"""What is suspicious about a text, in words and by lines."""
+"""Suspicious content of a text, in words and by lines."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ _EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One kind of suspicion and the lines that it falls on."""
+    """One kind of suspicion and its lines."""
 
     id: str
     """A short name that stays the same: a row of `headway.data.problems`."""
@@ -23,9 +23,9 @@ class Finding:
     through: int | None = None
     """The last line of a stretch."""
     earlier: tuple[int, ...] = ()
-    """For each of the lines, where there is one, the first with the same."""
+    """For each of the lines, the first line with the same content; empty for other findings."""
     example: Pair | None = None
-    """The text of the first line; None where it was not looked up."""
+    """The text of the first line; None if it was not looked up."""
 
     def __str__(self) -> str:
         """Return the finding as one line of text."""
@@ -40,7 +40,7 @@ class Finding:
         return f"{self.problem}: {self.count:,} ({noun} {', '.join(shown)}{more})"
 
     def with_example(self, pairs: Sequence[Pair]) -> "Finding":
-        """Return the finding with the pair of its first line, out of all pairs of the text."""
+        """Return the finding with the pair of its first line; pairs are all those of the text."""
         example = pairs[self.lines[0] - 1]
         return replace(self, example=Pair(*(side.rstrip("\r") for side in example)))
 
@@ -51,15 +51,12 @@ class Finding:
 
     @property
     def remedy_held_out(self) -> str:
-        """Return the remedy in validation or test text, for which no rule of [data] holds."""
+        """Return the remedy in validation or test text, where the rules of [data] do not apply."""
         problem = problem_of(self.id)
         return problem.held_out or problem.remedy
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, `through` and `earlier` only where there are any.
-
-        So it is with `example`, the source and the target of the first line.
-        """
+        """Return plain values for JSON; `through`, `earlier` and `example` only if they are set."""
         values = {
             "id": self.id,
             "problem": self.problem,
@@ -76,13 +73,13 @@ class Finding:
 
 
 def on_lines(id: str, problem: str, lines: Iterable[int]) -> Finding:
-    """Return one problem of these lines, counted from 1."""
+    """Return a finding on these lines, counted from 1."""
     numbers = tuple(lines)
     return Finding(id, problem, len(numbers), numbers)
 
 
 def by_harm(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings that fall on any line, the most harmful first, in a stable order."""
+    """Return the findings that have lines, the most harmful first, in a stable order."""
     return sorted(
         (finding for finding in findings if finding.count),
         key=lambda finding: problem_of(finding.id).rank,

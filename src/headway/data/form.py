@@ -1,4 +1,4 @@
-"""Compares the outward form of two texts: spaces before punctuation, capitals, and end marks."""
+"""Compare the form of two texts: spaces before punctuation, capitals, and end marks."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from headway.data.corpus import Pair
 from headway.data.finding import Finding, on_lines
 
-_MOST = 20_000  # pairs of a text that show what is usual, chosen evenly
-_FEWEST = 50  # lines of each text, below which nothing is usual
-_OTHER_SHARE = 0.3  # of the lines, by which two texts differ
-_TIMES, _FEW_CAPITALS = 4.0, 0.01  # more capitals than in the other text, and than none
-# Of text that is not cut into words, French has a space before ! ? : ; but never before these.
+_MOST = 20_000  # pairs that show the form of a text, chosen evenly
+_FEWEST = 50  # lines of each text that are needed
+_OTHER_SHARE = 0.3  # two texts differ if their shares of lines differ by more
+_TIMES, _FEW_CAPITALS = 4.0, 0.01  # how many times as many capitals, and which share at least
+# French has a space before ! ? : ; but only tokenized text has one before these.
 _APART = re.compile(r"\S\s+[.,](?=\s|$)")
 _ATTACHED = re.compile(r"\w[.,](?=\s|$)")
 _ENDED = re.compile(r"[.!?…。！？।؟۔።]['\"”’»›)\]」』\s]*$")
 
 
 class _Lines(NamedTuple):
-    """What is seen in each line of one side; nan where a line shows nothing of it."""
+    """Properties of each line of one side; nan if a line does not show one."""
 
     tokenized: NDArray[np.float64]
-    """1 if a period or comma stands by itself, 0 if one stands behind a word."""
+    """1 if a period or comma follows a space, 0 if it follows a word."""
     capitals: NDArray[np.float64]
     """How many letters are capitals."""
     letters: NDArray[np.float64]
@@ -34,7 +34,7 @@ class _Lines(NamedTuple):
 
     @property
     def capital_share(self) -> float:
-        """Return the share of capitals among the letters that have a case; nan for none."""
+        """Return the share of capitals among the letters that have a case; 0 without any."""
         return _ratio(self.capitals.sum(), self.letters.sum())
 
 
@@ -47,7 +47,7 @@ class Form:
         self.sides = [_look([pair[side] for pair in chosen]) for side in (0, 1)]
 
     def unlike(self, pairs: Sequence[Pair]) -> list[Finding]:
-        """Return in which way other text has another form than this training text has."""
+        """Return how the form of other text differs from that of this training text."""
         findings = []
         for side, name in enumerate(("source", "target")):
             here = _look([pair[side] for pair in pairs])
@@ -56,23 +56,24 @@ class Form:
 
 
 def _compared(side: str, usual: _Lines, here: _Lines) -> Iterator[Finding]:
-    for id, words, before, now in (
+    for id, words, lines_before, lines_now in (
         ("tokenized", "with a space before . and ,", usual.tokenized, here.tokenized),
         ("end-marks", "with an end mark such as . or ?", usual.ended, here.ended),
     ):
-        seen_before, seen_now = before[~np.isnan(before)], now[~np.isnan(now)]
+        seen_before = lines_before[~np.isnan(lines_before)]
+        seen_now = lines_now[~np.isnan(lines_now)]
         if min(len(seen_before), len(seen_now)) < _FEWEST:
             continue
-        shares = float(seen_now.mean()), float(seen_before.mean())
-        if abs(shares[0] - shares[1]) > _OTHER_SHARE:
-            problem = f"{side} {words} in {shares[0]:.0%} of lines (training text: {shares[1]:.0%})"
-            yield on_lines(f"{id}-{side}", problem, _lines(now == (shares[0] > shares[1])))
+        now, before = float(seen_now.mean()), float(seen_before.mean())
+        if abs(now - before) > _OTHER_SHARE:
+            problem = f"{side} {words} in {now:.0%} of lines (training text: {before:.0%})"
+            yield on_lines(f"{id}-{side}", problem, _lines(lines_now == (now > before)))
     least = min((usual.letters > 0).sum(), (here.letters > 0).sum())
-    share, other = here.capital_share, usual.capital_share
-    if least >= _FEWEST and max(share, other) > max(_FEW_CAPITALS, _TIMES * min(share, other)):
-        problem = f"{side} with {share:.1%} of its letters capitalized (training text: {other:.1%})"
-        more = here.capitals > (share + other) / 2 * here.letters
-        is_meant = (here.letters > 0) & (more == (share > other))
+    now, before = here.capital_share, usual.capital_share
+    if least >= _FEWEST and max(now, before) > max(_FEW_CAPITALS, _TIMES * min(now, before)):
+        problem = f"{side} with {now:.1%} of its letters capitalized (training text: {before:.1%})"
+        more = here.capitals > (now + before) / 2 * here.letters
+        is_meant = (here.letters > 0) & (more == (now > before))
         yield on_lines(f"capitals-{side}", problem, _lines(is_meant))
 
 

@@ -1,4 +1,4 @@
-"""Knows a first line that names the columns of a table instead of being a pair."""
+"""Recognize a first line that names the columns of a table instead of holding a pair."""
 
 from collections.abc import Sequence
 
@@ -16,39 +16,40 @@ _WORDS = (
 )
 _ANY_WORD = frozenset(word for words in _WORDS for word in words)
 USUAL_FIELDS = ("source", "target")
-"""Names of the two columns where the configuration names no others."""
+"""Names of the two columns unless the configuration gives others."""
 
 
 def names_columns(cells: tuple[str, str], languages: tuple[str, str] = USUAL_FIELDS) -> bool:
-    """Return True if two cells are names of columns: `source` and `target`, or two languages.
+    """Return True if two cells name columns: `source` and `target`, or two languages.
 
-    Codes of languages that are not configured may be words (`no`, `is`, `hi`), and are a pair.
+    Codes of languages that are not configured may be words (`no`, `is`, `hi`), so they are a pair.
 
-    languages: those of the configuration, which may be names that only it knows.
+    languages: those of the configuration, which may be any names.
     """
-    one, other = (cell.strip().casefold() for cell in cells)
-    return language_code(one) != language_code(other) and all(
+    first, second = (cell.strip().casefold() for cell in cells)
+    return language_code(first) != language_code(second) and all(
         word in _ANY_WORD
         or is_language_name(word)
         or any(is_same_language(word, language) for language in languages)
-        for word in (one, other)
+        for word in (first, second)
     )
 
 
-def are_two_sides(one: str, other: str) -> bool:
-    """Return True if two different words are languages, or words such as `source`."""
-    one, other = one.strip().casefold(), other.strip().casefold()
-    return one != other and all(word in _ANY_WORD or is_language(word) for word in (one, other))
+def are_two_sides(first: str, second: str) -> bool:
+    """Return True if two words differ and are languages, or words such as `source`."""
+    first, second = first.strip().casefold(), second.strip().casefold()
+    return first != second and all(
+        word in _ANY_WORD or is_language(word) for word in (first, second)
+    )
 
 
 def sides_of(
     header: Sequence[str], fields: tuple[str, str], languages: tuple[str, str]
 ) -> tuple[int, int] | None:
-    """Return which columns hold source and target; None if the header does not say.
+    """Return the columns of source and target; None if the header does not say.
 
-    Fields count first, then the languages of the configuration, then words such as `src`. Two
-    columns that are named by languages, about which the configuration is silent, are source and
-    target in this order.
+    Fields count first, then the languages of the configuration, then words such as `src`. If the
+    configuration names neither, two columns named after languages are source and target.
     """
     cells = [cell.strip().casefold() for cell in header]
     places: list[int] = []
@@ -67,7 +68,7 @@ def sides_of(
 
 
 def no_columns(path: object, header: Sequence[str], fields: tuple[str, str]) -> DataError:
-    """Return the error for a table whose first line does not say which columns are meant."""
+    """Return the error for a table whose first line does not name the two columns."""
     cells = [cell.strip() for cell in header]
     missing = [field for field in fields if field not in cells]
     hint = suggest(missing[0], cells) if missing else ""

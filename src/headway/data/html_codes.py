@@ -1,4 +1,4 @@
-"""Undoes the codes that HTML writes for characters, such as `&amp;` for &."""
+"""Decode HTML's codes for characters, such as `&amp;` for &."""
 
 import html
 import re
@@ -6,8 +6,8 @@ from html.entities import html5
 
 _CODE = re.compile(r"&(?:[A-Za-z][A-Za-z\d]{1,30}|#\d{2,7}|#[xX][\dA-Fa-f]{2,6});")
 _TAG_ENDS = frozenset("<>")
-_MOST_LEVELS = 4  # text that was escaped more often is no text that was escaped
-# A code that is set off by one of these may be what the sentence is about: '&lt;' or (e.g. &gt;).
+_MOST_LEVELS = 4  # text that seems to be escaped more often was not escaped at all
+# A sentence may be about a code that one of these sets off: '&lt;' or (e.g. &gt;).
 _MARKS = frozenset("'\"`«»„“”‘’「」『』")
 _SET_OFF = _MARKS | frozenset("()[],")
 _QUOTES = frozenset("'\"")
@@ -15,11 +15,12 @@ _BEFORE, _AFTER = frozenset(" \t\u00a0"), frozenset(" \t\u00a0.;:")
 
 
 def decoded(text: str, other: str = "") -> str:
-    """Return a text with characters in the place of their codes, level by level.
+    """Return a text with characters in place of their codes, level by level.
 
-    `&amp;amp;` is `&` that was escaped twice. A code stays where a sentence speaks of it: `<` and
-    `>` beside raw ones of their kind, anything in `backticks`, and codes that both sides have,
-    if one of them is set off by quotes, brackets or commas on one side. A line end becomes a space.
+    `&amp;amp;` is `&`, escaped twice. A code stays if the sentence is about it. This holds for
+    codes of `<` and `>` if the text also has the raw character, and for any code in `backticks`.
+    It also holds for codes that both sides have, if quotes, brackets or commas set one of them off
+    on either side. A line end becomes a space.
 
     Args:
         text: The side that may have codes.
@@ -46,10 +47,10 @@ def _decoded_once(text: str, other: str) -> str:
 
 
 def _of(code: str) -> str:
-    """Return the character of a code, or the code itself where there is none."""
+    """Return the character of a code, or the code itself if it has none."""
     if code[1] != "#":
         return html5.get(code[1:], code).replace("\n", " ")
-    character = html.unescape(code)  # which knows of numbers that mean Windows-1252
+    character = html.unescape(code)  # knows the numbers that mean Windows-1252
     if character in ("\n", "\r"):
         return " "
     is_text = character.isprintable() or character.isspace() or character in "\u00ad\u200b\ufeff"
@@ -57,7 +58,7 @@ def _of(code: str) -> str:
 
 
 def _mentioned(text: str, other: str) -> set[tuple[int, int]]:
-    """Return the places of the codes that a sentence speaks of."""
+    """Return the places of the codes that the sentence is about."""
     raw = {end for end in _TAG_ENDS if end in text}
     codes = list(_CODE.finditer(text))
     shared = {code.span() for code in codes if code[0] in other}
@@ -74,9 +75,9 @@ def _mentioned(text: str, other: str) -> set[tuple[int, int]]:
 
 
 def _is_set_off(text: str, start: int, end: int) -> bool:
-    """Return True if quotes, brackets or commas stand beside a code, and no word does.
+    """Return True if quotes, brackets or commas enclose a code, and no word touches it.
 
-    The code of a quote stands beside brackets and commas in its own right, and needs quotes.
+    Quotes usually touch brackets and commas, so the code of a quote must be within quotes.
     """
     before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
     if _of(text[start:end]) in _QUOTES:

@@ -17,15 +17,15 @@ _OPTIONS = {"name", "split"}
 
 
 def is_dataset(source: object) -> bool:
-    """Tell whether a name of training text means a data set."""
+    """Return True if a name of training text means a data set."""
     return isinstance(source, str) and source.startswith(_SCHEME)
 
 
 def rows_of(source: str, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a data set, one after the other and never all at once.
+    """Yield the rows of a data set, one at a time.
 
-    Of their columns only those in which these fields are, if all of them are there: others may be
-    pictures, which would be decoded.
+    Rows have only the columns with these fields if the data set has all of them, because other
+    columns may be pictures, which would be decoded.
     """
     place, options = _parse(source)
     datasets = _library(source)
@@ -62,7 +62,7 @@ def rows_of(source: str, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def dataset_digest(source: str, fields: Sequence[str]) -> bytes:
-    """Return the SHA-256 of the columns of a data set in which these fields are, in any files."""
+    """Return the SHA-256 of the columns with these fields, whatever files hold the data set."""
     digest = hashlib.sha256()
     for row in rows_of(source, fields):
         text = sorted((name, row[name]) for name in _columns(fields, row) if name in row)
@@ -71,7 +71,7 @@ def dataset_digest(source: str, fields: Sequence[str]) -> bytes:
 
 
 def _columns(fields: Sequence[str], known: Collection[str]) -> set[str]:
-    """Return the columns in which fields are; `translation.en` is in one, or is one."""
+    """Return the columns with these fields; `translation.en` is a column, or a field of one."""
     return {name if name in known else name.partition(".")[0] for name in fields}
 
 
@@ -86,7 +86,9 @@ def _parse(source: str) -> tuple[str, dict[str, str]]:
     options = {key: values[-1] for key, values in parse_qs(address.query).items()}
     place = address.netloc + address.path
     if unknown := sorted(set(options) - _OPTIONS):
-        raise ConfigError(f"{source} has the option '{unknown[0]}'.", "There are name and split.")
+        raise ConfigError(
+            f"{source} has the option '{unknown[0]}'.", "The options are name and split."
+        )
     if not place:
         raise ConfigError(f"{source} names no data set.", "Write hf://FOLDER or hf://OWNER/NAME.")
     return place, options

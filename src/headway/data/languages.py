@@ -1,4 +1,4 @@
-"""Tells names and codes of languages from other words."""
+"""Recognize names and codes of languages."""
 
 _SECOND_LETTERS = {
     "a": "abefkmnrsvyz", "b": "aeghimnors", "c": "aehorsuvy", "d": "aevz", "e": "elnostu",
@@ -7,7 +7,7 @@ _SECOND_LETTERS = {
     "p": "ailst", "q": "u", "r": "mnouw", "s": "acdegiklmnoqrstuvw", "t": "aeghiklnorstwy",
     "u": "gkrz", "v": "eio", "w": "ao", "x": "h", "y": "io", "z": "ahu",
 }  # fmt: skip
-_CODES = frozenset(one + other for one, others in _SECOND_LETTERS.items() for other in others)
+_CODES = frozenset(a + b for a, letters in _SECOND_LETTERS.items() for b in letters)
 """All codes of two letters of ISO 639."""
 
 _WORDS = {
@@ -38,7 +38,7 @@ _WORDS = {
     "vi": "vietnamese vie", "xh": "xhosa xho", "yo": "yoruba yor", "zh": "chinese zho chi 中文",
     "zu": "zulu zul",
 }  # fmt: skip
-"""By code: the English name of a language, its codes of three letters, and its own name."""
+"""By code: the English name of a language, its codes of three letters, and its native name."""
 
 _CODE_OF = {word: code for code, words in _WORDS.items() for word in words.split()}
 
@@ -56,7 +56,7 @@ def language_code(name: str) -> str:
 def is_language(text: str) -> bool:
     """Return True for the name of a language, or its code of two letters.
 
-    A code may have a region or script behind it. Codes of three letters need one: without it they
+    A region or script may follow a code. Codes of three letters need one, because without it they
     may be words, such as `may`, `per` and `por`.
     """
     main, _, region = language_code(text).partition("-")
@@ -67,12 +67,12 @@ def is_language(text: str) -> bool:
 
 
 def is_language_name(text: str) -> bool:
-    """Return True for the name of a language; its codes, of two or three letters, are none."""
+    """Return True for the name of a language, but not for its codes of two or three letters."""
     plain = text.strip().casefold()
     return plain in _CODE_OF and not (plain.isascii() and len(plain) <= 3)
 
 
 def is_same_language(code: str, wanted: str) -> bool:
-    """Return True if a code is of the wanted language: `en-US` is `en`, and `en` is not `en-US`."""
+    """Return True if a code is of the wanted language: `en-US` is `en`, but `en` is not `en-US`."""
     code, wanted = language_code(code), language_code(wanted)
     return code == wanted or code.partition("-")[0] == wanted

@@ -1,9 +1,9 @@
 """Which piece translates which: IBM Model 1 (Brown et al. 1993, section 4.1), by counting.
 
-The model says that a translation is written piece by piece, each from one piece of the source,
+The model writes a translation piece by piece. Each target piece comes from one piece of the source,
 or from none (the empty word, NULL), all equally probable, with the probability t(target | source).
 Expectation-maximization finds the t under which the text is most probable: the likelihood has one
-maximum, and never falls on the way. A count is kept only for two pieces that stand in a pair.
+maximum, and never falls on the way. Only pieces that occur in the same pair have a count.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,10 +23,10 @@ _LINKS_AT_ONCE = 2**20  # of a source piece and a target piece in one pair
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """t(target | source) of all pieces that stood in a pair, (P,) each, by source, then target."""
+    """t(target | source) of pieces that share a pair, (P,) each, sorted by source, then target."""
 
     sources: Ints
-    """The number of source pieces stands for NULL."""
+    """Source pieces; NULL is the number of source pieces."""
     targets: Ints
     probabilities: Floats
     log_likelihoods: tuple[float, ...]
@@ -39,8 +39,8 @@ def learn_lexicon(
     """Find t(target | source) in pairs of piece ids.
 
     source_size, target_size: pieces of each vocabulary. A pair has (|source| + 1) * |target|
-    links, NULL included: time and memory are those of all links, 4 bytes each, and of the
-    different ones among them. Raises DataError where no pair has a target.
+    links, NULL included. Time and memory grow with the number of all links, 4 bytes each, and of
+    the different ones among them. Raises DataError if no pair has a target.
     """
     blocks, keys = _count(_Text.of(pairs, source_size), target_size)
     if not len(keys):
@@ -57,12 +57,12 @@ def learn_lexicon(
 
 @dataclass(slots=True)
 class _LinkBlock:
-    """The links of some target pieces, those of each side by side."""
+    """The links of some target pieces; those of one piece are neighbours."""
 
     links: NDArray[np.int32]
     """Which two pieces each of them links, (L,)."""
     starts: Ints
-    """Where those of each target piece begin, (N,)."""
+    """Where the links of each target piece begin, (N,)."""
     sizes: Ints
 
 
@@ -85,7 +85,7 @@ class _Text:
         )
 
     def spans(self) -> Iterator[slice]:
-        """Yield pairs that have about so many links together as are worked on at once."""
+        """Yield stretches of pairs with at most `_LINKS_AT_ONCE` links, or of a single pair."""
         links = (self.source_sizes * self.target_sizes).cumsum()
         begin = 0
         while begin < len(links):
@@ -97,7 +97,7 @@ class _Text:
 
 def _count(text: _Text, target_size: int) -> tuple[list[_LinkBlock], Ints]:
     """Return all links, and source * target_size + target of the different ones, ascending."""
-    blocks, own = [], []
+    blocks, keys_of_blocks = [], []
     first_source, first_target = _starts(text.source_sizes), _starts(text.target_sizes)
     for span in text.spans():
         counts = text.target_sizes[span]
@@ -111,15 +111,15 @@ def _count(text: _Text, target_size: int) -> tuple[list[_LinkBlock], Ints]:
             sources.astype(np.int64) * target_size + targets, return_inverse=True
         )
         blocks.append(_LinkBlock(links.astype(np.int32), starts, sizes))
-        own.append(keys)
-    everyone = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *own]))
-    for block, keys in zip(blocks, own, strict=True):
-        block.links = np.searchsorted(everyone, keys).astype(np.int32)[block.links]
-    return [block for block in blocks if len(block.starts)], everyone
+        keys_of_blocks.append(keys)
+    all_keys = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *keys_of_blocks]))
+    for block, keys in zip(blocks, keys_of_blocks, strict=True):
+        block.links = np.searchsorted(all_keys, keys).astype(np.int32)[block.links]
+    return [block for block in blocks if len(block.starts)], all_keys
 
 
 def _expect(blocks: Sequence[_LinkBlock], probabilities: Floats) -> tuple[Floats, float]:
-    """Return how often each two pieces are linked, as expected, and the log-likelihood."""
+    """Return how often each two pieces are expected to be linked, and the log-likelihood."""
     counts, log_likelihood = np.zeros(len(probabilities)), 0.0
     for block in blocks:
         share = probabilities[block.links]
@@ -131,7 +131,7 @@ def _expect(blocks: Sequence[_LinkBlock], probabilities: Floats) -> tuple[Floats
 
 
 def _normalized(counts: Floats, sources: Ints) -> Floats:
-    """Divide by the sum of each source piece."""
+    """Divide the counts by their sum for each source piece."""
     starts = np.flatnonzero(np.diff(sources, prepend=-1))
     sizes = np.diff(starts, append=len(sources))
     return counts / np.repeat(np.add.reduceat(counts, starts), sizes)

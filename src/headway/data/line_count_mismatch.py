@@ -1,4 +1,4 @@
-"""Where the lines of two files part that should have as many lines, and have not."""
+"""Find where two files with different numbers of lines stop matching."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,38 +7,38 @@ from itertools import islice
 from headway.data.alignment_features import PAIRED, Lengths
 from headway.data.misaligned import Stretch, misaligned
 
-_BLOCK = 20_000  # lines; all clues of so many take a second, their lengths a hundredth
-_LOOKS = 3  # at blocks whose lengths do not go together
-_NAMED = 3  # stretches
-_LAST = 300  # lines, by which an end is judged
+_BLOCK = 20_000  # lines; to compare all features takes a second, their lengths alone a hundredth
+_LOOKS = 3  # blocks that are examined closely
+_NAMED = 3  # stretches named in the sentence
+_LAST = 300  # lines that show whether the ends match
 
 Lines = list[tuple[str, str]]
 
 
 def where_they_part(sources: Iterable[str], targets: Iterable[str], name: str) -> str:
-    """Return a sentence on lines that do not belong together; nothing where nothing tells.
+    """Return a sentence on lines that do not belong together; empty if there are none.
 
-    name: of the file of targets. Of long files only blocks are looked at closely whose lengths do
-    not go together any more, each with the block before it, or the last two.
+    name: the name of the target file. In long files only those blocks are examined closely whose
+    lengths no longer match, each with the block before it; otherwise the last two blocks.
     """
-    both = zip(sources, targets, strict=False)
-    for start, lines in islice(_doubtful((s.strip(), t.strip()) for s, t in both), _LOOKS):
+    pairs = zip(sources, targets, strict=False)
+    for start, lines in islice(_doubtful((s.strip(), t.strip()) for s, t in pairs), _LOOKS):
         if stretches := misaligned([s for s, _ in lines], [t for _, t in lines]):
             return _in_words(stretches, start, len(lines), name)
     return ""
 
 
 def go_together_at_the_end(sources: Iterable[str], targets: Iterable[str]) -> bool:
-    """Return True if the last lines that both texts have belong together: only an end is missing.
+    """Return True if the texts match where the shorter one ends, so that only an end is missing.
 
-    False where nothing tells it.
+    False if the lines do not show it.
     """
-    both = ((s.strip(), t.strip()) for s, t in zip(sources, targets, strict=False))
-    lines = deque(both, maxlen=_LAST)
+    pairs = ((s.strip(), t.strip()) for s, t in zip(sources, targets, strict=False))
+    lines = deque(pairs, maxlen=_LAST)
     if len(lines) < _LAST:
         return False
-    side, other = zip(*lines, strict=True)
-    return Lengths(side, other).agreement(0, _LAST) > PAIRED and not misaligned(side, other)
+    source, target = zip(*lines, strict=True)
+    return Lengths(source, target).agreement(0, _LAST) > PAIRED and not misaligned(source, target)
 
 
 def _doubtful(pairs: Iterator[tuple[str, str]]) -> Iterator[tuple[int, Lines]]:
@@ -58,7 +58,7 @@ def _doubtful(pairs: Iterator[tuple[str, str]]) -> Iterator[tuple[int, Lines]]:
 
 
 def _in_words(stretches: Sequence[Stretch], start: int, lines: int, name: str) -> str:
-    """Say of each stretch, in lines that begin behind `start`, what its targets do."""
+    """Return a sentence on the stretches; their lines are counted from `start`."""
     said = []
     for first, end, _ in stretches[:_NAMED]:
         line, last = start + first + 1, start + end

@@ -1,8 +1,8 @@
-r"""Reads text from disk, one line at a time, and changes nothing in it.
+r"""Read text from disk, one line at a time, without changing it.
 
 A line ends at `\n` only. Python's own line splitting also breaks at U+2028, U+0085, `\r` and five
-more characters; in a parallel corpus one such character shifts every later pair by one line, so
-the files are read as bytes and split there.
+more characters. In a parallel corpus, one such character would shift every later pair by one line.
+So files are read as bytes, and these are split.
 """
 
 import codecs
@@ -14,7 +14,7 @@ from headway.errors import DataError
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CONTROL = bytes(set(range(32)) - set(b"\t\r"))
-_CONTROL_SHARE = 0.4  # of the bytes; the first of a Latin or Cyrillic letter is one in UTF-16
+_CONTROL_SHARE = 0.4  # of the bytes; in UTF-16 a Latin or Cyrillic letter has one of two
 _OF_A_DOCUMENT = "Save its text in a file of its own, in UTF-8, with one sentence a line."
 
 
@@ -22,8 +22,8 @@ def read_lines(path: StrPath) -> Iterator[str]:
     """Yield each line of a UTF-8 file, plain or compressed, without its newline.
 
     Blank lines stay, a last line without a newline counts, and a byte order mark at the start is
-    dropped. The name of a compressed file ends in .gz, .bz2, .xz or .zst. A file whose lines end in
-    carriage returns alone is refused.
+    dropped. The name of a compressed file ends in .gz, .bz2, .xz or .zst. Raises DataError for a
+    file whose lines end in carriage returns alone.
     """
     with readable(path) as file:
         first = next(file, b"")
@@ -40,12 +40,12 @@ def read_lines(path: StrPath) -> Iterator[str]:
 
 
 def check_only_line(line: bytes, path: StrPath) -> None:
-    """Refuse the only line of a text with carriage returns (CR) in it, which end lines on old Macs.
+    """Refuse the only line of a text if it contains carriage returns, which end lines on old Macs.
 
-    In one of several lines such a character is text like any other.
+    If there are several lines, such a character is text like any other.
     """
     if _has_inner_return(line):
-        decode_line(line.removesuffix(b"\n"), path=path, number=1)  # or else it is no text at all
+        decode_line(line.removesuffix(b"\n"), path=path, number=1)  # raises if it is not text
         raise DataError(
             f"{path} is a single line with carriage returns (CR) in it, which seem to end its "
             "lines.",
@@ -58,16 +58,16 @@ def _has_inner_return(line: bytes) -> bool:
 
 
 def count_lines(path: StrPath) -> int:
-    """Return the number of lines of a file, plain or compressed, whatever they hold."""
+    """Return the number of lines of a file, plain or compressed, whatever their content."""
     with readable(path) as file:
         return sum(1 for _ in file)
 
 
 def decode_line(line: bytes, *, path: StrPath, number: int) -> str:
-    """Return the text of one line, or say where it stops being UTF-8.
+    """Return the text of one line; DataError names the byte that is not UTF-8.
 
-    Raises DataError for a first line that is the beginning of an archive or a document, too, and
-    for text in UTF-16 or UTF-32, whose NUL bytes are UTF-8.
+    Also raises DataError for a first line that begins an archive or a document, and for text in
+    UTF-16 or UTF-32 that happens to be UTF-8, because NUL bytes are.
     """
     if number == 1 and (kind := document(line)):
         raise DataError(f"{path} is {kind}, and no text.", _OF_A_DOCUMENT)
@@ -81,21 +81,21 @@ def decode_line(line: bytes, *, path: StrPath, number: int) -> str:
         ) from None
     if "\0" in text and _is_half_control(line) and (encoding := _wide_encoding(line, number)):
         raise DataError(
-            f"{path}, line {number}, has a NUL byte beside each letter: it looks like {encoding}.",
+            f"{path}, line {number}, has a NUL byte for each letter: it looks like {encoding}.",
             _convert(encoding),
         )
     return text
 
 
 def _encoding_remedy(line: bytes, number: int) -> str:
-    """Guess from a line what else the file may be."""
+    """Return the remedy for the encoding that a line seems to have."""
     if ending := signature(line):
         return f"It looks compressed: unpack it, or let the name of its file end in {ending}."
     encoding = _marked_encoding(line) if number == 1 else ""
     if encoding := encoding or _wide_encoding(line, number):
         return f"It looks like {encoding}. {_convert(encoding)}"
     if number > 1 and _marked_encoding(line):
-        return "A byte order mark of UTF-16 stands there: another file was appended. Take it out."
+        return "It has a byte order mark of UTF-16: another file was appended. Take it out."
     if _looks_korean(line):
         return "It looks like Korean in CP949: convert it with `iconv -f CP949 -t UTF-8`."
     return "Convert the file to UTF-8, for example with `iconv -f CP1252 -t UTF-8`."
@@ -113,16 +113,16 @@ def _marked_encoding(line: bytes) -> str:
 
 
 def _wide_encoding(line: bytes, number: int) -> str:
-    """Return the encoding of 16 or 32 bits a character that a line with NUL bytes is in, if any.
+    """Return the encoding of a line with NUL bytes if it is UTF-16 or UTF-32, else nothing.
 
-    In ASCII one byte of two is NUL, or three of four, and of other text the spaces have them. All
-    stand in the same places: behind the byte of a character (LE), or before it (BE). A newline is
-    such a character as well, and its other bytes belong to the line before it, or behind it.
+    In ASCII one byte of two is NUL, or three of four; in other text those of spaces are. They
+    always follow the byte of a character (LE), or always precede it (BE). This holds for a newline,
+    too: its NUL bytes belong to the next line (LE) or to its own (BE).
     """
     if number == 1 and line in (b"\0", b"\0\0\0"):  # a blank line
         return "UTF-16BE" if len(line) == 1 else "UTF-32BE"
     for encoding, width in (("UTF-32", 4), ("UTF-16", 2)):
-        # The line before it would have shown that it is BE.
+        # If it were BE, the line before it would have shown it.
         little = line[width - 1 :] if number > 1 else line
         for order, text in (("LE", little), ("BE", line[: len(line) // width * width])):
             if b"\0" in text and _is_text(text, encoding + order):
@@ -131,12 +131,12 @@ def _wide_encoding(line: bytes, number: int) -> str:
 
 
 def _is_half_control(line: bytes) -> bool:
-    """Return True for a line in UTF-16 that is UTF-8 by chance; a stray NUL is no reason."""
+    """Return True if a line has as many control bytes as UTF-16; a stray NUL is not enough."""
     return len(line.translate(None, _CONTROL)) <= (1 - _CONTROL_SHARE) * len(line)
 
 
 def _is_text(line: bytes, encoding: str) -> bool:
-    """Return True if a line can be seen whole in this encoding, and has ASCII in it."""
+    """Return True if a line is printable in this encoding and contains ASCII."""
     try:
         text = line.decode(encoding).rstrip("\r")
     except UnicodeDecodeError:
@@ -145,7 +145,7 @@ def _is_text(line: bytes, encoding: str) -> bool:
 
 
 def _looks_korean(line: bytes) -> bool:
-    """Tell whether the letters beyond ASCII are Hangul when the line is read as CP949."""
+    """Return True if most letters beyond ASCII are Hangul when the line is read as CP949."""
     try:
         letters = [letter for letter in line.decode("cp949") if ord(letter) > 127]
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
-"""Cuts words by merging pairs of pieces, each of which may be left out (Provilkov et al. 2020).
+"""Cut words by merging pairs of pieces, and skip merges at random (Provilkov et al. 2020).
 
-All words of about one length are merged at once, a pair in each at a time.
+Words of about the same length are merged together, one pair in each word at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,13 +13,13 @@ from headway.data.sampler import Sampler, code_points
 from headway.data.tokenizer import Tokenizer
 
 _NOTHING = -1  # fills up a row
-_WIDTH = 4  # characters by which the words that are merged together may differ
+_WIDTH = 4  # words merged together have lengths that differ by less than this
 
 Floats = NDArray[np.float64]
 
 
 class BPESampler(Sampler):
-    """Leaves out each merge with a certain probability.
+    """Skips each merge with a certain probability.
 
     Provilkov et al., "BPE-Dropout" (2020). With probability 0 the pieces are those of `encode`.
     """
@@ -41,7 +41,7 @@ class BPESampler(Sampler):
         self._point_ids = np.array([*(i for _, i in single), 0])
 
     def _halves(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the codes of each two parts that make this piece."""
+        """Yield the codes of every two parts that join to this piece."""
         for middle in range(1, len(text)):
             halves = [self._code(text[:middle]), self._code(text[middle:])]
             if _NOTHING not in halves:
@@ -60,20 +60,20 @@ class BPESampler(Sampler):
         codes = np.where(known, self._point_ids[places], self.num_pieces + points.values)
         characters = Ragged(codes, points.starts)
         kinds = (characters.lengths(drawn) - 1) // _WIDTH
-        numbers, found = [], [Ragged(codes[:0], starts_of([]))]
+        numbers, merged = [], [Ragged(codes[:0], starts_of([]))]
         for kind in np.unique(kinds):
             chosen = np.flatnonzero(kinds == kind)
             for rows, pieces in self._merge(characters.matrix(drawn[chosen], _NOTHING), rng):
                 numbers.append(chosen[rows])
                 is_piece = pieces != _NOTHING
-                found.append(Ragged(pieces[is_piece], starts_of(is_piece.sum(axis=1))))
+                merged.append(Ragged(pieces[is_piece], starts_of(is_piece.sum(axis=1))))
         order = np.argsort(np.concatenate([*numbers, codes[:0]]))
-        return Ragged.joined(found).pick(order)
+        return Ragged.joined(merged).pick(order)
 
     def _merge(self, pieces: Ints, rng: np.random.Generator) -> Iterator[tuple[Ints, Ints]]:
-        """Merge the best pair that is not left out, until none is left; yield rows at their end.
+        """Merge the best pair that is not skipped, until none is left; yield rows once they end.
 
-        pieces: (N, L), with a last column of nothing. Yields numbers of rows, and their pieces.
+        pieces: (N, L), with an empty last column. Yields numbers of rows, and their pieces.
         """
         rows = np.arange(len(pieces))
         scores, merged = self._look_up(pieces[:, :-1], pieces[:, 1:])
@@ -93,22 +93,22 @@ class BPESampler(Sampler):
     def _merge_at(
         self, best: Ints, pieces: Ints, scores: Floats, merged: Ints
     ) -> tuple[Ints, Floats, Ints]:
-        """Merge one pair in each row, and look up what its result may be merged with."""
-        each = np.arange(len(best))
-        pieces[each, best] = merged[each, best]
+        """Merge one pair in each row, and look up the two pairs that its result is part of."""
+        rows = np.arange(len(best))
+        pieces[rows, best] = merged[rows, best]
         pieces = _without(best + 1, pieces)
         scores, merged = _without(best, scores), _without(best, merged)
-        # The pair before the merged piece, and the one that begins with it.
+        # The pair that ends with the merged piece, and the pair that begins with it.
         for left in (best - 1, best):
             inside = (left >= 0) & (left < scores.shape[1])
-            row, column = each[inside], left[inside]
+            row, column = rows[inside], left[inside]
             scores[row, column], merged[row, column] = self._look_up(
                 pieces[row, column], pieces[row, column + 1]
             )
         return pieces, scores, merged
 
     def _look_up(self, left: Ints, right: Ints) -> tuple[Floats, Ints]:
-        """Return the score of what each pair makes, minus infinity for nothing, and its id."""
+        """Return score and id of the piece that each pair makes; minus infinity for no piece."""
         keys = left * self._radix + right
         places = np.searchsorted(self._pairs, keys)
         merged = self._merged[places]

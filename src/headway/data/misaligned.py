@@ -1,11 +1,11 @@
-"""Where the two sides of a text are moved against each other, found out from the text alone.
+"""Find stretches where the two sides of a text are shifted, from the text alone.
 
 Long sentences have long translations (Gale and Church, "A Program for Aligning Sentences in
-Bilingual Corpora", 1993), questions are translated by questions, and names and numbers stay. How
-much each of these tells is counted in the text itself: how often lines that stand side by side
-agree, and how often lines do that stand further apart. The most probable course through the lines
-(Viterbi) then says where targets belong to other sources than those beside them; lines are
-counted again along it, for those that were wrong have blurred the picture.
+Bilingual Corpora", 1993), questions are translated by questions, and names and numbers stay. The
+text itself shows how much each feature proves: how often the sides of a line agree, compared with
+lines that are further apart. The most probable course through the lines (Viterbi) then shows where
+targets belong to other sources. The features are counted again along this course, because shifted
+lines have blurred the first count.
 """
 
 import math
@@ -28,16 +28,16 @@ from headway.data.alignment_features import (
 )
 
 SHIFTS = (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5)
-_FEWEST = 50  # lines, below which nothing is counted
-# What a change of course must be worth, as the logarithm of how much more probable it makes the
-# text. A stretch amid lines that are right has two: by chance, one line in e**20 begins one.
+_FEWEST = 50  # lines that are needed
+# The least evidence for a change of course, as the logarithm of how much more probable it makes the
+# text. A stretch amid right lines has two changes: by chance, one line in e**20 begins a stretch.
 _CHANGE = 10.0
-_CLIP = 4.0  # the most that one pair tells, for or against
-_TELLING = 0.05  # what a pair must tell on average for any stretch to be found
-_ROUNDS = 10  # at most, of finding the course, each by what lines tell on the one before
+_CLIP = 4.0  # the most evidence of one pair, for or against
+_TELLING = 0.05  # the average evidence of a pair that is needed to find any stretch
+_ROUNDS = 10  # at most, each with the features counted along the course of the last round
 _LABELS = 0.1  # a share of different targets, below which they are labels rather than text
 _CHUNK = 10_000  # lines
-_FARTHEST = 200  # lines, by which a whole stretch may be moved
+_FARTHEST = 200  # lines, the largest shift of a whole stretch
 _SURE = 5.0  # standard deviations of a correlation by chance
 
 
@@ -49,7 +49,7 @@ class Stretch(NamedTuple):
     end: int
     """One past the last."""
     late: int | None
-    """How many lines after its source a target stands, before it if negative; None if not near."""
+    """How many lines after its source a target is, before it if negative; None if not nearby."""
 
     @property
     def what_targets_do(self) -> str:
@@ -63,9 +63,9 @@ class Stretch(NamedTuple):
 def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
     """Return the stretches whose targets belong to other sources nearby, or to none, in order.
 
-    Both sides have as many lines. In text of fewer than 50 lines none are found, nor where nothing
-    tells which lines belong together, as where all are of one length. Otherwise a stretch takes
-    twenty to fifty lines to be found, the fewer the more names and numbers there are.
+    Both sides have the same number of lines. Nothing is found in fewer than 50 lines, nor if no
+    feature shows which lines belong together, for example if all have the same length. Otherwise a
+    stretch must have twenty to fifty lines, fewer in text with many names and numbers.
     """
     lines = len(sources)
     if lines < _FEWEST:
@@ -77,28 +77,28 @@ def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
     if _relative_entropy(agreement, course) < _TELLING:
         is_text = len(set(targets)) > _LABELS * lines
         whole = Stretch(0, lines, None)
-        return [_placed(whole, lengths)] if is_text and _stands(whole, lengths) else []
+        return [_placed(whole, lengths)] if is_text and _is_plausible(whole, lengths) else []
     for start, end in _stretches(course):
-        # Chance has eleven shifts to choose from: the one that is chosen must be better than it.
+        # The best of eleven shifts has some evidence by chance, so it needs more.
         if course[start] and evidence[start:end, course[start]].sum() < _CHANGE:
             course[start:end] = len(SHIFTS)
-    found = [
+    stretches = [
         Stretch(start, end, (*SHIFTS, None)[course[start]])
         for start, end in _stretches(course)
         if course[start]
     ]
-    return [_placed(stretch, lengths) for stretch in found if _stands(stretch, lengths)]
+    return [_placed(stretch, lengths) for stretch in stretches if _is_plausible(stretch, lengths)]
 
 
 def _stretches(course: Kinds) -> list[tuple[int, int]]:
-    """Return where the course is the same: the first line and one past the last."""
+    """Return the stretches of one course: the first line and one past the last."""
     return list(pairwise([0, *(np.flatnonzero(np.diff(course)) + 1).tolist(), len(course)]))
 
 
 def _runs(sources: Sequence[str], targets: Sequence[str]) -> NDArray[np.int64]:
-    """Return of each line how many lines in a row have its source, or its target.
+    """Return for each line how many lines in a row have its source, or its target.
 
-    What one of several translations of a source tells, the others tell again.
+    Several translations of one source repeat the same evidence.
     """
     sides = zip(sources, targets, strict=True)
     is_new = [True, *(a != c and b != d for (a, b), (c, d) in pairwise(sides))]
@@ -107,11 +107,10 @@ def _runs(sources: Sequence[str], targets: Sequence[str]) -> NDArray[np.int64]:
     return np.repeat(lengths, lengths)
 
 
-def _stands(stretch: Stretch, lengths: Lengths) -> bool:
-    """Tell whether lengths do not speak against a stretch.
+def _is_plausible(stretch: Stretch, lengths: Lengths) -> bool:
+    """Return True unless lengths contradict a stretch.
 
-    As those of text do that is of another kind than most: it may look as if it were moved, and
-    goes together as it stands.
+    Text of another kind than most lines may look shifted, although its sides belong together.
     """
     start, end, late = stretch
     if late is None:
@@ -120,9 +119,9 @@ def _stands(stretch: Stretch, lengths: Lengths) -> bool:
 
 
 def _placed(stretch: Stretch, lengths: Lengths) -> Stretch:
-    """Return a stretch of targets that go with no source nearby with where they go, if it shows.
+    """Return a stretch without sources nearby, with its larger shift if lengths show one.
 
-    Lengths alone tell it: all lines of the stretch are moved by the same distance.
+    All lines of the stretch are shifted by the same distance then.
     """
     start, end, late = stretch
     if late is not None:
@@ -130,11 +129,11 @@ def _placed(stretch: Stretch, lengths: Lengths) -> Stretch:
     agreement: dict[int, float] = {}
     for far in range(max(SHIFTS) + 1, _FARTHEST + 1):
         for shift in (far, -far):
-            # The sources of these targets, as many as there are.
+            # The sources of these targets, as far as the text has them.
             first, last = max(start - shift, 0), min(end - shift, len(lengths.source))
             if last - first >= _FEWEST:
                 last = min(last, first + _CHUNK)
-                # Of few lines much is chance (Fisher's transformation of a correlation).
+                # In few lines, chance may be large (Fisher's transformation of a correlation).
                 by_chance = math.tanh(_SURE / math.sqrt(last - first - 3))
                 agreement[shift] = lengths.agreement(first, last, shift) - max(PAIRED, by_chance)
     best = max(agreement, key=agreement.__getitem__, default=0)
@@ -142,16 +141,16 @@ def _placed(stretch: Stretch, lengths: Lengths) -> Stretch:
 
 
 class _Agreement(NamedTuple):
-    """What a clue shows."""
+    """How lines agree on one feature."""
 
     kinds: list[NDArray[np.int8]]
-    """By each shift, of each line."""
+    """For each shift, the kind of each line."""
     by_chance: NDArray[np.float64]
-    """The share of each kind among lines that stand apart."""
+    """The share of each kind among lines that are far apart."""
 
 
 def _counted(clue: Clue) -> _Agreement:
-    # A kind is a small number, and there are many lines.
+    # Eight bits are enough for a kind, and save memory for many lines.
     kinds = [clue.kinds(shift).astype(np.int8) for shift in SHIFTS]
     chance = np.concatenate([clue.kinds(apart) for apart in APART])
     size = 1 + max(side.max() for side in (chance, *kinds))
@@ -163,7 +162,7 @@ def _settled(
 ) -> tuple[NDArray[np.float64], Kinds]:
     """Return the evidence counted along a course, and the course that it leads to: the same one.
 
-    repeats: among how many lines the evidence of each is shared.
+    repeats: how many lines share the evidence of each line.
     """
     evidence, course = np.empty((0, 0)), _usual_course(agreement)
     for _ in range(_ROUNDS):
@@ -175,12 +174,12 @@ def _settled(
 
 
 def _usual_course(agreement: Sequence[_Agreement]) -> Kinds:
-    """Return the shift by which most lines belong together, as the course of all of them."""
+    """Return a course with one shift for all lines, the one at which most belong together."""
     lines = len(agreement[0].kinds[0])
     courses = [np.full(lines, column) for column in range(len(SHIFTS))]
-    told = [_relative_entropy(agreement, course) for course in courses]
-    best = int(np.argmax(told))
-    return courses[best if (told[best] - told[0]) * lines > _CHANGE else 0]
+    entropies = [_relative_entropy(agreement, course) for course in courses]
+    best = int(np.argmax(entropies))
+    return courses[best if (entropies[best] - entropies[0]) * lines > _CHANGE else 0]
 
 
 def _on(course: Kinds, clue: _Agreement) -> NDArray[np.float64]:
@@ -191,7 +190,7 @@ def _on(course: Kinds, clue: _Agreement) -> NDArray[np.float64]:
 
 
 def _relative_entropy(agreement: Sequence[_Agreement], course: Kinds) -> float:
-    """Return how much a line tells on average about whether it belongs where the course is."""
+    """Return the average evidence of a line on whether it belongs on the course."""
     if (course == len(SHIFTS)).all():
         return 0.0
     shares = [(_on(course, clue), clue.by_chance) for clue in agreement]
@@ -199,15 +198,15 @@ def _relative_entropy(agreement: Sequence[_Agreement], course: Kinds) -> float:
 
 
 def _evidence(agreement: Sequence[_Agreement], course: Kinds) -> NDArray[np.float64]:
-    """Return how much more probable each line is by each shift than by chance: its logarithm.
+    """Return how much more probable each line is at each shift than by chance: the logarithm.
 
-    (lines, shifts and one more): the last column is of lines that belong to none. course: where
-    lines belong together, as far as is known, and so how often what is seen of them.
+    (lines, shifts and one more): the last column is for lines that belong to no source nearby.
+    course: the best estimate of where lines belong together, along which kinds are counted.
     """
     evidence = np.zeros((len(course), len(SHIFTS) + 1))
     for clue in agreement:
         logarithms = np.log(_on(course, clue) / clue.by_chance)
-        table = np.append(logarithms, 0.0)  # of -1, where there is no line: nothing
+        table = np.append(logarithms, 0.0)  # kind -1, no such line, shows nothing
         for column, kinds in enumerate(clue.kinds):
             evidence[:, column] += table[kinds]
     return evidence.clip(-_CLIP, _CLIP)
@@ -220,9 +219,9 @@ def _shares(kinds: NDArray[np.integer], size: int) -> NDArray[np.float64]:
 
 
 def _course(evidence: NDArray[np.float64]) -> Kinds:
-    """Return the column of each line on the course of most evidence, each change of it paid for."""
+    """Return each line's column on the course with most evidence; each change costs `_CHANGE`."""
     lines, columns = evidence.shape
-    best = [0.0] + [-_CHANGE] * (columns - 1)  # of the courses so far, by where they end
+    best = [0.0] + [-_CHANGE] * (columns - 1)  # evidence of the courses so far, by last column
     came = np.empty((lines, columns), dtype=np.int8)
     for start, chunk in _chunks(evidence):
         steps = []
@@ -247,6 +246,6 @@ def _course(evidence: NDArray[np.float64]) -> Kinds:
 
 
 def _chunks(evidence: NDArray[np.float64]) -> Iterator[tuple[int, list[list[float]]]]:
-    """Yield the first line of some, and these as lists, which are faster to go through."""
+    """Yield chunks of lines as lists, which are faster to go through, each with its first line."""
     for start in range(0, len(evidence), _CHUNK):
         yield start, evidence[start : start + _CHUNK].tolist()

@@ -1,6 +1,6 @@
-"""What is known of pairs by themselves: their pieces, and the rules that they break.
+"""Examine pairs one by one: their pieces, and the rules that they break.
 
-All that depends on no other pair is here, and so may be found in any process and in any order.
+Nothing here depends on other pairs, so it may run in any process and in any order.
 """
 
 import re
@@ -35,23 +35,22 @@ _CONTROL = re.compile("[\0-\x08\n-\x1f\x7f-\x9f]")  # Unicode's category Cc but 
 
 @dataclass(frozen=True, slots=True)
 class CleaningRules:
-    """Name what makes a pair unfit for training.
+    """The rules that decide which pairs are unfit for training.
 
     Attributes:
-        drop_empty: Drop a pair of which one side has no pieces.
+        drop_empty: Drop a pair if one side has no pieces.
         max_pieces: Longest side allowed, in pieces without start and end; None for no limit.
         too_long: `"drop"` leaves an over-long pair out, `"cut"` keeps its first pieces.
         max_ratio: Largest ratio of pieces between the longer and the shorter side; None for any.
         drop_duplicates: Keep only the first of several equal pairs.
         drop_identical: Drop a pair whose two sides are the same text.
-        drop_copies: Drop a pair whose two sides are the same but for case, spaces and punctuation;
-            one without any letter is kept.
+        drop_copies: Drop a pair whose two sides differ only in case, spaces and punctuation; one
+            without any letter is kept.
         drop_exchanged: Drop a pair whose sides seem exchanged, by the languages of the examiner.
         drop_number_mismatch: Drop a pair whose sides have numbers that cannot be the same.
-        drop_url_mismatch: Drop a pair of which one side has an address of a page or of mail that
-            the other has not.
-        source_script: Drop a pair whose source has letters, most of them of another script than
-            this, such as `hangul`; empty for any.
+        drop_url_mismatch: Drop a pair if one side has a web or email address that the other lacks.
+        source_script: Drop a pair whose source has letters, most of them in another script than
+            this one, such as `hangul`; empty for any.
         target_script: The same for the target.
     """
 
@@ -92,28 +91,28 @@ class CleaningRules:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What was found out about some pairs, each by itself; rows count them from 0."""
+    """The results for some pairs, each examined by itself; rows count them from 0."""
 
     source: Ragged
     target: Ragged
     broken: dict[int, str]
     """The first rule that a pair breaks."""
     notes: list[tuple[int, str]]
-    """What is remarkable about a pair and no reason to drop it, in the order of the pairs."""
+    """Remarks that are no reason to drop a pair, in the order of the pairs."""
     digests: Digests
-    """16 bytes for the text of each pair, equal for equal texts; none unless they are compared."""
+    """16 bytes for the text of each pair, equal for equal texts; empty unless duplicates go."""
 
 
 @dataclass(frozen=True, slots=True)
 class Examiner:
-    """Encodes pairs, and finds out all that their order does not decide.
+    """Encodes pairs, and checks everything that does not depend on their order.
 
     The first rule that a pair breaks is the first of: held out, empty, identical, copy, exchanged,
     numbers, addresses, script, over-long, ratio. `without` are the pairs that are held out,
-    stripped of spaces. Lengths and ratio are those of all pieces, before anything is cut. With
-    `normalize_target`, the targets that it changes visibly (… to ..., ½ to 1/2) are noted: nobody
-    will see them again in a translation. tag: what the pairs ask for; with another one, equal text
-    is no duplicate. languages: by which sides are seen to be exchanged; none are if unset.
+    stripped of spaces. Lengths and ratio are those of all pieces, before anything is cut. Targets
+    that `normalize_target` changes visibly (… to ..., ½ to 1/2) are noted, because translations
+    cannot contain the original characters. tag: the tag of the pairs; with another tag, equal text
+    is no duplicate. languages: they show which sides are exchanged; if unset, no check is made.
     """
 
     rules: CleaningRules
@@ -141,9 +140,8 @@ class Examiner:
         for reason, rows in _reasons(self.rules, pairs, lengths, self.languages):
             for row in rows:
                 broken.setdefault(int(row), reason)
-        compared = pairs if self.rules.drop_duplicates else ()
-        found = digests(compared, self.tag)
-        return Examined(source, target, broken, self._notes(pairs), found)
+        compared = digests(pairs if self.rules.drop_duplicates else (), self.tag)
+        return Examined(source, target, broken, self._notes(pairs), compared)
 
     def _notes(self, pairs: list[Pair]) -> list[tuple[int, str]]:
         sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -152,7 +150,7 @@ class Examiner:
         if normalize := self.normalize_target:
             if normalize("a\r").endswith("\r"):
                 ends = (
-                    row for row, both in enumerate(pairs) if any(t.endswith("\r") for t in both)
+                    row for row, sides in enumerate(pairs) if any(s.endswith("\r") for s in sides)
                 )
                 notes.extend((row, _ENDS_NOTE) for row in ends)
             rewritten = (row for row, text in enumerate(targets) if rewrites(normalize, text))
@@ -161,12 +159,12 @@ class Examiner:
 
 
 def digests(pairs: Sequence[Pair], tag: str = "") -> Digests:
-    """Return 16 bytes for each pair, the same for pairs of one tag that differ in spaces around."""
-    found = bytearray()
+    """Return 16 bytes for each pair; they depend on its tag, and not on spaces around its sides."""
+    joined = bytearray()
     for pair in pairs:
         text = "\n".join(text.strip().replace("\n", " ") for text in (*pair, tag))
-        found += blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
-    return np.frombuffer(found, dtype=f"S{DIGEST_BYTES}")
+        joined += blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
+    return np.frombuffer(joined, dtype=f"S{DIGEST_BYTES}")
 
 
 def _reasons(
@@ -175,7 +173,7 @@ def _reasons(
     lengths: NDArray[np.int64],
     languages: TwoLanguages | None,
 ) -> Iterator[tuple[str, Iterable[int]]]:
-    """Yield each reason to drop a pair, in the order of the rules, with the pairs it falls on."""
+    """Yield each reason to drop a pair, in the order of the rules, with the rows of its pairs."""
     if rules.drop_empty:
         empty = lengths == 0
         yield "empty source and target", np.flatnonzero(empty.all(axis=1))
@@ -209,7 +207,7 @@ def _reasons(
 
 
 def is_copy(*pair: str) -> bool:
-    """Tell whether two sides are the same but for case, spaces and punctuation, with a letter."""
+    """Return True if two sides with a letter differ only in case, spaces and punctuation."""
     source, target = map(_letters_and_digits, pair)
     return source == target and any(map(str.isalpha, source))
 
@@ -226,9 +224,9 @@ def _is_foreign(text: str, wanted: str) -> bool:
 def _with_control_characters(texts: list[str]) -> Iterator[int]:
     r"""Yield the rows of texts that have control characters other than tabs.
 
-    Of a line that ended in \r\n the \r is left, and no part of the text.
+    A \r at the end does not count, because it is left of a line end \r\n.
     """
-    if _CONTROL.search("\t".join(texts)):  # hardly any text has some, so this is mostly all
+    if _CONTROL.search("\t".join(texts)):  # rare, so that most calls end here
         for row, text in enumerate(texts):
             if _CONTROL.search(text.removesuffix("\r")):
                 yield row

@@ -1,7 +1,7 @@
-"""The table of all that may be found in text: its id, how harmful it is, and the remedy.
+"""The table of all problems that text may have: id, order of harm, and remedy.
 
-Ids are stable: JSON has them, and programs may rely on them. `docs/corpora.md` says when each is
-found.
+Ids are stable: they appear in JSON, and programs may rely on them. `docs/corpora.md` says when
+each is reported.
 """
 
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ class Problem(NamedTuple):
     remedy: str
     """A verb phrase, or a command."""
     held_out: str
-    """The remedy in validation and test text, where it is another one; empty otherwise."""
+    """The remedy in validation and test text if it differs; empty otherwise."""
 
 
 _CLEAN = "headway clean"
 _LOOK = "make sure that these are the right files, and that the sides are not exchanged"
 _SIDES = ("source", "target")
 
-# The worst first: text that teaches another task, pairs that teach what is wrong, pairs that teach
-# little, and pairs that spoil a score. `{side}` makes two rows of one.
+# The worst first: text that teaches another task, pairs that teach something wrong, pairs that
+# teach little, and pairs that spoil a score. A row with `{side}` becomes two.
 _ROWS = (
     ("exchanged-files", "exchange the two files of this text, or of the training text", ""),
     ("other-script-{side}", _LOOK, ""),
@@ -92,7 +92,7 @@ def _by_id() -> dict[str, Problem]:
 
 
 def _expanded() -> Iterator[tuple[str, ...]]:
-    """Yield the rows, those of a side once for each."""
+    """Yield the rows; one with `{side}` comes once for each side."""
     for row in _ROWS:
         for side in _SIDES if "{side}" in row[0] else ("",):
             yield tuple(cell.replace("{side}", side) for cell in row)

@@ -1,4 +1,4 @@
-"""Rows of different lengths in one flat array, and what can be done with all of them at once."""
+"""Rows of different lengths in one flat array, with operations on all of them at once."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Ragged:
 
     @classmethod
     def joined(cls, parts: Sequence["Ragged"]) -> "Ragged":
-        """Return the rows of all parts, one part after the other; there is one at least."""
+        """Return the rows of all parts, one part after the other; it needs one part at least."""
         lengths = np.concatenate([np.diff(part.starts) for part in parts])
         return cls(np.concatenate([part.values for part in parts]), starts_of(lengths))
 
@@ -58,7 +58,7 @@ class Ragged:
         return self.starts[rows + 1] - self.starts[rows]
 
     def pick(self, rows: Rows) -> "Ragged":
-        """Return these rows, in this order; one that is named twice is there twice.
+        """Return these rows in this order; a row that is named twice comes twice.
 
         >>> Ragged.of([[5, 6], [], [7]]).pick([2, 0, 2]).tolist()
         [[7], [5, 6], [7]]
@@ -70,7 +70,7 @@ class Ragged:
         return Ragged(self.values[places], starts)
 
     def cut(self, longest: int) -> "Ragged":
-        """Return each row with so many numbers at most, its first.
+        """Return the first numbers of each row, `longest` at most.
 
         >>> Ragged.of([[5, 6, 7], [], [8]]).cut(2).tolist()
         [[5, 6], [], [8]]
@@ -80,18 +80,18 @@ class Ragged:
         return Ragged(self.values[place_in_row < longest], starts_of(np.minimum(lengths, longest)))
 
     def beside(self, other: "Ragged") -> "Ragged":
-        """Return each row with the other's row of the same number behind it.
+        """Return each row, followed by the row of the same number in `other`.
 
         >>> Ragged.of([[5, 6], []]).beside(Ragged.of([[7], [8]])).tolist()
         [[5, 6, 7], [8]]
         """
         count = len(self)
         in_turns = np.arange(2 * count).reshape(2, count).T.reshape(-1)
-        both = Ragged.joined([self, other]).pick(in_turns)
-        return Ragged(both.values, both.starts[::2])
+        joined = Ragged.joined([self, other]).pick(in_turns)
+        return Ragged(joined.values, joined.starts[::2])
 
     def matrix(self, rows: Rows, fill: int) -> Ints:
-        """Return these rows as one matrix, with a last column at least that is `fill` only."""
+        """Return these rows as one matrix, padded with `fill` to one more than the longest row."""
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.lengths(rows)
         columns = np.arange(lengths.max(initial=0) + 1)

@@ -1,4 +1,4 @@
-"""Finds what stands in parallel text more than once."""
+"""Find repeated pairs and sides in parallel text."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -13,40 +13,41 @@ from headway.data.pair_rules import Digests, digests
 
 _MANY = 20  # different sources of one target, or the reverse
 _MANY_SHARE = 0.001  # of all pairs
-_MOST = 0.9  # of lines with a shared side, above which these are labels
+_MOST = 0.9  # share of lines with a shared side, above which the sides are labels
 
 
 def repeats(pairs: Sequence[Pair], moved: Collection[int] = ()) -> list[Finding]:
-    """Return what these pairs, without spaces around their sides, have more than once.
+    """Return findings on repeated pairs and sides; pairs come without spaces around them.
 
-    moved: lines whose targets are of other sources, and so are no other translations.
+    moved: lines whose targets belong to other sources, and so are no other translations.
     """
     source = _shared(pairs)
     target = _shared([Pair(target, source) for source, target in pairs])
     pasted = set(source)
     least_of_labels = _MOST * sum(all(pair) for pair in pairs)
     source, target = (lines if len(lines) <= least_of_labels else [] for lines in (source, target))
-    others = (row for row in _retranslated(pairs, moved) if row[0] not in pasted)
+    retranslated = (row for row in _retranslated(pairs, moved) if row[0] not in pasted)
+    retranslation = "other translation of a source seen before"
     return [
-        _after_others("duplicate-pairs", "pair seen before", _repeated(pairs)),
-        _after_others("other-translation", "other translation of a source seen before", others),
+        _seen_earlier("duplicate-pairs", "pair seen before", _repeated(pairs)),
+        _seen_earlier("other-translation", retranslation, retranslated),
         on_lines("shared-source", "source that many different targets share", source),
         on_lines("shared-target", "target that many different sources share", target),
     ]
 
 
 class Repeats:
-    """Remembers the pairs of one corpus after the other, in 24 bytes each."""
+    """Remembers the pairs of several corpora, in 24 bytes each."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self._known: list[_Known] = []
 
     def of_next(self, pairs: Sequence[Pair], tag: str) -> list[Finding]:
-        """Return which pairs of the next corpus are in those before it, each where it was first.
+        """Return the pairs of the next corpus that an earlier one has, and their first line there.
 
-        Corpora of the same tag come first. What is the same in both languages, such as a name,
-        may be under two tags.
+        Corpora of the same tag are searched first. A pair of two equal sides, such as a name, may
+        be under two tags.
         """
         distinct, first, places = np.unique(digests(pairs), return_index=True, return_inverse=True)
         stripped = [pair.stripped() for pair in pairs]
@@ -55,12 +56,12 @@ class Repeats:
         findings = []
         numbered = enumerate(self._known, start=1)
         for number, known in sorted(numbered, key=lambda corpus: corpus[1].tag != tag):
-            _, own, there = np.intersect1d(
+            _, shared, shared_known = np.intersect1d(
                 distinct, known.digests, assume_unique=True, return_indices=True
             )
-            line_there = np.zeros(len(distinct), dtype=np.int64)
-            line_there[own] = known.lines[there]
-            earlier = line_there[places]
+            known_lines = np.zeros(len(distinct), dtype=np.int64)
+            known_lines[shared] = known.lines[shared_known]
+            earlier = known_lines[places]
             same = (earlier > 0) & unsaid
             if known.tag != tag:
                 same &= translated
@@ -68,7 +69,7 @@ class Repeats:
             rows = zip((np.flatnonzero(same) + 1).tolist(), earlier[same].tolist(), strict=True)
             id = "in-corpus" if known.tag == tag else "in-corpus-of-other-tag"
             problem = f"pair is in corpus {number} too{_tagged(known.tag, tag)}"
-            findings.append(_after_others(id, problem, rows))
+            findings.append(_seen_earlier(id, problem, rows))
         self._known.append(_Known(tag, distinct, first + 1))
         return [finding for finding in findings if finding.count]
 
@@ -78,23 +79,24 @@ class _Known(NamedTuple):
     digests: Digests
     """Each once, sorted."""
     lines: NDArray[np.int64]
-    """Where each was first, counted from 1."""
+    """The first line of each, counted from 1."""
 
 
-def _tagged(there: str, here: str) -> str:
-    if there == here:
+def _tagged(known: str, tag: str) -> str:
+    if known == tag:
         return ""
-    return f", there with the tag {there}" if there else ", there without a tag"
+    return f", there with the tag {known}" if known else ", there without a tag"
 
 
-def _after_others(id: str, problem: str, found: Iterable[tuple[int, int]]) -> Finding:
-    rows = list(found)
+def _seen_earlier(id: str, problem: str, rows: Iterable[tuple[int, int]]) -> Finding:
+    """Return a finding on lines; each comes with the number of an earlier line like it."""
+    rows = list(rows)
     lines, earlier = zip(*rows, strict=True) if rows else ((), ())
     return Finding(id, problem, len(lines), lines, earlier=earlier)
 
 
 def _repeated(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:
-    """Yield each line with a pair that was there before, and the line of its first time."""
+    """Yield each line with a pair seen before, and the first line of that pair."""
     first: dict[Pair, int] = {}
     for line, pair in enumerate(pairs, start=1):
         if any(pair) and first.setdefault(pair, line) != line:
@@ -102,7 +104,7 @@ def _repeated(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:
 
 
 def _retranslated(pairs: Sequence[Pair], moved: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Yield each line with a new target for its source, and the line of the source's first time."""
+    """Yield each line with a new target for a source seen before, and the source's first line."""
     first: dict[str, int] = {}
     targets: dict[str, set[str]] = {}
     for line, pair in enumerate(pairs, start=1):
@@ -116,15 +118,15 @@ def _retranslated(pairs: Sequence[Pair], moved: Collection[int]) -> Iterator[tup
 
 
 def _shared(pairs: Sequence[Pair]) -> list[int]:
-    """Return the lines whose first side stands beside very many different other sides.
+    """Return the lines whose first side is paired with very many different other sides.
 
-    It was pasted, or says that there is no translation, or is a label.
+    Such a side was pasted, or is a label, or says that a translation is missing.
     """
     least = max(_MANY, _MANY_SHARE * len(pairs))
     counts = Counter(pair[0] for pair in pairs if all(pair))
-    others: dict[str, set[str]] = {text: set() for text, n in counts.items() if n >= least}
-    for text, other in pairs:
-        if other and text in others:
-            others[text].add(other)
-    shared = {text for text, beside in others.items() if len(beside) >= least}
-    return [n for n, (text, other) in enumerate(pairs, start=1) if other and text in shared]
+    partners: dict[str, set[str]] = {text: set() for text, n in counts.items() if n >= least}
+    for text, partner in pairs:
+        if partner and text in partners:
+            partners[text].add(partner)
+    shared = {text for text, texts in partners.items() if len(texts) >= least}
+    return [n for n, (text, partner) in enumerate(pairs, start=1) if partner and text in shared]

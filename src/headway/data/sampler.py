@@ -1,9 +1,9 @@
-"""What all ways share to cut text by chance into other pieces each time, reproducibly.
+"""The base of all samplers, which cut text into random pieces, reproducibly.
 
 SentencePiece samples too, but from version 0.2.3 on its draws differ from process to process
-whatever the seed, so that no run could be repeated or continued. Here the draws come from a
-generator of ours, over the pieces and scores of its model: no piece spans two words, so words are
-cut independently, thousands of them at once.
+whatever the seed, so no run could be repeated or continued. Here the draws come from our own
+generator, over the pieces and scores of its model. No piece spans two words, so words are cut
+independently, thousands of them at once.
 """
 
 import re
@@ -25,10 +25,10 @@ _PORTION = 1 << 17  # characters cut at once, which bounds memory
 
 
 class Sampler(ABC):
-    """Cuts words of one tokenizer by chance.
+    """Cuts the words of one tokenizer at random.
 
-    A code is the id of a piece or, from `num_pieces` on, that number plus the code point of a
-    character that has none.
+    A code is the id of a piece. A character without a piece has the code `num_pieces` plus its code
+    point.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -51,18 +51,18 @@ class Sampler(ABC):
         self._symbols = re.compile(f"({'|'.join(map(re.escape, longest_first))})")
 
     def sample(self, texts: Sequence[str], seed: int) -> Ragged:
-        """Return the piece ids of each text; equal arguments give equal pieces, everywhere."""
+        """Return the piece ids of each text; equal arguments give equal pieces on any machine."""
         rng = np.random.Generator(np.random.PCG64(seed))
         return Ragged.joined([self._sample(portion, rng) for portion in _portions(texts)])
 
     def _sample(self, texts: Sequence[str], rng: np.random.Generator) -> Ragged:
-        found = [self._words(self.tokenizer.marked(text)) for text in texts]
-        starts = starts_of(list(map(len, found)))
+        words = [self._words(self.tokenizer.marked(text)) for text in texts]
+        starts = starts_of(list(map(len, words)))
         numbers: dict[str, int] = defaultdict(count().__next__)  # of each different word or symbol
-        each = map(numbers.__getitem__, chain.from_iterable(found))
-        drawn = np.fromiter(each, dtype=np.int64, count=int(starts[-1]))
+        numbered = map(numbers.__getitem__, chain.from_iterable(words))
+        drawn = np.fromiter(numbered, dtype=np.int64, count=int(starts[-1]))
         codes = self._cut(list(numbers), drawn, rng)
-        # Where a text's first word begins, the text does.
+        # A text begins where its first word begins.
         return self._spelled(Ragged(codes.values, codes.starts[starts]))
 
     def _words(self, marked: str) -> list[str]:
@@ -99,7 +99,7 @@ class Sampler(ABC):
         follows = np.zeros(len(values) + 1, dtype=bool)
         follows[1:-1] = unknown[1:] & unknown[:-1]
         follows[codes.starts] = False
-        kept = ~follows[:-1]  # side by side they are one
+        kept = ~follows[:-1]  # neighbouring unknown characters share one id
         return Ragged(
             np.where(unknown, UNK_ID, values)[kept], starts_of(kept.astype(int))[codes.starts]
         )
@@ -111,7 +111,7 @@ class Sampler(ABC):
 
     @abstractmethod
     def cut(self, words: Sequence[str], drawn: Ints, rng: np.random.Generator) -> Ragged:
-        """Return the codes of each word named by `drawn`, an index into words, cut by chance."""
+        """Return the codes of each drawn word, cut at random; `drawn` holds indices into words."""
 
 
 def code_points(words: Sequence[str]) -> Ragged:
@@ -121,7 +121,7 @@ def code_points(words: Sequence[str]) -> Ragged:
 
 
 def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield stretches of so many characters, or of a single text that has more."""
+    """Yield stretches of at most `_PORTION` characters; a longer text is one by itself."""
     start, characters = 0, 0
     for stop, text in enumerate(texts):
         characters += len(text)

@@ -1,4 +1,4 @@
-"""Subword regularization: the way in which a tokenizer's text is cut by chance."""
+"""Subword regularization: cutting the same text into different pieces at random."""
 
 from headway.data.merges import BPESampler
 from headway.data.sampler import Sampler
@@ -8,16 +8,16 @@ from headway.errors import ConfigError
 
 
 def build_sampler(tokenizer: Tokenizer, alpha: float) -> Sampler:
-    """Return what samples the pieces of a tokenizer: unigram by segmentation, bpe by merge.
+    """Return the sampler for a tokenizer: by segmentation for unigram, by merges for bpe.
 
-    Raises ConfigError for another kind.
+    Raises ConfigError for other kinds.
     """
     check_samples(tokenizer.kind)
     return (UnigramSampler if tokenizer.kind == "unigram" else BPESampler)(tokenizer, alpha)
 
 
 def check_samples(kind: Kind) -> None:
-    """Raise ConfigError for a kind of tokenizer that has one way only to cut a text."""
+    """Raise ConfigError for a kind of tokenizer that can cut a text in one way only."""
     if kind not in ("unigram", "bpe"):
         raise ConfigError(
             f"A {kind} tokenizer has one way only to cut a text.",

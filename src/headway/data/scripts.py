@@ -1,4 +1,4 @@
-"""Tells in which script a text is written, by Unicode's names of its letters."""
+"""Find the script of a text, by the Unicode names of its letters."""
 
 import difflib
 import re
@@ -22,9 +22,9 @@ _OTHER_SPACELESS = re.compile(OTHER_SPACELESS)
 
 
 def main_script(text: str, preferred: str = "") -> str:
-    """Return the script with the most letters, such as `LATIN`, or nothing without any letter.
+    """Return the script with the most letters, such as `LATIN`; empty without any letter.
 
-    preferred: which of several that have as many; otherwise the first.
+    preferred: the script that wins a tie; otherwise the first one in the text does.
     """
     if text.isascii():  # most lines of many corpora
         return "LATIN" if _LATIN.search(text) else ""
@@ -40,7 +40,7 @@ def main_script(text: str, preferred: str = "") -> str:
 
 @cache
 def _script(character: str) -> str:
-    """Return the script of a letter: Unicode begins its name with it."""
+    """Return the script of a letter, which is the first word of its Unicode name."""
     if not character.isalpha():
         return ""
     plain = unicodedata.normalize("NFKC", character)[0]  # full-width A is A
@@ -49,7 +49,7 @@ def _script(character: str) -> str:
 
 
 def is_ideographic(character: str) -> bool:
-    """Return True for a Chinese character, kana, or a punctuation mark of theirs."""
+    """Return True for a Chinese character, kana, or their punctuation."""
     return bool(_IDEOGRAPHS.match(character))
 
 
@@ -59,17 +59,17 @@ def is_spaceless(character: str) -> bool:
 
 
 def script_name(script: str) -> str:
-    """Return a script of `main_script` as it is written: Hangul, Latin, CJK."""
+    """Return a script of `main_script` in its usual spelling: Hangul, Latin, CJK."""
     return script if script in _ONE_SCRIPT.values() else script.capitalize()
 
 
 @cache
 def check_script(name: str) -> str:
-    """Return the name of a script as `main_script` gives it; ConfigError where there is none."""
+    """Return the name of a script as `main_script` gives it; ConfigError for an unknown name."""
     wanted = name.upper()
     wanted = _ONE_SCRIPT.get(wanted, wanted)
     if wanted not in (known := _scripts()):
-        # Nearer than for other names: that of a language is no mistyped script.
+        # Stricter than for other names: the name of a language is not a mistyped script.
         near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.75)
         question = f"Did you mean '{near[0].lower()}'? " if near else ""
         raise ConfigError(

@@ -1,8 +1,8 @@
-"""Draws among all the ways to cut a word into unigram pieces (Kudo 2018).
+"""Draw among all the ways to cut a word into unigram pieces (Kudo 2018).
 
-Forward filtering, backward sampling: going through a word from its beginning, each place learns
-the summed weights of all ways to it; going back from its end, one piece after the other is drawn
-by them. Both are done for thousands of words at once.
+Forward filtering, backward sampling: the first pass goes through a word from its beginning, and
+sums the weights of all ways to each place. The second pass goes back from the end, and draws one
+piece after the other by these sums. Both passes work on thousands of words at once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,27 +41,25 @@ class UnigramSampler(Sampler):
         return self._lattice(code_points(words)).draw(drawn, rng)
 
     def _lattice(self, words: Ragged) -> "Lattice":
-        """Return every piece that may stand in these words.
+        """Return every piece that fits into these words.
 
-        A word of n characters has n + 1 places, so word w has w more than characters before it.
+        A word of n characters has n + 1 places, so the places of word w are shifted by w.
         """
         lengths = words.lengths()
         word_of = np.repeat(np.arange(len(words)), lengths)
         word_ends = words.starts[1:][word_of]
-        found = list(self._pieces.found(words.values, word_ends))
+        matches = list(self._pieces.matches(words.values, word_ends))
         single = np.zeros(len(words.values), dtype=bool)
-        for starts, length, _ in found[:1]:
+        for starts, length, _ in matches[:1]:
             assert length == 1
             single[starts] = True
         alone = np.flatnonzero(~single)
-        starts = np.concatenate([*(starts for starts, _, _ in found), alone])
+        starts = np.concatenate([*(starts for starts, _, _ in matches), alone])
         codes = np.concatenate(
-            [*(ids for _, _, ids in found), self.num_pieces + words.values[alone]]
+            [*(ids for _, _, ids in matches), self.num_pieces + words.values[alone]]
         )
-        lasting = np.concatenate(
-            [*(np.full(len(starts), length) for starts, length, _ in found), np.ones_like(alone)]
-        )
-        ends = starts + lasting
+        lengths_of_pieces = [np.full(len(starts), length) for starts, length, _ in matches]
+        ends = starts + np.concatenate([*lengths_of_pieces, np.ones_like(alone)])
         weights = self._weights[np.minimum(codes, self.num_pieces)]
         depths = ends - words.starts[word_of[starts]]
         shift = word_of[starts]
@@ -94,10 +92,10 @@ class Trie:
         self._children = np.array([children[key] for key in sorted(children)], dtype=np.int64)
         self._ends = np.array(ends, dtype=np.int64)
 
-    def found(self, points: Ints, word_ends: Ints) -> Iterator[tuple[Ints, int, Ints]]:
-        """Yield, for each length, where pieces of that length begin, and their ids.
+    def matches(self, points: Ints, word_ends: Ints) -> Iterator[tuple[Ints, int, Ints]]:
+        """Yield, length by length, where pieces of that length begin, the length, and their ids.
 
-        word_ends: where the word of each character ends, beyond which no piece goes.
+        word_ends: where the word of each character ends; no piece goes beyond.
         """
         starts, nodes, length = np.arange(len(points)), np.zeros(len(points), dtype=np.int64), 0
         while len(starts) and len(self._keys):
@@ -114,26 +112,26 @@ class Trie:
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """The pieces that may stand in some words, sorted by where they end."""
+    """The pieces that fit into some words, sorted by where they end."""
 
     starts: Ints
     """The place where each piece begins."""
     codes: Ints
     bounds: Floats
-    """Place g of those where pieces end: of the pieces that end there, each takes its share of the
-    numbers from g to g + 1, up to this bound."""
+    """Places where pieces end are numbered. The pieces that end at number g divide the interval
+    from g to g + 1 by their probabilities; this is where the part of each piece ends."""
     numbers: Ints
-    """Which of those places a place is."""
+    """The number of each place where pieces end."""
     lasts: Ints
-    """The last piece that ends at place g."""
+    """The last piece that ends at number g."""
     word_starts: Ints
-    """The first place of each word, and where the one after the last would begin."""
+    """The first place of each word, and the place after the last word."""
 
     @classmethod
     def of(
         cls, starts: Ints, ends: Ints, depths: Ints, codes: Ints, weights: Floats, word_starts: Ints
     ) -> "Lattice":
-        """Compute the shares; depths are how far from its word's beginning a piece ends."""
+        """Compute the shares; depths are the distances from a word's beginning to a piece's end."""
         num_places = int(word_starts[-1])
         order = np.argsort(depths * num_places + ends, kind="stable")
         starts, ends, depths = starts[order], ends[order], depths[order]
@@ -161,7 +159,7 @@ class Lattice:
         return cls(starts, codes, bounds, numbers, firsts + counts - 1, word_starts)
 
     def draw(self, words: Ints, rng: np.random.Generator) -> Ragged:
-        """Return the codes of these words, each drawn by itself, from its end to its beginning."""
+        """Return the codes of these words, each drawn independently, from end to beginning."""
         going = np.arange(len(words))
         places, beginnings = self.word_starts[words + 1] - 1, self.word_starts[words]
         steps: list[tuple[Ints, Ints]] = []

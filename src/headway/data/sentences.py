@@ -1,9 +1,9 @@
-"""Cuts running text into sentences, by the rules of `sentencex` and a few of our own.
+"""Split running text into sentences, by the rules of `sentencex` and a few of our own.
 
-sentencex knows abbreviations and sentence ends of some 300 languages. It takes a quotation or a
-bracket for one sentence whatever is in it, and it knows little of Korean. So it is shown the text
-without quotation marks, and its cuts are looked at once more (the comparison with other splitters
-is in benchmarks/log/074).
+sentencex knows abbreviations and sentence ends of some 300 languages. But it never splits the
+inside of a quotation or a bracket, and it knows little Korean. So it gets the text without
+quotation marks, and its cuts are checked afterwards (benchmarks/log/074 compares it with other
+splitters).
 """
 
 import re
@@ -59,12 +59,12 @@ _ABBREVIATIONS = {
 _LETTERS = re.compile(r"[^\W\d_]*")
 _SPACE = re.compile(r"\s*")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-_NEAR = 200  # characters before and after a place that say whether a sentence ends there
+_NEAR = 200  # characters before and after a place that decide whether a sentence ends there
 
 
 @cache
 def splitting_language(name: str) -> str:
-    """Return the code of a language for `split_sentences`; English where the name says none.
+    """Return the code of a language for `split_sentences`; English if the name is none.
 
     >>> splitting_language("Korean (formal)"), splitting_language("source")
     ('ko', 'en')
@@ -97,19 +97,19 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
 
 
 class _Words:
-    """Where letters and digits of a text are, those of `&quot;` and its like left aside."""
+    """The places of letters and digits in a text, except those of entities such as `&quot;`."""
 
     def __init__(self, text: str) -> None:
-        """Look for the last one."""
+        """Find the last place."""
         blank = _ENTITY.sub(lambda entity: " " * len(entity[0]), text) if "&" in text else text
         self._text = blank
         self.last = next((n for n in reversed(range(len(text))) if blank[n].isalnum()), -1)
         self._next = -1
 
     def next(self, start: int) -> int:
-        """Return the first place from `start` on; the length where there is none.
+        """Return the first place from `start` on, or the length of the text.
 
-        Starts come in their order, so that no character is looked at twice.
+        Starts must ascend, so that no character is searched twice.
         """
         if self._next < start:
             word = _LETTER_OR_DIGIT.search(self._text, start)
@@ -118,22 +118,22 @@ class _Words:
 
 
 def _shown(text: str) -> str:
-    """Return the text as sentencex is to see it: as long, with spaces for quotation marks."""
+    """Return the text for sentencex: of the same length, with spaces for quotation marks."""
     shown = _APOSTROPHES_AS_MARKS.sub(" ", text.translate(_MARKS).translate(_SPACES))
     return _SURROGATE.sub("x", shown.translate(_ELLIPSIS))
 
 
 def _sentence_end(text: str, shown: str, start: int, end: int, words: _Words, language: str) -> int:
-    """Return where the sentence that begins at `start` ends, near `end`; 0 where it goes on."""
-    stop = end  # after the last character that is no mark
+    """Return where the sentence that begins at `start` ends, near `end`; 0 if it goes on."""
+    stop = end  # after the last character that is not a mark
     while stop > start and shown[stop - 1].isspace():
         stop -= 1
     closed = _end_of(_CLOSING, text, stop)
     cut = _end_of(_SPACE, text, closed)
     begin = _end_of(_SPACE, text, _end_of(_OPENING, text, cut))
     if words.next(start) >= stop or words.last < begin:
-        return 0  # a smiling face, a dash
-    # Only characters nearby: copies of all that follows would take quadratic time.
+        return 0  # such as a smiley or a dash
+    # Only characters nearby, because copies of all later text would take quadratic time.
     sentence, following = text[max(start, stop - _NEAR) : stop], text[begin : begin + _NEAR]
     spaced, quoted = cut > closed, closed > stop
     goes_on = (

@@ -1,8 +1,8 @@
 """A lexical shortlist: the few pieces of the vocabulary that a sentence's translation may need.
 
-Most of a vocabulary has nothing to do with a sentence. What its pieces were translated by in the
-training text, together with what is frequent in any text, is enough to choose from, and choosing
-among hundreds of pieces costs less than among thousands (Schwenk et al. 2007; Mi et al. 2016).
+Most of a vocabulary has nothing to do with a sentence. It is enough to choose from the translations
+of its pieces in the training text, and from pieces that are frequent in any text. Choosing among
+hundreds of pieces costs less than among thousands (Schwenk et al. 2007; Mi et al. 2016).
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,10 +20,10 @@ from headway.errors import ConfigError, DataError
 
 Ints = NDArray[np.int64]
 
-# Links of all pairs that are learned from; 4 bytes each. So many are half a million sentences.
+# Links of all pairs that are learned from, 4 bytes each; half a million sentences have that many.
 _MOST_LINKS = 2**27
-_MOST_LINKS_OF_A_PAIR = 2**20  # of two sides of a thousand pieces; what has more is no sentence
-# More single characters than that are no alphabet: Hangul and Han are learned like other pieces.
+_MOST_LINKS_OF_A_PAIR = 2**20  # two sides of a thousand pieces; a longer text is not a sentence
+# More single characters are not an alphabet: Hangul and Han are learned like other pieces.
 _LARGEST_ALPHABET = 256
 
 
@@ -41,7 +41,7 @@ class Shortlist:
     """Pieces of the target vocabulary."""
 
     def pieces_for(self, source_ids: Iterable[int]) -> Ints:
-        """Return the pieces that the translation of a sentence may be made of, ascending."""
+        """Return the pieces that the translation of a sentence may consist of, ascending."""
         chosen = np.zeros(self.target_size, dtype=bool)
         chosen[self.always] = True
         for piece in set(source_ids):
@@ -55,28 +55,28 @@ class Shortlist:
 
     @classmethod
     def from_bytes(cls, data: bytes, source_size: int, target_size: int) -> "Shortlist":
-        """Return the shortlist in a file's content; DataError when it is not for these sizes."""
+        """Return the shortlist in a file's content; DataError if it is not for these sizes."""
         try:
             tensors = load_safetensors(data)
         except SafetensorError:
             raise DataError("It is not a safetensors file.") from None
         if tensors.keys() != set(_TENSORS) or any(t.ndim != 1 for t in tensors.values()):
             raise DataError(f"It does not hold {', '.join(_TENSORS)}, in one dimension each.")
-        always, starts, found = (tensors[name].astype(np.int64) for name in _TENSORS)
+        always, starts, candidates = (tensors[name].astype(np.int64) for name in _TENSORS)
         if len(starts) != source_size + 1:
             raise DataError(
                 f"It is for {len(starts) - 1} source pieces, but the tokenizer has {source_size}."
             )
-        if starts[0] != 0 or starts[-1] != len(found) or (np.diff(starts) < 0).any():
+        if starts[0] != 0 or starts[-1] != len(candidates) or (np.diff(starts) < 0).any():
             raise DataError("Its source pieces do not follow one another.")
         special = np.arange(len(SPECIAL_PIECES))
         first = always[: len(special)]
         if not np.array_equal(first, special) or (np.diff(always) <= 0).any():
             raise DataError("Its pieces for every sentence do not ascend from the special ones.")
-        for pieces in (always, found):
+        for pieces in (always, candidates):
             if len(pieces) and not 0 <= pieces.min() <= pieces.max() < target_size:
                 raise DataError(f"It has pieces beyond the {target_size} of the tokenizer.")
-        return cls(always, starts, found, target_size)
+        return cls(always, starts, candidates, target_size)
 
 
 _TENSORS = ("always", "starts", "found")
@@ -93,11 +93,11 @@ def learn_shortlist(
 ) -> Shortlist:
     """Learn a shortlist from pairs of piece ids, by IBM Model 1.
 
-    frequent: so many target pieces for every sentence, the most frequent ones. per_piece: target
-    pieces for each source piece, the most probable ones, of those with min_probability. For every
-    sentence there are, besides, the special pieces, the bytes of a tokenizer that has them, and
-    single characters where they are an alphabet (256 at most), so that any word can be spelled.
-    It is learned from `choose_pairs`, so that time and memory stay bounded.
+    frequent: how many of the most frequent target pieces every sentence gets. per_piece: how many
+    target pieces each source piece gets, the most probable ones of at least min_probability. To
+    spell any word, every sentence also gets the special pieces, the bytes of a tokenizer that has
+    them, and single characters if they are an alphabet (256 at most). It is learned from
+    `choose_pairs`, so that time and memory stay bounded.
     """
     _check(frequent, per_piece, min_probability)
     source_size, target_size = len(source_tokenizer), len(target_tokenizer)
@@ -115,8 +115,9 @@ def learn_shortlist(
 def choose_pairs(pairs: Sequence[IdPair]) -> Sequence[IdPair]:
     """Return the pairs that a shortlist is learned from.
 
-    All but those of more than 2^20 links, a thousand pieces on both sides, which would cost as much
-    as thousands of others; of very much text as many, at even distances, as have 2^27 links.
+    Pairs of more than 2^20 links, a thousand pieces on both sides, are left out, because one costs
+    as much as thousands of others. If all links are more than 2^27, pairs are taken at even
+    distances.
     """
     sizes = [(len(source) + 1) * len(target) for source, target in pairs]
     short = [pair for pair, size in zip(pairs, sizes, strict=True) if size <= _MOST_LINKS_OF_A_PAIR]
@@ -136,7 +137,7 @@ def _check(frequent: int, per_piece: int, min_probability: float) -> None:
 
 
 def _spelling(tokenizer: Tokenizer) -> Ints:
-    """Return the special pieces, bytes, and single characters where they are an alphabet."""
+    """Return the special pieces, bytes, and single characters if they are an alphabet."""
     byte, characters = [], []
     for index, (text, _, kind) in enumerate(tokenizer.table()):
         if kind == BYTE:
@@ -148,7 +149,7 @@ def _spelling(tokenizer: Tokenizer) -> Ints:
 
 
 def _most_frequent(pairs: Sequence[IdPair], count: int, target_size: int) -> Ints:
-    """Return the most frequent target pieces; of equally frequent ones, the lower ids."""
+    """Return the most frequent target pieces; lower ids win a tie."""
     targets = np.fromiter((i for _, target in pairs for i in target), dtype=np.int64)
     counts = np.bincount(targets, minlength=target_size)
     best = np.argsort(-counts, kind="stable")[:count]

@@ -1,7 +1,6 @@
-"""Looks at parallel text before anything is trained on it, and says what is suspicious.
+"""Search parallel text for suspicious lines before anything is trained on it.
 
-What is found is a hint and changes nothing: whether such a pair is dropped is the business of
-`headway.data.cleaning`.
+A finding is a hint and changes nothing: `headway.data.cleaning` decides which pairs are dropped.
 """
 
 from collections import Counter
@@ -22,23 +21,24 @@ from headway.data.scripts import main_script, script_name
 from headway.data.spaces import has_odd_spaces
 from headway.data.two_languages import TwoLanguages
 
-_OWN_SHARE = 0.1  # a script of so many of a side's lines belongs to it
-_MOST = 0.7  # of lines in a script which hardly as many others have not
-# A target is far from the usual length for its source if the ratio is that many times the median,
-# and so many times the middle half of all ratios away from it (Tukey's "far out").
+_USUAL_SHARE = 0.1  # a script is usual on a side if it has this share of the lines
+_MOST = 0.7  # share of lines in one script, which as many lines of other text do not have
+# A target is far from the usual length for its source if the ratio is 2.5 times the median, and
+# three times the middle half of all ratios away from it (Tukey's "far out").
 _FAR, _FAR_OUT = 2.5, 3.0
 _SHORT = 10  # characters that are added to both sides, so that a word may be translated by three
 _FEW = 50  # pairs, below which nothing is usual
 
 
 Scripts = tuple[Counter[str], Counter[str]]
-"""How many lines of each side have which script."""
+"""The number of lines in each script, for each side."""
 
 
 def survey(pairs: Sequence[Pair], languages: TwoLanguages | None = None) -> list[Finding]:
-    """Return what is suspicious about these pairs by themselves, the most harmful first.
+    """Return findings on these pairs by themselves, the most harmful first.
 
-    languages: of training text, if these pairs are no part of it; learned from them if unset.
+    languages: those of the training text if the pairs are no part of it; learned from the pairs if
+    unset.
     """
     pairs = [pair.stripped() for pair in pairs]
     numbered = list(enumerate(pairs, start=1))
@@ -46,7 +46,7 @@ def survey(pairs: Sequence[Pair], languages: TwoLanguages | None = None) -> list
     sides = {"source": sources, "target": targets}
     scripts = {side: [main_script(text) for text in texts] for side, texts in sides.items()}
     stretches = misaligned(sources, targets)
-    found = [
+    findings = [
         *_moved(stretches),
         *on_the_wrong_side(pairs, languages or TwoLanguages.of(pairs)),
         on_lines("empty-source", "empty source", (n for n, p in numbered if not p.source)),
@@ -66,11 +66,11 @@ def survey(pairs: Sequence[Pair], languages: TwoLanguages | None = None) -> list
         *_mismatched(pairs, stretches),
         *repeats(pairs, _inside(stretches)),
     ]
-    return by_harm(found)
+    return by_harm(findings)
 
 
 def misalignments(pairs: Sequence[Pair]) -> list[Finding]:
-    """Return the stretches in which the targets do not seem to be those of their sources."""
+    """Return the stretches whose targets do not seem to belong to their sources."""
     stripped = [pair.stripped() for pair in pairs]
     return list(_moved(misaligned([p.source for p in stripped], [p.target for p in stripped])))
 
@@ -78,17 +78,17 @@ def misalignments(pairs: Sequence[Pair]) -> list[Finding]:
 def overlap(
     train: Sequence[Pair], held_out: Sequence[Pair], others: Sequence[Pair] = ()
 ) -> list[Finding]:
-    """Return what held-out text has in common with training text, by lines of the held-out text.
+    """Return findings on held-out text that is in training text, by lines of the held-out text.
 
-    And what it should have in common, but has not: the scripts of its sides. others: training text
-    of another kind, in which a source may well have another translation.
+    Also finds sides that should be in the script of the training text, but are not. others:
+    training text of another kind, where a source may well have another translation.
     """
     held_out = [pair.stripped() for pair in held_out]
     known = {pair for pair in (pair.stripped() for pair in train) if all(pair)}
     sources = {pair.source for pair in known}
     known |= {pair.stripped() for pair in others}
     lines = [(line, pair) for line, pair in enumerate(held_out, start=1) if all(pair)]
-    found = [
+    findings = [
         on_lines(
             "in-training",
             "pair is in the training text too",
@@ -101,13 +101,13 @@ def overlap(
         ),
         *other_scripts(main_scripts(train), held_out),
     ]
-    return by_harm(found)
+    return by_harm(findings)
 
 
 def _moved(stretches: Iterable[Stretch]) -> Iterator[Finding]:
-    """Yield the stretches in which the targets do not seem to be those of their sources.
+    """Yield a finding for each stretch.
 
-    A line is missing or too many on one side, say, and all that follow are trained on wrong.
+    For instance, one side lacks a line, and all pairs after it would be trained on wrongly.
     """
     for stretch in stretches:
         problem = f"targets {stretch.what_targets_do}"
@@ -123,9 +123,9 @@ def _inside(stretches: Iterable[Stretch]) -> set[int]:
 def _far_lengths(
     sources: Sequence[str], targets: Sequence[str], stretches: Iterable[Stretch]
 ) -> Iterator[Finding]:
-    """Yield the lines whose target is far shorter or longer than others are for such a source.
+    """Yield the lines whose target is far shorter or longer than is usual for such a source.
 
-    Lines of a stretch that is misaligned are not asked about.
+    Lines of misaligned stretches are left out.
     """
     source, target = (np.array([len(text) for text in texts]) for texts in (sources, targets))
     whole = (source > 0) & (target > 0)
@@ -146,34 +146,36 @@ def _far_lengths(
 def _foreign(side: str, scripts: list[str]) -> Iterator[Finding]:
     """Yield the lines whose letters are mostly of a script that this side hardly has."""
     counts = Counter(filter(None, scripts))
-    own = _own_scripts(counts)
-    for script, _ in counts.most_common():
-        if script in own:
+    for script, count in counts.most_common():
+        if count >= _USUAL_SHARE * counts.total():
             continue
         name = script_name(script)
-        lines = (line for line, found in enumerate(scripts, start=1) if found == script)
+        lines = _lines_in(script, scripts)
         yield on_lines(f"foreign-script-{side}", f"{side} in {name} letters", lines)
 
 
-def _own_scripts(counts: Counter[str]) -> set[str]:
-    return {script for script, n in counts.items() if n >= _OWN_SHARE * counts.total()}
+def _lines_in(script: str, scripts: Iterable[str]) -> Iterator[int]:
+    """Yield the lines in this script, counted from 1."""
+    return (line for line, main in enumerate(scripts, start=1) if main == script)
 
 
 def _without_letters(side: str, texts: list[str], scripts: list[str]) -> Iterator[Finding]:
-    """Yield the side of which most lines have none, as a column of numbers has."""
-    both = enumerate(zip(texts, scripts, strict=True), start=1)
-    lines = [line for line, (text, script) in both if text and not script]
+    """Yield a finding if most lines have no letters, as in a column of numbers."""
+    numbered = enumerate(zip(texts, scripts, strict=True), start=1)
+    lines = [line for line, (text, script) in numbered if text and not script]
     if len(lines) > len(texts) / 2:
         yield on_lines(f"no-letters-{side}", f"{side} without letters", lines)
 
 
 def _damaged(pairs: Sequence[Pair]) -> Iterator[Finding]:
-    """Yield what shows that text was read, or written, as what it is not."""
+    """Yield the lines with text that was read or written in a wrong way."""
     numbered = list(enumerate(pairs, start=1))
-    for side, other in (("source", "target"), ("target", "source")):
+    for side, opposite in (("source", "target"), ("target", "source")):
         for id, (problem, is_damaged) in _DAMAGES.items():
             lines = (
-                n for n, pair in numbered if is_damaged(getattr(pair, side), getattr(pair, other))
+                n
+                for n, pair in numbered
+                if is_damaged(getattr(pair, side), getattr(pair, opposite))
             )
             yield on_lines(f"{id}-{side}", f"{side} {problem}", lines)
 
@@ -199,9 +201,9 @@ _DAMAGES = {
 
 
 def _mismatched(pairs: Sequence[Pair], stretches: Iterable[Stretch]) -> Iterator[Finding]:
-    """Yield the lines of which one side has other numbers or addresses than the other.
+    """Yield the lines whose sides have different numbers or addresses.
 
-    Lines of a stretch that is misaligned are not asked about.
+    Lines of misaligned stretches are left out.
     """
     moved = _inside(stretches)
     asked = [(n, pair) for n, pair in enumerate(pairs, 1) if all(pair) and n not in moved]
@@ -218,7 +220,7 @@ def _mismatched(pairs: Sequence[Pair], stretches: Iterable[Stretch]) -> Iterator
 
 
 def main_scripts(pairs: Iterable[Pair]) -> Scripts:
-    """Count the scripts in which the lines of each side mostly are; lines without one are none."""
+    """Count the main scripts of the lines of each side; lines without letters do not count."""
     sources: Counter[str] = Counter()
     targets: Counter[str] = Counter()
     for pair in pairs:
@@ -233,21 +235,20 @@ def other_scripts(
     pairs: Sequence[Pair],
     where: str = "in training text",
 ) -> list[Finding]:
-    """Return the sides of text that most lines have in another script than usual text has.
+    """Return findings on sides that are mostly in another script than in usual text.
 
-    As where its sides are exchanged. usual: the scripts of its sides. where: what it is called.
+    This happens if sides are exchanged. usual: the scripts of usual text. where: its name in words.
     """
     findings = []
     for side, known in zip(("source", "target"), usual, strict=True):
         scripts = [main_script(getattr(pair, side)) for pair in pairs]
-        own = Counter(filter(None, scripts))
-        if not (known and own):
+        counts = Counter(filter(None, scripts))
+        if not (known and counts):
             continue
-        (script, count), (expected, _) = own.most_common(1)[0], known.most_common(1)[0]
-        if count > _MOST * own.total() and known[script] < (1 - _MOST) * known.total():
+        (script, count), (expected, _) = counts.most_common(1)[0], known.most_common(1)[0]
+        if count > _MOST * counts.total() and known[script] < (1 - _MOST) * known.total():
             problem = f"{side} in {script_name(script)} letters, {where} {script_name(expected)}"
-            lines = (line for line, found in enumerate(scripts, start=1) if found == script)
-            findings.append(on_lines(f"other-script-{side}", problem, lines))
+            findings.append(on_lines(f"other-script-{side}", problem, _lines_in(script, scripts)))
     return findings
 
 

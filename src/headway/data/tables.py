@@ -1,4 +1,4 @@
-"""Reads both sides of a corpus from one file: columns of text, JSON lines, Parquet, TMX."""
+"""Read both sides of a corpus from one file: columns of text, JSON lines, Parquet, TMX."""
 
 import functools
 import json
@@ -22,7 +22,7 @@ _SHORTENED = 30  # characters of a cell in a remark
 
 
 FORMS = (".tsv", ".csv", ".jsonl", ".ndjson", ".parquet", ".tmx")
-"""Endings of the names of tables."""
+"""The endings of the names of tables."""
 
 
 def tsv_pairs(
@@ -31,17 +31,18 @@ def tsv_pairs(
     target_column: int = 1,
     languages: tuple[str, str] = USUAL_FIELDS,
 ) -> Iterator[Sides]:
-    """Yield two columns of a file in which tabs separate the columns.
+    """Yield two columns of a file with tabs between its columns.
 
-    There is no quoting: a quotation mark is text. Columns are counted from 0. No line may have more
-    than the first one, or less: a tab within a sentence would move what stands after it into other
-    columns. Empty ones at the end do not count. A first line that names the columns is left out.
+    There is no quoting: a quotation mark is text. Columns are counted from 0. All lines must have
+    as many columns as the first one, because a tab within a sentence would shift later text into
+    other columns. Empty columns at the end do not count. A first line that names the columns is
+    left out.
     """
     if source_column < 0 or target_column < 0 or source_column == target_column:
         raise ConfigError(
             f"Columns {source_column + 1} (source) and {target_column + 1} (target), counted from "
             "1, cannot be read.",
-            "Give two different columns that there are.",
+            "Give two different columns that exist.",
         )
     needed = max(source_column, target_column) + 1
     least = most = 0
@@ -75,9 +76,9 @@ def header_remark(
     languages: Sides,
     counted: bool = False,
 ) -> str:
-    """Return a remark on the columns that are source and target; nothing where it has no columns.
+    """Return a remark on the columns of source and target; empty for a file without columns.
 
-    counted: Lines are counted from it on.
+    counted: Line numbers count the first line, too.
     """
     if is_dataset(path):
         return ""
@@ -102,7 +103,7 @@ def header_remark(
         f"{path}: the first line names the columns {named} and is no pair; lines are counted from "
         f"{start}."
     )
-    if all(is_same_language(*both) for both in zip(sides, languages[::-1], strict=True)):
+    if all(map(is_same_language, sides, languages[::-1])):
         remark += (
             f" They are in the other order than the languages {' and '.join(languages)}: exchange "
             "data.source_column and data.target_column."
@@ -132,7 +133,7 @@ def has_header(path: StrPath, columns: tuple[int, int], languages: Sides) -> boo
 
 
 def _first_sides(path: StrPath, columns: tuple[int, int]) -> Sides:
-    """Return two columns of the first line of a .tsv; empty ones where it has fewer."""
+    """Return two columns of the first line of a .tsv; empty texts if it has fewer columns."""
     cells = next(read_lines(path), "").split("\t")
     is_there = max(columns) < len(cells)
     return (cells[columns[0]], cells[columns[1]]) if is_there else ("", "")
@@ -158,7 +159,7 @@ def jsonl_pairs(path: StrPath, source_field: str, target_field: str) -> Iterator
 
 
 def _each_once(items: list[tuple[str, Any]]) -> None:
-    """Refuse an object with two fields of one name, of which Python takes the last."""
+    """Refuse an object with two fields of one name; Python would take the last one."""
     names = [name for name, _ in items]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -182,7 +183,7 @@ def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterat
     number = 0
     with readable(path) as file:
         try:
-            # Of its own accord it keeps all that it has read until the file is closed.
+            # By default it keeps everything that was read until the file is closed.
             table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_READ_SIZE)
             known = table.schema_arrow.names
             named = (source_field, target_field)
@@ -205,7 +206,7 @@ def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterat
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise DataError(
                 f"{path} cannot be read as Parquet after row {number}: {error}.",
-                "Copy or download it again, or write it anew.",
+                "Copy, download or write it again.",
             ) from error
 
 
@@ -219,10 +220,9 @@ def dataset_pairs(source: StrPath, source_field: str, target_field: str) -> Iter
 def table_reader(
     source: StrPath, columns: tuple[int, int], fields: Sides, languages: Sides = USUAL_FIELDS
 ) -> Callable[[StrPath], Iterator[Sides]] | None:
-    """Return what reads a file of this name, or None if it is not a table.
+    """Return the reader for a file of this name, or None if it is not a table.
 
-    languages: those of the configuration, by which the columns of .csv and the texts of .tmx are
-    found.
+    languages: those of the configuration, which tell the columns of .csv and the texts of .tmx.
     """
     if is_dataset(source):
         return functools.partial(dataset_pairs, source_field=fields[0], target_field=fields[1])
@@ -243,7 +243,7 @@ def table_reader(
 
 
 def _field(row: dict[str, Any], name: str, where: str) -> str:
-    """Return the text that a row has under this name, step by step for a name with dots."""
+    """Return the text of this field; a name with dots leads through objects in objects."""
     parts = [name] if name in row else name.split(".")  # a name may have a dot in it
     value: Any = row
     for number, part in enumerate(parts):
@@ -264,9 +264,9 @@ def _field(row: dict[str, Any], name: str, where: str) -> str:
 
 
 def _no_text(where: str, value: Any, name: str, why: str) -> DataError:
-    found = json.dumps(value, ensure_ascii=False, default=str)[:40]
+    shown = json.dumps(value, ensure_ascii=False, default=str)[:40]
     return DataError(
-        f"{where} has {found} in field '{name}', {why}.",
+        f"{where} has {shown} in field '{name}', {why}.",
         "Name another field, or give text: an empty one if there is none.",
     )
 

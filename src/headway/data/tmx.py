@@ -1,7 +1,7 @@
-"""Reads both sides of a corpus from TMX, the form in which translators exchange their memories.
+"""Read both sides of a corpus from TMX, the exchange format of translation memories.
 
-A file is never held whole. It may declare no entities, by which a small file becomes a large one or
-reads another.
+A file is never held whole. It must not declare entities, because they can make a small file huge or
+read another file.
 """
 
 import re
@@ -17,18 +17,18 @@ from headway.data.languages import is_same_language, language_code
 from headway.errors import DataError
 
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-_CODES = {"bpt", "ept", "it", "ph", "ut"}  # what they hold is markup of the document
-_STAND_ALONE = {"it", "ph", "ut"}  # of them, those that may stand between two words
+_CODES = {"bpt", "ept", "it", "ph", "ut"}  # their content is markup of the document
+_STAND_ALONE = {"it", "ph", "ut"}  # those of them that may separate two words
 _SPACE = re.compile(r"[ \t\r\n]+")
 
 
 def tmx_pairs(path: StrPath, languages: tuple[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the segments of two languages, a pair for each unit; `en` also takes `en-US`.
 
-    A language that a unit lacks gives an empty text, and a unit without both no pair; of several
-    variants of a language the first is taken. Markup (bpt, ept, it, ph, ut) is left out, and white
-    space is one space. Raises DataError with the languages of the file if one of these two is not
-    there, and for XML that is not whole.
+    If a unit lacks one language, that side is empty; a unit without either gives no pair. The first
+    of several variants of a language is used. Markup (bpt, ept, it, ph, ut) is left out, and white
+    space becomes one space. Raises DataError with the languages of the file if one of the two is
+    missing, and for incomplete XML.
     """
     known: dict[str, int] = {}
     seen = [False, False]
@@ -46,7 +46,7 @@ def tmx_pairs(path: StrPath, languages: tuple[str, str]) -> Iterator[tuple[str, 
 def tmx_languages(path: StrPath) -> tuple[str, str] | None:
     """Return the two languages of a file in the order of their first texts; None for more or fewer.
 
-    Variants with several regions are one language where there is another one, too.
+    Regional variants count as one language, unless the file has only two of them.
     """
     codes = dict.fromkeys(language for unit in _units(path) for language in unit)
     plain = dict.fromkeys(language_code(code).partition("-")[0] for code in codes)
@@ -68,7 +68,8 @@ def _units(path: StrPath) -> Iterator[dict[str, str]]:
             ) from None
         except (ParseError, LookupError, ValueError) as error:
             raise DataError(
-                f"{path} is not whole XML: {error}.", "Export it again from the translation memory."
+                f"{path} is not whole XML: {error}.",
+                "Export it again from the translation memory.",
             ) from None
 
 
@@ -89,21 +90,21 @@ def _texts(unit: Element) -> dict[str, str]:
     for variant in unit:
         if _name(variant) == "tuv":
             language = variant.get(_LANG) or variant.get("lang") or ""
-            segment = next((each for each in variant if _name(each) == "seg"), None)
+            segment = next((child for child in variant if _name(child) == "seg"), None)
             if segment is not None:
                 texts.setdefault(language, _SPACE.sub(" ", _plain(segment)).strip())
     return texts
 
 
 def _plain(element: Element) -> str:
-    """Return the text of a segment without the markup in it."""
+    """Return the text of a segment without its markup."""
     text = element.text or ""
     for child in element:
         tail = child.tail or ""
         if _name(child) not in _CODES:
             text += _plain(child)
         elif _name(child) in _STAND_ALONE and text[-1:].isalnum() and tail[:1].isalnum():
-            text += " "  # such as a line break, which kept two words apart
+            text += " "  # for markup such as a line break, which separated two words
         text += tail
     return text
 
@@ -113,7 +114,7 @@ def _name(element: Element) -> str:
 
 
 def _of_language(unit: Mapping[str, str], wanted: str) -> str | None:
-    """Return the text of this language; its very code goes before one with a region."""
+    """Return the text in this language; an exact code is preferred to one with a region."""
     exact = (text for code, text in unit.items() if language_code(code) == language_code(wanted))
     near = (text for code, text in unit.items() if is_same_language(code, wanted))
     return next(exact, next(near, None))

@@ -1,9 +1,9 @@
-"""Cuts text into pieces and joins them again, with SentencePiece.
+"""Cut text into pieces and join them again, with SentencePiece.
 
-The paper uses byte-pair and word-piece vocabularies (section 5.1); here a tokenizer is a
-SentencePiece model of one of four kinds, whose file any other SentencePiece program reads.
+The paper uses byte-pair and word-piece vocabularies (section 5.1). Here a tokenizer is a
+SentencePiece model of one of four kinds; any other SentencePiece program can read its file.
 
-Deviation (vocabulary): SentencePiece stands for the paper's byte-pair and word-piece programs, and
+Deviation (vocabulary): SentencePiece replaces the paper's byte-pair and word-piece programs, and
 offers unigram, word and character pieces too.
 """
 
@@ -35,7 +35,7 @@ SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 USER_DEFINED, BYTE = 4, 6
 
 LEAST_COVERAGE = 0.98
-"""SentencePiece takes no smaller share of characters."""
+"""The smallest share of characters that SentencePiece accepts."""
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)  # SentencePiece numbers them 1, 2, 3, 4
 _NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
@@ -46,7 +46,7 @@ _LONGEST_LINE = 2**30  # bytes; SentencePiece leaves out longer lines, by defaul
 
 
 class VocabularyTooLargeError(ConfigError):
-    """A vocabulary is to have more pieces than the text gives; `most` is how many it gives."""
+    """The vocabulary should have more pieces than the text gives; `most` is the largest size."""
 
     def __init__(self, message: str, remedy: str, most: int) -> None:
         """Keep the largest size that works."""
@@ -115,7 +115,7 @@ class Tokenizer:
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Return the piece ids of several texts, in order, with as many threads as PyTorch has."""
         lines = [encodable(text) for text in texts]
-        # Of its own accord each process would take all of the machine.
+        # By default each process would use the whole machine.
         return self._processor.encode(lines, num_threads=torch.get_num_threads())
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -125,12 +125,12 @@ class Tokenizer:
         """
         kept = [i for i in self._checked(ids) if i not in (PAD_ID, START_ID, END_ID)]
         text = self._processor.decode(kept) if kept else ""
-        # Byte pieces can spell a newline, but one sentence in is one line out. They also spell
-        # the mark of a space where a whole unknown word is written as bytes.
+        # Byte pieces can spell a newline, but one sentence must stay one line. They also spell the
+        # mark of a space if a whole unknown word is written as bytes.
         return text.replace("\n", " ").removeprefix(_SPACE).replace(_SPACE, " ")
 
     def normalize(self, text: str) -> str:
-        """Return the text as the pieces see it: what decoding its encoding gives back."""
+        """Return the normalized text, which is also the result of encoding and decoding it."""
         return self.marked(text).replace(_SPACE, " ").removeprefix(" ")
 
     def marked(self, text: str) -> str:
@@ -138,7 +138,7 @@ class Tokenizer:
         return self._processor.normalize(encodable(text))
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Return the pieces of some ids, for display; `▁` stands for a space."""
+        """Return the pieces of some ids, for display; `▁` is a space."""
         return [self._processor.id_to_piece(i) for i in self._checked(ids)]
 
     def piece(self, piece_id: int) -> str:
@@ -146,10 +146,10 @@ class Tokenizer:
         return self.pieces([piece_id])[0]
 
     def written(self, text: str | Iterable[int]) -> list[bytes]:
-        """Return what each piece of a text, or of ids, writes, with `▁` for a space.
+        """Return the bytes that each piece of a text, or of ids, writes, with `▁` for a space.
 
-        Bytes, for a piece may be one byte of a character. Only a text shows what an unknown piece
-        stands for.
+        A piece may be one byte of a character. Only a text shows the characters of an unknown
+        piece.
         """
         is_text = isinstance(text, str)
         ids = self.encode(text) if is_text else self._checked(text)
@@ -160,9 +160,9 @@ class Tokenizer:
         ]
 
     def stretches(self, text: str) -> list[str]:
-        """Return the stretch of a text that each piece stands for, as it is written there.
+        """Return the stretch of the text, as it is written there, that each piece covers.
 
-        Of several pieces of one character the last one has it, and the others have nothing.
+        If several pieces write one character, the last one has it, and the others are empty.
         """
         text = encodable(text)
         offsets = self._processor.encode(text, return_type="offset_mapping")["offsets"]
@@ -185,14 +185,14 @@ class Tokenizer:
                 yield text.decode("utf-8"), struct.unpack("<f", score)[0], int(kind)
 
     def unknown_count(self, ids: Iterable[int]) -> int:
-        """Return how many of these ids stand for text that the vocabulary lacks.
+        """Return how many of these ids are unknown, because the vocabulary lacks their text.
 
-        Unknown characters side by side share one id.
+        Neighbouring unknown characters share one id.
         """
         return sum(1 for i in ids if int(i) == UNK_ID)
 
     def unknown_texts(self, text: str) -> list[str]:
-        """Return what of a text has no piece, in order: its characters, or words of kind word."""
+        """Return the characters of a text without a piece, in order; for kind `word` the words."""
         text = encodable(text)
         cut = zip(self._processor.encode(text), self._processor.encode_as_pieces(text), strict=True)
         unknown = (piece.split(_SPACE) for i, piece in cut if i == UNK_ID)
@@ -200,7 +200,7 @@ class Tokenizer:
         return list(words if self.kind == "word" else chain.from_iterable(words))
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
-        """Return ids as plain numbers, all within the vocabulary."""
+        """Return ids as plain numbers; TokenizerError for one outside the vocabulary."""
         checked = [int(i) for i in ids]
         size = self.vocabulary_size
         for i in checked:
@@ -243,23 +243,23 @@ def train_tokenizer(
     seed: int = 0,
     symbols: Sequence[str] = (),
 ) -> Tokenizer:
-    """Train a tokenizer on texts, all of which are used.
+    """Train a tokenizer on all of these texts.
 
-    A word of more than 10,000 characters, such as the data of a picture, counts as several; of kind
-    `word` one of more than 7,996 bytes.
+    A word of more than 10,000 characters, such as the data of a picture, counts as several; for
+    kind `word`, one of more than 7,996 bytes does.
     The same texts and settings give the same bytes. For `word` and `char`, `vocabulary_size` is
-    the most that is allowed; for `unigram` and `bpe` the vocabulary has exactly this size,
-    special pieces included, or there is an error that names the sizes that this text allows.
+    the most that is allowed. For `unigram` and `bpe` the vocabulary has exactly this size, special
+    pieces included, or an error names the sizes that this text allows.
 
     Args:
         texts: Sentences, read once.
-        kind: How pieces are found; the pieces of `word` are what stands between spaces.
+        kind: How pieces are found; for `word`, spaces separate them.
         vocabulary_size: Number of pieces.
         byte_fallback: Write an unknown character as its bytes instead of the unknown piece.
         character_coverage: Share of all characters in the text that get a piece of their own.
         normalization: SentencePiece's rule for equal-looking text; `_cf` ignores case.
-        seed: Passed to SentencePiece, which needs it only where it samples lines; here it does not.
-        symbols: Texts that are pieces whatever the text; not for `word`, which cuts at spaces only.
+        seed: Passed to SentencePiece, which needs it only to sample lines; here it does not.
+        symbols: Texts that are always pieces; not for `word`, which cuts at spaces only.
     """
     _check_settings(
         texts,
@@ -269,8 +269,8 @@ def train_tokenizer(
         character_coverage=character_coverage,
         normalization=normalization,
     )
-    # A list and no generator: SentencePiece turns what is raised while it asks for a line, Ctrl-C
-    # above all, into an error of its own. It holds all lines in memory anyway.
+    # A list, not a generator: SentencePiece would replace an exception of the generator, such as
+    # Ctrl-C, by an error of its own. It holds all lines in memory anyway.
     sentences = [trainable(text, is_whole=kind == "word") for text in texts]
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed % 2**32)
@@ -290,7 +290,7 @@ def train_tokenizer(
             user_defined_symbols=list(symbols),
             **_special_symbols(),
         )
-        # A piece may be too long to be read again, which SentencePiece notices only here.
+        # A piece may be too long to be read again; SentencePiece notices it only here.
         sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     except RuntimeError as error:
         raise _explain(str(error), kind=kind, vocabulary_size=vocabulary_size) from error
@@ -314,7 +314,7 @@ def _check_settings(
     character_coverage: float,
     normalization: str,
 ) -> None:
-    """Refuse settings that cannot work whatever the text."""
+    """Raise ConfigError for settings that cannot work with any text."""
     if isinstance(texts, str):
         raise ConfigError("The training text is one string.", "Give a list of sentences.")
     if kind not in _KINDS:
@@ -340,7 +340,7 @@ def _check_settings(
 
 
 def _explain(message: str, *, kind: str, vocabulary_size: int) -> Exception:
-    """Return our error for what SentencePiece says."""
+    """Return our error for a message of SentencePiece."""
     if too_high := re.search(r"size too high .* value <= (\d+)", message):
         return VocabularyTooLargeError(
             f"vocabulary_size is {vocabulary_size}, but this text gives a {kind} tokenizer at most "
@@ -379,10 +379,9 @@ def _load(data: bytes) -> sentencepiece.SentencePieceProcessor:
 
 
 def _read_kind(data: bytes) -> Kind:
-    """Return the kind that a model file names.
+    """Return the kind that a model file names, because SentencePiece's own object does not.
 
-    SentencePiece's own object does not tell it, and the protobuf package is not needed for one
-    number: `ModelProto.trainer_spec` is field 2, `TrainerSpec.model_type` field 3 of that.
+    `ModelProto.trainer_spec` is field 2, and in that `TrainerSpec.model_type` field 3.
     """
     for number, trainer_spec in fields_of(data):
         if number == 2 and isinstance(trainer_spec, bytes):

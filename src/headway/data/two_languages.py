@@ -1,10 +1,9 @@
-"""Which of a text's two languages a line is in, learned from the text alone.
+"""Recognize which of a text's two languages a line is in, learned from the text alone.
 
-What a language looks like is counted in the text itself: in how many lines of either side each run
-of two and of four letters stands (naive Bayes over character n-grams, as of Cavnar and Trenkle,
-"N-Gram-Based Text Categorization", 1994). A line is judged by all lines but itself and its
-translation, so that a name that stands in one pair only tells nothing. Digits and punctuation tell
-nothing either.
+The model counts the lines of each side in which a run of two or four letters occurs: naive Bayes
+over character n-grams (Cavnar and Trenkle, "N-Gram-Based Text Categorization", 1994). A line is
+judged by all lines except itself and its translation, so that a name in a single pair shows
+nothing. Digits and punctuation show nothing either.
 """
 
 import unicodedata
@@ -18,20 +17,20 @@ from numpy.typing import NDArray
 
 from headway.data.corpus import Pair
 
-_ORDERS = (2, 4)  # letters of a run; the longer ones tell more, the shorter ones of rarer letters
-_BITS = 20  # of a run's number: each has its own, but for a few
+_ORDERS = (2, 4)  # letters of a run; long runs show more, short ones also occur in rare words
+_BITS = 20  # of the number of a run; hardly any two runs have the same
 _SIZE = 1 << _BITS
-_BLOCK = 1 << (32 - _BITS)  # lines, whose numbers have a place beside that of a run
+_BLOCK = 1 << (32 - _BITS)  # lines, so that the numbers of a line and a run fit into 32 bits
 _MOST = 100_000  # pairs that are learned from, chosen evenly
-_TRIED = 4_000  # of these, by which it is seen whether the sides are two languages
-_FEWEST = 50  # pairs, below which nothing is learned
+_TRIED = 4_000  # of these, to find out whether the sides are two languages
+_FEWEST = 50  # pairs that are needed
 _UNSEEN = 0.5  # lines that are added to the count of each run
-_CLIP = 4.0  # the most that one run tells
+_CLIP = 4.0  # the most that one run can show
 # Natural logarithms of how much more probable the other language is.
-_EXCHANGED = 6.0  # of both sides together
-_WRONG = 6.0  # of one side, and half of it without what it shares with the other side
-_AGREE = 0.8  # of the lines that tell: if one side is the other's language, so is the other
-_RIGHT = 0.6  # of the lines that tell are not exchanged
+_EXCHANGED = 6.0  # for both sides together
+_WRONG = 6.0  # for one side, and half of it without runs that both sides have
+_AGREE = 0.8  # share of the clear lines whose sides agree: both exchanged, or neither
+_RIGHT = 0.6  # share of the clear lines that are not exchanged
 
 Runs = NDArray[np.uint32]
 Evidence = NDArray[np.float64]
@@ -39,10 +38,10 @@ Hashes = NDArray[np.int64]
 
 
 class Judged(NamedTuple):
-    """How much each side of some pairs looks like its own language; below 0, like the other."""
+    """How much each side of some pairs looks like its own language; negative for the other one."""
 
     whole: Evidence
-    """(2, lines): of sources and of targets."""
+    """(2, lines): for sources and for targets."""
     unshared: Evidence
     """The same without the runs of letters that both sides of a pair have."""
 
@@ -53,31 +52,31 @@ class Judged(NamedTuple):
         return (source < 0) & (target < 0) & (source + target < -_EXCHANGED)
 
     def wrong(self, side: int) -> NDArray[np.bool_]:
-        """Return the pairs of which one side alone seems to be in the other side's language."""
+        """Return the pairs where only this side seems to be in the other side's language."""
         looks_wrong = (self.whole[side] < -_WRONG) & (self.unshared[side] < -_WRONG / 2)
         return looks_wrong & ~self.exchanged
 
     @property
     def tells(self) -> NDArray[np.bool_]:
-        """Return the pairs of which both sides tell in which language they are."""
+        """Return the pairs where the language of both sides is clear."""
         source, target = np.abs(self.unshared) > _EXCHANGED / 2
         return source & target
 
 
 @dataclass(frozen=True, slots=True)
 class TwoLanguages:
-    """The two languages of parallel text: its sources' and its targets'."""
+    """The two languages of parallel text: that of its sources and that of its targets."""
 
     counts: NDArray[np.int32]
-    """(2, number of runs): the lines of each side that hold each run of letters."""
+    """(2, number of runs): the number of lines of each side with each run of letters."""
     texts: tuple[Hashes, Hashes]
-    """A number for each text that was counted, sorted; they hold in this process and its forks."""
+    """Hashes of the counted texts, sorted; they are valid in this process and its forks."""
 
     @classmethod
     def of(cls, pairs: Sequence[Pair]) -> "TwoLanguages | None":
-        """Learn from parallel text; None where its sides are not two languages that can be told.
+        """Learn from parallel text; None if its sides are not in two languages that differ.
 
-        As where both are one language or code, numbers, or mixed. Takes 8 MB, and 16 bytes a pair
+        Both may be in one language, in code or numbers, or mixed. Takes 8 MB, and 16 bytes a pair
         for at most 100,000 pairs, which are chosen evenly.
         """
         pairs = [pair.stripped() for pair in _evenly(pairs, _MOST)]
@@ -100,7 +99,7 @@ class TwoLanguages:
         )
 
     def _are_two(self, pairs: Sequence[Pair]) -> bool:
-        """Return True if in most pairs both sides say the same about which language is where."""
+        """Return True if the sides of most pairs agree on which language is on which side."""
         judged = self.judge(pairs)
         source, target = judged.unshared[:, judged.tells]
         if not len(source):
@@ -112,7 +111,7 @@ class TwoLanguages:
         """Judge at most `_BLOCK` pairs."""
         sides = tuple(zip(*pairs, strict=True))
         runs = [_runs(texts) for texts in sides]
-        # Whether the text of a side was counted on either side, so that it can be left out.
+        # Whether the text of a side was counted on either side, so that it must be subtracted.
         hashes = [_hashes(texts) for texts in sides]
         counted = [[_is_in(some, known) for known in self.texts] for some in hashes]
         differ = hashes[0] != hashes[1]
@@ -122,21 +121,21 @@ class TwoLanguages:
             shared = _is_in(runs[side], runs[1 - side])
             logarithms = []
             for language in (0, 1):
-                # Of this line and its translation nothing may be known.
+                # This line and its translation do not count.
                 count = self.counts[language][run] - counted[side][language][lines]
                 count -= shared & (counted[1 - side][language] & differ)[lines]
                 logarithms.append(np.log(count + np.float32(_UNSEEN)))
-            told = logarithms[side] - logarithms[1 - side]
-            told += self._size(1 - side) - self._size(side)
-            # A run that is new on both sides tells nothing.
-            told[(logarithms[0] < 0) & (logarithms[1] < 0)] = 0
-            told = told.clip(-_CLIP, _CLIP) / len(_ORDERS)  # runs overlap
-            whole[side] = np.bincount(lines, told, len(pairs))
-            unshared[side] = np.bincount(lines, told * ~shared, len(pairs))
+            evidence = logarithms[side] - logarithms[1 - side]
+            evidence += self._size(1 - side) - self._size(side)
+            # A run that is new on both sides shows nothing.
+            evidence[(logarithms[0] < 0) & (logarithms[1] < 0)] = 0
+            evidence = evidence.clip(-_CLIP, _CLIP) / len(_ORDERS)  # runs overlap
+            whole[side] = np.bincount(lines, evidence, len(pairs))
+            unshared[side] = np.bincount(lines, evidence * ~shared, len(pairs))
         return Judged(whole, unshared)
 
     def _size(self, language: int) -> np.float32:
-        """Return the logarithm of all that was counted of a language."""
+        """Return the logarithm of the sum of all counts of a language."""
         return np.log(self.counts[language].sum(dtype=np.float32) + 1)
 
 
@@ -145,7 +144,7 @@ def _evenly(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:
 
 
 def _counted(texts: Sequence[str]) -> tuple[NDArray[np.int32], Hashes]:
-    """Return in how many different texts each run stands, and their hashes."""
+    """Return the number of different texts with each run, and the hashes of these texts."""
     different = list(dict.fromkeys(filter(None, texts)))
     counts = np.zeros(_SIZE, dtype=np.int32)
     for start in range(0, len(different), _BLOCK):
@@ -159,7 +158,7 @@ def _hashes(texts: Sequence[str]) -> Hashes:
 
 
 def _is_in(values: NDArray[np.integer], known: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Return which values are among others, which are sorted."""
+    """Return which values are among the known ones, which are sorted."""
     if not len(known):
         return np.zeros(len(values), dtype=bool)
     places = np.searchsorted(known, values)
@@ -170,7 +169,7 @@ def _is_in(values: NDArray[np.integer], known: NDArray[np.integer]) -> NDArray[n
 def _runs(texts: Sequence[str]) -> Runs:
     """Return the runs of letters in at most `_BLOCK` texts: line and run as one number, sorted.
 
-    Each run once a line. What stands between words is one space.
+    Each run counts once a line. Anything between two words is one space.
     """
     codes, lines = _letters(texts)
     numbers = []
@@ -189,7 +188,7 @@ def _runs(texts: Sequence[str]) -> Runs:
 
 
 def _letters(texts: Sequence[str]) -> tuple[NDArray[np.uint64], Runs]:
-    """Return the letters of texts in small, and the line of each; 0 stands between two texts."""
+    """Return the letters of texts in lower case, and the line of each; 0 separates two texts."""
     lines_of_text = (text.replace("\n", " ") for text in texts)
     joined = " " + " \n ".join(lines_of_text).casefold() + " "
     codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
@@ -208,10 +207,10 @@ def _is_letter(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Return which code points are letters, or marks that belong to them."""
     table = np.bincount(codes) > 0
     present = np.flatnonzero(table)
-    table[present] = [_stands_for_a_letter(code) for code in present.tolist()]
+    table[present] = [_is_letter_or_mark(code) for code in present.tolist()]
     return table[codes]
 
 
 @cache
-def _stands_for_a_letter(code: int) -> bool:
+def _is_letter_or_mark(code: int) -> bool:
     return unicodedata.category(chr(code))[0] in "LM"

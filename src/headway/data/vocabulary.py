@@ -1,8 +1,8 @@
-"""New pieces for a vocabulary: texts that are never cut, such as a tag `<2ko>` or a term.
+"""Add pieces to a vocabulary: texts that are never cut, such as a tag `<2ko>` or a term.
 
-They are SentencePiece's user-defined symbols. A tokenizer that is trained gets them from the
-start; one that is trained already gets them at its end, so that each old piece keeps its id and
-text without the new pieces is cut as before.
+They are SentencePiece's user-defined symbols. A new tokenizer is trained with them. A trained
+tokenizer gets them at its end, so that each old piece keeps its id, and text without the new pieces
+is cut as before.
 """
 
 import re
@@ -10,6 +10,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headway.data.protobuf import bytes_field, number_field
 from headway.data.tokenizer import SPECIAL_PIECES, UNK_ID, USER_DEFINED, Tokenizer
 from headway.errors import ConfigError
 
@@ -19,11 +20,11 @@ _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
 
 @dataclass(frozen=True, slots=True)
 class Enlarged:
-    """A tokenizer with new pieces, and what the old one made of their texts."""
+    """A tokenizer with new pieces, and how the old one cut their texts."""
 
     tokenizer: Tokenizer
     known: list[str]
-    """Texts that were pieces before; nothing happened to them."""
+    """Texts that were pieces already and are unchanged."""
     new: list[str]
     """Texts that are pieces now."""
     cuts: list[list[int]]
@@ -31,13 +32,13 @@ class Enlarged:
 
 
 def check_pieces(texts: Sequence[str]) -> None:
-    """Refuse what cannot be a new piece; ConfigError names it."""
+    """Raise ConfigError for a text that cannot be a new piece."""
     for index, text in enumerate(texts):
         problem = None
         if not text:
             problem = "is empty"
-        elif found := _NOT_IN_PIECES.search(text):
-            problem = f"holds {found[0]!r}"
+        elif forbidden := _NOT_IN_PIECES.search(text):
+            problem = f"holds {forbidden[0]!r}"
         elif text in SPECIAL_PIECES or _BYTE_PIECE.fullmatch(text):
             problem = "is a special piece of every tokenizer"
         elif text in texts[:index]:
@@ -50,7 +51,7 @@ def check_pieces(texts: Sequence[str]) -> None:
 
 
 def check_room(texts: Sequence[str], vocabulary_size: int) -> None:
-    """Refuse a vocabulary that new and special pieces alone would fill."""
+    """Raise ConfigError if new and special pieces alone would fill a vocabulary."""
     needed = len(SPECIAL_PIECES) + len(texts) + 1
     if texts and vocabulary_size < needed:
         raise ConfigError(
@@ -61,7 +62,7 @@ def check_room(texts: Sequence[str], vocabulary_size: int) -> None:
 
 
 def never_cut(tokenizer: Tokenizer) -> list[str]:
-    """Return the texts that stay in one piece wherever they stand, such as tags."""
+    """Return the texts that are always one piece, such as tags."""
     return [text for text, _, kind in tokenizer.table() if kind == USER_DEFINED]
 
 
@@ -69,7 +70,7 @@ def add_pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> Enlarged:
     """Return the tokenizer with these texts as pieces after its own.
 
     A text that is a piece already is left as it is. The pieces of a `word` tokenizer are whole
-    words, so there a new piece is one only where spaces stand around it.
+    words, so it recognizes a new piece only between spaces.
     """
     check_pieces(texts)
     known, new, cuts, pieces = [], [], [], []
@@ -90,8 +91,8 @@ def _cut(tokenizer: Tokenizer, text: str) -> list[int]:
     cut = tokenizer.encode(text)
     if not cut:
         raise ConfigError(
-            f"tokenizer.new_pieces has {text!r}, of which the tokenizer's normalization leaves "
-            "nothing.",
+            f"tokenizer.new_pieces has {text!r}, but the tokenizer's normalization leaves nothing "
+            "of it.",
             "Leave it out.",
         )
     return cut
@@ -100,33 +101,16 @@ def _cut(tokenizer: Tokenizer, text: str) -> list[int]:
 def _appended(tokenizer: Tokenizer, pieces: Sequence[str]) -> bytes:
     """Return the model file with more pieces.
 
-    A protobuf message that follows another is merged into it: lists grow, and of a number the
-    last one counts. So the old file stays as it is, in front, and the protobuf package is not
-    needed. `ModelProto.pieces` is field 1, `trainer_spec` field 2, and in that `vocab_size` 4.
+    Protobuf merges a message into the one before it: lists grow, and a later number replaces an
+    earlier one. So the old file stays unchanged, and fields are added behind it.
+    `ModelProto.pieces` is field 1, `trainer_spec` field 2, and in that `vocab_size` 4.
     """
-    added = [_field(1, _user_defined(piece)) for piece in pieces]
-    size = _number(4, tokenizer.vocabulary_size + len(pieces))
-    return b"".join([tokenizer.to_bytes(), *added, _field(2, size)])
+    added = [bytes_field(1, _user_defined(piece)) for piece in pieces]
+    size = number_field(4, tokenizer.vocabulary_size + len(pieces))
+    return b"".join([tokenizer.to_bytes(), *added, bytes_field(2, size)])
 
 
 def _user_defined(piece: str) -> bytes:
     """Return a `SentencePiece` message: field 1 its text, 2 its score, 3 its type."""
     score = bytes([2 << 3 | 5]) + struct.pack("<f", 0.0)  # not used for this type
-    return _field(1, piece.encode()) + score + _number(3, USER_DEFINED)
-
-
-def _field(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
-
-
-def _number(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value)
-
-
-def _varint(value: int) -> bytes:
-    """Return a number in protobuf's variable length: seven bits a byte, the lowest first."""
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*encoded, value])
+    return bytes_field(1, piece.encode()) + score + number_field(3, USER_DEFINED)

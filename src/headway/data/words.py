@@ -1,4 +1,4 @@
-"""Which word each piece of a text belongs to."""
+"""Map each piece of a text to its word."""
 
 import re
 from bisect import bisect_right
@@ -12,8 +12,8 @@ _SPACE = "▁".encode()
 def number_words(tokenizer: Tokenizer, text: str | Iterable[int]) -> list[int | None]:
     """Return for each piece of a text, or of ids, the number of its word, counted from 0.
 
-    Words are what stands between spaces in `tokenizer.normalize(text)`, or in `decode(ids)`. A
-    piece belongs to the word in which it begins or which comes next; None where none does.
+    Spaces separate words, in `tokenizer.normalize(text)` or in `decode(ids)`. A piece belongs to
+    the word that it begins in, or else to the next word; after the last word it has None.
     """
     written = tokenizer.written(text)
     ends = [match.end() for match in _words(written)]
@@ -27,7 +27,7 @@ def number_words(tokenizer: Tokenizer, text: str | Iterable[int]) -> list[int | 
 
 
 def words_of(tokenizer: Tokenizer, text: str | Iterable[int]) -> list[str]:
-    """Return the words that `number_words` numbers, unknown characters of ids as ⁇."""
+    """Return the words that `number_words` numbers, with ⁇ for unknown characters of ids."""
     if isinstance(text, str):
         return [match[0].decode() for match in _words(tokenizer.written(text))]
     ids = list(text)
@@ -39,7 +39,7 @@ def words_of(tokenizer: Tokenizer, text: str | Iterable[int]) -> list[str]:
 
 
 def _words(written: Iterable[bytes]) -> Iterator[re.Match[bytes]]:
-    """Yield the words of what pieces write, at the places that they have there."""
-    # Blanks as long as what they stand for, so that places stay the same.
+    """Yield the words in the bytes of pieces, with their positions in all bytes together."""
+    # Blanks as long as the characters they replace, so that positions stay the same.
     joined = b"".join(written).replace(_SPACE, b" " * len(_SPACE)).replace(b"\n", b" ")
     return re.finditer(rb"[^ ]+", joined)

@@ -15,11 +15,11 @@ SIDES = ("source", "target")
 
 
 def ids_of_code() -> set[str]:
-    """Return the ids in the calls that make findings, and those that stand in tables for them."""
+    """Return the ids in the calls that make findings, and those in tables."""
     ids: set[str] = set()
     for path in (ROOT / "src" / "headway" / "data").glob("*.py"):
         text = path.read_text(encoding="utf-8")
-        ids |= set(re.findall(r'(?:Finding|on_lines|_after_others)\(\s*f?"([a-z{}-]+)"', text))
+        ids |= set(re.findall(r'(?:Finding|on_lines|_seen_earlier)\(\s*f?"([a-z{}-]+)"', text))
     named = ids - {"{id}-{side}", "length-{word}"}
     assert len(named) == len(ids) - 2
     named |= {"length-short", "length-long", "in-corpus", "in-corpus-of-other-tag"}
