@@ -55,11 +55,24 @@ def test_every_command_and_option_in_a_readme_exists(name: str) -> None:
         assert set(re.findall(r"--[a-z-]+", rest)) <= options, (command, rest)
 
 
-@pytest.mark.parametrize("name", READMES)
-def test_every_link_leads_to_a_file(name: str) -> None:
-    text = (ROOT / name).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        assert (ROOT / target).exists(), target
+PAGES = [ROOT / "CONTRIBUTING.md", *(ROOT / name for name in READMES)]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
+of_each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def _anchors(text: str) -> set[str]:
+    """Return the anchor of each heading, as GitHub makes it."""
+    headings = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).replace(" ", "-").lower() for heading in headings}
+
+
+@of_each_page
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name, anchor in re.findall(r"\]\((?!\w+:)([^)#]*)#?([^)]*)\)", text):
+        target = page.parent / name if name else page
+        assert target.exists(), name
+        assert not anchor or anchor in _anchors(target.read_text(encoding="utf-8")), anchor
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "recipes").glob("*.toml")), ids=lambda p: p.stem)
@@ -89,10 +102,7 @@ def test_every_file_in_the_paper_map_exists() -> None:
             assert (tests / name).exists(), name
 
 
-PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "CONTRIBUTING.md"]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@of_each_page
 def test_every_file_and_module_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     package = ROOT / "src" / "headway"
