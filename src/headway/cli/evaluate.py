@@ -9,6 +9,7 @@ import typer
 
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Quiet, print_json
 from headway.cli.search_options import Engine, Precision, Shortlist
+from headway.counted import counted
 
 if TYPE_CHECKING:
     from headway.cli.systems import System
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 _EXAMPLES = 10
 _ROUGH = 100  # sentences: of fewer, an interval is a rough one
 _NOTES = {
-    "split": "{count:,} sentences were too long and were split.",
-    "incomplete": "the output limit ended {count:,} translations.",
-    "empty": "{count:,} translations are empty.",
+    "split": "{sentences} {were} too long and {were} split.",
+    "incomplete": "the output limit ended {translations}.",
+    "empty": "{translations} {are} empty.",
     "several_sentences": "source lines with several sentences, each translated as one: {count:,}. "
     "headway translate splits them; to score that, write with its --out and give --hypothesis.",
 }
@@ -233,6 +234,13 @@ def _print(
             print(f"  {system.name:<{width}}  {system.texts[place]}  (chrF {value:.2f})")
 
 
+def _worded(note: str, count: int) -> str:
+    """Return a note with its count, and the noun of it in singular or plural."""
+    nouns = {"sentences": counted(count, "sentence"), "translations": counted(count, "translation")}
+    verbs = {"are": "is", "were": "was"} if count == 1 else {"are": "are", "were": "were"}
+    return note.format(count=count, **nouns, **verbs)
+
+
 def _remark(
     systems: "Sequence[System]",
     pairs: "Sequence[Pair]",
@@ -248,12 +256,13 @@ def _remark(
         whose = f"{system.name}: " if len(systems) > 1 else ""
         for name, note in _NOTES.items():
             if count := system.facts.get(name):
-                print(f"Note: {whose}{note.format(count=count)}", file=sys.stderr)
+                print(f"Note: {whose}{_worded(note, count)}", file=sys.stderr)
     doubted = doubts(pairs, texts, files) if pairs else are_the_references(references, texts, files)
     for remark in filter(None, [*doubted, of_references]):
         print(f"Note: {remark}", file=sys.stderr)
     if len(systems) > 1 and len(references) < _ROUGH:
         print(
-            f"Note: with {len(references)} sentences the intervals are rough; hundreds are better.",
+            f"Note: with {counted(len(references), 'sentence')} the intervals are rough; hundreds "
+            "are better.",
             file=sys.stderr,
         )

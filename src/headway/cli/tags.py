@@ -4,6 +4,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from headway.counted import counted
+
 if TYPE_CHECKING:
     from headway.bundle import Bundle
 
@@ -46,7 +48,8 @@ class TagWatch:
     def finish(self) -> None:
         """Say how many there were in all."""
         if self.untagged > 1:
-            self._say(f"{self.untagged:,} lines in all begin with no tag of this model.")
+            begin = "begins" if self.untagged == 1 else "begin"
+            self._say(f"{counted(self.untagged, 'line')} in all {begin} with no tag of this model.")
 
     def _say(self, note: str) -> None:
         if not self.quiet:

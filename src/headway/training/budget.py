@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from headway.config.training import TrainingConfig
+from headway.counted import counted
 from headway.errors import ConfigError
 from headway.training.schedule import paper_peak
 
@@ -112,9 +113,9 @@ class Plan:
             f"Measured: {costs.step:.3f} seconds per update (median of {costs.updates}), "
             f"{costs.validation:.1f} per validation, {costs.end:.0f} for all work after the last "
             "one.",
-            f"{self.minutes:g} minutes allow {training.max_steps:,} steps: "
+            f"{_minutes(self.minutes, 'allows', 'allow')} {training.max_steps:,} steps: "
             f"{training.warmup_steps:,} of warm-up, then a linear decay of the rate to zero, with "
-            f"a validation every {every:,} steps. The run should end at about {end}.",
+            f"a validation every {counted(every, 'step')}. The run should end at about {end}.",
         ]
         if training.max_steps < _TO_LEARN:
             enough = _TO_LEARN / training.max_steps * self.minutes
@@ -155,7 +156,8 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
         others = budget.minutes * 60 - left + validations * costs.validation
         needed = math.ceil((others + _TO_LEARN * costs.step) / 60)
         raise ConfigError(
-            f"{budget.minutes:g} minutes are not enough: preparation, validations and final scores "
+            f"{_minutes(budget.minutes, 'is', 'are')} not enough: preparation, validations and final "
+            "scores "
             f"take {others:,.0f} seconds, and each update takes {costs.step:.2f}.",
             f"Give at least about {needed:,} minutes, or a smaller model "
             "(the smallest preset is tiny).",
@@ -179,6 +181,11 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
         "patience": None,
     }
     return Plan(training.replace(chosen), costs, budget.minutes, seconds)
+
+
+def _minutes(minutes: float, verb: str, plural: str) -> str:
+    """Return `1 minute` or `2.5 minutes`, with its verb."""
+    return f"{minutes:g} minute {verb}" if minutes == 1 else f"{minutes:g} minutes {plural}"
 
 
 def _averaged(training: TrainingConfig, validations: int) -> int:

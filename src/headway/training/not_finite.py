@@ -7,6 +7,7 @@ from typing import NamedTuple
 from jaxtyping import Int
 from torch import Tensor
 
+from headway.counted import counted
 from headway.data.batching import Batch
 from headway.data.store import PairStore
 from headway.data.tokenizer import PAD_ID
@@ -45,8 +46,8 @@ def describe(batches: Sequence[Batch], pairs: PairStore) -> str:
     source = max(_longest(batch.source_ids) for batch in batches) - 1
     target = max(_longest(batch.label_ids) for batch in batches) - 1
     return (
-        f"It was made from {len(places):,} pairs, of up to {source} source and {target} target "
-        f"pieces, on these lines of the training text: {named}{more}."
+        f"It was made from {counted(len(places), 'pair')}, of up to {source} source and {target} "
+        f"target pieces, on these lines of the training text: {named}{more}."
     )
 
 

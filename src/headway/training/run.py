@@ -32,6 +32,7 @@ from headway.training.reporting import Reporter
 from headway.training.rewritten import references_remark
 from headway.training.run_folder import RunFolder
 from headway.training.samples import Sample
+from headway.training.unlearned import unlearned_remark
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,13 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
         "averaged_steps": weighed.averaged_steps,
         "validation_loss": weighed.validation[name]["loss"],
         "validation": weighed.validation,
+        "scored_with": {
+            "validation": {
+                "search": "greedy",
+                "beam_size": 1,
+                "lines": len(ready.trainer.validator.texts),
+            }
+        },
         "best_step": progress.best_step,
         "best_is_better": weighed.best_is_better,
         "parameters": count_parameters(weighed.better.model),
@@ -160,9 +168,18 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
             with _scoring(text, len(pairs), place):
                 scores, outputs = score_bundle(weighed.better, pairs, config)
             report[text] = [score.as_dict() for score in scores]
+            report["scored_with"][text] = {
+                "search": "beam" if config.decoding.beam_size > 1 else "greedy",
+                "beam_size": config.decoding.beam_size,
+                "lines": len(pairs),
+            }
             for score in scores:
                 reporter.say(f"{text} {score}")
             if remark := references_remark(text, pairs, weighed.better.target_tokenizer):
+                report.setdefault("remarks", []).append(remark)
+                reporter.say(remark)
+            sources = [pair.source for pair in pairs]
+            if remark := unlearned_remark(text, sources, outputs, progress.step):
                 report.setdefault("remarks", []).append(remark)
                 reporter.say(remark)
             if text == "valid":

@@ -12,6 +12,7 @@ import torch
 
 import headway
 from headway.bundle import load_bundle, save_bundle
+from headway.cli.evaluate import _NOTES, _worded
 from headway.decoding.translator import TextTranslator
 from headway.evaluation.comparing import sentence_chrf
 
@@ -298,3 +299,17 @@ def test_lines_of_several_sentences_are_remarked_on(
     split = sum(translation.num_parts > 1 for translation in found)
     assert facts["several_sentences"] == split == 2
     assert "Note: source lines with several sentences, each translated as one: 2. headway" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "words"),
+    [
+        ("split", 1, "1 sentence was too long and was split."),
+        ("split", 2, "2 sentences were too long and were split."),
+        ("incomplete", 1, "the output limit ended 1 translation."),
+        ("empty", 1, "1 translation is empty."),
+        ("empty", 1200, "1,200 translations are empty."),
+    ],
+)
+def test_notes_count_one_and_many(name: str, count: int, words: str) -> None:
+    assert _worded(_NOTES[name], count) == words

@@ -110,6 +110,10 @@ class TestFinishedRun:
             "target.model",
         }
         assert find_bundle(run) == run / "averaged"
+        scored_with = json.loads((run / "report.json").read_text())["scored_with"]
+        assert set(scored_with) == {"validation", "valid", "test"}
+        assert scored_with["validation"]["search"] == "greedy"
+        assert scored_with["valid"] == scored_with["test"]
         assert load_run_config(run / "config.toml").training.max_steps == 12
         assert json.loads((run / "data.json").read_text())["training"]["total"] == 32
 
