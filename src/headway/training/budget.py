@@ -156,9 +156,8 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
         others = budget.minutes * 60 - left + validations * costs.validation
         needed = math.ceil((others + _TO_LEARN * costs.step) / 60)
         raise ConfigError(
-            f"{_minutes(budget.minutes, 'is', 'are')} not enough: preparation, validations and final "
-            "scores "
-            f"take {others:,.0f} seconds, and each update takes {costs.step:.2f}.",
+            f"{_minutes(budget.minutes, 'is', 'are')} not enough: preparation, validations and "
+            f"final scores take {others:,.0f} seconds, and each update takes {costs.step:.2f}.",
             f"Give at least about {needed:,} minutes, or a smaller model "
             "(the smallest preset is tiny).",
         )
