@@ -84,7 +84,12 @@ def remove_demo(folder: Path) -> None:
             "Move it elsewhere, or choose another folder with --out.",
         )
     with run.locked():
-        shutil.rmtree(folder)
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path != run.lock:  # Windows removes no file that is open
+                path.unlink()
+    shutil.rmtree(folder)
     shutil.rmtree(text_folder(folder), ignore_errors=True)
 
 

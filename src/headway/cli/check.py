@@ -103,9 +103,10 @@ def report_lines(found: "RunCheck") -> list[str]:
         f"Model: {found.parameters:,} parameters, {found.vocabulary:,} pieces"
         + (", the most that this text gives" if found.problem else ""),
         f"Training: {counted(found.steps, 'step')}, {found.epochs:,.1f} epochs, {found.precision}",
-        f"Estimate: {minutes:,.1f} minutes and {gigabytes:,.1f} GB of memory for the steps; "
-        "validation takes more of both. headway train --minutes N chooses the steps for N minutes "
-        "of all",
+        f"Estimate: {minutes:,.1f} minutes"
+        + (f" and {gigabytes:,.1f} GB of memory" if gigabytes else "")
+        + f" for the steps; validation takes more{' of both' if gigabytes else ''}. headway train "
+        "--minutes N chooses the steps for N minutes of all",
     ]
     if found.estimate.parts > 1:
         lines.append(f"Batches are computed in {found.estimate.parts} parts each")

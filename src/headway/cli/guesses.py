@@ -6,6 +6,7 @@ Every command of the table is a `Command`, so that no command has hints of its o
 import copy
 import difflib
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -238,8 +239,7 @@ class Command(TyperCommand):
                     "Name a file for one of them.",
                 )
             streams[stream] = name
-            usual = name == "FILE" or (self.name == "translate" and name == "--out")
-            named = None if usual else Path(stream)
+            named = None if self._is_usual(name) else Path(stream)
             if values is value:
                 named = [*values[: dashes[0]], named, *values[dashes[0] + 1 :]]
             ctx.params[param.name] = named
@@ -249,6 +249,10 @@ class Command(TyperCommand):
                 "Write them into a file with --out.",
             )
 
+    def _is_usual(self, name: str) -> bool:
+        """Return True if a command uses the standard stream where this parameter is not given."""
+        return name == "FILE" or (self.name == "translate" and name == "--out")
+
     def _stream(self, name: str) -> str | None:
         """Return the standard stream that `-` is for this parameter; None if it is a text."""
         if name in _TEXT_OPTIONS and ("--set" in self._options() or "valid" in name):
@@ -256,10 +260,15 @@ class Command(TyperCommand):
                 f"{name} is `-`, but this text is read more than once.",
                 "Write it into a file, and name that.",
             )
-        if name in _INPUTS and self.name != "inspect":  # where they are sentences
-            return "/dev/stdin"
-        if name not in _OUTPUTS:
+        reads = name in _INPUTS and self.name != "inspect"  # where they are sentences
+        if not reads and name not in _OUTPUTS:
             return None
+        if sys.platform == "win32" and not self._is_usual(name):
+            raise ConfigError(
+                f"{name} is `-`, but no file of Windows is a standard stream.", "Name a file."
+            )
+        if reads:
+            return "/dev/stdin"
         if name == "--out" and self.name not in _WRITE_LINES:
             raise ConfigError("--out is `-`, but it names a file or folder here.", "Choose a name.")
         return "/dev/stdout"

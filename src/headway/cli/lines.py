@@ -1,13 +1,13 @@
 """Lines of text in and out of a command, as they come, none lost."""
 
 import codecs
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from io import BufferedReader, RawIOBase
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from headway.data.corpus import read_sentences
 from headway.data.lines import check_only_line, decode_line
@@ -33,7 +33,7 @@ def incoming_lines(file: Path | None) -> Iterator[list[str]]:
     elif sys.stdin is None:
         raise DataError("Standard input is closed.", "Name a file, or give text to read.")
     else:
-        yield from _arriving_lines(sys.stdin.buffer.fileno())
+        yield from _arriving_lines(cast(BufferedReader, sys.stdin.buffer).raw)
 
 
 def _groups(lines: Iterator[str]) -> Iterator[list[str]]:
@@ -53,10 +53,13 @@ def _groups(lines: Iterator[str]) -> Iterator[list[str]]:
         yield group
 
 
-def _arriving_lines(descriptor: int) -> Iterator[list[str]]:
-    """Yield whatever lines are complete, as soon as they are."""
+def _arriving_lines(stream: RawIOBase) -> Iterator[list[str]]:
+    """Yield whatever lines are complete, as soon as they are.
+
+    stream: without a buffer. On a console of Windows it gives UTF-8, and its descriptor does not.
+    """
     first, rest, number = b"", b"", 0
-    while data := os.read(descriptor, _READ_BYTES):
+    while data := stream.read(_READ_BYTES):
         *complete, rest = (rest + data).split(b"\n")
         if number == 0 and complete:  # a byte order mark is no text, here as in a file
             first = complete[0] = complete[0].removeprefix(codecs.BOM_UTF8)

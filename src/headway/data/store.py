@@ -22,7 +22,7 @@ from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair, EncodedPairs
 from headway.data.ragged import Ragged, Rows, starts_of
 from headway.errors import DataError, permitted
-from headway.runtime.atomic_files import PARTIAL, partial_path, remedy_for
+from headway.runtime.atomic_files import PARTIAL, partial_path, remedy_for, replace
 from headway.runtime.locks import lock_file
 
 _MANIFEST = "shards.json"
@@ -179,8 +179,8 @@ class StoreWriter:
         }
         text = json.dumps(manifest, indent=2, ensure_ascii=False)
         with writing_to(self.folder):
-            (self._partial / _MANIFEST).write_text(text, encoding="utf-8")
-            self._partial.rename(self.folder)
+            (self._partial / _MANIFEST).write_bytes(text.encode())
+            replace(self._partial, self.folder)
         return _mapped(self.folder, manifest)
 
     def _column(self, name: str, dtype: Any) -> "_Column":

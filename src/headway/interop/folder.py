@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headway.errors import BundleError
 from headway.home import expanded
-from headway.runtime.atomic_files import partial_path, writing
+from headway.runtime.atomic_files import partial_path, replace, writing
 
 
 @contextlib.contextmanager
@@ -28,8 +28,8 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
             yield fresh
             if is_there:
                 for path in sorted(fresh.iterdir()):
-                    path.rename(target / path.name)
+                    replace(path, target / path.name)
             else:
-                fresh.rename(target)
+                replace(fresh, target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)

@@ -11,6 +11,7 @@ import json
 import math
 import mmap
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ from torch import Tensor
 from headway.errors import BundleError
 from headway.runtime.processes import trim_heap
 
+FileBytes = mmap.mmap | bytearray | bytes
+"""The content of a file: mapped, read or empty."""
+
 _LENGTH = 8  # bytes that say how long the header is
 _ALIGNMENT = 8  # of the first tensor
 _METADATA = "__metadata__"
@@ -34,11 +38,16 @@ _DTYPES = {
 _NAMES = {kind: name for name, kind in _DTYPES.items()}
 
 
-def map_file(path: Path) -> mmap.mmap | bytes:
-    """Map a file so that changes stay in this process; an empty one has nothing to map."""
+def map_file(path: Path) -> FileBytes:
+    """Map a file so that changes stay in this process; an empty one has nothing to map.
+
+    Windows replaces no file that is mapped, so there the file is read.
+    """
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return b""
+        if sys.platform == "win32":
+            return bytearray(file.read())
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
 
 
@@ -95,7 +104,7 @@ class MappedTensors:
     own, and the file stays as it is.
     """
 
-    def __init__(self, path: Path, data: mmap.mmap | bytes) -> None:
+    def __init__(self, path: Path, data: FileBytes) -> None:
         """Use a file as `map_file` mapped it."""
         self.path = path
         self.data = data
@@ -140,6 +149,6 @@ class MappedTensors:
 
         For weights that nobody has changed: a page that was written to becomes the file's again.
         """
-        with contextlib.suppress(AttributeError, OSError):  # an empty file, or not this system
+        with contextlib.suppress(AttributeError, OSError):  # not mapped, or not this system
             self.data.madvise(mmap.MADV_DONTNEED)  # pyright: ignore[reportAttributeAccessIssue]
         trim_heap()

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import platform
+import sys
 
 import torch
 
@@ -93,7 +94,7 @@ def peak_memory(device: torch.device) -> int:
 
 
 def _set(mmap_threshold: int, trim_threshold: int, top_pad: int) -> bool:
-    if platform.libc_ver()[0] != "glibc":
+    if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
         return False
     mallopt = ctypes.CDLL(None).mallopt
     settings = (

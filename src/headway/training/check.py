@@ -58,7 +58,10 @@ class Estimate:
 
     seconds: float
     memory: int
-    """Bytes of the process at their peak in the steps: with the text, and the largest batch."""
+    """Bytes of the process at their peak in the steps: with the text, and the largest batch.
+
+    0 on a CPU under Windows, where the peak is not known.
+    """
     parts: int = 1
     """Parts in which batches are computed, because whole ones do not fit or as it is configured."""
     could_record: bool = False
@@ -101,7 +104,7 @@ class RunCheck:
             "epochs": self.epochs,
             "precision": self.precision,
             "estimated_seconds": self.estimate.seconds,
-            "estimated_memory": self.estimate.memory,
+            "estimated_memory": self.estimate.memory or None,
             "batch_parts": self.estimate.parts,
             "remarks": self.remarks,
             **({"error": str(self.problem)} if self.problem else {}),

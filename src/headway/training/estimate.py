@@ -75,9 +75,12 @@ class StepClock:
         else:
             left = most_steps - steps
             time_left = f"About {_time(left * a_step)} to go for {counted(left, 'step')} at most"
-        memory = _memory(progress.peak_memory)
         others = "validation takes" if not self.preparations() else "new shapes and validation take"
-        said = f"{time_left}, and {memory} of memory; {others} more of both."
+        if progress.peak_memory:
+            memory = f", and {_memory(progress.peak_memory)} of memory; {others} more of both."
+        else:  # on a CPU under Windows it is not known
+            memory = f"; {others} more."
+        said = time_left + memory
         return " ".join([said, *advice(self.could_record, left * a_step)])
 
 
@@ -102,10 +105,10 @@ def compare(progress: Progress) -> dict[str, Any]:
     return {
         "estimate": {
             "seconds": round(progress.estimate["step_seconds"] * progress.step, 1),
-            "memory": int(progress.estimate["memory"]),
+            "memory": int(progress.estimate["memory"]) or None,
             "took_seconds": round(progress.step_seconds, 1),
             "preparing_seconds": round(progress.preparing_seconds, 1),
-            "took_memory": progress.peak_memory,
+            "took_memory": progress.peak_memory or None,
         }
     }
 
@@ -116,10 +119,12 @@ def comparison_in_words(estimate: dict[str, Any]) -> str:
     memory, took_memory = estimate["memory"], estimate["took_memory"]
     preparing = estimate["preparing_seconds"]
     shapes = f", {_time(preparing)} of it for new shapes" if preparing else ""
+    took = f"{_time(took_seconds)} ({_off(took_seconds, seconds)}{shapes})"
+    if memory is None or took_memory is None:
+        return f"Estimated {_time(seconds)} for the steps; took {took}."
     return (
-        f"Estimated {_time(seconds)} and {_memory(memory)} for the steps; took "
-        f"{_time(took_seconds)} ({_off(took_seconds, seconds)}{shapes}) and {_memory(took_memory)} "
-        f"({_off(took_memory, memory)})."
+        f"Estimated {_time(seconds)} and {_memory(memory)} for the steps; took {took} and "
+        f"{_memory(took_memory)} ({_off(took_memory, memory)})."
     )
 
 

@@ -13,6 +13,7 @@ from headway.data.store import made_once, partial_folder, writing_to
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.data.vocabulary import add_pieces, check_pieces, check_room
 from headway.errors import ConfigError
+from headway.runtime.atomic_files import replace
 from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.texts import Texts
 
@@ -60,7 +61,7 @@ def _keep(folder: Path, sides: dict[Path, Tokenizer]) -> None:
     with writing_to(folder):
         for path, side in sides.items():
             (partial / path.name).write_bytes(side.to_bytes())
-        partial.rename(folder)
+        replace(partial, folder)
 
 
 def _say_unused(config: RunConfig, sides: tuple[Tokenizer, Tokenizer], reporter: Reporter) -> None:

@@ -194,6 +194,15 @@ def test_a_dash_is_the_text_to_translate_and_standard_output(
     assert not Path("-").exists()
 
 
+def test_a_dash_is_refused_where_no_file_is_a_standard_stream(
+    run, text: Path, bundle_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.cli.guesses.sys.platform", "win32")
+    status, _, err = run("score", bundle_path, "--source", text, "--target", "-")
+    assert status == 2
+    assert "--target is `-`, but no file of Windows is a standard stream. Name a file." in err
+
+
 def test_alignments_go_to_standard_output(run, text: Path, bundle_path: Path) -> None:
     status, out, _ = run("translate", bundle_path, text, "--out", "o", "--alignments", "-")
     assert status == 0

@@ -1,5 +1,6 @@
 """Lines of standard input, and notes on what became of them."""
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +21,9 @@ from .conftest import Run
     [(b"the cat\rsat", 0), (b"the\rcat\rsat\r", 0), (b"the cat\rsat\n", 1)],
 )
 def test_standard_input_whose_lines_end_in_carriage_returns_alone_is_refused(
-    monkeypatch: pytest.MonkeyPatch, data: bytes, lines: int
+    data: bytes, lines: int
 ) -> None:
-    parts = iter([data, b""])
-    monkeypatch.setattr("headway.cli.lines.os.read", lambda descriptor, size: next(parts))
-    groups = _arriving_lines(0)
+    groups = _arriving_lines(io.BytesIO(data))
 
     for _ in range(lines):  # what came as a whole line is translated at once
         assert next(groups) == [data.decode().removesuffix("\n")]

@@ -13,6 +13,7 @@ import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
+from unittest.mock import Mock
 
 import pytest
 
@@ -98,11 +99,10 @@ def test_somebody_who_waits_for_each_line_gets_it(bundle_path: Path) -> None:
 
 @pytest.mark.parametrize("last", [b"", b"\n"])
 def test_a_byte_order_mark_may_come_in_two_parts(
-    last: bytes, monkeypatch: pytest.MonkeyPatch
+    last: bytes,
 ) -> None:
-    parts = iter([codecs.BOM_UTF8[:2], codecs.BOM_UTF8[2:] + b"the", b" cat" + last, b""])
-    monkeypatch.setattr("headway.cli.lines.os.read", lambda descriptor, size: next(parts))
-    assert list(_arriving_lines(0)) == [["the cat"]]
+    parts = [codecs.BOM_UTF8[:2], codecs.BOM_UTF8[2:] + b"the", b" cat" + last, b""]
+    assert list(_arriving_lines(Mock(read=Mock(side_effect=parts)))) == [["the cat"]]
 
 
 def _environment(*, buffered: bool) -> dict[str, str]:

@@ -450,7 +450,7 @@ def test_a_full_disk_is_a_clear_error_and_leaves_nothing(
         elif what == "numbers":
             patch.setattr(Path, "open", open_file)
         else:
-            patch.setattr(Path, "rename", full)
+            patch.setattr("headway.data.store.replace", full)
         with pytest.raises(DataError, match=r"kept in .*kept \(No space left.*Free some space"):
             encode(config)
     assert not list(tmp_path.glob("kept/pairs-*"))

@@ -171,6 +171,20 @@ def test_how_far_it_was_off_in_words() -> None:
     )
 
 
+def test_memory_that_is_not_known_is_not_told(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a CPU under Windows."""
+    monkeypatch.setattr(estimate_module, "peak_memory", lambda _: 0)
+    progress = Progress()
+    said = make_steps(progress, clock, [2.0] * 25, most=40)[-1]
+    assert said == "About 30.0 seconds to go for 15 steps at most; validation takes more."
+
+    estimate = compare(progress)["estimate"]
+    assert (estimate["memory"], estimate["took_memory"]) == (None, None)
+    assert comparison_in_words(estimate).endswith(" seconds (+0 %).")
+
+
 def test_steps_that_prepare_others_are_counted_apart(clock: Clock) -> None:
     progress, prepared = Progress(), [0]
     timer = StepClock(progress, CPU, lambda: prepared[0])
