@@ -21,9 +21,9 @@ from headway.interop.keras import BatchDataset, compile_model, from_bundle, to_b
 from headway.interop.keras.backend import keras
 from headway.sample_corpus import build_sample_corpus
 from headway.training.encode import encode_texts
-from headway.training.new_model import build_bundle
 from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
+from headway.training.prepare import build_bundle
 from headway.training.schedule import Schedule
 from headway.training.stream import BatchStream
 from headway.training.texts import read_texts

@@ -89,7 +89,7 @@ def encode(folder: Path) -> dict[str, float]:
 
     config = config_of(folder)
     texts = read_texts(config.data)
-    tokenizers = find_tokenizers(config, texts)
+    tokenizers = find_tokenizers(config, texts).sides
     start = time.perf_counter()
     train = encode_texts(texts, *tokenizers, config.data).train
     return {"pairs": len(train), "encoding": time.perf_counter() - start}
@@ -130,7 +130,7 @@ def load(folder: Path) -> dict[str, float]:
 
     config = config_of(folder)
     texts = read_texts(config.data)
-    tokenizers = find_tokenizers(config, texts)
+    tokenizers = find_tokenizers(config, texts).sides
     encoded = encode_texts(texts, *tokenizers, config.data)
     stream = build_stream(config, texts, encoded, tokenizers)
     start = time.perf_counter()

@@ -18,7 +18,7 @@ from headway.data.cleaning import CleaningReport
 from headway.data.corpus import Corpus
 from headway.data.finding import Finding
 from headway.data.harmless import line_ends, marked_files
-from headway.data.tokenizer import Tokenizer, VocabularyTooLargeError
+from headway.data.tokenizer import VocabularyTooLargeError
 from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
 from headway.runtime.devices import resolve_device
@@ -26,23 +26,20 @@ from headway.runtime.memory import forget_peak, peak_memory
 from headway.runtime.openmp_spin import WaitingThreads
 from headway.training.cuda_graphs import Limits
 from headway.training.ema import WeightAverage
-from headway.training.encode import encode_texts
 from headway.training.estimate import advice
 from headway.training.micro_batches import update_within_memory
-from headway.training.new_model import build_bundle, check_positions
 from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
-from headway.training.precision import choose_precision
+from headway.training.prepare import prepare
 from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.rewritten import rewritten_remarks
-from headway.training.run_stream import build_stream
 from headway.training.schedule import Schedule
-from headway.training.settings import check_settings, check_tokenizers, remarks
+from headway.training.settings import check_settings, remarks
 from headway.training.start_from import open_start
 from headway.training.stream import BatchStream
 from headway.training.text_check import CorpusShare, Unknown, findings, shares, unknown
 from headway.training.texts import Texts, read_texts, ways_to_validate
-from headway.training.tokenizers import find_tokenizers
+from headway.training.tokenizers import FoundTokenizers, find_tokenizers
 from headway.training.update import TrainingStep
 
 Tell = Callable[[dict[str, list[Finding]], Sequence[Corpus], HeadwayError], None]
@@ -124,42 +121,34 @@ def check_run(
 ) -> RunCheck:
     """Read the text as training would, look at it, and try the model on a few batches.
 
-    reporter: shows how far it has come; nobody hears of it if unset. tell: is given what was found
-    in the text if no vocabulary can be made of it, which may be why, and the error, before that is
-    raised.
-    A vocabulary that is too large becomes `problem`; the rest is found out with the largest one.
-    Nothing is written, but for the encoded text where `data.shards` keeps it. Raises what training
-    would raise about text and configuration; validation text alone may be missing. Training may end
-    earlier than estimated, if patience ends it.
+    reporter: shows progress. tell: is given the findings in the text and the error if no
+    vocabulary can be made of the text, before the error is raised: the findings may explain it.
+    A vocabulary that is too large becomes `problem`; everything else is for the largest possible
+    one. Nothing is written but the encoded text and tokenizers where `data.shards` keeps them.
+    Raises the errors of training about text and configuration; only validation text may be missing.
+    Training may end earlier than estimated, if patience ends it.
     """
-    place = torch.device(resolve_device(device))
+    torch_device = torch.device(resolve_device(device))
     start = open_start(config)
     config = start.config if start else config
-    check_settings(config, place)
+    check_settings(config, torch_device)
     texts = read_texts(config.data, needs_validation=False, reporter=reporter)
-    try:
-        config, (source, target), problem = (
-            (config, start.tokenizers, None)
-            if start
-            else _fitting_tokenizers(config, texts, reporter)
-        )
-    except HeadwayError as error:
-        _tell_findings(config, texts, tell, error)
-        raise
-    check_tokenizers(config, source, target)
-    keep_texts = config.tokenizer.sampling is not None
-    encoded = encode_texts(
-        texts, source, target, config.data, keep_texts=keep_texts, reporter=reporter
-    )
-    check_positions(config.model, encoded)
-    training = config.training
-    stream = build_stream(config, texts, encoded, (source, target))
-    bundle = build_bundle(config, source, target, place)
+    problem = None
+    if start:
+        tokenizers = FoundTokenizers(start.tokenizers)
+    else:
+        try:
+            config, tokenizers, problem = _fitting_tokenizers(config, texts, reporter)
+        except HeadwayError as error:
+            _tell_findings(config, texts, tell, error)
+            raise
+    source, target = tokenizers.sides
+    prepared = prepare(config, texts, torch_device, tokenizers=(source, target), reporter=reporter)
+    training, encoded, stream = config.training, prepared.encoded, prepared.stream
     steps = stream.steps(training.max_steps, training.max_epochs)
-    precision = choose_precision(training.precision, place)
-    # Before the text is looked at: what that takes of memory, training does not.
+    # Before the text is surveyed, which takes memory that training does not take.
     with reporter.preparing("Trying the model") as show:
-        estimated = estimate(bundle, stream, training, precision, steps, show)
+        estimated = estimate(prepared.bundle, stream, training, prepared.precision, steps, show)
     rewritten = rewritten_remarks(config, texts, encoded.report, target)
     found = {}
     unknowns: dict[str, Unknown] = {}
@@ -176,13 +165,19 @@ def check_run(
         corpora=shares(texts.corpora, encoded.train.sizes),
         cleaning=encoded.report,
         unknown=unknowns,
-        parameters=count_parameters(bundle.model),
-        vocabulary=bundle.config.target_vocab_size,
+        parameters=count_parameters(prepared.bundle.model),
+        vocabulary=prepared.bundle.config.target_vocab_size,
         steps=steps,
         epochs=steps / stream.updates_of_an_epoch,
-        precision=precision,
+        precision=prepared.precision,
         estimate=estimated,
-        remarks=[*rewritten, *texts.remarks, *_remarks(config, steps, estimated), *harmless],
+        remarks=[
+            *tokenizers.unused,
+            *rewritten,
+            *texts.remarks,
+            *_remarks(config, steps, estimated),
+            *harmless,
+        ],
         read=texts.corpora,
         problem=problem,
     )
@@ -198,10 +193,10 @@ def _tell_findings(config: RunConfig, texts: Texts, tell: Tell, error: HeadwayEr
 
 def _fitting_tokenizers(
     config: RunConfig, texts: Texts, reporter: Reporter
-) -> tuple[RunConfig, tuple[Tokenizer, Tokenizer], VocabularyTooLargeError | None]:
-    """Return tokenizers, with the largest vocabulary where the wanted one is too large.
+) -> tuple[RunConfig, FoundTokenizers, VocabularyTooLargeError | None]:
+    """Return tokenizers, of the largest possible vocabulary if the configured one is too large.
 
-    With them come the configuration of that size, and the error that training would raise.
+    Also returns the configuration with that size, and the error that training would raise.
     """
     problem = None
     while True:

@@ -61,19 +61,6 @@ class Tried:
     precision: str
 
 
-def within_minutes(
-    budget: Budget, tried: Tried, config: RunConfig, folder: Path, reporter: Reporter
-) -> RunConfig:
-    """Return the configuration of a run that fits into its minutes, and say how it was chosen.
-
-    folder: of the run, which need not be there yet. ConfigError where the time does not suffice.
-    """
-    chosen = plan_within(budget, tried, config, folder, reporter)
-    for sentence in chosen.summary():
-        reporter.say(sentence)
-    return config.model_copy(update={"training": chosen.training})
-
-
 def plan_within(
     budget: Budget, tried: Tried, config: RunConfig, folder: Path, reporter: Reporter
 ) -> Plan:

@@ -57,14 +57,14 @@ class World:
         """Wait until every process is here."""
         self.sum(0.0)  # barrier() would have NCCL guess a device, and warn of it
 
-    def leave_word(self, word: str) -> None:
-        """Tell this to the processes that `torchrun` starts in place of these, if it does."""
+    def post_marker(self, marker: str) -> None:
+        """Leave a marker for the processes that `torchrun` may start in place of these."""
         if self._store is not None:
-            self._store.set(f"headway/word/{word}", "")
+            self._store.set(f"headway/marker/{marker}", "")
 
-    def has_word(self, word: str) -> bool:
-        """Tell whether processes before these have left this word."""
-        return self._store is not None and self._store.check([f"headway/word/{word}"])
+    def has_marker(self, marker: str) -> bool:
+        """Return True if earlier processes have left this marker."""
+        return self._store is not None and self._store.check([f"headway/marker/{marker}"])
 
     def sum(self, *values: float) -> list[float]:
         """Return the sums of these values over all processes, the same in each."""

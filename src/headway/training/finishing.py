@@ -16,8 +16,8 @@ from headway.config.run import RunConfig
 from headway.errors import BundleError
 from headway.saved_bundle import AVERAGED, BEST
 from headway.training.averaging import average_snapshots
+from headway.training.begin import BegunRun, RunContext
 from headway.training.described import described, figures
-from headway.training.prepare import Place, Ready
 from headway.training.shards import unfilled
 from headway.training.validation import ValidationResult
 
@@ -48,15 +48,15 @@ class Weighed:
         return all(torch.equal(tensor, best[name]) for name, tensor in averaged.items())
 
 
-def weigh(ready: Ready, place: Place) -> Weighed:
+def weigh(run: BegunRun, context: RunContext) -> Weighed:
     """Average weights, and find out whether they do better than the best ones."""
-    trainer, progress = ready.trainer, ready.trainer.progress
+    trainer, progress = run.trainer, run.trainer.progress
     bundle = trainer.bundle
-    if ready.config.training.shard:
-        bundle = unfilled(bundle, place.device)  # the other processes have left with their shares
-    value, steps, result = _average(bundle, ready, place)
+    if run.config.training.shard:
+        bundle = unfilled(bundle, context.device)  # the other processes have left with their shares
+    value, steps, result = _average(bundle, run, context)
     best_value = progress.best_score
-    best = None if best_value is None else _saved_best(place)
+    best = None if best_value is None else _saved_best(context)
     is_better = best is not None and best_value is not None and value > best_value
     validation = {AVERAGED: figures(result)}
     if best is not None:
@@ -68,7 +68,7 @@ def weigh(ready: Ready, place: Place) -> Weighed:
 
 
 def _average(
-    bundle: Bundle, ready: Ready, place: Place
+    bundle: Bundle, run: BegunRun, context: RunContext
 ) -> tuple[float, list[int], ValidationResult]:
     """Give the model averaged weights; return their value, their steps and their validation.
 
@@ -77,14 +77,14 @@ def _average(
     They are those of the last validations, as in section 6.1. In a short run the first of these
     were hardly trained: where the average does worse than the best weights, fewer are tried.
     """
-    trainer, checkpoints = ready.trainer, place.folder.checkpoints
+    trainer, checkpoints = run.trainer, context.folder.checkpoints
     progress, judge = trainer.progress, trainer.validator.alone()
     tried: list[tuple[float, list[int], ValidationResult]] = []
     for steps in fewer_and_fewer(progress.snapshots):
         set_model_tensors(bundle.model, average_snapshots(checkpoints, steps))
         bundle.model.eval()
         result = judge(bundle, progress.precision)
-        value = result.value(ready.config.training.best_metric)
+        value = result.value(run.config.training.best_metric)
         tried.append((math.inf if math.isnan(value) else value, list(steps), result))
         if progress.best_score is None or value <= progress.best_score:
             break
@@ -92,7 +92,7 @@ def _average(
     if chosen is not tried[-1]:
         set_model_tensors(bundle.model, average_snapshots(checkpoints, chosen[1]))
     if len(chosen[1]) < len(progress.snapshots):
-        place.reporter.say(
+        context.reporter.say(
             f"Averaging the weights of the last {len(chosen[1])} validations instead of "
             f"{len(progress.snapshots)}, which does better on validation text."
         )
@@ -108,20 +108,22 @@ def fewer_and_fewer(steps: Sequence[int]) -> Iterator[Sequence[int]]:
         yield steps[-count:]
 
 
-def _saved_best(place: Place) -> Bundle | None:
+def _saved_best(context: RunContext) -> Bundle | None:
     try:
-        return load_bundle(place.folder.best, place.device, place.change)
+        return load_bundle(context.folder.best, context.device, context.change)
     except BundleError as error:  # what the training came to is not to be lost over it
-        place.reporter.say(f"The best weights are not compared: {error.message}")
+        context.reporter.say(f"The best weights are not compared: {error.message}")
         return None
 
 
-def save_both(weighed: Weighed, report: dict[str, Any], config: RunConfig, place: Place) -> None:
+def save_both(
+    weighed: Weighed, report: dict[str, Any], config: RunConfig, context: RunContext
+) -> None:
     """Write both bundles, each with a record and a card of its own.
 
     report: with the scores of the better ones.
     """
-    folder = place.folder
+    folder = context.folder
     unscored = {name: value for name, value in report.items() if name not in ("valid", "test")}
     of_text = weighed.averaged.record  # as it was when the run began
     averaged = of_text | unscored | {"weights": AVERAGED, "averaged_steps": weighed.averaged_steps}
@@ -137,6 +139,6 @@ def save_both(weighed: Weighed, report: dict[str, Any], config: RunConfig, place
         scored = {name: scores[name] for name in ("valid", "test") if name in scores}
         loss = weighed.validation[record["weights"]]["loss"]
         record |= {"validation_loss": loss, **scored, "config": config.model_dump()}
-        finished.append((path, described(bundle, record, path, folder, place.reporter.say)))
+        finished.append((path, described(bundle, record, path, folder, context.reporter.say)))
     for path, bundle in finished:
         save_bundle(path, bundle)

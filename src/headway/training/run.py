@@ -21,13 +21,13 @@ from headway.runtime.devices import resolve_device
 from headway.runtime.openmp_spin import WaitingThreads
 from headway.saved_bundle import AVERAGED, BEST, find_bundle
 from headway.stopping import if_stopped
+from headway.training.begin import BegunRun, RunContext, begin, was_restarted
 from headway.training.budget import Budget, check_budget
 from headway.training.described import today
 from headway.training.distributed import is_alone, joined, own_device
 from headway.training.estimate import compare, comparison_in_words
 from headway.training.finishing import save_both, weigh
 from headway.training.picture import draw_losses
-from headway.training.prepare import Place, Ready, begin, goes_on
 from headway.training.reporting import Reporter
 from headway.training.rewritten import references_remark
 from headway.training.run_folder import RunFolder
@@ -84,24 +84,24 @@ def train(
     folder = RunFolder(out)
     with contextlib.ExitStack() as stack:
         with joined(own) as world:
-            resume = resume or goes_on(folder, world)
+            resume = resume or was_restarted(folder, world)
             reporter = reporter or Reporter(quiet=not world.leads)
-            place = Place(folder, own, world, reporter, change, None if resume else budget)
+            context = RunContext(folder, own, world, reporter, change, None if resume else budget)
             again = _again(folder)
             with if_stopped(lambda: _how_to_begin_again(folder)):
-                ready = begin(config, place, resume, stack)
+                run = begin(config, context, resume, stack)
             # From the first step to the last score: translating beside a busy program is as slow
             # with threads that wait awake as training is.
             waiting = stack.enter_context(contextlib.closing(WaitingThreads()))
             with if_stopped(f"Stopped at once. Go on from the last checkpoint with: {again}"):
-                finished = ready.trainer.run(waiting)
+                finished = run.trainer.run(waiting)
             world.wait()  # until nobody reads the encoded text any more
         report = {}
         if finished and world.leads:
             with if_stopped(f"Stopped. {_how_to_finish(folder)}"):
-                report = _finish(ready, place)
+                report = _finish(run, context)
             folder.drop_encoded()
-        progress = ready.trainer.progress
+        progress = run.trainer.progress
         return RunResult(folder.path, finished, progress.step, progress.seconds, report)
 
 
@@ -120,11 +120,11 @@ def _how_to_begin_again(folder: RunFolder) -> str:
     return "Stopped before the first step. Nothing was saved yet; run it again."
 
 
-def _finish(ready: Ready, place: Place) -> dict[str, Any]:
+def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
     """Average, score, and write bundles, report and picture."""
-    config, progress, texts = ready.config, ready.trainer.progress, ready.texts
-    folder, reporter = place.folder, place.reporter
-    weighed = weigh(ready, place)
+    config, progress, texts = run.config, run.trainer.progress, run.texts
+    folder, reporter = context.folder, context.reporter
+    weighed = weigh(run, context)
     name = BEST if weighed.best_is_better else AVERAGED
     report: dict[str, Any] = {
         "steps": progress.step,
@@ -158,14 +158,14 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
     if "estimate" in report:
         reporter.say(comparison_in_words(report["estimate"]))
     reporter.say(_which_is_better(report, folder))
-    if validated := len(ready.trainer.validator.texts):
+    if validated := len(run.trainer.validator.texts):
         reporter.say(
             "The scores below are of all lines, with the search of `headway translate`; those of "
             f"validations were greedy, on {counted(validated, 'line')}."
         )
     for text, pairs in (("valid", texts.valid), ("test", texts.test)):
         if pairs:
-            with _scoring(text, len(pairs), place):
+            with _scoring(text, len(pairs), context):
                 scores, outputs = score_bundle(weighed.better, pairs, config)
             report[text] = [score.as_dict() for score in scores]
             report["scored_with"][text] = {
@@ -184,11 +184,11 @@ def _finish(ready: Ready, place: Place) -> dict[str, Any]:
                 reporter.say(remark)
             if text == "valid":
                 of_pairs = dict(zip(pairs, outputs, strict=True))
-                shown = [Sample(*pair, of_pairs[pair]) for pair in ready.trainer.validator.samples]
+                shown = [Sample(*pair, of_pairs[pair]) for pair in run.trainer.validator.samples]
                 report["samples"] = [sample._asdict() for sample in shown]
     reporter.samples(report.get("samples", []))
     reporter.scores(_latest(report), again=True)
-    save_both(weighed, report, config, place)
+    save_both(weighed, report, config, context)
     folder.write_json(folder.report, report)
     draw_losses(folder.records(), folder.picture, reporter.say)
     return report
@@ -200,10 +200,10 @@ def _latest(report: dict[str, Any]) -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def _scoring(text: str, sentences: int, place: Place) -> Iterator[None]:
+def _scoring(text: str, sentences: int, context: RunContext) -> Iterator[None]:
     """Show how far the scoring of a text is."""
-    what, console = f"Scoring the {text} text", place.reporter.console
-    finish = _how_to_finish(place.folder)
+    what, console = f"Scoring the {text} text", context.reporter.console
+    finish = _how_to_finish(context.folder)
     with (
         shown_progress(what, sentences, console=console, stopped=finish) as advance,
         counting_sentences(advance),

@@ -1,7 +1,8 @@
-"""The tokenizers of a run: given, found where an earlier run left them, or trained on its text."""
+"""The tokenizers of a run: given, kept by an earlier run, or trained on the training text."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -17,42 +18,66 @@ from headway.runtime.atomic_files import replace
 from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.texts import Texts
 
-_SHOWN = 10_000  # pairs after which their number is shown anew
+_SHOWN = 10_000  # pairs from one sign of progress to the next
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTokenizers:
+    """The tokenizers of both sides, with what the user should know of them."""
+
+    sides: tuple[Tokenizer, Tokenizer]
+    summary: str = ""
+    """How they were trained, if they were."""
+    unused: list[str] = field(default_factory=list)
+    """Settings that given tokenizers leave unused, in sentences."""
+
+    @property
+    def remarks(self) -> list[str]:
+        """Return all sentences for the user."""
+        return [*filter(None, [self.summary]), *self.unused]
 
 
 def find_tokenizers(
     config: RunConfig, texts: Texts, reporter: Reporter = SILENT
-) -> tuple[Tokenizer, Tokenizer]:
-    """Return the tokenizers of a run; those trained on the same text before, if they are kept."""
+) -> FoundTokenizers:
+    """Load the tokenizers that the configuration names, or train them on the training text.
+
+    If `data.shards` names a folder, tokenizers trained on the same text before are read from it,
+    and new ones are kept there. reporter: shows how many pairs have been read.
+    """
     data, tokenizer = config.data, config.tokenizer
 
-    def say(count: int) -> None:
-        most = f", {tokenizer.sample_pairs:,} of them sampled" * (count > tokenizer.sample_pairs)
-        reporter.say(
-            f"Training a tokenizer: {tokenizer.kind}, {tokenizer.vocabulary_size:,} pieces, from "
-            f"{counted(count, 'pair')}{most}."
-        )
-
-    def build() -> tuple[Tokenizer, Tokenizer]:
+    def build() -> FoundTokenizers:
         with reporter.preparing("Training a tokenizer") as show:
-            pairs = _counted(chain.from_iterable(texts.corpora), show, say)
-            return build_tokenizers(config.tokenizer, pairs, config.training.seed, data.tags)
+            pairs = _CountedPairs(chain.from_iterable(texts.corpora), show)
+            sides = build_tokenizers(tokenizer, pairs, config.training.seed, data.tags)
+        return FoundTokenizers(sides, _summary(tokenizer, pairs.count))
 
-    if config.tokenizer.source_model:
-        sides = build()
-        _say_unused(config, sides, reporter)
-        return sides
+    if tokenizer.source_model:
+        sides = build_tokenizers(tokenizer, (), config.training.seed, data.tags)
+        return FoundTokenizers(sides, unused=_unused(tokenizer, sides))
     if not data.shards:
         return build()
-    settings = [config.tokenizer.model_dump(exclude={"sampling"}), config.training.seed, data.tags]
-    name = texts.name_of_what_is_made(settings)
-    folder = Path(data.directory) / data.shards / f"pieces-{name}"
+    settings = [tokenizer.model_dump(exclude={"sampling"}), config.training.seed, data.tags]
+    folder = Path(data.directory) / data.shards / f"pieces-{texts.name_of_what_is_made(settings)}"
     paths = [folder / "source.model", folder / "target.model"]
-    if not folder.exists():  # nor is a lock written where all is there, and may be read only
+    summary = ""
+    if not folder.exists():  # with both models there no lock is needed: it may be read-only
         with made_once(folder):
             if not folder.exists():
-                _keep(folder, dict(zip(paths, build(), strict=True)))
-    return Tokenizer.from_file(paths[0]), Tokenizer.from_file(paths[1])
+                trained = build()
+                summary = trained.summary
+                _keep(folder, dict(zip(paths, trained.sides, strict=True)))
+    return FoundTokenizers((Tokenizer.from_file(paths[0]), Tokenizer.from_file(paths[1])), summary)
+
+
+def _summary(config: TokenizerConfig, pairs: int) -> str:
+    """Return one sentence about trained tokenizers."""
+    sampled = f", {config.sample_pairs:,} of them sampled" if pairs > config.sample_pairs else ""
+    return (
+        f"Tokenizer: {config.kind}, {config.vocabulary_size:,} pieces, trained on "
+        f"{counted(pairs, 'pair')}{sampled}."
+    )
 
 
 def _keep(folder: Path, sides: dict[Path, Tokenizer]) -> None:
@@ -64,38 +89,44 @@ def _keep(folder: Path, sides: dict[Path, Tokenizer]) -> None:
         replace(partial, folder)
 
 
-def _say_unused(config: RunConfig, sides: tuple[Tokenizer, Tokenizer], reporter: Reporter) -> None:
-    """Say what was set that is not used, where models of pieces are given."""
-    tokenizer = config.tokenizer
-    paths = [path for path in (tokenizer.source_model, tokenizer.target_model) if path]
+def _unused(config: TokenizerConfig, sides: tuple[Tokenizer, Tokenizer]) -> list[str]:
+    """Return the settings that are not used because models of pieces are given, in sentences."""
+    paths = [path for path in (config.source_model, config.target_model) if path]
     sizes = {side.vocabulary_size for side in sides}
     unused = [
         f"tokenizer.{name}"
-        for name in tokenizer.set_for_training
-        if name != "vocabulary_size" or tokenizer.vocabulary_size not in sizes
+        for name in config.set_for_training
+        if name != "vocabulary_size" or config.vocabulary_size not in sizes
     ]
+    sentences = []
     if unused:
-        reporter.say(f"Not used, for {' and '.join(paths)} is given: {', '.join(unused)}.")
-    if "kind" not in tokenizer.model_fields_set and tokenizer.sampling is None:
-        return
-    sampled = f", and so is its sampling at {tokenizer.sampling}" if tokenizer.sampling else ""
-    for path, kind in dict(zip(paths, (side.kind for side in sides), strict=False)).items():
-        if kind != tokenizer.kind:
-            reporter.say(
-                f"tokenizer.kind '{tokenizer.kind}' is not used: {path} is of kind '{kind}'"
-                f"{sampled}."
-            )
+        sentences.append(f"Not used, for {' and '.join(paths)} is given: {', '.join(unused)}.")
+    if "kind" not in config.model_fields_set and config.sampling is None:
+        return sentences
+    sampling = f", and so is its sampling at {config.sampling}" if config.sampling else ""
+    kinds = dict(zip(paths, (side.kind for side in sides), strict=False))
+    return sentences + [
+        f"tokenizer.kind '{config.kind}' is not used: {path} is of kind '{kind}'{sampling}."
+        for path, kind in kinds.items()
+        if kind != config.kind
+    ]
 
 
-def _counted(pairs: Iterable[Pair], show: Show, say: Show) -> Iterator[Pair]:
-    """Yield the pairs, and show how many they are; say it once all have been read."""
-    count = 0
-    for count, pair in enumerate(pairs, start=1):
-        yield pair
-        if count % _SHOWN == 0:
-            show(count)
-    show(count)
-    say(count)
+class _CountedPairs:
+    """Pairs that are counted and shown while they are read."""
+
+    def __init__(self, pairs: Iterable[Pair], show: Show) -> None:
+        self.pairs = pairs
+        self.show = show
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Pair]:
+        for pair in self.pairs:
+            self.count += 1
+            yield pair
+            if self.count % _SHOWN == 0:
+                self.show(self.count)
+        self.show(self.count)
 
 
 def build_tokenizers(

@@ -85,11 +85,11 @@ def test_a_benchmark_says_that_nothing_is_kept(run: Run, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("work", "sentence"),
     [
-        ("headway.training.prepare.read_texts", "Nothing was saved yet; run it again."),
+        ("headway.training.begin.read_texts", "Nothing was saved yet; run it again."),
         ("headway.training.tokenizers.build_tokenizers", "Nothing was saved yet; run it again."),
         ("headway.training.prepare.encode_texts", "Nothing was saved yet; run it again."),
         (
-            "headway.training.prepare._record_start",
+            "headway.training.begin._write_preparation",
             "Go on with: headway train --out {out} --resume",
         ),
         ("headway.training.trainer.Trainer._validate", "from the last checkpoint with: headway"),

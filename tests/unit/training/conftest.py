@@ -41,7 +41,7 @@ CHARACTERS = {"kind": "unigram", "vocabulary_size": 22, "sampling": 0.3}
 def encode(config: RunConfig) -> Encoded:
     """Return the text of a run, its tokenizers, and the text as ids."""
     texts = read_texts(config.data)
-    tokenizers = find_tokenizers(config, texts)
+    tokenizers = find_tokenizers(config, texts).sides
     sampled = config.tokenizer.sampling is not None
     encoded = encode_texts(texts, *tokenizers, config.data, keep_texts=sampled)
     return texts, tokenizers, encoded

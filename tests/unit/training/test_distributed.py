@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from headway.errors import ConfigError
+from headway.training.begin import _refused
 from headway.training.distributed import (
     World,
     _meeting,
@@ -15,7 +16,6 @@ from headway.training.distributed import (
     own_device,
     restarted,
 )
-from headway.training.prepare import _refused
 from headway.training.run_folder import RunFolder
 
 
@@ -62,20 +62,20 @@ def test_those_who_are_there_agree_and_never_on_a_meeting_of_the_dead() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_a_word_reaches_those_who_come_after() -> None:
+def test_a_marker_reaches_the_processes_that_come_after() -> None:
     from torch.distributed import HashStore  # pyright: ignore[reportPrivateImportUsage]
 
     store = HashStore()
-    World(store=store).leave_word("refused")
+    World(store=store).post_marker("refused")
 
-    assert World(1, 2, store).has_word("refused")
-    assert not World(1, 2, store).has_word("begun")
-    assert not World(1, 2, HashStore()).has_word("refused")
+    assert World(1, 2, store).has_marker("refused")
+    assert not World(1, 2, store).has_marker("begun")
+    assert not World(1, 2, HashStore()).has_marker("refused")
     strange = _refused(RunFolder("caf\udce9"))  # a name that is not UTF-8
-    World(store=store).leave_word(strange)
-    assert World(1, 2, store).has_word(strange)
-    World().leave_word("refused")  # nobody comes after
-    assert not World().has_word("refused")
+    World(store=store).post_marker(strange)
+    assert World(1, 2, store).has_marker(strange)
+    World().post_marker("refused")  # no process comes after
+    assert not World().has_marker("refused")
 
 
 @pytest.mark.parametrize(("rank", "leads"), [("0", True), ("2", False)])

@@ -23,7 +23,7 @@ from headway.data.tokenizer import Tokenizer
 from headway.errors import DataError, HeadwayError
 from headway.runtime.processes import mapped
 from headway.training.encode import EncodedTexts, encode_texts
-from headway.training.new_model import build_bundle
+from headway.training.prepare import build_bundle
 from headway.training.reporting import Reporter, Show
 from headway.training.run_stream import build_stream
 from headway.training.texts import read_texts
@@ -128,7 +128,7 @@ def test_a_process_that_is_killed_while_it_encodes_is_named_and_leaves_nothing(
 ) -> None:
     config = make_config(data={"shards": str(tmp_path / "kept")})
     texts = read_texts(config.data)
-    tokenizers = find_tokenizers(config, texts)
+    tokenizers = find_tokenizers(config, texts).sides
     before = {path.name for path in (tmp_path / "kept").iterdir()}
     here, encode_batch = os.getpid(), Tokenizer.encode_batch
 
@@ -163,7 +163,7 @@ def test_how_far_it_has_come_is_shown(
     monkeypatch.setattr("headway.training.tokenizers._SHOWN", 7)
     texts = read_texts(config.data)
 
-    tokenizers = find_tokenizers(config, texts, Shown())
+    tokenizers = find_tokenizers(config, texts, Shown()).sides
     encoded = encode_texts(texts, *tokenizers, config.data, reporter=Shown())
 
     total = len(texts.train)

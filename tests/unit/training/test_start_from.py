@@ -21,7 +21,7 @@ from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
 from headway.saved_bundle import read_bundle
 from headway.training.check import check_run
-from headway.training.new_model import build_bundle
+from headway.training.prepare import build_bundle
 from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.start_from import Start, grow, inherit, open_start

@@ -1,13 +1,13 @@
 """Tokenizers are those that are given, or trained on the text of the run."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headway.data.corpus import Pair
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError
-from headway.training.reporting import Reporter
 from headway.training.texts import read_texts
 from headway.training.tokenizers import build_tokenizers, find_tokenizers
 
@@ -103,32 +103,35 @@ def test_a_kind_that_a_given_model_of_pieces_has_not_is_said_to_be_unused(
 ) -> None:
     path = tmp_path / "words.model"
     path.write_bytes(tokenizer.to_bytes())
-    said: list[str] = []
-    reporter = Reporter(quiet=True)
-    reporter.say = said.append  # type: ignore[method-assign]
 
-    for kind in ("word", "bpe"):
-        given = {"source_model": str(path), "vocabulary_size": len(tokenizer)}
-        config = make_config(tokenizer={**given, "kind": kind, "sampling": 0.1})
-        found = find_tokenizers(config, read_texts(config.data), reporter)
-        assert found == (tokenizer, tokenizer)
+    def remarks(**settings: Any) -> list[str]:
+        config = make_config(tokenizer=settings)
+        found = find_tokenizers(config, read_texts(config.data))
+        assert found.sides == (tokenizer, tokenizer)
+        return found.remarks
 
-    assert said == [
+    model = {"source_model": str(path), "vocabulary_size": len(tokenizer)}
+    assert remarks(**model, kind="word", sampling=0.1) == []
+    assert remarks(**model, kind="bpe", sampling=0.1) == [
         f"tokenizer.kind 'bpe' is not used: {path} is of kind 'word', "
         "and so is its sampling at 0.1."
     ]
-    said.clear()
     target_path = tmp_path / "target.model"
     target_path.write_bytes(tokenizer.to_bytes())
-    names = given | {"target_model": str(target_path), "joint": False}
-    config = make_config(tokenizer={**names, "kind": "bpe"})
-    find_tokenizers(config, read_texts(config.data), reporter)
-    assert said == [
-        f"tokenizer.kind 'bpe' is not used: {each} is of kind 'word'."
-        for each in (path, target_path)
+    models = model | {"target_model": str(target_path), "joint": False}
+    assert remarks(**models, kind="bpe") == [
+        f"tokenizer.kind 'bpe' is not used: {name} is of kind 'word'."
+        for name in (path, target_path)
     ]
-    said.clear()
-    config = make_config(tokenizer={**names, "vocabulary_size": 8000, "byte_fallback": True})
-    find_tokenizers(config, read_texts(config.data), reporter)
     unused = "tokenizer.vocabulary_size, tokenizer.byte_fallback"
-    assert said == [f"Not used, for {path} and {target_path} is given: {unused}."]
+    assert remarks(**(models | {"vocabulary_size": 8000}), byte_fallback=True) == [
+        f"Not used, for {path} and {target_path} is given: {unused}."
+    ]
+
+
+def test_a_trained_tokenizer_is_summed_up(make_config: MakeConfig) -> None:
+    config = make_config(tokenizer={"sample_pairs": 20})
+
+    found = find_tokenizers(config, read_texts(config.data))
+
+    assert found.remarks == ["Tokenizer: word, 30 pieces, trained on 32 pairs, 20 of them sampled."]
