@@ -366,7 +366,7 @@ def test_a_run_begins_with_the_weights_and_says_where_it_came_from(
 ) -> None:
     path = make_start()
     checksum = read_bundle(path).checksum
-    monkeypatch.setattr("headway.training.trainer.Trainer.run", lambda self: False)
+    monkeypatch.setattr("headway.training.trainer.Trainer.run", lambda *_: False)
     train(fine_tune(path), tmp_path / "begun", reporter=quiet)
     monkeypatch.undo()
     monkeypatch.setattr("headway.training.run.draw_losses", lambda *_: None)
