@@ -144,7 +144,7 @@ def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
             "validation": {
                 "search": "greedy",
                 "beam_size": 1,
-                "lines": len(ready.trainer.validator.texts),
+                "lines": len(run.trainer.validator.texts),
             }
         },
         "best_step": progress.best_step,
