@@ -1,9 +1,8 @@
-"""Word alignments of translations which are there already, read off attention by teacher forcing.
+"""Word alignments of existing translations, read off attention by teacher forcing.
 
-Which layer aligns best differs from model to model, and so does the step at which it does: while a
-piece is written, as the paper's decoder asks for it, or at the next step, when the decoder has read
-it (Chen et al. 2020). A few sentences with an alignment by hand tell, see
-`headway.evaluation.alignment_error`.
+Models differ in the layer that aligns best, and in the best step: the one that writes a piece, as
+in the paper's decoder, or the next one, which has read it (Chen et al. 2020). A few sentences that
+are aligned by hand show both (`headway.evaluation.alignment_error`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,10 +31,10 @@ _READINGS = "Give a list of readings, such as [Reading(layer=0)]."
 
 
 class Reading(NamedTuple):
-    """Where an alignment is read: in which decoder layer, from 0, and when.
+    """The decoder layer, counted from 0, and the moment at which an alignment is read.
 
     moment: `written` takes for each target piece the attention of the step that chooses it, as
-    `translate(attention=True)` does; `read` that of the next step, whose input the piece is.
+    `translate(attention=True)` does; `read` takes that of the next step, whose input the piece is.
     """
 
     layer: int
@@ -43,7 +42,7 @@ class Reading(NamedTuple):
 
 
 def all_readings(model: Transformer) -> list[Reading]:
-    """Return every layer at both moments."""
+    """Return the readings of every layer at both moments."""
     layers = range(len(model.decoder.layers))
     return [Reading(layer, moment) for layer in layers for moment in get_args(Moment)]
 
@@ -57,10 +56,10 @@ def align_pairs(
     moment: Moment = "written",
     batch_tokens: int = 4096,
 ) -> list[Alignment]:
-    """Return which source word each target word is about, for each pair, in order.
+    """Return the word alignment of each pair, in order: which source words a target word is about.
 
-    layer: a decoder layer, from 0; None is the last. moment: see `Reading`. Words are what stands
-    between spaces in the text as the tokenizer normalizes it. The rest as in `score_pairs`.
+    layer: a decoder layer, from 0; None is the last. moment: see `Reading`. Spaces separate words,
+    in the text as the tokenizer normalizes it. The other arguments are those of `score_pairs`.
     """
     bundle = only_bundle(model, "An alignment")
     reading = Reading(chosen_layer(bundle.model, layer), moment)
@@ -74,7 +73,7 @@ def align_by(
     readings: Sequence[Reading],
     batch_tokens: int = 4096,
 ) -> dict[Reading, list[Alignment]]:
-    """Return the alignments of each reading, all of one pass; arguments as in `align_pairs`."""
+    """Return the alignments of each reading, from a single pass; arguments as in `align_pairs`."""
     bundle = only_bundle(model, "An alignment")
     require_type("readings", readings, Sequence, _READINGS)
     for reading in readings:
@@ -87,22 +86,24 @@ def align_by(
             )
     sources, targets = as_texts(sources, "sources"), as_texts(targets, "targets")
     pairs = encode_pairs(bundle, sources, targets)
-    found: dict[Reading, list[Alignment]] = {reading: [()] * len(pairs) for reading in readings}
+    alignments: dict[Reading, list[Alignment]] = {
+        reading: [()] * len(pairs) for reading in readings
+    }
     for row, weights in _attention(bundle.model, bundle, pairs, batch_tokens):
         source_words = number_words(bundle.source_tokenizer, sources[row])
         target_words = number_words(bundle.target_tokenizer, targets[row])
         for reading in readings:
-            # Of T + 1 rows the last chooses the end symbol; the last column is the source's.
-            own = weights[reading.layer, :, :-1]
-            own = own[1:] if reading.moment == "read" else own[:-1]
-            found[reading][row] = word_alignment(own, source_words, target_words)
-    return found
+            # The last of T + 1 rows chooses the end symbol; the last column is the source's.
+            chosen = weights[reading.layer, :, :-1]
+            chosen = chosen[1:] if reading.moment == "read" else chosen[:-1]
+            alignments[reading][row] = word_alignment(chosen, source_words, target_words)
+    return alignments
 
 
 def _attention(
     model: Transformer, bundle: Bundle, pairs: Sequence[EncodedPair], batch_tokens: int
 ) -> Iterator[tuple[int, Float[Tensor, "N T S"]]]:
-    """Yield the place of each pair with its attention in every layer, averaged over the heads."""
+    """Yield the index of each pair with its attention in every layer, averaged over the heads."""
     for batch in forced_batches(bundle, pairs, batch_tokens):
         weights = _weights(model, batch)  # (N, B, T, S)
         for column, row in enumerate(batch.indices):

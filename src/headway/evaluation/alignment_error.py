@@ -1,11 +1,11 @@
 """Alignment error rate (Och and Ney 2003, section 6): word alignments against one made by hand.
 
-People who align by hand mark sure links S, and possible ones P, which contain the sure ones. An
-alignment A is measured by
+People who align by hand mark sure links S, and possible ones P, which contain the sure ones. The
+counts of all sentences are added up. The measures of an alignment A are:
 
-    precision = |A n P| / |A|, recall = |A n S| / |S|, AER = 1 - (|A n S| + |A n P|) / (|A| + |S|)
-
-with the counts of all sentences added up.
+    precision = |A n P| / |A|
+    recall = |A n S| / |S|
+    AER = 1 - (|A n S| + |A n P|) / (|A| + |S|)
 """
 
 import re
@@ -30,12 +30,12 @@ class GoldAlignment:
 
     sure: Links
     possible: Links
-    """The sure ones among them."""
+    """Includes the sure links."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlignmentScore:
-    """How well alignments agree with those made by hand."""
+    """The agreement of alignments with those made by hand."""
 
     error_rate: float
     """AER, from 0 to 1; lower is better."""
@@ -47,7 +47,7 @@ class AlignmentScore:
     num_sure: int
 
     def as_dict(self) -> dict[str, float | int]:
-        """Return all of it for JSON."""
+        """Return plain values for JSON."""
         return asdict(self)
 
 
@@ -84,13 +84,13 @@ def parse_gold(line: str, *, first: int = 0) -> GoldAlignment:
 def read_gold(path: StrPath, *, first: int = 0) -> list[GoldAlignment]:
     """Read a file of alignments, a line for each pair; see `parse_gold`."""
     require_path("The file of gold alignments", path)
-    found = []
+    gold = []
     for number, line in enumerate(read_lines(path), start=1):
         try:
-            found.append(parse_gold(line, first=first))
+            gold.append(parse_gold(line, first=first))
         except DataError as error:
             raise DataError(f"{path}, line {number}: {error.message}", error.remedy) from None
-    return found
+    return gold
 
 
 def check_gold(
@@ -100,15 +100,15 @@ def check_gold(
     source_tokenizer: Tokenizer,
     target_tokenizer: Tokenizer,
 ) -> None:
-    """Refuse a gold alignment that is not of these pairs, or whose words are others than ours.
+    """Raise DataError for a gold alignment of other pairs, or with other words than ours.
 
-    Ours are counted in the text as the tokenizer normalizes it, which may split a word in two or
-    make one of two; then numbers would mean different words.
+    Our words are those of the text as the tokenizer normalizes it. If that splits or joins words,
+    their numbers would mean different words.
     """
     if len(gold) != len(sources):
         raise DataError(
             f"There are {len(gold)} gold alignments for {len(sources)} pairs.",
-            "Give one line for each pair, an empty one where nothing is aligned.",
+            "Give one line for each pair, and an empty line for a pair without links.",
         )
     sides = (("source", sources, source_tokenizer), ("target", targets, target_tokenizer))
     for side, (name, texts, tokenizer) in enumerate(sides):
@@ -139,25 +139,25 @@ def alignment_error(
     >>> alignment_error([((0, 0), (1, 2), (2, 2))], gold).error_rate  # 1 - (1 + 2) / (3 + 2)
     0.4
     """
-    for name, given in (("alignments", alignments), ("gold", gold)):
-        require_type(name, given, Iterable, "Give a list with one for each pair.")
+    for name, value in (("alignments", alignments), ("gold", gold)):
+        require_type(name, value, Iterable, "Give a list with one for each pair.")
     gold = list(gold)
     for links in gold:
         require_type("A gold alignment", links, GoldAlignment, "`read_gold` reads them.")
-    ours = [set(alignment) for alignment in alignments]
-    if len(ours) != len(gold):
+    aligned = [set(alignment) for alignment in alignments]
+    if len(aligned) != len(gold):
         raise DataError(
-            f"There are {len(ours)} alignments and {len(gold)} made by hand.",
+            f"There are {len(aligned)} alignments and {len(gold)} made by hand.",
             "Give one for each pair, in the same order.",
         )
-    num_links, num_sure = sum(map(len, ours)), sum(len(links.sure) for links in gold)
+    num_links, num_sure = sum(map(len, aligned)), sum(len(links.sure) for links in gold)
     if not num_links or not num_sure:
         raise DataError(
             f"There are {num_links} links, and {num_sure} sure ones made by hand.",
             "An error rate needs some of both.",
         )
-    in_sure = sum(len(own & links.sure) for own, links in zip(ours, gold, strict=True))
-    in_possible = sum(len(own & links.possible) for own, links in zip(ours, gold, strict=True))
+    in_sure = sum(len(links & hand.sure) for links, hand in zip(aligned, gold, strict=True))
+    in_possible = sum(len(links & hand.possible) for links, hand in zip(aligned, gold, strict=True))
     return AlignmentScore(
         1 - (in_sure + in_possible) / (num_links + num_sure),
         in_possible / num_links,
@@ -168,7 +168,7 @@ def alignment_error(
 
 
 def best_of(scores: Mapping[Key, AlignmentScore]) -> Key:
-    """Return what has the lowest error rate, of equal ones the first."""
+    """Return the key of the lowest error rate; the first one wins a tie."""
     require_type("scores", scores, Mapping, "Give a dictionary of scores.")
     for score in scores.values():
         require_type("A score", score, AlignmentScore, "`alignment_error` returns scores.")

@@ -1,7 +1,7 @@
 """Compare several translations of one text: is a difference more than chance (Koehn 2004)?
 
-The sentences are drawn anew, with replacement, many times; each draw gives all systems a score of
-the same sentences. The differences between these scores have a spread, which is that of chance.
+The sentences are drawn many times, with replacement. Each draw gives all systems a score of the
+same sentences. The spread of the differences between these scores is that of chance.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,22 +28,22 @@ class Difference:
     system: str
     metric: str
     value: float
-    """Above 0: the score is higher than the first system's, which is worse in TER and WER."""
+    """Above 0, the score is higher than the first system's, which is worse in TER and WER."""
     low: float
     high: float
-    """95 % of the resampled differences lie from `low` to `high`."""
+    """95 % of the resampled differences are from `low` to `high`."""
     p_value: float
-    """How probable a difference at least so large is, in either direction, if there is none."""
+    """The probability of a difference at least this large, in either direction, by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class SystemComparison:
-    """Scores of several systems, and what of their differences is more than chance."""
+    """Scores of several systems, and the significance of their differences."""
 
     scores: dict[str, list[Score]]
     """By system, a score for each metric."""
     differences: list[Difference]
-    """For each metric, from the first system to each other one."""
+    """For each metric, those of every other system from the first."""
     signature: str
     """Method, number of resamples and seed of the intervals and p-values."""
     sentence_chrf: dict[str, list[float]]
@@ -52,10 +52,10 @@ class SystemComparison:
     def furthest(self, count: int) -> list[int]:
         """Return the sentences, from 0, whose chrF is furthest from the first system's.
 
-        Those without a difference are left out; of equal differences the earlier sentence is first.
+        Sentences without a difference are left out; the earlier sentence wins a tie.
         """
-        first, *others = (np.array(chrf) for chrf in self.sentence_chrf.values())
-        distances = np.max([abs(chrf - first) for chrf in others], axis=0)
+        first, *later = (np.array(chrf) for chrf in self.sentence_chrf.values())
+        distances = np.max([abs(chrf - first) for chrf in later], axis=0)
         order = np.argsort(-distances, kind="stable")[:count]
         return [int(place) for place in order if distances[place] > 0]
 
@@ -74,16 +74,16 @@ class SystemComparison:
         """Return a table for each metric, for people."""
         width = max(len(name) for name in self.scores)
         first, *_ = self.scores
-        known = {(found.system, found.metric): found for found in self.differences}
+        known = {(d.system, d.metric): d for d in self.differences}
         lines = []
         for number, metric in enumerate(self.scores[first]):
             lines.append(f"{metric.name}  {metric.signature}")
             for system, scores in self.scores.items():
                 cells = [f"  {system:<{width}}  {scores[number].value:7.2f}"]
-                if (found := known.get((system, metric.name))) is not None:
-                    cells.append(f"{found.value:+7.2f}")
-                    cells.append(f"95 %: {found.low:+.2f} to {found.high:+.2f}")
-                    cells.append(f"p = {found.p_value:.3f}")
+                if (difference := known.get((system, metric.name))) is not None:
+                    cells.append(f"{difference.value:+7.2f}")
+                    cells.append(f"95 %: {difference.low:+.2f} to {difference.high:+.2f}")
+                    cells.append(f"p = {difference.p_value:.3f}")
                 lines.append("  ".join(cells))
         return [*lines, f"Differences are to {first}: {self.signature}"]
 
@@ -99,24 +99,24 @@ def compare_texts(
 ) -> SystemComparison:
     """Compare the translations of several systems by paired bootstrap resampling.
 
-    translations: by the name of each system, in the order of the references; the others are
-    compared with the first. metrics, tokenize: as in `headway.score_texts`. resamples: draws of as
-    many sentences as there are. Raises DataError where a system has another number of sentences
-    than there are references, or where there are fewer than two systems or sentences.
+    translations: by the name of each system, in the order of the references. All later systems are
+    compared with the first. metrics, tokenize: as in `headway.score_texts`. resamples: draws, each
+    with the number of sentences of the text. Raises DataError if the numbers of sentences of a
+    system and of the references differ, or for fewer than two systems or sentences.
     """
     _check_request(translations, resamples, seed)
-    right = as_texts(references, "references")
+    correct = as_texts(references, "references")
     metrics = list(metrics) if not isinstance(metrics, str) else metrics
     counts: dict[str, list[Counts]] = {}
     chrf: dict[str, list[float]] = {}
     for system, texts in translations.items():
         translated = as_texts(texts, f"translations['{system}']")
-        counts[system] = count_texts(translated, right, metrics, tokenize)
-        chrf[system] = sentence_chrf(translated, right)
-    if len(right) < 2:
+        counts[system] = count_texts(translated, correct, metrics, tokenize)
+        chrf[system] = sentence_chrf(translated, correct)
+    if len(correct) < 2:
         raise DataError("There is one sentence to compare.", "Give two at least, better hundreds.")
     return SystemComparison(
-        {system: [each.score() for each in some] for system, some in counts.items()},
+        {system: [metric.score() for metric in some] for system, some in counts.items()},
         _differences(counts, resamples, seed),
         f"paired bootstrap|resamples:{resamples}|seed:{seed}|p:two-sided|interval:95% percentile",
         chrf,
@@ -143,34 +143,33 @@ def _check_request(translations: object, resamples: int, seed: int) -> None:
 
 def _differences(counts: dict[str, list[Counts]], resamples: int, seed: int) -> list[Difference]:
     drawn = _resampled(counts, resamples, seed)
-    first, *others = counts
-    found = []
+    first, *later = counts
+    differences = []
     for number, metric in enumerate(counts[first]):
-        for system in others:
+        for system in later:
             value = counts[system][number].score().value - metric.score().value
             spread = drawn[system][number] - drawn[first][number]
             low, high = np.percentile(spread, [2.5, 97.5]).tolist()
-            # Shifted so that its mean is 0, the spread is that of chance alone. The one added is
-            # the difference itself (Phipson and Smyth 2010): no p-value is 0.
+            # With its mean shifted to 0, the spread is that of chance alone. The difference itself
+            # adds 1 to both counts (Phipson and Smyth 2010), so that no p-value is 0.
             as_far = np.abs(spread - spread.mean()) >= abs(value) - 1e-9
             p_value = (int(as_far.sum()) + 1) / (resamples + 1)
-            found.append(Difference(system, metric.name, value, low, high, p_value))
-    return found
+            differences.append(Difference(system, metric.name, value, low, high, p_value))
+    return differences
 
 
 def _resampled(
     counts: dict[str, list[Counts]], resamples: int, seed: int
 ) -> dict[str, Float64[np.ndarray, "M B"]]:
     """Return for each system the scores of each metric in each draw of sentences."""
-    every = [each for some in counts.values() for each in some]
-    rows = np.concatenate([each.rows for each in every], axis=1)  # (N, all counts)
+    metrics = [metric for some in counts.values() for metric in some]
+    rows = np.concatenate([metric.rows for metric in metrics], axis=1)  # (N, all counts)
     sums = _sums_of_draws(rows, resamples, seed)
-    ends = np.cumsum([each.rows.shape[1] for each in every])[:-1]
-    own_sums = np.split(sums, ends, axis=1)
+    ends = np.cumsum([metric.rows.shape[1] for metric in metrics])[:-1]
     scores = iter(
         [
-            [each.value(draw) for draw in own.tolist()]
-            for each, own in zip(every, own_sums, strict=True)
+            [metric.value(draw) for draw in draws.tolist()]
+            for metric, draws in zip(metrics, np.split(sums, ends, axis=1), strict=True)
         ]
     )
     return {system: np.array([next(scores) for _ in some]) for system, some in counts.items()}
@@ -179,7 +178,7 @@ def _resampled(
 def _sums_of_draws(
     rows: Float64[np.ndarray, "N C"], resamples: int, seed: int
 ) -> Float64[np.ndarray, "B C"]:
-    """Return the sum of the rows that each draw has, each row as often as it was drawn."""
+    """Return the sum of the rows of each draw; a row counts as often as it was drawn."""
     generator = np.random.default_rng(seed)
     size = len(rows)
     sums = []

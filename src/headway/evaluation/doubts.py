@@ -8,10 +8,10 @@ from headway.data.corpus import Pair
 from headway.data.survey import misalignments
 from headway.data.two_languages import TwoLanguages
 
-_TELLS = 3.0  # log-odds from which a line tells which of the two languages it is in
+_CLEAR = 3.0  # log-odds above which the language of a line is clear
 _MOST = 0.7  # of these lines
 _FEWEST = 20
-_FEW_COPIES = 5  # sentences, of which all may well be right
+_FEW_COPIES = 5  # sentences; all translations of so few may well equal their references
 
 
 def doubts(
@@ -19,8 +19,8 @@ def doubts(
 ) -> Iterator[str]:
     """Yield a sentence for each reason to doubt the scores of these systems.
 
-    pairs: sources with their references. systems: the translations of each by its name. files: the
-    names of those that were read from a file, which may be that of the references by mistake.
+    pairs: sources with their references. systems: the translations of each system by its name.
+    files: names of systems that were read from a file, which may be the references by mistake.
     """
     for finding in misalignments(pairs):
         lines = f"lines {finding.lines[0]:,} to {finding.through:,}"
@@ -41,7 +41,7 @@ def doubts(
 def are_the_references(
     references: Sequence[str], systems: Mapping[str, Sequence[str]], files: Collection[str]
 ) -> Iterator[str]:
-    """Yield a sentence for each of these files that is the references; arguments as in `doubts`."""
+    """Yield a sentence for each file that is equal to the references; arguments as in `doubts`."""
     for name, texts in systems.items():
         if name in files and _are_copies(references, texts):
             yield f"The translations of {name} are the references, line by line."
@@ -54,7 +54,6 @@ def _are_copies(references: Sequence[str], texts: Sequence[str]) -> bool:
 def _are_in_language_of_source(
     languages: TwoLanguages, references: Sequence[str], texts: Sequence[str]
 ) -> bool:
-    judged = languages.judge([Pair(*both) for both in zip(references, texts, strict=True)])
-    evidence = judged.whole[1]
-    telling = evidence[np.abs(evidence) > _TELLS]
-    return len(telling) >= _FEWEST and bool((telling < 0).mean() > _MOST)
+    evidence = languages.judge(list(map(Pair, references, texts))).whole[1]
+    clear = evidence[np.abs(evidence) > _CLEAR]
+    return len(clear) >= _FEWEST and bool((clear < 0).mean() > _MOST)

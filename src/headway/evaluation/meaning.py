@@ -1,4 +1,4 @@
-"""What a score means, in words, for a person who has not seen many of them.
+"""The meaning of scores in words, for readers who have not seen many of them.
 
 The bounds are rules of thumb for sentences of prose with one reference each. They depend on the
 languages, the text and the tokenization: only scores of one text and one signature can be compared.
@@ -58,7 +58,7 @@ _BANDS = {
 
 
 def meaning(name: str, value: float) -> str:
-    """Return what a score in percent means, as part of a sentence.
+    """Return the meaning of a score in percent, as part of a sentence.
 
     >>> meaning("bleu", 1.26)
     'hardly any sequence of words is right; usable translations begin at about 20'
@@ -69,5 +69,5 @@ def meaning(name: str, value: float) -> str:
 
 
 def meanings(scores: Mapping[str, float]) -> list[str]:
-    """Return a line for each score: its name, its value and what it means."""
+    """Return a line for each score: its name, its value and its meaning."""
     return [f"{name} {value:.1f}: {meaning(name, value)}." for name, value in scores.items()]

@@ -1,4 +1,4 @@
-"""Scores of translations against references; each carries the signature of how it was computed."""
+"""Scores of translations against references, each with the signature of its computation."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -44,7 +44,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a metric counts in each sentence, and the score that sums of these counts make."""
+    """A metric's counts for each sentence, and the function from sums of counts to a score."""
 
     name: str
     rows: Float64[np.ndarray, "N K"]
@@ -71,8 +71,8 @@ def score_texts(
     """Compare translations with one reference each.
 
     metrics: bleu, chrf, ter, exact, wer. tokenize: sacreBLEU's tokenization for BLEU; `none` for
-    text that is tokenized already. Raises DataError when the two differ in number or are no texts,
-    ConfigError for a metric or a tokenization that there is not.
+    text that is tokenized already. Raises DataError if the two differ in number or are not texts,
+    ConfigError for an unknown metric or tokenization.
     """
     return [counts.score() for counts in count_texts(hypotheses, references, metrics, tokenize)]
 
@@ -85,35 +85,35 @@ def count_texts(
 ) -> list[Counts]:
     """Return for each metric its counts of each sentence; arguments as in `score_texts`."""
     translated = as_texts(hypotheses, "hypotheses")
-    right = as_texts(references, "references")
-    if len(translated) != len(right):
+    correct = as_texts(references, "references")
+    if len(translated) != len(correct):
         raise DataError(
-            f"There are {len(translated):,} translations and {len(right):,} references.",
+            f"There are {len(translated):,} translations and {len(correct):,} references.",
             "Give one reference for each translation, in the same order.",
         )
-    if not right:
+    if not correct:
         raise DataError("There is nothing to score.", "Give at least one sentence.")
     metrics = check_metrics(metrics, tokenize)
-    return [METRICS[name](translated, right, tokenize) for name in metrics]
+    return [METRICS[name](translated, correct, tokenize) for name in metrics]
 
 
 def tokenized_remark(texts: Sequence[str], tokenize: str) -> str:
-    """Say that text which BLEU is to tokenize seems to be tokenized, if a hundred lines show it.
+    """Return a remark if text seems tokenized already, but BLEU would tokenize it again.
 
-    The sign is sacreBLEU's: a line that ends in a period by itself.
+    The sign is sacreBLEU's: a hundred lines that end in a period by itself.
     """
     count = sum(text.endswith(" .") for text in texts)
     if tokenize == "none" or count < _TOKENIZED_LINES:
         return ""
     return (
-        f"{count:,} of {len(texts):,} references end in a period by itself, as tokenized text "
-        f"does, which BLEU's tokenization ({tokenize}) cuts once more. For tokenized text it is "
+        f"{count:,} of {len(texts):,} references end in a period by itself, as in tokenized text, "
+        f"but BLEU's tokenization ({tokenize}) cuts it once more. For tokenized text choose "
         "'none'; only scores of one tokenization can be compared."
     )
 
 
 def check_metrics(metrics: Iterable[str], tokenize: str = "13a") -> list[str]:
-    """Return the names of metrics; ConfigError for one that there is not, or a tokenization."""
+    """Return the names of metrics; ConfigError for an unknown metric or tokenization."""
     require_type("metrics", metrics, Iterable, _METRICS_REMEDY)
     if isinstance(metrics, str):
         raise ConfigError(f"metrics is the single text '{metrics}'.", _METRICS_REMEDY)
@@ -139,7 +139,7 @@ def check_metrics(metrics: Iterable[str], tokenize: str = "13a") -> list[str]:
 
 
 def _check_tokenization(tokenize: str) -> None:
-    """Refuse a tokenization for which something is missing here."""
+    """Raise an error for a tokenization that needs a missing package or file."""
     try:
         BLEU(tokenize=tokenize, force=True)
     except (ImportError, RuntimeError) as error:
@@ -150,12 +150,12 @@ def _check_tokenization(tokenize: str) -> None:
     except OSError as error:
         raise ConfigError(
             f"sacreBLEU's tokenization '{tokenize}' needs a file that it cannot fetch ({error}).",
-            "Use it once where there is a network, or choose another, such as 13a or char.",
+            "Use it once with a network, or choose another, such as 13a or char.",
         ) from error
 
 
 def _bleu(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Counts:
-    # `force` only silences what `tokenized_remark` says.
+    # `force` only silences sacreBLEU's warning; `tokenized_remark` says the same.
     return _sacrebleu("bleu", BLEU(tokenize=tokenize, force=True), hypotheses, references)
 
 
@@ -173,7 +173,7 @@ def _sacrebleu(
     hypotheses: Sequence[str],
     references: Sequence[str],
 ) -> Counts:
-    """Return the counts that sacreBLEU's own tests of significance are made of."""
+    """Return the counts that sacreBLEU's own significance tests use."""
     rows = metric._extract_corpus_statistics(hypotheses, [references])
     return Counts(
         name,
@@ -185,7 +185,7 @@ def _sacrebleu(
 
 
 def _exact(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> Counts:
-    # White space at the ends, such as the \r of a file from Windows, is no difference to a reader.
+    # A reader sees no difference in white space at the ends, such as the \r of Windows files.
     equal = [h.strip() == r.strip() for h, r in zip(hypotheses, references, strict=True)]
     rows = np.array([(same, 1.0) for same in equal])
     signature = f"share of equal lines|ends:stripped|{PERCENT}"
@@ -213,8 +213,8 @@ def edit_distance(hypothesis: Sequence[str], reference: Sequence[str]) -> int:
     previous = list(range(len(reference) + 1))
     for row, word in enumerate(hypothesis, 1):
         current = [row]
-        for column, other in enumerate(reference, 1):
-            substitution = previous[column - 1] + (word != other)
+        for column, correct in enumerate(reference, 1):
+            substitution = previous[column - 1] + (word != correct)
             current.append(min(previous[column] + 1, current[-1] + 1, substitution))
         previous = current
     return previous[-1]

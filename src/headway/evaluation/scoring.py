@@ -1,4 +1,4 @@
-"""The log-probability that a model gives to translations which are there already."""
+"""The log-probability that a model gives to existing translations."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ _ROWS = 256  # positions whose logits exist at the same time
 
 @dataclass(frozen=True, slots=True)
 class PairScore:
-    """What a model thinks of one given translation."""
+    """A model's score of one given translation."""
 
     log_prob: float
     """Natural logarithm of its probability, end symbol included."""
@@ -39,9 +39,9 @@ def score_pairs(
 ) -> list[PairScore]:
     """Return log P(target | source) of each pair, in order, by teacher forcing.
 
-    A blank side is no special case: it is its end symbol alone. batch_tokens: padded pieces of
-    each side computed together; it changes speed and memory, not the result. A model in training
-    mode is in eval mode for that long. Raises ConfigError for an ensemble.
+    A blank side is its end symbol alone. batch_tokens: padded pieces of each side computed
+    together; it changes speed and memory, not the result. A model in training mode is in eval mode
+    meanwhile. Raises ConfigError for an ensemble.
     """
     bundle = only_bundle(model, "A score")
     pairs = encode_pairs(bundle, sources, targets)
@@ -58,19 +58,19 @@ def score_pairs(
 def encode_pairs(
     bundle: Bundle, sources: Iterable[str], targets: Iterable[str]
 ) -> list[EncodedPair]:
-    """Return the pieces of given pairs; refuse what the model has no positions for."""
+    """Return the pieces of pairs; ConfigError for a pair that is too long for the model."""
     sources, targets = as_texts(sources, "sources"), as_texts(targets, "targets")
     if len(sources) != len(targets):
         raise DataError(
             f"There are {len(sources)} sources and {len(targets)} targets.",
             "Give one target for each source, in the same order.",
         )
-    both = zip(
+    encoded = zip(
         bundle.source_tokenizer.encode_batch(sources),
         bundle.target_tokenizer.encode_batch(targets),
         strict=True,
     )
-    pairs = [EncodedPair(*pair, line) for line, pair in enumerate(both, start=1)]
+    pairs = [EncodedPair(*pair, line) for line, pair in enumerate(encoded, start=1)]
     _check_positions(bundle, pairs)
     return pairs
 

@@ -1,4 +1,4 @@
-"""A shortlist for a model: learned from text, and what it leaves out and does to translations."""
+"""A shortlist for a model: learned from text, with its coverage and its effect on translations."""
 
 import time
 from collections.abc import Iterable
@@ -18,20 +18,20 @@ from headway.evaluation.metrics import Score, check_metrics, score_texts
 
 @dataclass(frozen=True, slots=True)
 class ShortlistCoverage:
-    """How much of some references could be written with the shortlist."""
+    """The part of some references that could be written with the shortlist."""
 
     sentences: int
     pieces: int
     """Of all references."""
     covered_pieces: float
-    """Share of them that are in the list of their sentence."""
+    """Share of the pieces that are in the list of their sentence."""
     covered_sentences: float
-    """Share of sentences of which all pieces are."""
+    """Share of the sentences with all of their pieces in the list."""
     mean_size: float
-    """Pieces in the list of a sentence, on average."""
+    """Average number of pieces in the list of a sentence."""
     largest_size: int
     vocabulary: int
-    """Pieces of the target side in all."""
+    """Number of all target pieces."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -49,12 +49,12 @@ class ShortlistCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a shortlist does to translations."""
+    """The effect of a shortlist on translations."""
 
     without: list[Score]
     restricted: list[Score]
     changed: float
-    """Share of translations that are another text."""
+    """Share of translations whose text differs."""
     seconds_without: float
     seconds_restricted: float
 
@@ -93,8 +93,8 @@ def with_shortlist(
 ) -> Bundle:
     """Return the bundle with a shortlist that is learned from parallel text.
 
-    The numbers are those of `headway.data.shortlist.learn_shortlist`; the bundle's record has them,
-    and from how many pairs of how many that was.
+    The numbers are those of `headway.data.shortlist.learn_shortlist`. The bundle's record has them,
+    the number of pairs that were learned from, and the number of all pairs.
     """
     sources, targets = _sides(sources, targets, "target")
     source, target = bundle.source_tokenizer, bundle.target_tokenizer
@@ -112,7 +112,7 @@ def coverage(
 ) -> ShortlistCoverage:
     """Count which pieces of the references are in the lists of their sources.
 
-    Raises ConfigError when the bundle has no shortlist, DataError when nothing can be counted.
+    Raises ConfigError if the bundle has no shortlist, DataError if nothing can be counted.
     """
     if bundle.shortlist is None:
         raise ConfigError("The model has no shortlist.", "Learn one with `headway shortlist`.")
@@ -122,8 +122,8 @@ def coverage(
     sizes, covered = [], []
     for pieces, target in zip(lists, targets, strict=True):
         sizes.append(len(pieces))
-        written = np.isin(target, pieces) & (np.asarray(target) != UNK_ID)  # which is never put out
-        covered.append(int(written.sum()))
+        is_known = np.asarray(target) != UNK_ID  # the unknown piece is never written
+        covered.append(int((np.isin(target, pieces) & is_known).sum()))
     lengths = [len(target) for target in targets]
     if not sum(lengths):
         raise DataError("The references have no piece.", "Give sentences with translations.")
@@ -139,7 +139,7 @@ def coverage(
 
 
 def _sides(sources: Iterable[str], others: Iterable[str], name: str) -> tuple[list[str], list[str]]:
-    """Return both sides as lists; DataError where they are no texts, or not as many."""
+    """Return both sides as lists; DataError unless they are texts of the same number."""
     first, second = as_texts(sources, "sources"), as_texts(others, f"{name}s")
     if len(first) != len(second):
         raise DataError(
@@ -165,14 +165,14 @@ def effect(
     sources, references = _sides(sources, references, "reference")
     texts: list[list[str]] = []
     seconds = []
-    both = [replace(translator.options, shortlist=shortlist) for shortlist in (False, True)]
-    for options in both:  # what is compiled at its first use does not count
+    choices = [replace(translator.options, shortlist=shortlist) for shortlist in (False, True)]
+    for options in choices:  # the time to compile code at its first use does not count
         translator.translate(sources[:2], options=options, split_sentences=False)
-    for options in both:
+    for options in choices:
         started = time.perf_counter()
-        found = translator.translate(sources, options=options, split_sentences=False)
-        texts.append([translation.text for translation in found])
+        translations = translator.translate(sources, options=options, split_sentences=False)
+        texts.append([translation.text for translation in translations])
         seconds.append(time.perf_counter() - started)
     without, restricted = (score_texts(text, references, metrics, tokenize) for text in texts)
-    different = sum(one != other for one, other in zip(*texts, strict=True))
-    return Effect(without, restricted, different / len(texts[0]), seconds[0], seconds[1])
+    changed = sum(map(str.__ne__, *texts))
+    return Effect(without, restricted, changed / len(texts[0]), seconds[0], seconds[1])

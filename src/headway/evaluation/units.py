@@ -1,4 +1,4 @@
-"""The unit of recorded scores: percent, also of what earlier versions recorded as shares."""
+"""The unit of recorded scores: percent, also for what earlier versions recorded as shares."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""Head importance by ablation: what becomes worse when one head says nothing.
+"""Head importance by ablation: the rise of the loss without a head.
 
 A head is switched off by zeros in place of its output, before W^O (section 3.2.2), as in Michel et
-al. (2019), section 3.2. The loss then rises by what the model has of it alone; where it falls, the
-head was in the way. Heads that do the same replace each other, so these numbers do not add up.
+al. (2019), section 3.2. The loss rises by the contribution of this head alone; if it falls, the
+head was harmful. Heads that do the same replace each other, so these numbers do not add up.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeadImportance:
-    """How much the loss rises without each head, in nats per target piece."""
+    """The rise of the loss without each head, in nats per target piece."""
 
     rises: dict[str, Float[Tensor, "N H"]]
     """By kind of attention, see KINDS; a row for each layer, a column for each head."""
@@ -52,7 +52,7 @@ class HeadImportance:
     """Target pieces that were counted, end symbols among them."""
 
     def table(self) -> str:
-        """Return all numbers as text: the kinds one below the other, layers down, heads across."""
+        """Return all numbers as text: a table for each kind, layers down, heads across."""
         lines = [f"loss {self.loss:.4f} nats a piece, over {self.num_pieces:,} pieces"]
         for kind, rises in self.rises.items():
             lines += ["", f"{kind}: rise without the head"]
@@ -64,31 +64,31 @@ class HeadImportance:
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it for JSON."""
+        """Return plain values for JSON."""
         rises = {kind: table.tolist() for kind, table in self.rises.items()}
         return {"loss": self.loss, "num_pieces": self.num_pieces, "rises": rises}
 
 
 def heads_of(model: Transformer) -> list[Head]:
     """Return all heads, kind by kind, layer by layer."""
-    found = []
+    heads = []
     for kind in KINDS:
         side, name = kind.split(".")
         for layer, part in enumerate(getattr(model, side).layers):
             path = f"{side}.layers.{layer}.{name}"
-            found += [Head(path, head) for head in range(_num_heads(path, getattr(part, name)))]
-    return found
+            heads += [Head(path, head) for head in range(_num_heads(path, getattr(part, name)))]
+    return heads
 
 
 @contextmanager
 def without_heads(model: nn.Module, heads: Iterable[Head]) -> Iterator[None]:
     """Switch these heads off inside the `with` block, in the thread that runs it.
 
-    Raises TraceError where the model has no such head, and at the end where an attention of your
-    own passed no "heads" to `probe`, so that none was off. Nothing of the model is touched: the
-    zeros stand in the passes made inside the block alone, however it ends. A trace around the block
-    does not hear its passes; one opened inside hears them, zeros and all. A layer that stands at
-    several places is off at all of them.
+    Raises TraceError if the model has no such head, and at the end if an attention of your own
+    passed no "heads" to `probe`, so that none was off. The model is not changed: only passes inside
+    the block have the zeros, however it ends. A trace around the block does not hear its passes; a
+    trace opened inside hears them, with the zeros. A layer that is used at several places is off at
+    all of them.
     """
     off: dict[nn.Module, list[int]] = {}
     for head in heads:
@@ -122,9 +122,9 @@ def head_importance(
 ) -> HeadImportance:
     """Return how much the loss of given translations rises without each head.
 
-    place: count only this piece of each target, from 0, where the last is the end symbol; None
-    counts all. The rest as in `headway.evaluation.scoring.score_pairs`. It takes a pass for each
-    head.
+    place: count only this piece of each target, from 0; the last one is the end symbol. None counts
+    all. The other arguments are those of `headway.evaluation.scoring.score_pairs`. It takes a pass
+    for each head.
     """
     bundle = only_bundle(model, "A head's importance")
     return pairs_importance(bundle, encode_pairs(bundle, sources, targets), place, batch_tokens)
@@ -133,7 +133,7 @@ def head_importance(
 def pairs_importance(
     bundle: Bundle, pairs: Sequence[EncodedPair], place: int | None = None, batch_tokens: int = 4096
 ) -> HeadImportance:
-    """Return the same of pairs that are in pieces already; arguments as in `head_importance`."""
+    """Return the same for pairs that are in pieces already; arguments as in `head_importance`."""
     if not pairs:
         raise DataError("There is no pair to compute a loss of.", "Give at least one.")
     shortest = min(len(pair.target_ids) for pair in pairs)
@@ -164,20 +164,20 @@ def _losses(bundle: Bundle, batch: Batch, heads: Sequence[Head]) -> Float[Tensor
     model = bundle.model
     mask = padding_mask(batch.source_ids, model.pad_id)
     losses = []
-    # No head at all also takes the plain form of equation 1, so that nothing else differs.
+    # Without heads it still takes the plain form of equation 1, so that nothing else differs.
     with without_heads(model, []):
         memory = model.encode(batch.source_ids, mask)
     for off in ([], *([head] for head in heads)):
         with without_heads(model, off):
             encoding = any(head.attention.startswith("encoder") for head in off)
-            own = model.encode(batch.source_ids, mask) if encoding else memory
-            hidden = model.decode(batch.target_ids, own, mask)
+            encoded = model.encode(batch.source_ids, mask) if encoding else memory
+            hidden = model.decode(batch.target_ids, encoded, mask)
         losses.append(-summed_log_probs(bundle, hidden, batch.label_ids).sum())
     return torch.stack(losses)
 
 
 def _only(batch: Batch, place: int | None) -> Batch:
-    """Return a batch whose labels are padding, but for one place."""
+    """Return a batch whose labels are padding except at one place."""
     if place is None:
         return batch
     labels = torch.full_like(batch.label_ids, PAD_ID)
@@ -186,7 +186,7 @@ def _only(batch: Batch, place: int | None) -> Batch:
 
 
 def _refuse_silent(model: nn.Module, attention: nn.Module) -> None:
-    """Refuse an attention that may have been called without a word; Headway's own always speaks."""
+    """Raise TraceError for an attention that calls no probe; Headway's own class always does."""
     changed = changed_parts(model)
     for path, part in model.named_modules():
         if part is attention and path in changed:

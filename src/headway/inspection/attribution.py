@@ -1,18 +1,17 @@
-"""Attribution: how much each piece that was read has to do with one piece that was written.
+"""Attribution: how much each piece that was read contributes to one piece that was written.
 
-What is explained is f, the log-probability of a target piece, given the source and the pieces
-before it; or, with `instead_of`, how much more probable it is than another one. What it is
-explained by are the scaled embeddings x_1 … x_n of the source and of those pieces before
-(section 3.4), START and END included; positions stay as they are. The baseline is 0 for each of
-them: no word, but its place.
+f is the log-probability of a target piece, given the source and the pieces before it. With
+`instead_of`, f is how much more probable it is than another piece. x_1 … x_n are the scaled
+embeddings of the source and of the pieces before (section 3.4), START and END included; positions
+stay as they are. The baseline is 0 for each of them: no word, but its place.
 
-    gradient_x_input       x_i · df/dx_i
-    integrated_gradients   x_i · mean of df/dx_i on the straight way from 0 to x
-    occlusion              f(x) - f(x with x_i = 0)
+    gradient_x_input       x_i · df/dx_i.
+    integrated_gradients   x_i · mean of df/dx_i on the straight line from 0 to x.
+    occlusion              f(x) - f(x with x_i = 0).
 
 Integrated gradients (Sundararajan et al. 2017) add up to f(x) - f(0), the completeness law of
-their section 3; `Attribution.gap` is what is lacking from that because the way is made in steps.
-The other two obey no such law. No model is changed, and no gradient of a weight is computed.
+their section 3. `Attribution.gap` is the error of that sum, because the line is cut into steps. The
+other two obey no such law. No model is changed, and no gradient of a weight is computed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,11 +40,11 @@ _AT_ONCE = 32  # sentences in one pass
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """What one target piece is due to."""
+    """The contributions of all pieces to one target piece."""
 
     method: Method
     piece: str
-    """What is explained; `</s>` for the end."""
+    """The piece that is explained; `</s>` for the end."""
     instead_of: str | None
     source_pieces: tuple[str, ...]
     """S of them, `</s>` included."""
@@ -57,7 +56,7 @@ class Attribution:
     value: float
     """f(x)."""
     baseline: float
-    """f(0), where no word is known."""
+    """f(0), without any word."""
 
     @property
     def gap(self) -> float:
@@ -65,7 +64,7 @@ class Attribution:
         return self.value - self.baseline - sum(self.source_scores) - sum(self.prefix_scores)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it in lists, texts and finite numbers, for JSON."""
+        """Return plain values for JSON."""
         lists = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in asdict(self).items()
@@ -83,11 +82,11 @@ def attribute(
     instead_of: str | None = None,
     steps: int = 64,
 ) -> Attribution:
-    """Return what target piece `place`, counted from 0, is due to.
+    """Return the attribution of target piece `place`, counted from 0.
 
-    target: a text, or its pieces, such as `translation.pieces`; the place behind the last is the
-    end symbol. instead_of: a piece that could stand there. steps: of integrated gradients; more
-    make the gap smaller.
+    target: a text, or its pieces, such as `translation.pieces`; the place after the last is the end
+    symbol. instead_of: another piece for that place. steps: those of integrated gradients; more
+    steps make the gap smaller.
     """
     bundle = only_bundle(model, "An attribution")
     if method not in get_args(Method):
@@ -112,11 +111,11 @@ def attribute(
             "Give the sentence of one part, or one that the model can take whole.",
         )
     source_ids, prefix_ids = [*chain.from_iterable(part.ids for part in parts), END_ID], ids[:place]
-    other = None if instead_of is None else maker.target_ids([instead_of])[0]
+    alternative = None if instead_of is None else maker.target_ids([instead_of])[0]
     label = [*ids, END_ID][place]
-    # Gradients are wanted, whatever mode the caller is in.
+    # Gradients are needed in any mode of the caller.
     with evaluating(bundle.model), torch.inference_mode(False), torch.enable_grad():
-        question = _Question(bundle.model, source_ids, [START_ID, *prefix_ids], label, other)
+        question = _Question(bundle.model, source_ids, [START_ID, *prefix_ids], label, alternative)
         source_scores, prefix_scores = _METHODS[method](question, steps)
         value, baseline = question.values_along([1.0, 0.0])
     return Attribution(
@@ -133,7 +132,7 @@ def attribute(
 
 
 class _Question:
-    """f for embeddings of one's own, of one sentence and one target piece."""
+    """f as a function of embeddings, for one sentence and one target piece."""
 
     def __init__(
         self,
@@ -141,21 +140,21 @@ class _Question:
         source_ids: Sequence[int],
         prefix_ids: Sequence[int],
         label: int,
-        other: int | None,
+        alternative: int | None,
     ) -> None:
-        self.model, self.label, self.other = model, label, other
+        self.model, self.label, self.alternative = model, label, alternative
         device = model.output_projection.weight.device
         self.source_ids: Int[Tensor, "1 S"] = torch.tensor([source_ids], device=device)
         self.prefix_ids: Int[Tensor, "1 T"] = torch.tensor([prefix_ids], device=device)
-        both = (model.source_embedding, self.source_ids), (model.target_embedding, self.prefix_ids)
+        sides = (model.source_embedding, self.source_ids), (model.target_embedding, self.prefix_ids)
         self.source, self.prefix = (
-            (embedding.tokens(ids) * embedding.scale).detach() for embedding, ids in both
+            (embedding.tokens(ids) * embedding.scale).detach() for embedding, ids in sides
         )  # (1, S, d_model), (1, T, d_model)
 
     def values(
         self, source: Float[Tensor, "B S d_model"], prefix: Float[Tensor, "B T d_model"]
     ) -> Float[Tensor, " B"]:
-        """Compute f where these stand in the place of the scaled embeddings."""
+        """Compute f with these in place of the scaled embeddings."""
         count, model = source.size(0), self.model
         instead: dict[nn.Module, Tensor] = {
             model.source_embedding: source,
@@ -174,7 +173,7 @@ class _Question:
             stop_listening(token)
         log_probs = model.output_projection(hidden[:, -1]).log_softmax(dim=-1)  # (B, V)
         value = log_probs[:, self.label]
-        return value if self.other is None else value - log_probs[:, self.other]
+        return value if self.alternative is None else value - log_probs[:, self.alternative]
 
     def along(self, share: Tensor) -> tuple[Tensor, Tensor]:
         """Return the embeddings times each of these numbers, (B, S, d_model), (B, T, d_model)."""
@@ -183,11 +182,11 @@ class _Question:
 
     @torch.no_grad()
     def values_along(self, shares: Sequence[float]) -> list[float]:
-        """Compute f at these shares of the way from 0 to the embeddings."""
+        """Compute f at these shares of the line from 0 to the embeddings."""
         return self.values(*self.along(torch.tensor(shares))).tolist()
 
     def gradients(self, shares: Tensor) -> tuple[Tensor, Tensor]:
-        """Return df/dx at each of these shares of the way, shapes as in `along`."""
+        """Return df/dx at each of these shares of the line, shapes as in `along`."""
         points = [point.requires_grad_() for point in self.along(shares)]
         source, prefix = torch.autograd.grad(self.values(*points).sum(), points)
         return source, prefix
@@ -199,25 +198,25 @@ def _gradient_x_input(question: _Question, steps: int) -> tuple[Tensor, Tensor]:
 
 
 def _integrated_gradients(question: _Question, steps: int) -> tuple[Tensor, Tensor]:
-    """Take the mean of the gradients by Gauss and Legendre's rule."""
+    """Take the mean of the gradients by Gauss-Legendre quadrature."""
     nodes, weights = np.polynomial.legendre.leggauss(steps)  # on [-1, 1], with the sum 2
     means = [torch.zeros_like(question.source[0]), torch.zeros_like(question.prefix[0])]
     for part in _parts(steps):
         shares = torch.from_numpy((nodes[part] + 1) / 2)
-        each = question.gradients(shares)
-        for mean, gradient in zip(means, each, strict=True):
-            own = torch.from_numpy(weights[part] / 2).to(gradient)
-            mean += torch.einsum("b,bld->ld", own, gradient)
+        for mean, gradient in zip(means, question.gradients(shares), strict=True):
+            weight = torch.from_numpy(weights[part] / 2).to(gradient)
+            mean += torch.einsum("b,bld->ld", weight, gradient)
     return _products(question, *means)
 
 
 @torch.no_grad()
 def _occlusion(question: _Question, steps: int) -> tuple[Tensor, Tensor]:
-    length, rest = question.source.size(1), question.prefix.size(1)
+    length = question.source.size(1)
+    count = length + question.prefix.size(1)
     whole = question.values(question.source, question.prefix)
     without = []
-    for part in _parts(length + rest):
-        kept = 1 - torch.eye(length + rest)[part].to(question.source)  # (B, S + T)
+    for part in _parts(count):
+        kept = 1 - torch.eye(count)[part].to(question.source)  # (B, S + T)
         without.append(
             question.values(
                 question.source * kept[:, :length, None], question.prefix * kept[:, length:, None]

@@ -1,6 +1,6 @@
-"""Catalog: of every name that a trace can have, its shape, its equation and one sentence.
+"""The catalog: shape, equation and one sentence for every name that a trace can have.
 
-A row's pattern has `*` where a layer's number stands: `decoder.layers.*.cross_attention.weights`.
+A row's pattern has `*` in place of a layer's number: `decoder.layers.*.cross_attention.weights`.
 The equations are those of one model: `catalog(variant_of(model))`; without a variant, the paper's.
 """
 
@@ -30,7 +30,7 @@ from headway.model.transformer import Transformer
 Fields = dict[str, str]
 
 _SIDES = {"encoder": ("source", "S", "원문"), "decoder": ("target", "T", "번역문")}
-# Names of a part that is traced by itself are those of the whole behind these.
+# Names in the whole model have these in front, unlike those of a part that is traced by itself.
 _PREFIXES = {
     "Transformer": "",
     "Encoder": "encoder.",
@@ -44,17 +44,17 @@ _LARGEST = Variant(activation="glu")  # has every name
 
 @dataclass(frozen=True, slots=True)
 class CatalogRow:
-    """What is known of one name, or of the same name in every layer."""
+    """One name, or the same name in every layer."""
 
     pattern: str
     axes: tuple[Axis, ...]
     equation: str
-    """As plain text; names stand for the tensors of the same part unless they are whole."""
+    """As plain text; names are those of tensors of the same part unless they are whole."""
     latex: str
     english: str
     korean: str
     derived: bool = False
-    """Not recorded: computed from what is recorded when it is asked for."""
+    """Not recorded, but computed from recorded tensors on request."""
 
     @property
     def shape(self) -> str:
@@ -64,13 +64,13 @@ class CatalogRow:
 
 @lru_cache
 def catalog(variant: Variant | None = None) -> Mapping[str, CatalogRow]:
-    """Return the rows of a whole model by their patterns; without a variant, of the paper's."""
+    """Return the rows of a whole model by their patterns; without a variant, the paper's."""
     variant = variant or Variant()
     return {row.pattern: row for row in _all_rows(variant)}
 
 
 def pattern_of(name: str) -> str:
-    """Return the pattern of a name: that of its row in the catalog.
+    """Return the pattern of a name, which its row in the catalog has.
 
     >>> pattern_of("decoder.layers.11.cross_attention.weights")
     'decoder.layers.*.cross_attention.weights'
@@ -79,10 +79,10 @@ def pattern_of(name: str) -> str:
 
 
 def find_row(root: nn.Module, part: nn.Module, name: str, path: str) -> CatalogRow | None:
-    """Return the row of what `part` names `name` in a trace of `root`, path being its full name.
+    """Return the row of an intermediate `name` of `part` in a trace of `root`; path: its full name.
 
-    Axes and sentences are those of every model; the equations of one model are in its own
-    catalog. None for a module that is not of this package.
+    Axes and sentences hold for every model; the equations of one model are in its own catalog. None
+    for a module that is not of this package.
     """
     for base in type(root).__mro__:
         if base.__name__ in _PREFIXES:
@@ -93,7 +93,7 @@ def find_row(root: nn.Module, part: nn.Module, name: str, path: str) -> CatalogR
 
 
 def model_names(model: Transformer, variant: Variant, *, derived: bool = False) -> list[str]:
-    """Return every name that a trace of this model has, or that is derived from it."""
+    """Return all names that a trace of this model has, or else all that are derived from it."""
     layers = {"encoder": len(model.encoder.layers), "decoder": len(model.decoder.layers)}
     names = []
     for row in catalog(variant).values():
@@ -106,7 +106,7 @@ def model_names(model: Transformer, variant: Variant, *, derived: bool = False) 
 
 
 def matching(names: Sequence[str], pattern: str) -> list[str]:
-    """Return the names that a glob matches; `*` stands for any characters."""
+    """Return the names that a glob matches; `*` matches any characters."""
     return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
 
 
@@ -114,23 +114,25 @@ def _all_rows(variant: Variant) -> Iterator[CatalogRow]:
     bias = " + b" if variant.output_bias else ""
     yield from _rows("", lines.TRANSFORMER, {"b": bias})
     for stack, (side, letter, korean) in _SIDES.items():
-        own = {"side": side, "side_ko": korean, "L": letter}
-        yield from _rows(f"{side}_embedding.", lines.EMBEDDING, own | _embedding_fields(variant))
-        yield from _layer_rows(stack, variant, own)
-        yield from _rows(f"{stack}.", lines.STACK, own | _stack_fields(stack, variant))
+        side_fields = {"side": side, "side_ko": korean, "L": letter}
+        yield from _rows(
+            f"{side}_embedding.", lines.EMBEDDING, side_fields | _embedding_fields(variant)
+        )
+        yield from _layer_rows(stack, variant, side_fields)
+        yield from _rows(f"{stack}.", lines.STACK, side_fields | _stack_fields(stack, variant))
 
 
-def _layer_rows(stack: str, variant: Variant, own: Fields) -> Iterator[CatalogRow]:
+def _layer_rows(stack: str, variant: Variant, side_fields: Fields) -> Iterator[CatalogRow]:
     layer, norm = f"{stack}.layers.*", variant.norm_position
     last = layer_result(layer, norm)
-    fields = {"embedding": f"{own['side']}_embedding", "last": last}
+    fields = {"embedding": f"{side_fields['side']}_embedding", "last": last}
     latex = {"last_latex": last.rpartition(".")[2]}
-    yield from _rows(f"{layer}.", lines.LAYER, own | fields | latex)
+    yield from _rows(f"{layer}.", lines.LAYER, side_fields | fields | latex)
     for sublayer in SUBLAYERS[stack]:
         reads = {"x": sublayer_input(layer, sublayer, norm)}
         if sublayer == "feed_forward":
             part = _feed_forward_lines(variant)
-            fields = own | reads | _feed_forward_fields(variant)
+            fields = side_fields | reads | _feed_forward_fields(variant)
         else:
             part = lines.ATTENTION
             cross = sublayer == "cross_attention"
@@ -143,7 +145,7 @@ def _layer_rows(stack: str, variant: Variant, own: Fields) -> Iterator[CatalogRo
             "sublayer": f"{layer}.{sublayer}.output",
             "normalized": normalized(layer, sublayer, norm),
         }
-        yield from _rows(f"{layer}.{sublayer}_residual.", lines.RESIDUAL, own | around)
+        yield from _rows(f"{layer}.{sublayer}_residual.", lines.RESIDUAL, side_fields | around)
 
 
 def _feed_forward_lines(variant: Variant) -> tuple[Line, ...]:
@@ -193,7 +195,7 @@ def _stack_fields(stack: str, variant: Variant) -> Fields:
 def _lone_rows() -> Mapping[tuple[str, str], CatalogRow]:
     """Return the rows of parts that are traced by themselves, by class and name."""
     sides = ("asking", "T", "묻는 쪽"), ("answering", "S", "답하는 쪽")
-    own = {"side": "position", "side_ko": "문장", "L": "L"}
+    side_fields = {"side": "position", "side_ko": "문장", "L": "L"}
     variant = Variant()
     gated = Variant(activation="glu")
     around = {"x": "x", "sublayer": "Sublayer(·)", "normalized": "what is normalized"}
@@ -201,13 +203,16 @@ def _lone_rows() -> Mapping[tuple[str, str], CatalogRow]:
     reads = {"x": "x", "y": "y"}
     parts = {
         "MultiHeadAttention": (lines.ATTENTION, reads | _attention_fields(*sides, bias=True)),
-        "PositionwiseFeedForward": (lines.FEED_FORWARD, reads | own | _feed_forward_fields(gated)),
-        "Residual": (lines.RESIDUAL, own | around),
-        "InputEmbedding": (lines.EMBEDDING, own | _embedding_fields(variant)),
-        "EncoderLayer": (lines.LAYER, own | layer),
-        "DecoderLayer": (lines.LAYER, own | layer),
-        "Encoder": (lines.STACK, own | _stack_fields("encoder", variant)),
-        "Decoder": (lines.STACK, own | _stack_fields("decoder", variant)),
+        "PositionwiseFeedForward": (
+            lines.FEED_FORWARD,
+            reads | side_fields | _feed_forward_fields(gated),
+        ),
+        "Residual": (lines.RESIDUAL, side_fields | around),
+        "InputEmbedding": (lines.EMBEDDING, side_fields | _embedding_fields(variant)),
+        "EncoderLayer": (lines.LAYER, side_fields | layer),
+        "DecoderLayer": (lines.LAYER, side_fields | layer),
+        "Encoder": (lines.STACK, side_fields | _stack_fields("encoder", variant)),
+        "Decoder": (lines.STACK, side_fields | _stack_fields("decoder", variant)),
         "Transformer": (lines.TRANSFORMER, {"b": ""}),
     }
     return {

@@ -1,7 +1,7 @@
-"""The texts of the catalog: what each intermediate of each part is, before it has a place.
+"""The texts of the catalog: a line for each intermediate of each part of a model.
 
-`$asks`, `$keys` and `$side` are the sentences that a part works on, `$x` and the like the names of
-what goes in; `headway.inspection.catalog` fills them in. Axes are written `name:letter`.
+`$asks`, `$keys` and `$side` are the sentences that a part works on; `$x` and the like are the names
+of its inputs. `headway.inspection.catalog` fills them in. Axes are written `name:letter`.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Line(NamedTuple):
     english: str
     korean: str
     derived: bool = False
-    """Not recorded: computed from what is recorded when it is asked for."""
+    """Not recorded, but computed from recorded tensors on request."""
 
 
 ATTENTION = (

@@ -1,4 +1,4 @@
-"""Two traces of one sentence beside each other: what an edit, or another model, has changed."""
+"""Compare two traces of one sentence: the effect of an edit, or of another model."""
 
 import math
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ from headway.inspection.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class TraceComparison:
-    """What is different after an edit."""
+    """The differences after an edit."""
 
     before: tuple[TargetRow, ...]
     after: tuple[TargetRow, ...]
     moved: tuple[tuple[str, float], ...]
-    """Tensors with the norm of their difference by their own norm, the largest first."""
+    """Tensors with the norm of their difference divided by their norm, the largest first."""
 
     def sentence(self, language: Language = "en") -> str:
-        """Say in one or two sentences what changed most."""
+        """Return one or two sentences on the largest change."""
         pairs = list(zip(self.before, self.after, strict=True))
         changes = [abs(new.probability - old.probability) for old, new in pairs]
         place = max(range(len(changes)), key=changes.__getitem__)
@@ -41,12 +41,12 @@ class TraceComparison:
 
 
 def compare(before: Trace, after: Trace, count: int = 5) -> TraceComparison:
-    """Compare two traces of the same source and target pieces; count: of tensors that moved.
+    """Compare two traces of the same source and target pieces.
 
-    Raises TraceError where the pieces differ, for then a row of one is no row of the other.
+    count: the number of tensors in `moved`. Raises TraceError if the pieces differ, because their
+    rows then do not correspond.
     """
-    one, other = before.sentence, after.sentence
-    if one is None or other is None or _pieces(before) != _pieces(after):
+    if before.sentence is None or after.sentence is None or _pieces(before) != _pieces(after):
         raise TraceError(
             "The two traces are of other pieces, so their rows cannot be compared.",
             "Trace the same source with the same target twice.",
@@ -69,12 +69,12 @@ def _moved(before: Trace, after: Trace) -> Iterator[tuple[str, float]]:
         old, new = _numbers(tensor), _numbers(after[name])
         if old.shape != new.shape or torch.equal(old, new):
             continue
-        # Where both are minus infinity, as behind a mask, nothing has moved.
+        # If both are minus infinity, as under a mask, nothing has moved.
         gap = (new - old).where(old != new, 0.0).norm()
         if not gap.isfinite():
             continue  # masked scores under another mask: the scores and the mask say what moved
-        own = old[old.isfinite()].norm()
-        yield name, float(gap / own) if own > 0 else math.inf
+        norm = old[old.isfinite()].norm()
+        yield name, float(gap / norm) if norm > 0 else math.inf
 
 
 def _numbers(tensor: Tensor) -> Tensor:

@@ -53,22 +53,22 @@ def rate_curve(rates: Mapping[str, Sequence[float]], path: str | Path, *, title:
 def loss_curve(
     metrics: Mapping[str, StrPath] | StrPath, path: str | Path, *, title: str = ""
 ) -> None:
-    """Draw the losses that `metrics.jsonl` records, of one run or of several with a name each.
+    """Draw the losses in `metrics.jsonl`, for one run or for several with a name each.
 
-    A thin line is the loss of training, with smoothed labels; a thick one that of validation.
+    A thin line is the loss of training, with smoothed labels; a thick one is that of validation.
     """
     runs = metrics if isinstance(metrics, Mapping) else {"": metrics}
     records = {name: _records(file) for name, file in runs.items()}
     with drawing(path, 7.0, 4.2) as figure:
         axes = figure.subplots()
-        for number, (name, found) in enumerate(records.items()):
+        for number, (name, rows) in enumerate(records.items()):
             for kind, label, width in (
                 ("step", "training (smoothed labels)", 0.9),
                 ("validation", "validation", 2.2),
             ):
-                points = [(r["step"], r["loss"]) for r in found if r["kind"] == kind]
+                points = [(r["step"], r["loss"]) for r in rows if r["kind"] == kind]
                 if points:
-                    # Of one run, kinds have colors; of several, runs.
+                    # A single run has a color for each kind; several have one for each run.
                     color = f"C{number}" if name else ("C0" if kind == "step" else "C1")
                     axes.plot(
                         *zip(*points, strict=True),
@@ -85,8 +85,8 @@ def loss_curve(
 
 
 def _records(file: StrPath) -> list[dict[str, Any]]:
-    """Return the records that have a loss; refuse a file without any."""
-    found = []
+    """Return the records with a loss; DataError for a file without any."""
+    records = []
     for number, line in enumerate(read_lines(file), start=1):
         try:
             record = json.loads(line) if line else {}
@@ -95,10 +95,10 @@ def _records(file: StrPath) -> list[dict[str, Any]]:
                 f"{file}, line {number}: this is no JSON.", "Give the metrics.jsonl of a run."
             ) from error
         if record.get("kind") in ("step", "validation"):
-            found.append(record)
-    if not found:
+            records.append(record)
+    if not records:
         raise DataError(f"{file} has no losses.", "Give the metrics.jsonl of a run that has begun.")
-    return found
+    return records
 
 
 def _finish(axes: Any, title: str) -> None:

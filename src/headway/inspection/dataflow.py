@@ -1,7 +1,7 @@
-"""What goes into what: names of the tensors that a sub-layer of a traced model reads.
+"""The dataflow of a traced model: names of the tensors that a sub-layer reads.
 
-Post-norm is the paper's (section 3.1); in pre-norm the way around a sub-layer carries the sums.
-Names are patterns here, `decoder.layers.*.input`, or the names of one layer: whatever `layer` is.
+Post-norm is the paper's (section 3.1); in pre-norm the path around a sub-layer carries the sums.
+Names are patterns, such as `decoder.layers.*.input`, or those of one layer: `layer` decides.
 """
 
 from headway.model.residual import NormPosition
@@ -13,7 +13,7 @@ SUBLAYERS = {
 
 
 def stream(layer: str, sublayer: str, norm_position: NormPosition) -> str:
-    """Return the name of what goes around a sub-layer: its x in `x + Sublayer(x)`.
+    """Return the name of the tensor that goes around a sub-layer: x in `x + Sublayer(x)`.
 
     >>> stream("decoder.layers.1", "cross_attention", "post")
     'decoder.layers.1.self_attention_residual.norm'
@@ -26,28 +26,28 @@ def stream(layer: str, sublayer: str, norm_position: NormPosition) -> str:
 
 
 def sublayer_input(layer: str, sublayer: str, norm_position: NormPosition) -> str:
-    """Return the name of what a sub-layer itself reads."""
+    """Return the name of the tensor that a sub-layer itself reads."""
     if norm_position == "pre":
         return f"{layer}.{sublayer}_residual.norm"
     return stream(layer, sublayer, norm_position)
 
 
 def memory_or_input(layer: str, sublayer: str, norm_position: NormPosition) -> str:
-    """Return the name of what the keys and values of an attention are made of."""
+    """Return the name of the tensor that gives the keys and values of an attention."""
     if sublayer == "cross_attention":
         return "encoder.output"
     return sublayer_input(layer, sublayer, norm_position)
 
 
 def normalized(layer: str, sublayer: str, norm_position: NormPosition) -> str:
-    """Return the name of what the LayerNorm of a sub-layer's frame reads."""
+    """Return the name of the tensor that the LayerNorm around a sub-layer reads."""
     if norm_position == "pre":
         return stream(layer, sublayer, norm_position)
     return f"{layer}.{sublayer}_residual.sum"
 
 
 def layer_result(layer: str, norm_position: NormPosition) -> str:
-    """Return the name of what is the layer's output."""
+    """Return the name of the tensor that is the layer's output."""
     return f"{layer}.feed_forward_residual.{_result(norm_position)}"
 
 

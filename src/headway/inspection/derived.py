@@ -1,4 +1,4 @@
-"""Named values that nobody records: computed from recorded ones when somebody asks for them."""
+"""Named values that are not recorded, but computed from recorded ones on request."""
 
 from collections.abc import Callable, Mapping
 
@@ -19,9 +19,9 @@ Recorded = Mapping[str, Tensor]
 def derive(
     name: str, recorded: Recorded, module: nn.Module | None, variant: Variant | None
 ) -> Tensor | None:
-    """Return what this name means, None when it is not the name of a derived value.
+    """Return the derived value of this name, or None if it has no such name.
 
-    Raises TraceError when what it is made from was not recorded.
+    Raises TraceError if a tensor that it is made from was not recorded.
     """
     path, _, last = name.rpartition(".")
     if name in _OF_LOGITS:
@@ -48,7 +48,8 @@ def _contributions(path: str, heads: Tensor, module: nn.Module | None) -> Tensor
     """Return heads[h] W^O[h] of each head, (…, H, T, d_model); they sum to the output less b^O."""
     if module is None:
         raise TraceError(
-            "What each head adds takes the model's weights, which a trace from a file has not.",
+            "What each head adds takes the model's weights, which a trace from a file does not "
+            "have.",
             "Load it together with its model: `Trace.load(path, module=model)`.",
         )
     attention = module.get_submodule(path)

@@ -1,4 +1,4 @@
-"""What all figures share: matplotlib where it is installed, fonts, kinds of file, a matrix."""
+"""The base of all figures: matplotlib if it is installed, fonts, kinds of file, a matrix."""
 
 import io
 import math
@@ -25,10 +25,10 @@ ENDINGS = (".pdf", ".png", ".svg")
 def drawing(path: str | Path, width: float, height: float) -> Iterator["Figure"]:
     """Give an empty figure, in inches, and write it at the end of the `with` block.
 
-    path: PNG, SVG or PDF by its ending. Text is drawn as outlines in SVG, so that it looks the same
-    where the font is missing. Raises MissingExtraError without matplotlib, or where there is Hangul
-    to draw and no font that has it; ConfigError for another ending; TraceError where no file can be
-    written, before the work where that can be known. Then nothing is written.
+    path: PNG, SVG or PDF by its ending. SVG has text as outlines, which look the same without the
+    font. Raises MissingExtraError without matplotlib, or without a font for the Hangul in it;
+    ConfigError for another ending; TraceError if the file cannot be written, before the drawing if
+    possible. After an error nothing is written.
     """
     path = expanded(path)
     if path.suffix.lower() not in ENDINGS:
@@ -44,12 +44,12 @@ def drawing(path: str | Path, width: float, height: float) -> Iterator["Figure"]
 
     from headway.inspection.fonts import check_hangul, font_families
 
-    # Outlines and embedded fonts: a figure looks the same where the font is missing.
+    # Outlines and embedded fonts: a figure looks the same without the font.
     settings: dict[Any, Any] = {
         "font.family": font_families(),
         "svg.fonttype": "path",
         "pdf.fonttype": 42,
-        "text.parse_math": False,  # a dollar sign in a sentence is one
+        "text.parse_math": False,  # a dollar sign in a sentence is just that
     }
     with mpl.rc_context(settings):
         figure = Figure(figsize=(width, height), layout="constrained")
@@ -72,7 +72,7 @@ def show_matrix(
     high: float,
     colors: str,
 ) -> Any:
-    """Draw a matrix with a name for each row and column; return the image, for a color bar."""
+    """Draw a matrix with names of rows and columns; return the image that a color bar needs."""
     image = axes.imshow(
         values.detach().float().cpu().numpy(), vmin=low, vmax=high, cmap=colors, aspect="equal"
     )
@@ -83,9 +83,9 @@ def show_matrix(
 
 
 def label_cells(axes: "Axes", values: Tensor, most: float) -> None:
-    """Write each number into its cell, with its sign and so that `most` has two digits or more.
+    """Write each number into its cell, with its sign, so that `most` has two digits or more.
 
-    White where the cell is dark; a number of which nothing is left is a plain 0.
+    Numbers in dark cells are white; a number that rounds to nothing is a plain 0.
     """
     digits = max(2, 1 - math.floor(math.log10(most)))
     for row, numbers in enumerate(values.tolist()):
@@ -96,7 +96,7 @@ def label_cells(axes: "Axes", values: Tensor, most: float) -> None:
 
 
 def check_axes(values: Tensor, rows: Sequence[str], columns: Sequence[str], what: str) -> None:
-    """Refuse names that do not fit the last two axes of a tensor."""
+    """Raise ConfigError unless the names fit the last two axes of a tensor."""
     if values.dim() < 2 or values.shape[-2:] != (len(rows), len(columns)):
         raise ConfigError(
             f"The {what} have shape {tuple(values.shape)}, but there are {len(rows)} rows and "

@@ -1,7 +1,7 @@
-"""Edits of one pass: what is zeroed, replaced, allowed or forbidden while it runs.
+"""Edits of one pass: zero or replace numbers, allow or forbid places of a mask while it runs.
 
-An edit is an argument of a run. It makes new tensors and changes none, so that nothing of it is
-left when the run is over.
+An edit is an argument of a run. It makes new tensors and changes none, so that nothing of it
+remains after the run.
 
     translator.trace(text, edit={"decoder.layers.1.cross_attention.heads": zero(head=3)})
     translator.trace(text, edit={"encoder.output": replace(other["encoder.output"])})
@@ -27,11 +27,11 @@ Kind = Literal["zero", "replace", "allow", "forbid"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edit:
-    """What becomes of a tensor; make one with `zero`, `replace`, `allow` or `forbid`."""
+    """A change of a tensor; make one with `zero`, `replace`, `allow` or `forbid`."""
 
     kind: Kind
     where: Mapping[str, Place] = field(default_factory=dict)
-    """Places by the names of axes; an axis that is not named is meant whole."""
+    """Places by the names of axes; all of an axis that is not named."""
     value: Tensor | float | None = field(default=None, repr=False)
 
     def apply(self, name: str, tensor: Tensor, axes: Sequence[Axis]) -> Tensor:
@@ -41,7 +41,7 @@ class Edit:
         return torch.where(self._region(name, tensor, axes), value, tensor)
 
     def each(self) -> "tuple[Edit, ...]":
-        """Return the edits that this one is made of, in order: itself alone."""
+        """Return the edits that this one consists of, in order: itself alone."""
         return (self,)
 
     def describe(self) -> str:
@@ -62,7 +62,7 @@ class Edit:
             )
 
     def _value(self, name: str, tensor: Tensor) -> Tensor:
-        """Return what stands at the edited places, of the tensor's shape or a single number."""
+        """Return the new values, of the tensor's shape or a single number."""
         if self.kind != "replace":
             return torch.tensor(self.kind == "allow", device=tensor.device).to(tensor.dtype)
         value = torch.as_tensor(self.value, device=tensor.device).detach()
@@ -77,12 +77,12 @@ class Edit:
         if (value.dtype == torch.bool) is not (tensor.dtype == torch.bool):
             raise TraceError(
                 f"The replacement of '{name}' holds {value.dtype}, but the tensor {tensor.dtype}.",
-                "A mask takes the place of a mask, numbers that of numbers.",
+                "Replace a mask by a mask, and numbers by numbers.",
             )
         return value.to(tensor.dtype)
 
     def _region(self, name: str, tensor: Tensor, axes: Sequence[Axis]) -> Tensor:
-        """Return True where the tensor is edited."""
+        """Return a mask that is True at the edited places."""
         check_axes(name, axes, dict(self.where))
         region = torch.ones_like(tensor, dtype=torch.bool)
         for dim, axis in enumerate(axes):
@@ -101,7 +101,7 @@ class _Several(Edit):
     edits: tuple[Edit, ...] = ()
 
     def apply(self, name: str, tensor: Tensor, axes: Sequence[Axis]) -> Tensor:
-        """Return the tensor as the last edit leaves it."""
+        """Return the tensor after all edits."""
         for edit in self.edits:
             tensor = edit.apply(name, tensor, axes)
         return tensor
@@ -116,7 +116,7 @@ class _Several(Edit):
 
 
 Edits = Mapping[str, Edit]
-"""Edits by name; `*` in a name stands for any characters."""
+"""Edits by name; `*` in a name matches any characters."""
 
 
 def zero(**where: Place) -> Edit:
@@ -128,18 +128,18 @@ def replace(value: Tensor | float, **where: Place) -> Edit:
     """Put other numbers in place: a tensor of the same shape, or one number for all places."""
     if not isinstance(value, Tensor | numbers.Number | np.ndarray):
         raise TraceError(
-            f"A {type(value).__name__} takes no number's place.", "Give a tensor, or one number."
+            f"A {type(value).__name__} cannot replace a number.", "Give a tensor, or one number."
         )
     return Edit("replace", where, value)
 
 
 def allow(**where: Place) -> Edit:
-    """Let everybody look at these places of a mask; without places, everywhere."""
+    """Let all queries look at these places of a mask; without places, everywhere."""
     return Edit("allow", where)
 
 
 def forbid(**where: Place) -> Edit:
-    """Let nobody look at these places of a mask; without places, nowhere."""
+    """Let no query look at these places of a mask; without places, nowhere."""
     return Edit("forbid", where)
 
 
@@ -149,7 +149,7 @@ def then(first: Edit, *others: Edit) -> Edit:
 
 
 def check_edits(edits: Edits, names: Sequence[str], derived: Sequence[str] = ()) -> None:
-    """Refuse edits of what no pass has."""
+    """Raise TraceError for edits of names that no pass has."""
     check_kinds(edits)
     for pattern in edits:
         if matching(names, pattern):
@@ -165,7 +165,7 @@ def check_edits(edits: Edits, names: Sequence[str], derived: Sequence[str] = ())
 
 
 def check_kinds(edits: Edits) -> None:
-    """Refuse what is no edit."""
+    """Raise TraceError unless these are edits by name."""
     if not isinstance(edits, Mapping):
         raise TraceError(
             f"The edits are a {type(edits).__name__}.",
@@ -182,6 +182,6 @@ def check_kinds(edits: Edits) -> None:
 def _places(axis: Axis, wanted: Any, length: int) -> list[int]:
     try:
         several = [wanted] if isinstance(wanted, str) else list(wanted)
-    except TypeError:  # one place; a tensor of one number does not say so before it is asked
+    except TypeError:  # one place, such as a tensor of one number
         several = [wanted]
     return [axis.find(place, length) for place in several]

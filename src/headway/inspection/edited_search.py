@@ -1,7 +1,7 @@
-"""Searching under edits: what the model would translate if something in it were otherwise.
+"""Search under edits: translate as if something in the model were different.
 
 The search runs step by step on the module itself, and each step has one new row of the target. So
-an edit holds in every step; one of certain rows, or of the look-ahead mask, has no meaning here.
+an edit holds in every step; an edit of certain rows, or of the look-ahead mask, has no meaning.
 """
 
 from torch import Tensor
@@ -32,7 +32,7 @@ def search_edited(
     """Return the record of a search that runs while the edits are in force.
 
     Arguments as in `Translator.search` and `Translator.trace`. Raises TraceError for an edit that
-    names rows of the target, or puts a tensor of them in place.
+    names rows of the target, or replaces them by a tensor.
     """
     if len(translator.models) > 1:
         raise ConfigError(
@@ -41,9 +41,9 @@ def search_edited(
         )
     bundle = translator.bundle
     check_search_edits(bundle.model, edit)
-    own = TextTranslator(bundle, engine="reference")
-    parts = own.requests.parts(text)
-    pieces = [own.requests.one(p.ids, [], options or own.options).source_ids for p in parts[:1]]
+    reference = TextTranslator(bundle, engine="reference")
+    requests, options = reference.requests, options or reference.options
+    pieces = [requests.one(p.ids, [], options).source_ids for p in requests.parts(text)[:1]]
     source_ids = tuple(pieces[0]) if pieces else ()
     sentence = TracedSentence(
         source=text, target="", source_ids=source_ids, target_ids=(), label_ids=(),
@@ -51,21 +51,21 @@ def search_edited(
         vocabulary=tuple(bundle.target_tokenizer.pieces(range(len(bundle.target_tokenizer)))),
     )  # fmt: skip
     with edited(bundle.model, edit, sentence=sentence):
-        return own.search(
+        return reference.search(
             text, candidates=candidates, options=options, prefix=prefix, watcher=watcher
         )
 
 
 def check_search_edits(model: Transformer, edit: Edits) -> None:
-    """Refuse edits that no search can have: of names that are not there, and of target rows."""
+    """Raise TraceError for edits that no search can have: of unknown names or of target rows."""
     variant = variant_of(model)
     names = model_names(model, variant)
     check_edits(edit, names, model_names(model, variant, derived=True))
-    for pattern, own in edit.items():
+    for pattern, edits in edit.items():
         for name in matching(names, pattern):
             axes = catalog(variant)[pattern_of(name)].axes
             rows = {axis.name for axis in axes if axis.letter == "T"}
-            for single in own.each():
+            for single in edits.each():
                 _check(name, single, rows)
 
 

@@ -1,4 +1,4 @@
-"""Explain: one number of a trace, worked out with the numbers that it was made from."""
+"""Explain one number of a trace by the numbers that it was made from."""
 
 import math
 import re
@@ -30,37 +30,37 @@ def explain(
     language: Language = "en",
     terms: int = 8,
 ) -> Explanation:
-    """Return how a number of a trace came about; see `Trace.explain`."""
+    """Return the computation of a number of a trace; see `Trace.explain`."""
     check_language(language)
     if terms < 1:
         raise ConfigError(f"terms is {terms}, but must be at least 1.", "8 is usual.")
     require_type("name", name, str, "Give the name of a tensor; `trace.names()` lists them.")
     if "*" in name:
         raise TraceError(
-            f"'{name}' stands for several tensors, but one number is worked out.",
+            f"'{name}' means several tensors, but only one number can be worked out.",
             "Give the name of one layer's.",
         )
     tensor = trace[name]
     place = _place(tensor, index, where)
     value = float(tensor[tuple(place.values())].item())
-    own = _own_part(trace, name)
+    changed = _changed_part(trace, name)
     try:
         steps = _find(trace, name)(Working(trace, name, place, language, terms))
     except (AssertionError, AttributeError) as error:
-        if not own:
+        if not changed:
             raise
-        raise TraceError(f"The equation of '{name}' is not known: {own}.", _RIGHT) from error
+        raise TraceError(f"The equation of '{name}' is not known: {changed}.", _RIGHT) from error
     if not _same(value, steps[-1], tensor):
         if name not in trace.edits:
-            found, theirs = f"{value:.6g}", f"{steps[-1].value:.6g}"
-            if own:
+            traced, computed = f"{value:.6g}", f"{steps[-1].value:.6g}"
+            if changed:
                 raise TraceError(
-                    f"{name}{list(place.values())} is {found}, but the equation of Headway's own "
-                    f"part gives {theirs}: {own}.",
+                    f"{name}{list(place.values())} is {traced}, but the equation of Headway's own "
+                    f"part gives {computed}: {changed}.",
                     _RIGHT,
                 )
             raise TraceError(
-                f"{name}{list(place.values())} is {found}, but its equation gives {theirs}.",
+                f"{name}{list(place.values())} is {traced}, but its equation gives {computed}.",
                 "The pass was in training mode, this part ran several times in it, or the model "
                 "has changed since; trace again.",
             )
@@ -73,26 +73,27 @@ def explain(
     return Explanation(name, _place_text(tensor, place), value, equation, sentence, tuple(steps))
 
 
-def _own_part(trace: TracedPass, name: str) -> str:
-    """Say which part of the user's own a number comes from; nothing if there is none."""
+def _changed_part(trace: TracedPass, name: str) -> str:
+    """Return in words the user's own part that a number comes from; empty if none."""
     if trace.module is None:
         return ""
-    maker, hooked = name.rpartition(".")[0], hooked_parts(trace.module)
-    found = {path: f"is of class {kind}" for path, kind in changed_parts(trace.module).items()}
-    for path, what in ({path: "has hooks" for path in hooked} | found).items():
+    maker = name.rpartition(".")[0]
+    changes = {path: "has hooks" for path in hooked_parts(trace.module)}
+    changes |= {path: f"is of class {kind}" for path, kind in changed_parts(trace.module).items()}
+    for path, change in changes.items():
         if f"{maker}.".startswith(f"{path}.") or path.startswith(f"{maker}."):
-            return f"{path} {what}"
+            return f"{path} {change}"
     return ""
 
 
 def _of_layer(row: CatalogRow, name: str) -> str:
-    """Return the equation with the number of this name's layer in place of the `*`."""
+    """Return the equation with this name's layer in place of the `*`."""
     layer = re.search(r"\blayers\.\d+\.", name)
     return row.equation.replace("layers.*.", layer[0]) if layer else row.equation
 
 
 def _find(trace: TracedPass, name: str) -> Explain:
-    """Return what can explain this name."""
+    """Return the function that explains this name."""
     path, _, last = name.rpartition(".")
     kinds: Mapping[str, Explain]
     if not path and isinstance(trace.module, MultiHeadAttention):
@@ -124,7 +125,7 @@ def _place(
     """Return a number for each axis; an axis of length 1 may be left out."""
     if not tensor.axes:
         raise TraceError(
-            f"'{tensor.path}' has axes without names, so no place in it can be told.",
+            f"'{tensor.path}' has axes without names, so no place in it can be named.",
             "Trace a whole Transformer, or a part in its own shapes.",
         )
     check_axes(tensor.path, tensor.axes, dict(where))
@@ -132,8 +133,8 @@ def _place(
     open_axes = [name for name in lengths if name not in where]
     if len(index) not in (0, len(open_axes)):
         open_axes = [name for name in open_axes if lengths[name] > 1]
-    given = dict(where) | dict(zip(open_axes, index, strict=False))
-    missing = [name for name, length in lengths.items() if name not in given and length > 1]
+    places = dict(where) | dict(zip(open_axes, index, strict=False))
+    missing = [name for name, length in lengths.items() if name not in places and length > 1]
     if missing or len(index) > len(open_axes):
         raise TraceError(
             f"'{tensor.path}' has the axes {', '.join(lengths)}; "
@@ -141,7 +142,7 @@ def _place(
             "Give one place for each, in order or by name.",
         )
     return {
-        axis.name: axis.find(given.get(axis.name, 0), lengths[axis.name]) for axis in tensor.axes
+        axis.name: axis.find(places.get(axis.name, 0), lengths[axis.name]) for axis in tensor.axes
     }
 
 
@@ -154,7 +155,7 @@ def _place_text(tensor: TracedTensor, place: Mapping[str, int]) -> str:
 
 
 def _same(value: float, step: ExplanationStep, tensor: TracedTensor) -> bool:
-    """Tell whether the last step gives the number, as far as its type can hold it."""
+    """Return True if the last step gives the number, within the precision of its type."""
     if math.isnan(value):
         return math.isnan(step.value)
     if not tensor.is_floating_point() or math.isinf(value) or math.isinf(step.value):

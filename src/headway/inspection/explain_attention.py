@@ -34,7 +34,7 @@ def _explain_split(working: Working) -> list[ExplanationStep]:
         "column_of_projected", number=inner, head=head, column=column, projected=projected
     )
     step = ExplanationStep(words, "", value, abs(value))
-    if working.trace.variant is None:  # a part by itself: what goes in is not in its trace
+    if working.trace.variant is None:  # the trace of a part does not have its input
         return [step]
     return [step, _projected(working, column, working.last)]
 

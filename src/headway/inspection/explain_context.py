@@ -1,4 +1,4 @@
-"""What an explanation works with: numbers of the trace and weights of its model, by name."""
+"""The context of an explanation: numbers of the trace and weights of its model, by name."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -15,7 +15,7 @@ Numbers = list[float]
 
 
 class Working:
-    """One number to explain: its name, its place, and all that it may be made from."""
+    """One number to explain: its name, its place, and everything it may be made from."""
 
     def __init__(
         self,
@@ -39,21 +39,21 @@ class Working:
         return f"{self.path}.{last}" if self.path else last
 
     def tensor(self, name: str) -> Tensor:
-        """Return a tensor of the trace, of the sentence in question alone."""
-        found = self.trace[name]
-        batch = bool(found.axes) and found.axes[0].name == "batch"
-        return (found[self.place.get("batch", 0)] if batch else found.detach()).double()
+        """Return a tensor of the trace, for the sentence of the number only."""
+        tensor = self.trace[name]
+        batch = bool(tensor.axes) and tensor.axes[0].name == "batch"
+        return (tensor[self.place.get("batch", 0)] if batch else tensor.detach()).double()
 
     def row(self, name: str, *index: int) -> Numbers:
-        """Return a row of numbers of a tensor of the trace."""
+        """Return a row of a tensor of the trace, as numbers."""
         return self.tensor(name)[index].tolist()
 
     def module(self, path: str | None = None) -> nn.Module:
-        """Return a part of the model, that of the number itself unless another is named."""
+        """Return a part of the model, by default the one that computed the number."""
         if self.trace.module is None:
             raise TraceError(
-                f"'{self.name}' is made with the model's weights, which a trace from a file has "
-                "not.",
+                f"'{self.name}' is made with the model's weights, which a trace from a file does "
+                "not have.",
                 "Load it together with its model: `Trace.load(path, module=model)`.",
             )
         return self.trace.module.get_submodule(self.path if path is None else path)
@@ -62,7 +62,7 @@ class Working:
         """Return the ids that the model reads on one side, source or target."""
         if self.trace.sentence is None:
             raise TraceError(
-                f"'{self.name}' is made from ids, which the trace of a module does not hold.",
+                f"'{self.name}' is made from ids, which the trace of a module does not have.",
                 "Use `translator.trace`, which knows its sentence.",
             )
         return getattr(self.trace.sentence, f"{side}_ids")
@@ -75,11 +75,11 @@ class Working:
 
     @property
     def variant(self) -> Variant:
-        """Return which equations are in force."""
+        """Return the variant of the model, which decides the equations."""
         if self.trace.variant is None:
             raise TraceError(
-                f"'{self.name}' is made from what goes into the traced part, which its trace "
-                "does not hold.",
+                f"'{self.name}' is made from the input of the traced part, which its trace does "
+                "not have.",
                 "Trace the whole Transformer.",
             )
         return self.trace.variant
@@ -89,11 +89,11 @@ class Working:
         return say(phrase, self.language, **fields)
 
     def label(self, axis: str, place: int | None = None) -> str:
-        """Return what stands at a place of an axis of the number's tensor, for people."""
+        """Return the label of a place along an axis of the number's tensor."""
         place = self.place[axis] if place is None else place
-        for own in self.axes:
-            if own.name == axis and own.pieces:
-                return f"«{own.label(place)}»"
+        for candidate in self.axes:
+            if candidate.name == axis and candidate.pieces:
+                return f"«{candidate.label(place)}»"
         return self.say("place", place=place)
 
     def linear(
@@ -115,7 +115,7 @@ class Working:
         return ExplanationStep(words + note, text, value, size)
 
     def same(self, other: str, *index: int) -> list[ExplanationStep]:
-        """Return the step that a number is one that another name has, too."""
+        """Return the step that says that the number is the same as one of another name."""
         value = float(self.tensor(other)[index].item())
         return [ExplanationStep(self.say("same", other=other), "", value, abs(value))]
 

@@ -19,7 +19,7 @@ from headway.inspection.explanation import (
 
 
 def _row(working: Working) -> int:
-    """Return which position the number belongs to."""
+    """Return the position that the number belongs to."""
     return working.place[_side(working)]
 
 
@@ -89,9 +89,9 @@ def _explain_sum(working: Working) -> list[ExplanationStep]:
     return [_added(working, "residual", around, f"{layer}.{sublayer}.output")]
 
 
-def _added(working: Working, phrase: str, one: str, other: str) -> ExplanationStep:
+def _added(working: Working, phrase: str, first: str, second: str) -> ExplanationStep:
     place = _row(working), working.place["d_model"]
-    a, b = (float(working.tensor(name)[*place].item()) for name in (one, other))
+    a, b = (float(working.tensor(name)[*place].item()) for name in (first, second))
     return ExplanationStep(
         working.say(phrase), join([number(a), number(b)]), a + b, abs(a) + abs(b)
     )
@@ -170,13 +170,13 @@ def _explain_embedded(working: Working) -> list[ExplanationStep]:
 def _explain_layer_input(working: Working) -> list[ExplanationStep]:
     stack, _, index = working.path.split(".")
     below = f"{stack}.layers.{int(index) - 1}.output"
-    other = below if int(index) else f"{_side(working)}_embedding.output"
-    return working.same(other, _row(working), working.place["d_model"])
+    origin = below if int(index) else f"{_side(working)}_embedding.output"
+    return working.same(origin, _row(working), working.place["d_model"])
 
 
 def _explain_layer_output(working: Working) -> list[ExplanationStep]:
-    other = layer_result(working.path, working.variant.norm_position)
-    return working.same(other, _row(working), working.place["d_model"])
+    origin = layer_result(working.path, working.variant.norm_position)
+    return working.same(origin, _row(working), working.place["d_model"])
 
 
 def _explain_stack(working: Working) -> list[ExplanationStep]:

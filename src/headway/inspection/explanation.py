@@ -1,4 +1,4 @@
-"""Arithmetic in words: a step is a line that a reader can work out with a pencil."""
+"""Arithmetic in words: a step is a line that a reader can check with a pencil."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,14 +10,14 @@ from headway.inspection.phrases import Language, say
 
 @dataclass(frozen=True, slots=True)
 class ExplanationStep:
-    """One line: words, the arithmetic with its numbers, and what comes out."""
+    """One line: words, the arithmetic with its numbers, and the result."""
 
     words: str
     expression: str
-    """Such as `(0.5 × 2 + 1 × -3) / √2`; empty where nothing is computed."""
+    """Such as `(0.5 × 2 + 1 × -3) / √2`; empty if nothing is computed."""
     value: float
     size: float
-    """Sum of the magnitudes that were added: how far rounding can reach."""
+    """Sum of the added magnitudes, which bounds the rounding error."""
 
     def __str__(self) -> str:
         """Return the line."""
@@ -28,19 +28,19 @@ class ExplanationStep:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How one number of a trace came about."""
+    """The computation of one number of a trace."""
 
     name: str
     place: str
-    """Where it stands, as `head=1, query=0 («<s>» → «▁I»)`."""
+    """Such as `head=1, query=0 («<s>» → «▁I»)`."""
     value: float
-    """The number in the trace; that of the last step is the same but for rounding."""
+    """The number in the trace; the value of the last step is the same but for rounding."""
     equation: str
     sentence: str
     steps: tuple[ExplanationStep, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it for JSON; a number that is not finite is None."""
+        """Return plain values for JSON; a number that is not finite is None."""
         steps = [
             {"words": step.words, "expression": step.expression, "value": _finite(step.value)}
             for step in self.steps
@@ -55,7 +55,7 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        """Return all lines: the number, its equation, what it means, and the steps."""
+        """Return all lines: the number, its equation, its meaning, and the steps."""
         head = f"{self.name}[{self.place}] = {number(self.value)}"
         about = [f"  {self.equation}", f"  {self.sentence}"] if self.equation else []
         return "\n".join([head, *about, *(f"  {step}" for step in self.steps)])
@@ -81,7 +81,7 @@ def weighted_sum(
 
 
 def total(values: Iterable[float]) -> float:
-    """Return the sum as exactly as can be, and no number where infinities of both signs meet."""
+    """Return the sum, as exact as possible; NaN for infinities of both signs."""
     values = list(values)
     return math.fsum(values) if all(map(math.isfinite, values)) else sum(values)
 
@@ -89,26 +89,26 @@ def total(values: Iterable[float]) -> float:
 def written_sum(
     texts: Sequence[str], values: Sequence[float], language: Language, terms: int
 ) -> tuple[str, str]:
-    """Return a sum as text, of many terms the largest and the sum of the others; and a note."""
+    """Return a sum as text and a note; of many terms, the largest and the sum of the others."""
     if len(texts) <= terms + 1:
         return join(texts), ""
     by_size = sorted(range(len(values)), key=lambda place: -abs(values[place]))
-    rest = total(values[place] for place in by_size[terms:])
-    text = join([*(texts[place] for place in sorted(by_size[:terms])), number(rest)])
+    remainder = total(values[place] for place in by_size[terms:])
+    text = join([*(texts[place] for place in sorted(by_size[:terms])), number(remainder)])
     return text, say("rest", language, shown=terms, count=len(texts))
 
 
 def join(texts: Sequence[str]) -> str:
     """Join terms with plus, or with the minus that a term begins with."""
-    first, *others = texts
-    signed = (f" - {text[1:]}" if text.startswith("-") else f" + {text}" for text in others)
+    first, *later = texts
+    signed = (f" - {text[1:]}" if text.startswith("-") else f" + {text}" for text in later)
     return first + "".join(signed)
 
 
 def softmax_steps(
     row: Sequence[float], chosen: int, language: Language, terms: int, *, log: bool = False
 ) -> list[ExplanationStep]:
-    """Return the steps from a row of scores, minus infinity among them, to one share of it."""
+    """Return the steps from a row of scores, which may be minus infinity, to one share of it."""
     largest = max(row)
     powers = [math.exp(score - largest) for score in row]
     seen = [place for place, score in enumerate(row) if score > -math.inf]
@@ -128,7 +128,7 @@ def softmax_steps(
         return [*steps, ExplanationStep(say("log_probability", language), expression, value, size)]
     expression = f"exp({_less(row[chosen], largest)}) / {number(whole)}"
     share = powers[chosen] / whole
-    # What rounding does to a score, the power has as a part of itself.
+    # The absolute error of a score is the relative error of its exponential.
     size = share * (1 + abs(row[chosen]) + abs(largest))
     return [*steps, ExplanationStep(say("share", language), expression, share, size)]
 
@@ -144,7 +144,7 @@ def mean_step(row: Sequence[float], language: Language, terms: int) -> Explanati
 def variance_step(
     row: Sequence[float], mean: float, language: Language, terms: int
 ) -> ExplanationStep:
-    """Return the step to the variance of a row, divided by how many it has."""
+    """Return the step to the variance of a row, divided by its length."""
     squares = [(z - mean) ** 2 for z in row]
     texts = [f"({_less(z, mean)})^2" for z in row]
     text, note = written_sum(texts, squares, language, terms)

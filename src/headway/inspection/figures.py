@@ -1,7 +1,7 @@
-"""Figures of what a model computed; PNG, SVG or PDF by the name of the file.
+"""Figures of a model's intermediates and results; PNG, SVG or PDF by the name of the file.
 
-In every figure of attention and alignment the rows are the target and ask, the columns are the
-source and are looked at.
+In every figure of attention and alignment, rows are the target, which asks; columns are the source,
+which is looked at.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from headway.inspection.trace import Trace
 
-_GOOD, _BAD = "#1f5fa8", "#c8571b"  # blue and orange, which the color-blind tell apart
+_GOOD, _BAD = "#1f5fa8", "#c8571b"  # blue and orange, distinct for the color-blind
 
 
 def reads_and_writes(pieces: Sequence[str], start: str = "<s>") -> list[str]:
-    """Return a name for each row of the decoder: what it reads and what it then writes.
+    """Return a name for each row of the decoder: the pieces that it reads and then writes.
 
-    Row t is given target piece t - 1 and chooses piece t; a figure that names rows by one of the
-    two alone can be read wrongly by one row (section 3.1, "shifted right").
+    Row t reads target piece t - 1 and chooses piece t (section 3.1, "shifted right"). With one of
+    the two alone, a figure could be misread by one row.
 
     >>> reads_and_writes(["▁I", "▁go", "</s>"])
     ['<s> → ▁I', '▁I → ▁go', '▁go → </s>']
@@ -52,12 +52,12 @@ def attention_grid(
 
     rows, columns: the pieces along both axes, T and S of them; see `reads_and_writes` for those of
     the decoder. Raises MissingExtraError without matplotlib or without a font for Hangul,
-    ConfigError when pieces and weights do not fit.
+    ConfigError if pieces and weights do not fit.
     """
     if weights.dim() != 3:
         raise ConfigError(
             f"The weights have shape {tuple(weights.shape)}.",
-            "Give weights of shape (heads, rows, columns), for one sentence.",
+            "Give weights of one sentence, of shape (heads, rows, columns).",
         )
     check_axes(weights, rows, columns, "weights")
     heads = weights.size(0)
@@ -89,12 +89,12 @@ def trace_attention(trace: "Trace", path: str | Path, name: str | None = None) -
 
     name: that of its weights; None is the cross-attention of the last decoder layer.
     """
-    found = trace.names(name or "decoder.layers.*.cross_attention.weights")
-    if not found and name is None:
+    recorded = trace.names(name or "decoder.layers.*.cross_attention.weights")
+    if not recorded and name is None:
         raise TraceError(
             "The trace holds no cross-attention to draw.", "Record it: record='attention'."
         )
-    chosen = name or found[-1]
+    chosen = name or recorded[-1]
     weights = trace[chosen]
     if not chosen.endswith(".weights") or "*" in chosen or trace.sentence is None:
         raise ConfigError(
@@ -133,7 +133,7 @@ def alignment_grid(
         if beyond >= len(words):
             raise ConfigError(
                 f"A link has {name} word {beyond}, counted from 0, but there are {len(words)}.",
-                "Give the words between which the links are, the source first.",
+                "Give the words that the links connect, the source first.",
             )
     longest = max(map(len, target_words), default=0)
     width = 1.6 + 0.1 * longest + 0.42 * len(source_words) + (2.6 if gold else 0)
@@ -190,7 +190,7 @@ def _links(
 def head_importance_map(importance: HeadImportance, path: str | Path, *, title: str = "") -> None:
     """Draw how much the loss rises without each head: one panel a kind, layers down, heads across.
 
-    Purple heads are of use, orange ones in the way; white is no difference. All panels have one
+    Purple heads are useful, orange ones are harmful; white is no difference. All panels have one
     scale.
     """
     tables = importance.rises
@@ -217,7 +217,7 @@ def head_importance_map(importance: HeadImportance, path: str | Path, *, title: 
 
 
 def attribution_bars(attribution: Attribution, path: str | Path, *, title: str = "") -> None:
-    """Draw what a target piece is due to: a bar for each source piece, one for each before it."""
+    """Draw the attribution of a target piece: a bar for each source and each earlier piece."""
     sides = (
         ("source", attribution.source_pieces, attribution.source_scores),
         ("target before it", attribution.prefix_pieces, attribution.prefix_scores),

@@ -8,7 +8,7 @@ from matplotlib import font_manager
 
 from headway.errors import MissingExtraError
 
-# What a system may have, best first; the first one comes with `pip install headway[plot]`.
+# Families with Hangul, best first; the first one comes with `pip install headway[plot]`.
 _FAMILIES = (
     "NanumGothic",
     "Noto Sans CJK KR",
@@ -22,19 +22,19 @@ _HANGUL = ((0x1100, 0x11FF), (0x3130, 0x318F), (0xA960, 0xA97F), (0xAC00, 0xD7FF
 
 
 def font_families() -> list[str]:
-    """Return the families to draw with: a Latin one, and one with Hangul where there is any."""
+    """Return the families to draw with: a Latin one and, if installed, one with Hangul."""
     _register_installed_package()
     installed = set(font_manager.get_font_names())
     return ["DejaVu Sans", *[family for family in _FAMILIES if family in installed][:1]]
 
 
 def has_hangul() -> bool:
-    """Tell whether Hangul will be drawn as Hangul."""
+    """Return True if a font with Hangul is installed."""
     return len(font_families()) > 1
 
 
 def check_hangul(texts: Iterable[str]) -> None:
-    """Refuse to draw Hangul as boxes: MissingExtraError where no font has it."""
+    """Raise MissingExtraError if no font has the Hangul of these texts, which would be boxes."""
     drawn = next((text for text in texts if _with_hangul(text)), None)
     if drawn is not None and not has_hangul():
         raise MissingExtraError(
@@ -49,7 +49,7 @@ def _with_hangul(text: str) -> bool:
 
 
 def _register_installed_package() -> None:
-    """Make known the font that the package koreanize-matplotlib carries."""
+    """Register the font of the package koreanize-matplotlib."""
     try:
         package = importlib.metadata.distribution("koreanize-matplotlib")
     except importlib.metadata.PackageNotFoundError:

@@ -1,8 +1,8 @@
-"""Logit lens: what the decoder would write if a layer were its last one.
+"""Logit lens: the pieces that the decoder would write if a layer were its last one.
 
-The output of each layer goes through what follows the last one in the model itself: the norm that
-closes a pre-norm stack, where there is one, and the output projection (section 3.4). The lens of
-the last layer is therefore what the model gives.
+The output of each layer goes through the modules that follow the last layer: the norm that closes a
+pre-norm stack, and the output projection (section 3.4). So the lens of the last layer shows the
+model's own probabilities.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from headway.model.transformer import Transformer
 
 @dataclass(frozen=True, slots=True)
 class LensRow:
-    """One row of the target behind one layer."""
+    """One row of the target after one layer."""
 
     best: tuple[tuple[str, float], ...]
     """The most probable pieces, with their probabilities."""
@@ -28,10 +28,10 @@ class LensRow:
 
 @dataclass(frozen=True, slots=True)
 class LensLayer:
-    """What one decoder layer knows, row by row."""
+    """The lens of one decoder layer, row by row."""
 
     name: str
-    """The output that was looked at, such as `decoder.layers.0.output`."""
+    """The output that was used, such as `decoder.layers.0.output`."""
     rows: tuple[LensRow, ...]
 
 
@@ -41,7 +41,7 @@ def logit_lens(trace: Trace, count: int = 3) -> list[LensLayer]:
     model, sentence = trace.module, trace.sentence
     if not isinstance(model, Transformer) or sentence is None:
         raise TraceError(
-            "A lens takes the model's weights and a sentence, which this trace has not.",
+            "A lens needs the model's weights and a sentence, which this trace does not have.",
             "Use `translator.trace`.",
         )
     labels = list(sentence.label_ids)

@@ -1,4 +1,4 @@
-"""Which equations are in force: how a model differs from the paper's."""
+"""The equations of a model: how it differs from the paper's."""
 
 import contextlib
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ Positions = Literal["interleaved", "halved", "learned"]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What the equations of a model depend on; the defaults are the paper's, but for biases."""
+    """The choices behind a model's equations; the defaults are the paper's, except for biases."""
 
     norm_position: NormPosition = "post"
     activation: str = "relu"
@@ -31,14 +31,14 @@ class Variant:
 
     @property
     def gated(self) -> bool:
-        """Tell whether the feed-forward network has a gate."""
+        """Return True if the feed-forward network has a gate."""
         return self.activation in GATED_ACTIVATIONS
 
 
 def variant_of(model: Transformer) -> Variant:
-    """Read off a model which equations are in force in it.
+    """Return the variant of a model.
 
-    Of layers, from the first one that has what is asked for: parts of your own need not have it.
+    Each choice is that of the first layer that has it; parts of your own need not have any.
     """
     positions = first_with([model.target_embedding], "positions", None)
     sinusoidal = isinstance(positions, SinusoidalPositionalEncoding)
@@ -55,7 +55,7 @@ def variant_of(model: Transformer) -> Variant:
 
 
 def first_with(parts: Iterable[nn.Module], path: str, default: Any) -> Any:
-    """Return what the first of these parts that has this attribute has there."""
+    """Return this attribute of the first part that has it, or the default."""
     for part in parts:
         with contextlib.suppress(AttributeError):
             return attrgetter(path)(part)

@@ -1,4 +1,4 @@
-"""Tensors that know their name and what stands along each of their axes."""
+"""Tensors that know their name, their axes, and the pieces along these."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from headway.errors import TraceError, suggest
 _SPACE = "▁"
 
 Place = int | str | Sequence[int | str]
-"""One or several places along an axis, counted from 0 or named by their pieces."""
+"""A place along an axis, or several, counted from 0 or named by their pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,28 +21,28 @@ class Axis:
     """One axis of a named tensor."""
 
     name: str
-    """What it counts: batch, head, query, key, source, target, vocabulary, or a width."""
+    """Batch, head, query, key, source, target, vocabulary, or a width."""
     letter: str
     """The letter of its length in the legend of `headway.model`."""
     pieces: tuple[str, ...] = ()
-    """What stands at each place; of a target row, the piece that it writes. Empty if unknown."""
+    """The piece at each place; a row of the target has the one that it writes. Empty if unknown."""
     reads: tuple[str, ...] = ()
-    """Of target rows alone: the piece that each has just read, `<s>` first."""
+    """For rows of the target only: the piece that each has just read, `<s>` first."""
 
     def label(self, place: int) -> str:
-        """Return what stands at a place, for people: `reads → writes` for a row of the target."""
+        """Return a place in words: its piece, or `reads → writes` for a row of the target."""
         if self.reads:
             return f"{self.reads[place]} → {self.pieces[place]}"
         return self.pieces[place] if self.pieces else str(place)
 
     def labels(self) -> tuple[str, ...]:
-        """Return the label of each place; none where no pieces are known."""
+        """Return the label of each place; empty if the pieces are unknown."""
         return tuple(self.label(place) for place in range(len(self.pieces)))
 
     def find(self, place: int | str, length: int) -> int:
-        """Return the number of a place; a piece stands for where it is, or is written.
+        """Return the number of a place, which may be named by the piece that is there.
 
-        Raises TraceError where there is no such place, or where a piece stands at several.
+        Raises TraceError if no place has this number or piece, or several have the piece.
         """
         if isinstance(place, str):
             return self._find_piece(place)
@@ -66,8 +66,8 @@ class Axis:
                 f"No pieces are known along the axis '{self.name}', so '{piece}' is nowhere.",
                 "Give a number, counted from 0.",
             )
-        exact = [place for place, own in enumerate(self.pieces) if own == piece]
-        bare = [p for p, own in enumerate(self.pieces) if own.removeprefix(_SPACE) == piece]
+        exact = [n for n, text in enumerate(self.pieces) if text == piece]
+        bare = [n for n, text in enumerate(self.pieces) if text.removeprefix(_SPACE) == piece]
         places = exact or bare
         if not places:
             known = set(self.pieces) if len(self.pieces) < 1000 else set()
@@ -77,7 +77,7 @@ class Axis:
             )
         if len(places) > 1:
             raise TraceError(
-                f"The piece '{piece}' stands at {', '.join(map(str, places))} of the axis "
+                f"The piece '{piece}' is at places {', '.join(map(str, places))} of the axis "
                 f"'{self.name}'.",
                 "Give one of these numbers.",
             )
@@ -85,7 +85,7 @@ class Axis:
 
 
 class TracedTensor(Tensor):
-    """A tensor with a name and named axes; whatever is computed from it is a plain tensor."""
+    """A tensor with a name and named axes; results computed from it are plain tensors."""
 
     path: str
     axes: tuple[Axis, ...]
@@ -105,7 +105,7 @@ class TracedTensor(Tensor):
     def at(self, **where: int | str) -> "TracedTensor":
         """Return the part at these places, such as `at(head=3, query="▁I", key=0)`.
 
-        A piece stands for its place; on the rows of the target, for the row that writes it.
+        A piece names its place, or the row of the target that writes it.
         """
         index, axes = [], []
         check_axes(self.path, self.axes, where)
@@ -131,14 +131,14 @@ class TracedTensor(Tensor):
 
 
 def named(tensor: Tensor, path: str, axes: Sequence[Axis]) -> TracedTensor:
-    """Return the tensor, which keeps its memory, under a name and with axes."""
-    found = tensor.detach().as_subclass(TracedTensor)
-    found.path, found.axes = path, tuple(axes)
-    return found
+    """Return the tensor with a name and axes; it shares the memory."""
+    traced = tensor.detach().as_subclass(TracedTensor)
+    traced.path, traced.axes = path, tuple(axes)
+    return traced
 
 
 def check_axes(path: str, axes: Sequence[Axis], where: dict[str, Any]) -> None:
-    """Refuse names of axes that a tensor has not."""
+    """Raise TraceError for names of axes that a tensor does not have."""
     names = [axis.name for axis in axes]
     for name in where:
         if name not in names:

@@ -1,7 +1,7 @@
-"""The trace of one sentence: a clean teacher-forced pass over a hypothesis that is there.
+"""The trace of one sentence: a teacher-forced pass over a finished translation.
 
-Nothing is recorded while a search runs. Its beams would mix hypotheses that nobody chose; and a
-pass over the finished one computes the same numbers, all positions at once.
+Nothing is recorded during the search, whose beams would mix in discarded hypotheses. A pass over
+the finished translation computes the same numbers, all positions at once.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from headway.inspection.sizes import tensor_bytes
 from headway.inspection.trace import PRESETS, Trace, record_patterns, trace
 
 MAX_BYTES = 2 * 10**9
-"""What a trace may take unless `max_bytes` says otherwise."""
+"""The default of `max_bytes`, the largest size of a trace."""
 
 
 def trace_sentence(
@@ -83,10 +83,12 @@ def _target_ids(
     options: SearchOptions | None,
     prefix: str | None,
 ) -> list[int]:
-    """Return the pieces of the target: those given, or those that the search finds."""
+    """Return the pieces of the given target, or else those that the search finds."""
     if target is None:
-        found = translator.translate(source, options=options, prefix=prefix, split_sentences=False)
-        return translator.requests.target_ids(found.pieces)
+        translation = translator.translate(
+            source, options=options, prefix=prefix, split_sentences=False
+        )
+        return translator.requests.target_ids(translation.pieces)
     if options is not None or prefix is not None:
         raise ConfigError(
             "A target is given, so there is nothing to search for.",
@@ -107,7 +109,7 @@ def _sentence(
     reads, writes = (START_ID, *target_ids), (*target_ids, END_ID)
     # A model may have more rows than its tokenizer has pieces.
     known = range(tokenizer.vocabulary_size)
-    rest = range(tokenizer.vocabulary_size, bundle.config.target_vocab_size)
+    unnamed = range(tokenizer.vocabulary_size, bundle.config.target_vocab_size)
     return TracedSentence(
         source=source,
         target=tokenizer.decode(target_ids),
@@ -117,25 +119,25 @@ def _sentence(
         source_pieces=tuple(bundle.source_tokenizer.pieces([*source_ids, END_ID])),
         reads=tuple(tokenizer.pieces(reads)),
         writes=tuple(tokenizer.pieces(writes)),
-        vocabulary=(*tokenizer.pieces(known), *(f"<piece {number}>" for number in rest)),
+        vocabulary=(*tokenizer.pieces(known), *(f"<piece {number}>" for number in unnamed)),
     )
 
 
 def _recorded(names: Sequence[str], record: str | Sequence[str]) -> list[str]:
-    """Return what will be recorded; TraceError where a glob matches nothing."""
+    """Return the names that will be recorded; TraceError for a glob that matches nothing."""
     chosen: dict[str, None] = {}
     for pattern in record_patterns(record):
-        found = matching(names, pattern)
-        if not found:
+        matches = matching(names, pattern)
+        if not matches:
             raise TraceError(f"No pass has '{pattern}'.", suggest(pattern, [*PRESETS, *names]))
-        chosen.update(dict.fromkeys(found))
+        chosen.update(dict.fromkeys(matches))
     return list(chosen)
 
 
 def _check_size(
     bundle: Bundle, sentence: TracedSentence, names: Sequence[str], max_bytes: int
 ) -> None:
-    """Refuse a trace that would take too much memory, before there is one."""
+    """Raise ConfigError for a trace that would take too much memory."""
     require_type("max_bytes", max_bytes, Real, "Give a number of bytes.")
     lengths = len(sentence.source_ids), len(sentence.target_ids)
     sizes = tensor_bytes(bundle.model, *lengths)

@@ -134,7 +134,7 @@ PHRASES: dict[str, tuple[str, str]] = {
 
 
 def check_language(language: str) -> None:
-    """Refuse a language without words."""
+    """Raise ConfigError for a language without phrases."""
     if language not in get_args(Language):
         raise ConfigError(f"There is no language '{language}'.", "Choose en or ko.")
 

@@ -1,11 +1,11 @@
 """A trace as a file: safetensors, JSON or NumPy's npz, by the name of the file.
 
-All three hold the same: the tensors by name, and one description of axes, sentence, equations in
-force and edits. Pieces are in the sentence once, and come back to the axes from there.
+All three have the same content: the tensors by name, and one description of axes, sentence,
+equations and edits. The sentence has all pieces; the axes get them from there.
 
-JSON knows neither infinity nor NaN. There a number that is not finite is `null` among the values,
-and `not_finite` says which: `{"-inf": [3, 4]}` has the places of minus infinity in the values,
-counted row by row. So a masked score is never mistaken for a number, nor for one that is missing.
+JSON knows neither infinity nor NaN. A number that is not finite is `null` among the values, and
+`not_finite` says which kind: `{"-inf": [3, 4]}` has the places of minus infinity, counted row by
+row. So a masked score is not mistaken for a number, nor for a missing one.
 """
 
 import io
@@ -37,9 +37,9 @@ _NOT_FINITE = {"-inf": -math.inf, "inf": math.inf, "nan": math.nan}
 
 Tensors = dict[str, Tensor]
 Description = dict[str, Any]
-"""Axes, sentence, equations in force and edits."""
+"""Axes, sentence, equations and edits."""
 
-# What reading a file can come to that is something else or broken.
+# Errors from reading a file that is damaged or not a trace.
 _DAMAGES = (
     AttributeError, EOFError, KeyError, OSError, RuntimeError, SafetensorError, TypeError,
     ValueError, zipfile.BadZipFile,
@@ -47,19 +47,19 @@ _DAMAGES = (
 
 
 def write_file(path: str | Path, tensors: Mapping[str, Tensor], description: Description) -> None:
-    """Write tensors with their description; the end of the name says in which form."""
+    """Write tensors with their description, in the form of the name's ending."""
     require_path("The file of a trace", path)
     path = expanded(path)
     write = _form(path, "written")[0]
-    own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    data = write(own, description)
+    copies = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    data = write(copies, description)
     remedy = "Choose another place, or free some space."
     with writing(f"The trace {path}", TraceError, remedy):
         write_atomically(path, data)
 
 
 def read_file(path: str | Path) -> tuple[Tensors, Description]:
-    """Return tensors and description; TraceError when the file does not hold a trace."""
+    """Return tensors and description; TraceError if the file does not hold a trace."""
     require_path("The file of a trace", path)
     path = expanded(path)
     read = _form(path, "read")[1]
@@ -93,7 +93,7 @@ def describe(
     variant: Variant | None,
     edits: Mapping[str, str],
 ) -> Description:
-    """Return all but the numbers, as plain JSON values."""
+    """Return everything but the numbers, as plain JSON values."""
     return {
         "format": FORMAT,
         "axes": {
@@ -149,7 +149,7 @@ def _from_json(data: bytes) -> tuple[Tensors, dict[str, Any]]:
 
 
 def json_tensor(tensor: Tensor) -> dict[str, Any]:
-    """Return a tensor as JSON values; what is not finite is null, and listed beside."""
+    """Return a tensor as JSON values; a number that is not finite is null, and in a list."""
     flat = tensor.flatten()
     result: dict[str, Any] = {
         "dtype": str(tensor.dtype).removeprefix("torch."),
@@ -161,7 +161,7 @@ def json_tensor(tensor: Tensor) -> dict[str, Any]:
             "-inf": flat == -math.inf, "inf": flat == math.inf, "nan": flat.isnan(),
         }  # fmt: skip
         result["not_finite"] = {
-            name: found.nonzero()[:, 0].tolist() for name, found in places.items() if found.any()
+            name: mask.nonzero()[:, 0].tolist() for name, mask in places.items() if mask.any()
         }
         values = [value if math.isfinite(value) else None for value in values]
     return {**result, "values": values}

@@ -1,4 +1,4 @@
-"""What a trace of one sentence is about: its pieces, and where they stand along the axes."""
+"""The sentence of a trace: its pieces, and their places along the axes."""
 
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +16,7 @@ class TracedSentence:
     target_ids: tuple[int, ...]
     """T of them: the start symbol, then all pieces but the end symbol (shifted right)."""
     label_ids: tuple[int, ...]
-    """T of them: what each row is to write, the end symbol last."""
+    """T of them: the id that each row should write, the end symbol last."""
     source_pieces: tuple[str, ...]
     reads: tuple[str, ...]
     """The pieces of target_ids."""
@@ -26,13 +26,13 @@ class TracedSentence:
     """The piece of each of the V columns of the logits."""
 
     def attach(self, axis: Axis) -> Axis:
-        """Return the axis with what stands along it; widths and heads have no pieces."""
+        """Return the axis with its pieces; widths and heads have none."""
         if axis.name == "vocabulary":
             return replace(axis, pieces=self.vocabulary)
         if axis.letter == "S":
             return replace(axis, pieces=self.source_pieces)
         if axis.letter != "T":
             return axis
-        if axis.name == "key":  # who is looked at has read its piece, and not written one yet
+        if axis.name == "key":  # a key belongs to a piece that has been read
             return replace(axis, pieces=self.reads)
         return replace(axis, pieces=self.writes, reads=self.reads)

@@ -1,4 +1,4 @@
-"""How large a trace becomes, before it is made."""
+"""The size of a trace, before it is made."""
 
 import math
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from headway.model.transformer import Transformer
 
 
 def letter_sizes(model: Transformer, source: int, target: int, batch: int = 1) -> dict[str, int]:
-    """Return the number that each letter of a shape stands for in a pass of this model.
+    """Return the number for each letter of a shape in a pass of this model.
 
-    Of layers, as in the first one that says it: parts of your own need not, and none may.
+    The numbers are those of the first layer that has them; with parts of your own, none may.
     """
     vocabulary, d_model = model.output_projection.weight.shape
     layers = [*model.decoder.layers, *model.encoder.layers]
@@ -37,8 +37,8 @@ def letter_sizes(model: Transformer, source: int, target: int, batch: int = 1) -
 def tensor_bytes(model: Transformer, source: int, target: int) -> Mapping[str, int]:
     """Return the bytes of each tensor of a trace of one sentence.
 
-    source, target: pieces, with the end and the start symbol. Together they are what a trace
-    holds at most: several names may share one memory, as `q` does with `projected_q`.
+    source, target: pieces, with the end and the start symbol. A trace takes at most the sum of
+    these bytes; several names may share memory, as `q` does with `projected_q`.
     """
     variant = variant_of(model)
     rows, sizes = catalog(variant), letter_sizes(model, source, target)

@@ -1,4 +1,4 @@
-"""A tensor in a nutshell: smallest, largest, mean, spread, and what is not finite."""
+"""Statistics of a tensor: smallest, largest, mean, spread, and numbers that are not finite."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -10,7 +10,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Numbers about the finite numbers of a tensor; None where there are none of them."""
+    """Statistics of the finite numbers of a tensor; None if it has none."""
 
     min: float | None
     max: float | None
@@ -21,11 +21,11 @@ class Statistics:
     zeros: float
     """Share of all places that hold exactly 0."""
     not_finite: dict[str, int]
-    """How many places hold `-inf`, `inf` or `nan`; kinds that do not occur are left out."""
+    """The number of places that hold `-inf`, `inf` or `nan`; kinds without any are left out."""
     shape: tuple[int, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it for JSON."""
+        """Return plain values for JSON."""
         return asdict(self) | {"shape": list(self.shape)}
 
 
@@ -44,6 +44,6 @@ def statistics_of(tensor: Tensor) -> Statistics:
         std=finite.std(correction=0).item() if some else None,
         norm=torch.linalg.vector_norm(finite).item(),
         zeros=(numbers == 0).double().mean().item() if numbers.numel() else 0.0,
-        not_finite={name: int(found.sum()) for name, found in kinds.items() if found.any()},
+        not_finite={name: int(places.sum()) for name, places in kinds.items() if places.any()},
         shape=tuple(tensor.shape),
     )

@@ -1,4 +1,4 @@
-"""What a traced model writes row by row, with the probabilities that it gave."""
+"""The pieces that a traced model writes row by row, with their probabilities."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,20 @@ from headway.inspection.traced_pass import TracedPass
 
 @dataclass(frozen=True, slots=True)
 class TargetRow:
-    """One row of the target: what it has read, and what it gave for the next piece."""
+    """One row of the target: the piece that it read, and its probabilities for the next one."""
 
     reads: str
     writes: str
     probability: float
-    """Of what it writes, among the whole vocabulary."""
+    """Of the piece that it writes, among the whole vocabulary."""
     best: tuple[tuple[str, float], ...]
     """The most probable pieces, with their probabilities."""
     others: float
     """Probability of all pieces that are not among the best."""
     other_pieces: int
-    """How many these are."""
+    """The number of these pieces."""
     entropy: float
-    """Of the whole row, in nats: 0 where one piece is certain."""
+    """Of the whole row, in nats; 0 if one piece is certain."""
 
 
 def target_rows(trace: TracedPass, count: int = 3) -> list[TargetRow]:

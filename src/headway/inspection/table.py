@@ -1,4 +1,4 @@
-"""A trace in a terminal: its names with axes, and its numbers in a nutshell."""
+"""A trace in a terminal: its names with axes, and statistics of its numbers."""
 
 import re
 import unicodedata
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from headway.inspection.named_tensor import TracedTensor, axes_text
 from headway.inspection.sentence import TracedSentence
+from headway.inspection.statistics import statistics_of
 from headway.inspection.steps import TargetRow
 
 Tensors = Mapping[str, TracedTensor]
@@ -14,7 +15,7 @@ Tensors = Mapping[str, TracedTensor]
 def summary(
     tensors: Tensors, sentence: TracedSentence | None, edits: Mapping[str, str], nbytes: int
 ) -> str:
-    """Return what a trace is about and which names it has; layers of one shape share a line."""
+    """Return the sentence and the names of a trace; layers of one shape share a line."""
     lines = [f"Trace of {len(tensors)} tensors, {_bytes(nbytes)}"]
     if sentence is not None:
         lines.append(f"source  {' '.join(sentence.source_pieces)}")
@@ -27,7 +28,7 @@ def summary(
 
 
 def table(tensors: Tensors) -> str:
-    """Return name, axes, smallest, largest and mean number of these tensors, one a line."""
+    """Return name, axes, smallest, largest and mean number of each tensor, one a line."""
     rows = [("name", "axes", "min", "max", "mean")]
     for name, tensor in tensors.items():
         rows.append((name, axes_text(tensor.axes, tensor.shape), *_statistics(tensor)))
@@ -35,7 +36,7 @@ def table(tensors: Tensors) -> str:
 
 
 def rows_table(rows: Sequence[TargetRow]) -> str:
-    """Return what each row reads and writes, how probable that was, and what else was likely."""
+    """Return the pieces that each row reads and writes, with the probability of the likely ones."""
     cells = [("reads", "writes", "p", "most probable")]
     for row in rows:
         likely = [f"{piece} {value:.4f}" for piece, value in row.best]
@@ -45,7 +46,7 @@ def rows_table(rows: Sequence[TargetRow]) -> str:
 
 
 def _folded(tensors: Tensors) -> dict[str, TracedTensor]:
-    """Return one tensor for each name that differs in the layer alone, where shapes agree."""
+    """Return one tensor for all names of one shape that differ only in the layer."""
     groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for name, tensor in tensors.items():
         pattern = re.sub(r"(\blayers)\.\d+\.", r"\1.*.", name)
@@ -61,14 +62,12 @@ def _folded(tensors: Tensors) -> dict[str, TracedTensor]:
 
 def _statistics(tensor: TracedTensor) -> tuple[str, str, str]:
     """Return smallest, largest and mean of the finite numbers, and how many are not finite."""
-    numbers = tensor.double()
-    finite = numbers[numbers.isfinite()]
-    infinite = numbers.numel() - finite.numel()
-    if not finite.numel():
+    statistics = statistics_of(tensor)
+    infinite = sum(statistics.not_finite.values())
+    if statistics.mean is None:
         return ("-", "-", f"none finite of {infinite}")
-    mean = f"{finite.mean().item():.4g}"
     note = f" ({infinite} not finite)" if infinite else ""
-    return (f"{finite.min().item():.4g}", f"{finite.max().item():.4g}", mean + note)
+    return f"{statistics.min:.4g}", f"{statistics.max:.4g}", f"{statistics.mean:.4g}{note}"
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -85,7 +84,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """Return how many columns of a terminal a text takes: a syllable of Hangul takes two."""
+    """Return the number of terminal columns of a text; a syllable of Hangul takes two."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 

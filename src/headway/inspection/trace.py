@@ -29,16 +29,16 @@ PRESETS: dict[str, tuple[str, ...]] = {
     "residual": ("*_embedding.output", "*.input", "*.sum", "*.norm", "encoder.output",
                  "decoder.output"),
 }  # fmt: skip
-"""What `record` may name instead of globs."""
+"""Names that `record` takes instead of globs."""
 
 
 class Trace(TracedPass):
     """The intermediates of the latest pass, by names like `encoder.layers.0.output`.
 
-    A name is the attribute path of a module, relative to the traced one, and the intermediate's
-    own name; `headway.inspection.catalog` says what each is. When a module runs more than once, as
-    in decoding step by step, the latest tensor stands. Beside what was recorded, a trace computes
-    what it can derive from that: contributions of heads, mean and variance of a LayerNorm,
+    A name is the attribute path of a module, relative to the traced one, and the intermediate's own
+    name; `headway.inspection.catalog` describes each one. If a module runs more than once, as in
+    decoding step by step, the trace keeps the latest tensor. A trace also computes values that it
+    can derive from recorded ones: contributions of heads, mean and variance of a LayerNorm,
     probabilities.
     """
 
@@ -48,7 +48,7 @@ class Trace(TracedPass):
         sentence: TracedSentence | None = None,
         variant: Variant | None = None,
     ) -> None:
-        """Start empty; module is what is traced, sentence what it reads and writes."""
+        """Start empty; module is the traced one, sentence the one that it reads and writes."""
         self.module = module
         self.sentence = sentence
         self.variant = variant_of(module) if isinstance(module, Transformer) else variant
@@ -56,17 +56,17 @@ class Trace(TracedPass):
         self._tensors: dict[str, TracedTensor] = {}
 
     def names(self, pattern: str = "*", *, derived: bool = False) -> list[str]:
-        """Return the recorded names that match, in the order in which they were computed.
+        """Return the recorded names that match, in the order of computation.
 
-        pattern: `*` stands for any characters, as in `*.cross_attention.weights`. derived: also
-        those of what can be computed from it.
+        pattern: `*` matches any characters, as in `*.cross_attention.weights`. derived: include the
+        names of derived values.
         """
         return matching(self._known if derived else list(self._tensors), pattern)
 
     def __getitem__(self, name: str) -> TracedTensor:
-        """Return a tensor; of several layers with `*`, stacked along a first axis `layer`.
+        """Return a tensor; with `*` those of several layers, stacked along a first axis `layer`.
 
-        Raises TraceError that names the nearest ones when there is none.
+        Raises TraceError with the nearest names for an unknown name.
         """
         if not isinstance(name, str):
             raise TraceError(
@@ -88,7 +88,7 @@ class Trace(TracedPass):
         raise TraceError(f"The trace has no '{name}'.", suggest(name, self._known))
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether a tensor of this name was recorded."""
+        """Return True if a tensor of this name was recorded."""
         return name in self._tensors
 
     def __iter__(self) -> Iterator[str]:
@@ -100,27 +100,27 @@ class Trace(TracedPass):
         return len(self._tensors)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both are one; `equals` compares what they hold."""
+        """Return True if both are the same object; `equals` compares their content."""
         return self is other
 
     def __hash__(self) -> int:
-        """Return a number for this very trace."""
+        """Return a hash of this object's identity."""
         return id(self)
 
     @property
     def nbytes(self) -> int:
-        """Return the memory that the recorded tensors take; what several share counts once."""
-        own: dict[int, int] = {}
+        """Return the memory of the recorded tensors in bytes; shared memory counts once."""
+        sizes: dict[int, int] = {}
         limits: dict[int, int] = {}
         for tensor in self._tensors.values():
             storage = tensor.untyped_storage()
             place = storage.data_ptr()
-            own[place] = own.get(place, 0) + tensor.nbytes
+            sizes[place] = sizes.get(place, 0) + tensor.nbytes
             limits[place] = storage.nbytes()  # a view of a larger table counts as itself
-        return sum(min(own[place], limits[place]) for place in own)
+        return sum(min(sizes[place], limits[place]) for place in sizes)
 
     def equals(self, other: "Trace") -> bool:
-        """Tell whether both have the same names, axes, sentence and numbers, bit for bit."""
+        """Return True if both have the same names, axes, sentence and numbers, bit for bit."""
         return (
             list(self) == list(other)
             and (self.sentence, self.edits) == (other.sentence, other.edits)
@@ -133,8 +133,8 @@ class Trace(TracedPass):
         )
 
     def put(self, name: str, tensor: Tensor, axes: Sequence[Axis]) -> None:
-        """Hold a tensor, the latest of its name, under axes to which the pieces are attached."""
-        self._tensors.pop(name, None)  # so that the order is that of the latest pass
+        """Keep a tensor, the latest of its name, and attach the sentence's pieces to its axes."""
+        self._tensors.pop(name, None)  # so that names have the order of the latest pass
         self._tensors[name] = named(tensor, name, self._axes(axes))
 
     def explain(
@@ -148,25 +148,25 @@ class Trace(TracedPass):
         """Work one number out, in words and with its numbers.
 
         index, where: its place, by the order or the names of its axes: `explain(name, 1, "▁I", 0)`
-        or `explain(name, head=1, query="▁I", key=0)`. language: en or ko. terms: of a longer sum
-        only so many are shown, and the sum of the others. Raises TraceError where the trace does
-        not hold what the number was made from.
+        or `explain(name, head=1, query="▁I", key=0)`. language: en or ko. terms: how many terms of
+        a longer sum are shown, with the sum of the others. Raises TraceError if the trace does not
+        have the numbers that this one was made from.
         """
         return explain(self, name, index, where, language=language, terms=terms)
 
     def save(self, path: str | Path) -> None:
         """Write the trace without the model; the name ends in .safetensors, .json or .npz.
 
-        In JSON a number that is not finite is null, and its kind and place are listed beside
+        In JSON a number that is not finite is null, and a list has its kind and place
         (`headway.inspection.saving`).
         """
         write_file(path, self, describe(self, self.sentence, self.variant, self.edits))
 
     @classmethod
     def load(cls, path: str | Path, module: nn.Module | None = None) -> "Trace":
-        """Read a trace; with the module it came from, what takes weights can be explained, too.
+        """Read a trace; with its module, numbers that are made with weights can be explained, too.
 
-        Raises TraceError when the file is no trace, or one of another kind of model.
+        Raises TraceError if the file is no trace, or one of another kind of model.
         """
         tensors, about = read_file(path)
         trace = cls(module, about["sentence"], about["variant"])
@@ -191,7 +191,7 @@ class Trace(TracedPass):
 
     @property
     def _known(self) -> list[str]:
-        """Return the names to suggest: those recorded, and what can be derived from them."""
+        """Return the names to suggest: recorded ones, and those derived from them."""
         rows = catalog(self.variant) if self.variant else {}
         parts = dict.fromkeys(name.rpartition(".")[0] for name in self._tensors)
         derived = [row.pattern.rpartition(".") for row in rows.values() if row.derived]
@@ -207,7 +207,7 @@ class Trace(TracedPass):
         row = catalog(self.variant).get(pattern_of(name))
         if row is not None:
             return row.axes
-        # A part that was traced by itself: only what heads contribute is derived from it.
+        # A part that was traced by itself: only contributions of heads are derived from it.
         *lead, _ = self._tensors[name.replace("contributions", "heads")].axes
         return (*lead, Axis("d_model", "d_model"))
 
@@ -232,12 +232,12 @@ class Trace(TracedPass):
 
 
 class TraceRecorder:
-    """Hear the intermediates of one module and its parts: edit what is to be, record the rest."""
+    """Hears the intermediates of one module and its parts, edits them and records them."""
 
     def __init__(
         self, trace: Trace, module: nn.Module, patterns: Sequence[str], edits: Edits
     ) -> None:
-        """Record into `trace` what matches one of the patterns."""
+        """Record the names that match one of the patterns into `trace`."""
         self.trace = trace
         self.module = module
         self.patterns = patterns
@@ -247,7 +247,7 @@ class TraceRecorder:
         self._paths = {part: path for path, part in module.named_modules()}
 
     def __call__(self, module: nn.Module, name: str, tensor: Tensor, /) -> Tensor:
-        """Receive one intermediate; return it as the edits want it."""
+        """Receive one intermediate; return it after the edits."""
         path = self._paths.get(module)
         if path is None:
             return tensor
@@ -285,15 +285,15 @@ def trace(
     edit: Edits | None = None,
     sentence: TracedSentence | None = None,
 ) -> Iterator[Trace]:
-    """Record what this module and its parts compute inside the `with` block.
+    """Record the intermediates of this module and its parts inside the `with` block.
 
-    Works on any module of Headway. On a CPU it changes no bit of a result; elsewhere results may
-    differ in rounding, because attention takes the plain form of equation 1 while it is traced: a
-    fused kernel never holds the weights. In training mode the tensors are those before dropout.
+    Works on any module of Headway. On a CPU it changes no bit of a result. Elsewhere results may
+    differ in rounding: a fused kernel never holds the weights, so attention takes the plain form of
+    equation 1 while it is traced. In training mode the tensors are those before dropout.
 
-    record: `all`, `attention` (the weights), `residual` (what flows between sub-layers), or globs.
-    edit: what to change on the way, by name (`headway.inspection.edit`); over when the block is.
-    sentence: what a batch of one sentence is about, which hides the axis of the batch.
+    record: `all`, `attention` (the weights), `residual` (the stream between sub-layers), or globs.
+    edit: changes inside the block, by name (`headway.inspection.edit`). sentence: the one sentence
+    of a batch, which hides the axis of the batch.
 
     >>> import torch
     >>> from headway.model.attention import MultiHeadAttention
@@ -313,7 +313,7 @@ def trace(
 def edited(
     module: nn.Module, edit: Edits, *, sentence: TracedSentence | None = None
 ) -> Iterator[None]:
-    """Let edits work on what is computed inside the `with` block, and record nothing.
+    """Apply edits to all passes inside the `with` block, and record nothing.
 
     A trace that is opened inside hears the edited pass.
     """
@@ -347,7 +347,7 @@ def _heard(
         yield recorded
     finally:
         stop_listening(token)
-    # Which names a part has, or a pass that is not the whole, is known only now.
+    # The names of a part, or of a pass of a part, are known only now.
     if recorder.unused and recorder.heard:
         unused = min(recorder.unused)
         raise TraceError(
@@ -362,7 +362,7 @@ def _bits(tensor: Tensor) -> Tensor:
 
 
 def record_patterns(record: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the globs that a preset stands for, or the globs themselves."""
+    """Return the globs of a preset, or the globs themselves."""
     if isinstance(record, str) and record in PRESETS:
         return PRESETS[record]
     remedy = "Give all, attention, residual, or globs of names."

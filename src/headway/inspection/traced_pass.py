@@ -1,4 +1,4 @@
-"""The tensors of a pass, as everything that reads a trace knows them."""
+"""The interface of a trace for the modules that read one."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from headway.inspection.sentence import TracedSentence
 
 
 class TracedPass(Mapping[str, TracedTensor]):
-    """Traced tensors by name; `Trace` is the one that there is."""
+    """Traced tensors by name; `Trace` implements it."""
 
     module: nn.Module | None
     """The traced module; None for a trace that was read without it."""
@@ -20,8 +20,8 @@ class TracedPass(Mapping[str, TracedTensor]):
     variant: Variant | None
     """The kind of the model; None for the trace of a part."""
     edits: dict[str, str]
-    """Names of edited tensors, each with the edits as they are written in Python."""
+    """The edits of each edited tensor, as they are written in Python."""
 
     @abstractmethod
     def names(self, pattern: str = "*", *, derived: bool = False) -> list[str]:
-        """Return the names that match, in the order in which the tensors were computed."""
+        """Return the names that match, in the order of computation."""

@@ -1,6 +1,6 @@
-"""The Translator that can be looked into: what `headway.load` gives.
+"""The public Translator, which `headway.load` returns.
 
-It is that of `headway.decoding`, which knows nothing of inspection, with one method more.
+It is the translator of `headway.decoding`, which does not know inspection, with one more method.
 """
 
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ class Translator(decoding.TextTranslator):
     ) -> Trace:
         """Return every intermediate of one sentence, by name, with its axes and pieces.
 
-        It is one teacher-forced pass of the model itself, in its own precision, over the target:
-        a text, or pieces as `translation.pieces` has them; without one, over the translation that
-        the search finds, which `options` and `prefix` change as in `translate`. The axis of the
-        batch is hidden.
+        It is one teacher-forced pass of the model itself, in its own precision, over the target.
+        The target is a text, or pieces such as `translation.pieces`. Without one, it is the
+        translation that the search finds; `options` and `prefix` work as in `translate`. The axis
+        of the batch is hidden.
 
-        edit: what to change in this one pass, by name (`headway.inspection.edit`); the target is
-        that of the model without edits, so that two traces can be compared row by row. record:
-        `all`, `attention`, `residual`, or globs of names. max_bytes: more is refused beforehand.
+        edit: changes of this one pass, by name (`headway.inspection.edit`). The target is that of
+        the model without edits, so that two traces can be compared row by row. record: `all`,
+        `attention`, `residual`, or globs of names. max_bytes: a larger trace is refused beforehand.
 
         Raises ConfigError for a blank sentence, one of several parts, and an ensemble; TraceError
         for names and edits that the model does not have.

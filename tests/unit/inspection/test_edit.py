@@ -210,7 +210,7 @@ def test_an_edit_that_cannot_be_is_refused_in_one_sentence(
 
 @pytest.mark.parametrize("value", ["x", [1.0, 2.0], None])
 def test_only_numbers_take_the_place_of_numbers(value: object) -> None:
-    with pytest.raises(TraceError, match="takes no number's place"):
+    with pytest.raises(TraceError, match="cannot replace a number"):
         replace(value)  # pyright: ignore[reportArgumentType]
 
 

@@ -31,5 +31,5 @@ def test_the_last_layer_gives_the_probabilities_of_the_model(
 
 
 def test_it_takes_a_model_and_a_sentence() -> None:
-    with pytest.raises(TraceError, match="A lens takes"):
+    with pytest.raises(TraceError, match="A lens needs"):
         logit_lens(Trace())
