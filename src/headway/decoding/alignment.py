@@ -1,4 +1,4 @@
-"""Word alignment, read off attention: which word of the source a word of the target is about."""
+"""Word alignment from attention weights: the source word that each target word translates."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,11 +19,10 @@ def word_alignment(
 ) -> Alignment:
     """Return for each target word the source word with the largest sum of weights.
 
-    weights: a row for each target piece, a column for each source piece; other rows and columns,
-    such as those of end symbols, must be cut off before. source_words, target_words: number of the
-    word of each piece (`headway.data.words`); a piece of no word, None, is left out. The sum goes
-    over all pieces of both words. The first of equal source words is taken; without any source
-    word there is no pair.
+    weights: a row for each target piece and a column for each source piece, without end symbols.
+    source_words, target_words: the number of each piece's word (`headway.data.words`); a piece
+    with None belongs to no word and is left out. The sum covers all pieces of both words. If sums
+    are equal, the first source word is taken. Without a source word the alignment is empty.
 
     >>> weights = torch.tensor([[0.6, 0.1, 0.3], [0.5, 0.2, 0.3], [0.4, 0.3, 0.3]])
     >>> word_alignment(weights, source_words=[0, 1, 1], target_words=[0, 0, 1])
@@ -41,7 +40,7 @@ def word_sums(
     source_words: Sequence[int | None],
     target_words: Sequence[int | None],
 ) -> tuple[list[int], list[int], Float[Tensor, "targets sources"]]:
-    """Return the words of both sides and the sum of weights of each pair of them.
+    """Return the words of both sides and the sum of weights of each pair of words.
 
     Arguments as in `word_alignment`. The sums have a row for each target word.
     """
@@ -57,7 +56,7 @@ def word_sums(
 
 
 def pharaoh(alignment: Iterable[tuple[int, int]]) -> str:
-    """Return an alignment as one line, the form of Pharaoh and of fast_align.
+    """Return an alignment as one line in the format of Pharaoh and fast_align.
 
     >>> pharaoh([(0, 0), (2, 1)])
     '0-0 2-1'
@@ -66,7 +65,7 @@ def pharaoh(alignment: Iterable[tuple[int, int]]) -> str:
 
 
 def _membership(words: Sequence[int | None]) -> tuple[list[int], Float[Tensor, "L N"]]:
-    """Return the numbers of the words, ascending, and 1 where a piece belongs to one."""
+    """Return the word numbers, ascending, and a matrix with 1 where a piece is of a word."""
     numbers = sorted({word for word in words if word is not None})
     member = [[float(word == number) for number in numbers] for word in words]
     return numbers, torch.tensor(member, dtype=torch.float64).reshape(len(words), len(numbers))

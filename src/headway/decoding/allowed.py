@@ -1,4 +1,4 @@
-"""The pieces that the sentences at work may be made of, where each has a list of its own."""
+"""The pieces that each translation may be made of, if every sentence has a list of its own."""
 
 import math
 from collections.abc import Sequence
@@ -12,31 +12,31 @@ from torch import Tensor
 
 from headway.decoding.engine import Ints
 
-# Loops add in strides of the machine's vectors; a stride here is whole ones of theirs
-# (kernels/top_k.py). So a sum is the same, whether the widest list is that of the row itself or
-# that of another one in the batch.
+# Kernels add in strides of the processor's vectors (kernels/top_k.py). Widths are multiples of
+# this stride, a multiple of theirs, so that a row's sum does not depend on the lists of other rows.
 _STRIDE = 64
 
 
 class AllowedPieces:
-    """A list for the sentence in each slot; without any list, it is false.
+    """The list of the sentence in each slot; false if sentences have no lists.
 
-    table: the pieces of each slot, ascending, then anything, (slots, W). sizes: how many of them
-    count, (slots,). prepared: what an engine made of all lists; None when they have changed.
+    table: the pieces of each slot, ascending, (slots, W). sizes: the number of pieces in each row;
+    numbers beyond it mean nothing, (slots,). prepared: data that an engine derived from all lists;
+    None after they have changed.
     """
 
     def __init__(self, slots: int) -> None:
-        """Start without a list."""
+        """Start without lists."""
         self.table: Int[NDArray[np.int64], "slots W"] = np.zeros((slots, 0), dtype=np.int64)
         self.sizes: Ints = np.zeros(slots, dtype=np.int64)
         self.prepared: Any = None
 
     def __bool__(self) -> bool:
-        """Tell whether there are lists."""
+        """Return True if sentences have lists."""
         return self.table.shape[1] > 0
 
     def begin(self, slots: Sequence[int], lists: Sequence[Ints] | None) -> None:
-        """Take the lists of the sentences that begin in these slots, if they have any."""
+        """Take the lists of the sentences that begin in these slots; None if they have none."""
         if lists is None:
             assert not self, "all sentences of a state have a list, or none has"
             return
@@ -51,16 +51,16 @@ class AllowedPieces:
         self.prepared = None
 
     def pieces(self, slots: Ints, places: Ints) -> Ints:
-        """Return the pieces at these places of the lists in these slots, (R,) each."""
+        """Return the pieces at these places of the lists in these slots; each array is (R,)."""
         return self.table[slots, places] if self else places
 
     def width(self, slots: Ints) -> int:
-        """Return the size of the longest of these lists, in whole strides."""
+        """Return the size of the longest of these lists, rounded up to whole strides."""
         return -(-int(self.sizes[slots].max()) // _STRIDE) * _STRIDE
 
     def of_all(self, logits: Float[Tensor, "R V"], slots: Ints) -> Float[Tensor, "R W"]:
-        """Return of each row the logits of its own list; minus infinity beyond its end."""
+        """Return the logits of each row's list; minus infinity beyond the end of the list."""
         width = self.width(slots)
         pieces = torch.from_numpy(self.table[slots, :width]).to(logits.device)
-        there = torch.from_numpy(np.arange(width) < self.sizes[slots, None]).to(logits.device)
-        return logits.gather(1, pieces).masked_fill(~there, -math.inf)
+        within = torch.from_numpy(np.arange(width) < self.sizes[slots, None]).to(logits.device)
+        return logits.gather(1, pieces).masked_fill(~within, -math.inf)

@@ -1,4 +1,4 @@
-"""From what a search found to texts: parts become one translation, pieces become words."""
+"""Make texts of hypotheses: pieces become words, parts become one translation."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,17 +19,17 @@ Words = Sequence[int | None]
 
 
 class JoinedText:
-    """The translations of parts, joined as their sources were."""
+    """The translations of parts, joined as their sources are."""
 
     def __init__(self) -> None:
         """Begin with no text."""
         self.text = ""
         self.glued: list[bool] = []
-        """Of each part, whether it follows on the text before it without a space."""
+        """For each part, True if no space separates it from the text before it."""
         self._space: Joint | None = None
 
     def add(self, text: str, joint: Joint | None) -> str:
-        """Add the translation of a part; return it with what stands before it."""
+        """Add the translation of a part; return it with the space before it."""
         # An empty part leaves the spaces before it to the next one.
         if self._space is None or not self._space.space:
             self._space = joint
@@ -45,10 +45,10 @@ class JoinedText:
 
 
 class TranslationBuilder:
-    """Make a translation of the hypotheses of each part of a sentence."""
+    """Make one translation of the hypotheses for the parts of a text."""
 
     def __init__(self, bundle: Bundle, options: SearchOptions) -> None:
-        """Write with the target tokenizer of this bundle what a search with these options found."""
+        """Use the tokenizers of this bundle; options: those of the search."""
         self.source, self.target = bundle.source_tokenizer, bundle.target_tokenizer
         self.n_best = options.n_best
         self.drawn = options.sampling is not None
@@ -56,119 +56,129 @@ class TranslationBuilder:
     def join(
         self,
         parts: Sequence[Part],
-        found: Sequence[Sequence[Hypothesis]],
+        hypotheses: Sequence[Sequence[Hypothesis]],
         attend: Attend | None = None,
         source_words: Sequence[Words] = (),
     ) -> Translation:
-        """Join what was found for the parts, best first; of no parts, a blank translation.
+        """Join the hypotheses of each part, best first; without parts the translation is blank.
 
-        attend: tells the attention that goes with each hypothesis, which also needs source_words,
-        the word of each piece of each part; None leaves it out.
+        attend: returns the attention of each hypothesis; None leaves out attention and alignment.
+        source_words: the word of each piece of each part, needed with attend.
         """
         if not parts:
             blank = ScoredText("", 0.0, 0.0, ())
             return Translation("", 0.0, (), (blank,) * self.n_best)
-        each = self._drawn(found) if self.drawn else self._best(found)
-        seen: list[tuple[_Seen, ...]] = [()] * len(each)
+        combined = self._drawn(hypotheses) if self.drawn else self._best(hypotheses)
+        attended: list[tuple[_PartAttention, ...]] = [()] * len(combined)
         if attend:
-            by_part = zip(parts, zip(*each, strict=True), source_words, strict=True)
-            own = [self._seen(part.ids, chosen, attend, words) for part, chosen, words in by_part]
-            seen = list(zip(*own, strict=True))
+            by_part = zip(parts, zip(*combined, strict=True), source_words, strict=True)
+            attended_by_part = [
+                self._attention(part.ids, chosen, attend, words) for part, chosen, words in by_part
+            ]
+            attended = list(zip(*attended_by_part, strict=True))
         joints = [part.joint for part in parts]
-        hypotheses = tuple(self._as_text(*both, joints) for both in zip(each, seen, strict=True))
-        best = hypotheses[0]
+        written = [[self.target.decode(part.ids) for part in chosen] for chosen in combined]
+        texts = tuple(
+            self._scored_text(*choice, joints)
+            for choice in zip(combined, written, attended, strict=True)
+        )
+        best = texts[0]
         return Translation(
             text=best.text,
             score=best.score,
             pieces=best.pieces,
-            hypotheses=hypotheses,
+            hypotheses=texts,
             num_parts=len(parts),
             num_sentences=len({part.sentence for part in parts}),
-            complete=all(part.complete for part in each[0]),
+            complete=all(part.complete for part in combined[0]),
             unknown_pieces=sum(self.source.unknown_count(part.ids) for part in parts),
-            empty_parts=sum(not self.target.decode(part.ids).strip() for part in each[0]),
+            empty_parts=sum(not text.strip() for text in written[0]),
         )
 
-    def _drawn(self, found: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
-        """Return each sample of the first part with one of each other part, the best first.
+    def _drawn(self, samples: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
+        """Return each sample of the first part with one sample of every other part, best first.
 
-        The best sample of each part stays first, for a stream has told it already. The others come
-        sorted and are shuffled, seeded by what was drawn: best joined with best, and so on, would
-        not be samples any more.
+        The best sample of each part stays first, because a stream has already sent it. The others
+        are shuffled: joined in the order of their scores they would not be samples any more. The
+        seed of the shuffle is the pieces of all samples.
         """
-        drawn = [number for part in found for sample in part for number in sample.ids]
-        rng = np.random.default_rng([len(found), *drawn])
-        first, *others = found
+        ids = [piece for part in samples for sample in part for piece in sample.ids]
+        rng = np.random.default_rng([len(samples), *ids])
+        first, *later = samples
         shuffled = [
-            [part[0], *(part[1 + i] for i in rng.permutation(len(part) - 1))] for part in others
+            [part[0], *(part[1 + i] for i in rng.permutation(len(part) - 1))] for part in later
         ]
         joined = list(zip(first, *shuffled, strict=True))
         return sorted(joined, key=lambda chosen: -sum(h.score for h in chosen))
 
-    def _best(self, found: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
-        """Return the n ways to choose one of each part whose scores have the highest sums."""
+    def _best(self, hypotheses: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
+        """Return the n ways to choose one hypothesis of each part that have the highest sums."""
         best: list[tuple[Hypothesis, ...]] = [()]
-        for part in found:
+        for part in hypotheses:
             longer = [(*before, h) for before in best for h in part]
-            # What is not among the n best of some parts is not with more of them either.
+            # A choice that is not among the n best so far cannot be among them with more parts.
             longer.sort(key=lambda chosen: -sum(h.score for h in chosen))
             best = longer[: self.n_best]
         return best
 
-    def _as_text(
-        self, parts: Sequence[Hypothesis], seen: Sequence["_Seen"], joints: Sequence[Joint | None]
+    def _scored_text(
+        self,
+        parts: Sequence[Hypothesis],
+        texts: Sequence[str],
+        attentions: Sequence["_PartAttention"],
+        joints: Sequence[Joint | None],
     ) -> ScoredText:
         joined = JoinedText()
-        for part, joint in zip(parts, joints, strict=True):
-            joined.add(self.target.decode(part.ids), joint)
+        for text, joint in zip(texts, joints, strict=True):
+            joined.add(text, joint)
         return ScoredText(
             joined.text,
             sum(part.score for part in parts),
             sum(part.log_prob for part in parts),
             tuple(piece for part in parts for piece in self.target.pieces(part.ids)),
-            tuple(part.attention for part in seen),
-            _joined(seen, joined.glued),
+            tuple(part.attention for part in attentions),
+            _joined_alignment(attentions, joined.glued),
         )
 
-    def _seen(
+    def _attention(
         self,
         ids: Sequence[int],
         chosen: Sequence[Hypothesis],
         attend: Attend,
         source_words: Words,
-    ) -> list["_Seen"]:
-        """Return what is known of the hypotheses of one part; many may be the same one."""
+    ) -> list["_PartAttention"]:
+        """Return the attention of each hypothesis of one part; several may have the same pieces."""
         distinct = list(dict.fromkeys(hypothesis.ids for hypothesis in chosen))
         source = tuple(self.source.pieces([*ids, END_ID]))
-        found = {}
-        for own, weights in zip(distinct, attend([*ids, END_ID], distinct), strict=True):
-            words = number_words(self.target, own)
-            found[own] = _Seen(
-                Attention(weights, tuple(self.target.pieces([*own, END_ID])), source),
+        attentions = {}
+        for target_ids, weights in zip(distinct, attend([*ids, END_ID], distinct), strict=True):
+            words = number_words(self.target, target_ids)
+            attentions[target_ids] = _PartAttention(
+                Attention(weights, tuple(self.target.pieces([*target_ids, END_ID])), source),
                 word_alignment(weights[:-1, :-1], source_words, words),  # without the end symbols
                 1 + max((word for word in words if word is not None), default=-1),
             )
-        return [found[hypothesis.ids] for hypothesis in chosen]
+        return [attentions[hypothesis.ids] for hypothesis in chosen]
 
 
-class _Seen(NamedTuple):
-    """What was attended to while one part was written."""
+class _PartAttention(NamedTuple):
+    """The attention of one part's translation."""
 
     attention: Attention
     alignment: Alignment
     num_words: int
 
 
-def _joined(parts: Sequence[_Seen], glued: Sequence[bool]) -> Alignment:
-    """Return the alignment of the whole text: target words go on from part to part.
+def _joined_alignment(parts: Sequence[_PartAttention], glued: Sequence[bool]) -> Alignment:
+    """Return the alignment of the whole text: target words are counted from part to part.
 
-    glued: of each part, whether it begins within the word that ends the part before.
+    glued: for each part, True if it begins within the last word of the part before.
     """
     sources: dict[int, int] = {}  # by target word
     before = 0
-    for part, within in zip(parts, glued, strict=False):  # there are no parts unless asked for
+    for part, within in zip(parts, glued, strict=False):  # no parts if attention is not wanted
         before -= within
         for source, target in part.alignment:
-            sources.setdefault(before + target, source)  # a word of two parts is the first one's
+            sources.setdefault(before + target, source)  # a shared word belongs to the first part
         before += part.num_words
     return tuple(sorted((source, target) for target, source in sources.items()))

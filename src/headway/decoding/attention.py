@@ -1,7 +1,7 @@
-"""Where a translation looks in its source: cross-attention, by one teacher-forced pass.
+"""The attention of a translation to its source, by one teacher-forced pass.
 
-No engine keeps attention weights. Whoever needs some asks the module itself afterwards, about
-hypotheses that are there; so they do not depend on the engine, nor on what else is in a batch.
+No engine keeps attention weights. They are computed afterwards, by the model itself, for finished
+hypotheses. So they depend neither on the engine nor on the other sentences of a batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,15 +21,15 @@ from headway.model.transformer import Transformer
 
 
 class Attend(Protocol):
-    """Tell how hypotheses of one sentence attend to it."""
+    """Compute how the hypotheses of one sentence attend to it."""
 
     def __call__(
         self, source_ids: Sequence[int], targets: Sequence[Sequence[int]], /
     ) -> list[Float[Tensor, "T S"]]:
-        """Return the weights of each target, rows sum to 1.
+        """Return the weights of each target; each row sums to 1.
 
-        source_ids: S pieces, END included. Row t is the step that chooses piece t of a target; the
-        last of its T rows chooses the end symbol.
+        source_ids: S pieces, END included. Row t belongs to the step that chooses piece t of a
+        target. The last of its T rows belongs to the end symbol.
         """
         ...
 
@@ -37,14 +37,14 @@ class Attend(Protocol):
 class AttentionReader:
     """Read the cross-attention of one decoder layer (section 3.2.3), averaged over its heads.
 
-    With several models it is averaged over these, too, as an ensemble averages probabilities.
+    With several models it is also averaged over the models, as an ensemble does.
     """
 
     def __init__(self, models: Sequence[Transformer], layer: int | None = None) -> None:
         """Read from these models, which must be in eval mode.
 
-        layer: counted from 0, as in `decoder.layers.3`; None is the last one of each model. Raises
-        ConfigError when a model has no such layer.
+        layer: counted from 0, as in `decoder.layers.3`; None is the last layer of each model.
+        Raises ConfigError if a model has no such layer.
         """
         self.models = list(models)
         self.layers = [chosen_layer(model, layer) for model in self.models]
@@ -55,15 +55,15 @@ class AttentionReader:
     ) -> list[Float[Tensor, "T S"]]:
         """Return the weights of each target, as `Attend` says, in float32 on the CPU."""
         pairs = zip(self.models, self.layers, strict=True)
-        each = [_weights(model, layer, source_ids, targets) for model, layer in pairs]
-        mean = torch.stack(each).mean(dim=0)  # (B, T, S)
+        weights = [_weights(model, layer, source_ids, targets) for model, layer in pairs]
+        mean = torch.stack(weights).mean(dim=0)  # (B, T, S)
         return [rows[: len(ids) + 1].clone() for rows, ids in zip(mean, targets, strict=True)]
 
 
 def chosen_layer(model: Transformer, layer: int | None, name: str = "attention_layer") -> int:
     """Return the number of a decoder layer, from 0; None means the last.
 
-    name: what the caller calls it, for the message.
+    name: the caller's name for the layer, used in the message.
     """
     count = len(model.decoder.layers)
     if layer is None:
@@ -80,45 +80,46 @@ def chosen_layer(model: Transformer, layer: int | None, name: str = "attention_l
 def _weights(
     model: Transformer, layer: int, source_ids: Sequence[int], targets: Sequence[Sequence[int]]
 ) -> Float[Tensor, "B T S"]:
-    """Return the weights of padded targets: beyond the end of one its rows mean nothing."""
+    """Return the weights of padded targets; rows beyond the end of a target mean nothing."""
     device = model.output_projection.weight.device
     source = torch.tensor([list(source_ids)], device=device)
     longest = max(map(len, targets))
     padded = [[START_ID, *ids, *[model.pad_id] * (longest - len(ids))] for ids in targets]
     mask = padding_mask(source, model.pad_id)
-    with cross_attention(model, [layer]) as heard:
+    with cross_attention(model, [layer]) as weights:
         memory = model.encode(source, mask).expand(len(targets), -1, -1)
         model.decode(torch.tensor(padded, device=device), memory, mask)
-    return heard[layer]
+    return weights[layer]
 
 
 @contextmanager
 def cross_attention(
     model: Transformer, layers: Sequence[int]
 ) -> Iterator[dict[int, Float[Tensor, "B T S"]]]:
-    """Hear the cross-attention of these decoder layers, averaged over the heads, on the CPU.
+    """Collect the cross-attention of these decoder layers, averaged over the heads, on the CPU.
 
-    They are there once the one pass of the block is done. Raises ConfigError for an attention of
-    somebody's own that does not say its weights.
+    The block makes one pass; the dictionary then has the weights by layer. Raises ConfigError for
+    an attention of the caller's own that does not pass its weights to `probe`.
     """
     parts = {n: model.decoder.get_submodule(f"layers.{n}.cross_attention") for n in layers}
-    heard: dict[int, Tensor] = {}
+    weights: dict[int, Tensor] = {}
 
     def receive(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
-        own = [layer for layer, part in parts.items() if part is module and name == "weights"]
-        if own:
-            heard.update(dict.fromkeys(own, tensor.float().mean(dim=1).cpu()))
+        if name == "weights":
+            numbers = [number for number, part in parts.items() if part is module]
+            weights.update(dict.fromkeys(numbers, tensor.float().mean(dim=1).cpu()))
         return tensor
 
     token = listen(receive)
     try:
-        yield heard
+        yield weights
     finally:
         stop_listening(token)
     for layer, part in parts.items():
-        if layer not in heard:
+        if layer not in weights:
             raise ConfigError(
                 f"decoder.layers.{layer}.cross_attention, of class {type(part).__qualname__}, "
-                "does not say its weights.",
-                'Let its forward go on with what probe(self, "weights", …) returns, (B, H, T, S).',
+                "does not pass on its weights.",
+                'In its forward, call probe(self, "weights", weights) with (B, H, T, S) and go on '
+                "with the tensor that it returns.",
             )

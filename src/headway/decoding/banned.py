@@ -1,4 +1,4 @@
-"""Texts that must not occur in a translation, however they would be cut into pieces."""
+"""Texts that must not occur in a translation, in whichever pieces they are written."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -14,16 +14,16 @@ from headway.decoding.rules import Past
 from headway.errors import ConfigError
 
 _SPACE = "▁"
-_BLANKS = (b" ", b"\n")  # bytes that come out as a space
-_BEGINNING = _SPACE.encode()  # as after a space, a word begins there
+_BLANKS = (b" ", b"\n")  # bytes that are decoded to a space
+_BEGINNING = _SPACE.encode()  # a word begins there, as after a space
 _NONE = np.empty(0, dtype=np.int64)
 
 
 class BannedTexts:
     """Forbid each piece that would complete a banned text.
 
-    Pieces and texts are compared as bytes, for a character can be written in several pieces. A
-    text that begins with a space is banned at the beginning of a word, any other one anywhere.
+    Pieces and texts are compared as bytes, because several pieces can write one character. A text
+    that begins with a space is banned at the beginning of a word, any other text everywhere.
     """
 
     def __init__(self, texts: Iterable[str], tokenizer: Tokenizer) -> None:
@@ -31,7 +31,7 @@ class BannedTexts:
         self.pieces = _as_bytes(tokenizer)
         self._sorted = sorted(enumerate(self.pieces), key=itemgetter(1))
         self.texts: list[bytes] = []
-        # How far a text may be written already, and the pieces that then complete it.
+        # The written beginning of a text, and the pieces that complete the text after it.
         completions: dict[bytes, set[int]] = {}
         for text in texts:
             written = tokenizer.marked(text.strip()).strip(_SPACE)
@@ -48,7 +48,7 @@ class BannedTexts:
         self._lengths = sorted({len(done) for done in self._after})
 
     def _completions(self, text: bytes) -> Iterator[tuple[bytes, list[int]]]:
-        # Where nothing of it is written yet, it may also stand within a piece.
+        # Before its first byte is written, a piece may have the whole text within it.
         if ids := [i for i, piece in enumerate(self.pieces) if text in piece]:
             yield b"", ids
         for done in range(1, len(text)):
@@ -64,24 +64,24 @@ class BannedTexts:
         return [number for number, _ in self._sorted[first:end]]
 
     def occur_in(self, ids: Iterable[int]) -> bool:
-        """Tell whether these pieces write one of the texts."""
+        """Return True if these pieces write one of the texts."""
         written = b"".join([_BEGINNING, *(self.pieces[piece] for piece in ids)])
         return any(text in written for text in self.texts)
 
     def apply(self, logits: Float[Tensor, "R V"], pasts: Sequence[Past]) -> None:
-        """Forbid them."""
+        """Forbid the pieces that would complete a text."""
         for row, past in enumerate(pasts):
             end = self._end(past)
-            found = [self._always]
+            completing = [self._always]
             for length in self._lengths:
                 if length <= len(end):
-                    found.append(self._after.get(end[len(end) - length :], _NONE))
-            ids = np.concatenate(found)
+                    completing.append(self._after.get(end[len(end) - length :], _NONE))
+            ids = np.concatenate(completing)
             if len(ids):
                 logits[row, past.request.places(ids)] = -math.inf
 
     def _end(self, past: Past) -> bytes:
-        """Return the end of what is written, as long as may matter."""
+        """Return the last bytes written, as many as the longest beginning of a text has."""
         longest = self._lengths[-1] if self._lengths else 0
         written: list[bytes] = []
         for place in reversed(past.ids):
@@ -93,7 +93,7 @@ class BannedTexts:
 
 
 def _as_bytes(tokenizer: Tokenizer) -> list[bytes]:
-    """Return what each piece writes; special pieces write nothing."""
+    """Return the bytes that each piece writes; special pieces write none."""
     written = tokenizer.written(range(len(tokenizer)))
     written[: len(SPECIAL_PIECES)] = [b""] * len(SPECIAL_PIECES)
     return [_SPACE.encode() if piece in _BLANKS else piece for piece in written]

@@ -1,4 +1,4 @@
-"""Which engine computes, and in which precision."""
+"""The choice of an engine and its precision."""
 
 from collections.abc import Sequence
 from typing import Literal, get_args
@@ -23,12 +23,12 @@ def build_engine(
 ) -> Engine:
     """Make an engine of a model in eval mode.
 
-    engine: packed is the fast one, compiled by Numba on a CPU where that is installed; reference
-    is the module itself. auto takes packed, but warns and takes reference where parts of the model
-    are not this package's own, or have hooks: packed reads their weights and does not call them.
-    precision: of the packed engine's products; auto takes what was measured to be the fastest on
-    this machine, once, see `headway.decoding.precision`. Raises ConfigError when the two do not go
-    together, or not with the model or its device.
+    engine: "packed" is the fast engine, compiled by Numba on a CPU if Numba is installed.
+    "reference" calls the model itself. "auto" is packed, except for a model with parts of the
+    caller's own or with hooks: there it warns and is reference, because packed reads the weights
+    and calls no part. precision: of the packed engine's matrix products; "auto" is the fastest on
+    this machine, measured once (`headway.decoding.precision`). Raises ConfigError if engine and
+    precision do not fit each other, the model or its device.
     """
     if engine not in get_args(EngineName):
         raise ConfigError(f"There is no engine '{engine}'.", suggest(engine, get_args(EngineName)))
@@ -36,13 +36,13 @@ def build_engine(
         raise ConfigError(
             f"There is no precision '{precision}'.", suggest(precision, get_args(PrecisionName))
         )
-    if engine != "reference" and (others := changes_in_words(model)):
+    if engine != "reference" and (changes := changes_in_words(model)):
         if engine == "packed" or precision not in ("auto", "float32"):
             raise ConfigError(
-                f"The packed engine computes the paper's equations, but {others}.",
-                "Use engine='reference' in float32, which calls the model's own parts.",
+                f"The packed engine computes the paper's equations, but {changes}.",
+                "Use engine='reference' in float32, which calls the parts of the model.",
             )
-        warn(f"The reference engine translates, which is slower: {others}.")
+        warn(f"The reference engine translates, which is slower: {changes}.")
         if fault := find_stepwise_mismatch(model):
             warn(fault)
         engine = "reference"
@@ -68,13 +68,10 @@ def _choose(model: Transformer, precision: PrecisionName) -> Precision:
 
 
 def computed_by(engine: Engine) -> str:
-    """Return the engine and its precision, such as `packed engine, int8`.
-
-    For precision "auto" it is the one that was chosen.
-    """
+    """Return the engine and the precision that it computes in, such as `packed engine, int8`."""
     engines: Sequence[Engine] = engine.engines if isinstance(engine, EnsembleEngine) else [engine]
-    packed = [each for each in engines if isinstance(each, PackedEngine)]
+    packed = [single for single in engines if isinstance(single, PackedEngine)]
     if len(packed) < len(engines):
         return "reference engine, float32"
-    precisions = {each.backend.precision for each in packed}
+    precisions = {single.backend.precision for single in packed}
     return f"packed engine, {' and '.join(sorted(precisions))}"

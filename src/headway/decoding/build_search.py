@@ -1,4 +1,4 @@
-"""Which search these options mean, and all that it finds, in order."""
+"""The search that options describe, and its results for many requests, in order."""
 
 import sys
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ from headway.decoding.terms import TermsBeamSearch
 from headway.decoding.workers import search_with_workers
 from headway.errors import ConfigError
 
-# Rows that a batch has at most, and sentences. More rows make products larger, but caches too,
-# which then no longer fit beside the weights (benchmarks/log/018).
+# The most rows and sentences of a batch. More rows make larger products, but also larger caches,
+# which no longer fit into the processor's caches together with the weights (benchmarks/log/018).
 _ROWS = 256
 _SENTENCES = 128
 
@@ -36,16 +36,16 @@ def build_search(
 ) -> Search:
     """Make the search that these options describe.
 
-    attend: tells the attention for a coverage penalty, see `headway.decoding.attention`. banned: a
-    rule for pieces that are forbidden besides, see `headway.decoding.banned`. terms: whether a
-    request has some. observer: follows the search, which then is for one sentence. Raises
-    ConfigError where it would draw several samples or its beam has groups.
+    attend: computes the attention for a coverage penalty (`headway.decoding.attention`). banned: a
+    rule that forbids more pieces (`headway.decoding.banned`). terms: True if requests have terms.
+    observer: follows the search, which then takes one sentence. Raises ConfigError for terms or an
+    observer with a search that does not support them.
     """
     several_samples = options.sampling is not None and (options.n_best > 1 or terms)
     if observer is not None and (options.groups > 1 or several_samples):
         raise ConfigError(
-            "The beam has groups, or several samples are drawn, or one with terms; of these there "
-            "is no record.",
+            "A search cannot be recorded if its beam has groups, if several samples are drawn, or "
+            "if one is drawn with terms.",
             "Leave out groups and terms, and draw one sample.",
         )
     rules = rules_of(options)
@@ -80,40 +80,41 @@ def search_all(
 ) -> list[list[Hypothesis]]:
     """Return the hypotheses of each request, best first, in the order of the requests.
 
-    slots: sentences that each worker has at work; unset, as many as make 256 rows, 128 at most.
-    max_tokens: source pieces that all have at work together, counted once for each row of their
-    sentence; they are fewer where the engine says that more gain little. Long sentences go first:
-    the last ones at work are then short, and a batch is seldom half empty.
+    slots: sentences that each worker has at work; by default as many as have 256 rows together,
+    128 at most. max_tokens: source pieces that all workers have at work together, counted once for
+    each row of their sentence; fewer if the engine gains little by more. Long sentences go first,
+    so that the last ones at work are short and a batch is seldom half empty.
     """
     attend = attend if options.coverage_penalty else None
     by_kind: dict[bool, list[tuple[int, Request]]] = {}
     for number, request in sorted(enumerate(requests), key=lambda job: -len(job[1].source_ids)):
         by_kind.setdefault(bool(request.terms), []).append((number, request))
-    # Each kind by itself: what a sentence gets is not to depend on the terms of others.
+    # Requests with and without terms are separate searches, so that the result of a sentence does
+    # not depend on the terms of other sentences.
     builds = {
         terms: partial(build_search, options, attend=attend, banned=banned, terms=terms)
         for terms in by_kind
     }
     copies = {terms: build().copies for terms, build in builds.items()}
-    found: list[list[Hypothesis]] = [[] for _ in requests]
+    results: list[list[Hypothesis]] = [[] for _ in requests]
     counter = SentenceCounter(requests)
-    for terms, own in by_kind.items():
+    for terms, numbered in by_kind.items():
         rows = copies[terms]
         for index, hypotheses in search_with_workers(
             engine,
             builds[terms],
-            own,
+            numbered,
             workers=workers,
             slots=max(min(_ROWS // rows, _SENTENCES), 1) if slots is None else slots,
             max_tokens=pieces_at_work(engine, rows, max_tokens // rows // workers),
             lasting=attend is None and banned is None,
         ):
-            found[index] = hypotheses
+            results[index] = hypotheses
             counter.ended(index)
-    return found
+    return results
 
 
 def pieces_at_work(engine: Engine, copies: int, most: int = sys.maxsize) -> int:
-    """Return the source pieces that one worker has at work: what is worthwhile, at most so many."""
-    worthwhile = engine.max_useful_source_pieces(copies)
-    return max(most if worthwhile is None else min(most, worthwhile), 1)
+    """Return the number of source pieces that one worker has at work, `most` at most."""
+    useful = engine.max_useful_source_pieces(copies)
+    return max(most if useful is None else min(most, useful), 1)

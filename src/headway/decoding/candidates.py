@@ -1,4 +1,4 @@
-"""What each row may go on with: its best pieces, under the rules, with their log-probabilities."""
+"""The best next pieces of each row, under the rules, with their log-probabilities."""
 
 import math
 from collections.abc import Sequence
@@ -32,9 +32,9 @@ def candidates(
 ) -> tuple[Floats, Ints]:
     """Return the log-probabilities and ids of each row's best pieces, best first, (R, count).
 
-    only: the one choice that a row has, if it has only one; it keeps the probability that the
-    model gives it, and the other places of the row have minus infinity. pasts: of each row, needed
-    where there are rules. also: pieces that each row is to have besides, in further columns.
+    only: the only choice of a row, or None; it keeps its probability, and the other places of the
+    row have minus infinity. pasts: the past of each row, needed if `rules` has any. also: more
+    pieces of each row, which get columns of their own.
     """
     logits, kept, sums = steer(logits, only, rules, pasts)
     values, ids, totals = best_pieces(logits, min(count, logits.size(1)), NEVER_CHOSEN)
@@ -70,12 +70,11 @@ def next_pieces(engine: Engine, request: Request, count: int) -> list[tuple[int,
 
 
 def check_numbers(totals: _Values) -> None:
-    """Refuse rows that have NaN in them, by their log(sum(exp(logits))): no piece is the best."""
-    if math.isnan(totals @ totals):  # which is one look at all of them
+    """Refuse rows with NaN, which have no best piece; totals: log(sum(exp(logits))), (R,)."""
+    if math.isnan(totals @ totals):  # one operation for all rows
         raise HeadwayError(
-            "What the model computes for a sentence is not a number (NaN), so no piece can be "
-            "chosen.",
-            "Look for NaN in its weights; where there is none, translate in float32.",
+            "The model's output for a sentence is not a number (NaN), so no piece can be chosen.",
+            "Look for NaN in its weights; if they have none, translate in float32.",
         )
 
 
@@ -86,7 +85,7 @@ def _with_columns(
     totals: _Values,
     also: Sequence[Sequence[int]],
 ) -> tuple[Floats, Ints]:
-    """Append the pieces in `also` that a row has not got yet."""
+    """Append the pieces of `also` that are not yet among those of a row."""
     width = max(map(len, also))
     more, pieces = np.full((len(also), width), -math.inf), np.full((len(also), width), END_ID)
     for row, asked in enumerate(also):
@@ -103,9 +102,9 @@ def steer(
     rules: Rules,
     pasts: Sequence[Past],
 ) -> tuple[Float[Tensor, "R V"], dict[int, float], _Values | None]:
-    """Apply the rules; return the logits, what rows with one choice have for it, and the sums.
+    """Apply the rules; return the logits, the logits of only choices by row, and the sums.
 
-    The sums are log(sum(exp(logits))) before anything was forbidden, (R,); None if nothing was.
+    The sums are log(sum(exp(logits))) before pieces were forbidden, (R,); None without such rules.
     """
     logits = logits.float()
     for rule in rules.changing:
@@ -126,7 +125,7 @@ def best_pieces(
 ) -> tuple[_Values, Ints, _Values]:
     """Return the best logits and their ids, best first, (R, count), and log(sum(exp)), (R,).
 
-    never: pieces that are not among the best, though they count in the sum; `logits` lose them.
+    never: pieces that are never among the best, but count in the sum; `logits` may lose them.
     """
     logits = logits.float()
     if logits.device.type == "cpu" and has_numba():

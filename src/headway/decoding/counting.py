@@ -1,4 +1,4 @@
-"""Tells a caller how many sentences of a translation are done while it goes on."""
+"""The number of sentences that are done, reported to the caller during a translation."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ _listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", def
 def counting_sentences(tell: Callable[[int], None]) -> Iterator[None]:
     """Call `tell` with the number of sentences done since the last call.
 
-    It hears of all that this thread translates within the block. A blank sentence needs no search
+    All translations of this thread within the block are counted. A blank sentence needs no search
     and is not counted.
     """
     token = _listener.set(tell)
@@ -28,13 +28,13 @@ class SentenceCounter:
     """Count a sentence once the search for each of its parts has ended."""
 
     def __init__(self, requests: Sequence[Request]) -> None:
-        """Know which requests are parts of one sentence: `Request.place` begins with its number."""
+        """Group requests by sentence: `Request.place` begins with the sentence's number."""
         self._tell = _listener.get()
         self._sentences = [request.place[:1] for request in requests]
         self._left = Counter(self._sentences)
 
     def ended(self, request: int) -> None:
-        """Take note that the search for the request of this number has ended."""
+        """Count the request of this number as done."""
         sentence = self._sentences[request]
         self._left[sentence] -= 1
         if self._tell is not None and not self._left[sentence]:

@@ -1,8 +1,7 @@
-"""Coverage (Wu et al. 2016, section 7): a translation that leaves out some of its source loses.
+"""Coverage penalty (Wu et al. 2016, section 7) for translations that omit parts of the source.
 
-The penalty is never above 0. So what a search knows of a hypothesis without it, its score so far,
-is a bound for its score with it, and the pass that reads the attention is only made for sentences
-that would otherwise be done, see `Finished`.
+The penalty is never above 0, so the score without it is an upper bound of the score with it. The
+attention is therefore computed only if it decides whether a sentence is done (`Finished`).
 """
 
 from collections.abc import Sequence
@@ -21,10 +20,10 @@ from headway.errors import ConfigError
 def coverage_penalty(weights: Float[Tensor, "T S"], beta: float) -> float:
     """Compute beta * sum_i log(min(sum_j p_ij, 1)) (Wu et al. 2016, equation 14).
 
-    p_ij is the attention of target piece j, the end symbol included, to source piece i. The end
-    symbol of the source, the last column, needs no translation and is not among the i. A piece
-    without any attention counts as if it had the smallest number of float32, about -87 beta: a
-    score stays a number.
+    p_ij is the attention of target piece j, the end symbol included, to source piece i. The last
+    column, the end symbol of the source, needs no translation and is left out. The attention to a
+    piece is at least the smallest number of float32, a penalty of about -87 beta: scores stay
+    finite.
 
     >>> weights = torch.tensor([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]])
     >>> round(coverage_penalty(weights, 0.2), 4)  # 0.2 * (log 1 + log .25)
@@ -36,15 +35,15 @@ def coverage_penalty(weights: Float[Tensor, "T S"], beta: float) -> float:
 
 
 class Coverage:
-    """Count coverage in the scores of hypotheses, where the options ask for it."""
+    """Add the coverage penalty of the options to the scores of hypotheses."""
 
     def __init__(self, options: SearchOptions, attend: Attend | None) -> None:
-        """Use the attention that `attend` tells; without a penalty it is never asked."""
+        """Use the attention of `attend`, which is never called without a penalty."""
         self.beta = options.coverage_penalty
         self.attend = attend
         if self.beta and attend is None:
             raise ConfigError(
-                f"coverage_penalty is {self.beta}, but nothing tells the attention.",
+                f"coverage_penalty is {self.beta}, but the search has no attention.",
                 "Give the search `attend`, an AttentionReader of the model.",
             )
 
@@ -61,44 +60,44 @@ class Coverage:
 
 
 class Finished:
-    """The hypotheses of one sentence that have ended, in the order in which they did."""
+    """The finished hypotheses of one sentence, in order of completion."""
 
     def __init__(self, request: Request, coverage: Coverage) -> None:
         """Collect for this sentence."""
         self.request = request
         self.coverage = coverage
         self.hypotheses: list[Hypothesis] = []
-        self.counted = 0  # the first so many have their coverage in the score
+        self.counted = 0  # this many, the first ones, have their coverage in the score
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of hypotheses."""
         return len(self.hypotheses)
 
     def add(self, hypothesis: Hypothesis) -> None:
-        """Add one, whose score is without coverage."""
+        """Add a hypothesis, whose score is without coverage."""
         self.hypotheses.append(hypothesis)
 
     def best_first(self) -> list[Hypothesis]:
-        """Return all of them, ranked by their scores with coverage."""
+        """Return all hypotheses, ranked by their scores with coverage."""
         self._count()
         return best_first(self.hypotheses)
 
     def would_take(self, score: float, rank: int) -> bool:
-        """Tell whether this score would be among the first `rank`.
+        """Return True if this score would be among the first `rank`.
 
-        Scores fall when coverage is counted, so that is put off while the answer is yes anyway.
+        Coverage lowers scores. It is counted only if the answer without it is no.
         """
         if score > best_first(self.hypotheses)[rank - 1].score:
             return True
         return self._count() and score > best_first(self.hypotheses)[rank - 1].score
 
     def perhaps_best(self) -> list[Hypothesis]:
-        """Return those of which one is the best: all whose coverage is not known, and one more."""
+        """Return those that can be the best: all whose coverage is unknown, and the best other."""
         known = len(self.hypotheses) if not self.coverage.beta else self.counted
         return [*best_first(self.hypotheses[:known])[:1], *self.hypotheses[known:]]
 
     def _count(self) -> bool:
-        """Count the coverage of those that have come since; tell whether any score changed."""
+        """Add the coverage of new hypotheses; return True if a score changed."""
         fresh = self.hypotheses[self.counted :]
         counted = self.coverage.count(self.request, fresh)
         self.hypotheses[self.counted :] = counted

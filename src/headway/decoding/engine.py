@@ -1,8 +1,8 @@
-"""The engine protocol: what a search needs from a model, one step at a time.
+"""The engine protocol: the logits of a model for a search, one step at a time.
 
-An engine never knows which search calls it, and a search never knows how an engine computes. A
-state has slots; each holds one sentence and `copies` rows, which are hypotheses of it: row
-`slot * copies + copy`. Slots are filled and given away one by one, so that a batch stays full.
+An engine is independent of the search that calls it, and a search of the way an engine computes. A
+state has slots. A slot holds one sentence and `copies` rows, its hypotheses: row
+`slot * copies + copy`. Slots are filled and freed one by one, so that a batch stays full.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class Engine(Protocol[State]):
 
     @property
     def copies_weights(self) -> bool:
-        """Tell whether it computes with copies, which do not follow a change of the model."""
+        """True if the engine computes with copies, which do not follow changes of the model."""
         ...
 
     def start(self, slots: int, copies: int) -> State:
@@ -30,9 +30,9 @@ class Engine(Protocol[State]):
         ...
 
     def max_useful_source_pieces(self, copies: int) -> int | None:
-        """Return how many source pieces are worth having at work; more of them gain little.
+        """Return the source pieces at work beyond which more gain little; None if unknown.
 
-        A piece counts once, whatever hypotheses its sentence has. None where it is not known.
+        A piece counts once, however many hypotheses its sentence has.
         """
         ...
 
@@ -43,27 +43,26 @@ class Engine(Protocol[State]):
         sources: Sequence[Sequence[int]],
         allowed: Sequence[Ints] | None = None,
     ) -> None:
-        """Read source sentences, END included, into these slots; what was there is forgotten.
+        """Encode source sentences, END included, into these slots, and forget their old contents.
 
-        The first row of each slot stands before its first piece; the others come to be by
-        `reorder`. allowed: for each sentence the pieces that its translation may be made of,
-        ascending, the special ones among them; all sentences of a state have such a list, or none
-        has. A piece then goes by its place in the list of its sentence, which is a vocabulary of
-        its own.
+        Each slot then has one row without pieces, the first; `reorder` makes the others. allowed:
+        for each sentence the pieces that its translation may use, ascending, special pieces
+        included. Either all sentences of a state have such a list or none has. With lists, the
+        number of a piece is its place in its sentence's list.
         """
         ...
 
     def step(self, state: State, rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
-        """Take the newest piece of each of these rows (at first START); return the next logits.
+        """Append the newest piece to each of these rows (START at first); return the next logits.
 
-        The rows ascend; a row that is left out is done with. With lists of allowed pieces,
-        previous_ids and columns are places in them, and beyond the end of a list the logits are
-        minus infinity: they are as many as the longest list has, or some more.
+        The rows ascend. A row that is left out is finished. With lists of allowed pieces,
+        previous_ids and columns are places in the lists. There are at least as many columns as the
+        longest list has pieces; beyond the end of a list the logits are minus infinity.
         """
         ...
 
     def reorder(self, state: State, rows: Ints, parents: Ints) -> None:
-        """Let rows[i] go on from where parents[i], a row of the same slot, stands now.
+        """Let rows[i] continue the hypothesis of parents[i], a row of the same slot.
 
         The other rows of these slots are forgotten.
         """

@@ -1,4 +1,4 @@
-"""An ensemble: several models of one vocabulary, whose probabilities are averaged at each step."""
+"""An ensemble: models with one vocabulary, whose probabilities are averaged at each step."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ from headway.errors import ConfigError, require_path, require_type
 
 
 class EnsembleEngine:
-    """Let each engine compute; the probabilities are (p_1 + … + p_n) / n.
+    """Average the probabilities of several engines: (p_1 + … + p_n) / n.
 
-    The logits are the logarithms of these, with the mean of the models' log Σ exp(logits) added: so
-    models that are all alike have their own logits, whose signs a repetition penalty looks at.
+    The logits are the logarithms of these, plus the mean of the models' log Σ exp(logits). So equal
+    models keep their logits, whose signs matter to a repetition penalty.
     """
 
     def __init__(self, engines: Sequence[Engine[Any]]) -> None:
@@ -32,9 +32,9 @@ class EnsembleEngine:
         return [engine.start(slots, copies) for engine in self.engines]
 
     def max_useful_source_pieces(self, copies: int) -> int | None:
-        """Return the least of what is worthwhile for each engine."""
-        each = (engine.max_useful_source_pieces(copies) for engine in self.engines)
-        return min((pieces for pieces in each if pieces is not None), default=None)
+        """Return the smallest number of all engines."""
+        numbers = (engine.max_useful_source_pieces(copies) for engine in self.engines)
+        return min((number for number in numbers if number is not None), default=None)
 
     def encode(
         self,
@@ -43,16 +43,16 @@ class EnsembleEngine:
         sources: Sequence[Sequence[int]],
         allowed: Sequence[Ints] | None = None,
     ) -> None:
-        """Let each engine read the sentences."""
-        for engine, own in zip(self.engines, state, strict=True):
-            engine.encode(own, slots, sources, allowed)
+        """Encode the sentences with each engine."""
+        for engine, part in zip(self.engines, state, strict=True):
+            engine.encode(part, slots, sources, allowed)
 
     def step(self, state: list[Any], rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
         """Return logits of the mean of the probabilities."""
         logits = torch.stack(
             [
-                engine.step(own, rows, previous_ids).float()
-                for engine, own in zip(self.engines, state, strict=True)
+                engine.step(part, rows, previous_ids).float()
+                for engine, part in zip(self.engines, state, strict=True)
             ]
         )  # (models, R, V)
         sums = logits.logsumexp(dim=2, keepdim=True)
@@ -61,33 +61,33 @@ class EnsembleEngine:
 
     def reorder(self, state: list[Any], rows: Ints, parents: Ints) -> None:
         """Reorder in each engine."""
-        for engine, own in zip(self.engines, state, strict=True):
-            engine.reorder(own, rows, parents)
+        for engine, part in zip(self.engines, state, strict=True):
+            engine.reorder(part, rows, parents)
 
 
-def check_vocabularies(bundle: Bundle, others: Sequence[Bundle]) -> None:
-    """Refuse models whose pieces are not the same ones."""
-    for number, other in enumerate(others, 2):
+def check_vocabularies(bundle: Bundle, ensemble: Sequence[Bundle]) -> None:
+    """Refuse models with different tokenizers."""
+    for number, member in enumerate(ensemble, 2):
         sides = {
-            "source": other.source_tokenizer == bundle.source_tokenizer,
-            "target": other.target_tokenizer == bundle.target_tokenizer,
+            "source": member.source_tokenizer == bundle.source_tokenizer,
+            "target": member.target_tokenizer == bundle.target_tokenizer,
         }
         if different := [side for side, same in sides.items() if not same]:
             raise ConfigError(
                 f"Model {number} of the ensemble has another {' and '.join(different)} vocabulary "
                 "than the first.",
-                "Only models with the very same tokenizers can be averaged.",
+                "Average only models with the same tokenizers.",
             )
 
 
 def as_bundles(bundle: Bundle, ensemble: Iterable[Bundle]) -> tuple[Bundle, ...]:
-    """Return the other bundles of an ensemble; ConfigError for anything but loaded bundles."""
+    """Return the other bundles of an ensemble; ConfigError if one is not a loaded bundle."""
     remedy = "Give a Bundle; `headway.load` and `headway.load_bundle` read one from disk."
     require_type("ensemble", ensemble, Iterable, "Give a list of bundles.")
-    others = tuple(ensemble)
-    for each in (bundle, *others):
-        require_type("A model", each, Bundle, remedy)
-    return others
+    bundles = tuple(ensemble)
+    for member in (bundle, *bundles):
+        require_type("A model", member, Bundle, remedy)
+    return bundles
 
 
 def as_paths(ensemble: Iterable[str | Path]) -> list[str | Path]:

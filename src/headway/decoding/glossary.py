@@ -1,4 +1,4 @@
-"""A glossary: what source terms are to become, wherever they occur."""
+"""A glossary: prescribed translations of source terms."""
 
 import re
 import unicodedata
@@ -17,20 +17,20 @@ class _Entry(NamedTuple):
     """A source term and its translation."""
 
     first_words: tuple[str, ...]
-    """How its first word may be written: a text without it does not have the term."""
+    """The forms of its first word: a text without any of them does not have the term."""
     pattern: re.Pattern[str]
     target: str
 
 
 class Glossary:
-    """Translations that source terms must get, longest terms first."""
+    """The translations that source terms must get, longest terms first."""
 
     def __init__(self, entries: Mapping[str, str]) -> None:
         """Take source terms with their translations.
 
-        A term is found where it occurs as words, as it is written or with a capital at its
-        beginning. `term*` is found with any ending. Raises ConfigError for a term or a translation
-        that is empty, and for two translations of one term.
+        A term is found as whole words, as it is written or with a capital first letter. `term*`
+        is found with any ending. Raises ConfigError for an empty term or translation, and for two
+        translations of one term.
         """
         require_type("glossary", entries, Mapping, _REMEDY)
         targets: dict[str, str] = {}
@@ -47,7 +47,7 @@ class Glossary:
                     "Choose one of them.",
                 )
         self.targets = list(dict.fromkeys(targets.values()))
-        # Of terms that are as long, those with a capital and those without a star are nearer.
+        # Among terms of equal length, those with a capital and those without a star come first.
         order = sorted(targets, key=lambda term: (-len(term.rstrip("*")), "*" in term, term))
         self._entries = [_entry(term, targets[term]) for term in order]
 
@@ -55,7 +55,7 @@ class Glossary:
     def read(cls, path: StrPath) -> "Glossary":
         """Read a file of two columns, source and target, with a tab between them.
 
-        Blank lines are left out. Raises DataError that names the line which is no entry.
+        Blank lines are skipped. Raises DataError that names the first line that is no entry.
         """
         entries: dict[str, str] = {}
         numbers: dict[str, int] = {}
@@ -84,9 +84,9 @@ class Glossary:
         return cls(entries)
 
     def terms(self, text: str) -> list[str]:
-        """Return the translations of the terms in a text, in their order, each once.
+        """Return the translations of the terms in a text, each once, in the order of the terms.
 
-        Longer terms come first, and the words of one are not those of another.
+        Longer terms are matched first, and a word belongs to one term at most.
         """
         text = unicodedata.normalize("NFKC", text)
         occurrences: list[tuple[int, int, str]] = []
@@ -101,7 +101,7 @@ class Glossary:
 
 
 def as_glossary(glossary: Mapping[str, str] | Glossary | None) -> Glossary | None:
-    """Return what was given as a glossary; None where it has no term."""
+    """Return a `Glossary` of the argument; None if it has no term."""
     if glossary is None or isinstance(glossary, Glossary):
         return glossary
     made = Glossary(glossary)
@@ -109,13 +109,13 @@ def as_glossary(glossary: Mapping[str, str] | Glossary | None) -> Glossary | Non
 
 
 def looks_like_glossary(lines: Iterable[str]) -> bool:
-    """Return True if every line that is not blank has two columns, and there is one."""
+    """Return True if all lines that are not blank have two columns, and at least one exists."""
     columns = [line.count("\t") for line in lines if line.strip()]
     return bool(columns) and set(columns) == {1}
 
 
 def _fault(source: str, target: str) -> str:
-    """Return the fault of an entry, or nothing."""
+    """Return the fault of an entry; empty if it has none."""
     term = source.strip()
     if not term.rstrip("*").strip():
         return "has no source term"

@@ -31,9 +31,9 @@ class GreedySearch:
         attend: Attend | None = None,
         observer: SearchObserver | None = None,
     ) -> None:
-        """Use the length and coverage penalties of these options, for the score alone.
+        """Use the length and coverage penalties of these options, which affect only the score.
 
-        observer: follows the search, which then is for one sentence.
+        observer: follows the search, which then takes one sentence.
         """
         self.options = options
         self.rules = rules
@@ -68,16 +68,16 @@ class GreedySearch:
         return advance
 
     def _choose(self, logits: Float[Tensor, "R V"]) -> Advance:
-        everyone = self.running.values()
-        only = [r.only_choice() for r in everyone]
-        pasts = [Past(r.request, r.ids) for r in everyone] if self.rules else ()
+        sentences = self.running.values()
+        only = [sentence.only_choice() for sentence in sentences]
+        pasts = [Past(s.request, s.ids) for s in sentences] if self.rules else ()
         log_probs, pieces = candidates(logits, 1, only, self.rules, pasts)
         finished = []
         chosen = zip(
             self.running.items(), log_probs[:, 0].tolist(), pieces[:, 0].tolist(), strict=True
         )
         for (slot, running), log_prob, piece in chosen:
-            if log_prob == -math.inf:  # the rules left nothing: what there is must do
+            if log_prob == -math.inf:  # rules forbid all pieces: it ends here
                 finished.append((slot, running.hypothesis(self.options, complete=False)))
                 continue
             running.log_prob += log_prob
@@ -93,7 +93,7 @@ class GreedySearch:
         )
 
     def possible(self, slot: int) -> list[Sequence[int]]:
-        """Return what the best hypothesis may begin with."""
+        """Return the pieces of the only hypothesis."""
         return [self.running[slot].ids]
 
 
@@ -110,7 +110,7 @@ class _Running:
         self.last_choice = request.max_length
 
     def only_choice(self) -> int | None:
-        """Ask the request, but not where all pieces may follow: it is asked for each piece."""
+        """Return the request's only choice; faster for steps where all pieces may follow."""
         step = len(self.ids)
         free = self.first_choice <= step < self.last_choice
         return None if free else self.request.only_choice(step)

@@ -1,11 +1,11 @@
-"""One candidate translation, as a search finds it."""
+"""A candidate translation in a search."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 
 class Hypothesis(NamedTuple):
-    """Pieces with their score; the end symbol counts in the score and is not among the ids."""
+    """Pieces with their score; the score includes the end symbol, the ids do not."""
 
     ids: tuple[int, ...]
     log_prob: float
@@ -13,9 +13,9 @@ class Hypothesis(NamedTuple):
     score: float
     """log_prob divided by the length penalty, plus the coverage penalty; higher is better."""
     complete: bool = True
-    """False when the output limit ended it: the end symbol was forced."""
+    """False if the output limit forced the end symbol, or rules forbade every piece."""
 
 
 def best_first(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
-    """Return them by score, the highest first; equal ones as they came."""
+    """Return the hypotheses by score, highest first; equal scores keep their order."""
     return sorted(hypotheses, key=lambda hypothesis: hypothesis.score, reverse=True)

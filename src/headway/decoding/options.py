@@ -1,4 +1,4 @@
-"""How to search: every number that a search goes by, checked once; see `docs/decoding.md`."""
+"""The options of a search, checked when they are made; see `docs/decoding.md`."""
 
 import math
 from collections.abc import Mapping
@@ -13,21 +13,21 @@ LengthForm = Literal["gnmt", "plain"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """Draw pieces instead of taking the best; each number below narrows what may be drawn."""
+    """Draw pieces instead of taking the best; the fields narrow the choice."""
 
     min_p: float = 0.0
-    """Only pieces with at least this share of the best one's probability."""
+    """Only pieces with at least this fraction of the best piece's probability."""
     seed: int = 0
-    """A draw is a function of seed, place of the sentence in the input, sample, and step."""
+    """A draw depends on the seed, the sentence's place in the input, the sample and the step."""
     temperature: float = 1.0
-    """Logits are divided by it: below 1 the probable becomes more probable."""
+    """Logits are divided by it; below 1 probable pieces become more probable."""
     top_k: int = 0
-    """Only so many pieces, the best; 0 is all."""
+    """Only this many of the best pieces; 0 is all."""
     top_p: float = 1.0
-    """Only the best pieces that have this probability together."""
+    """Only the best pieces, until they have this probability together."""
 
     def __post_init__(self) -> None:
-        """Check what nothing could be drawn with."""
+        """Refuse values that leave no piece to draw."""
         for name in ("seed", "top_k"):
             _check_whole(name, getattr(self, name))
         for name in ("min_p", "temperature", "top_p"):
@@ -42,44 +42,44 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search; lengths are in pieces."""
+    """The options of a search; lengths are in pieces."""
 
     beam_size: int = 4
     """Hypotheses kept at each step; 1 is greedy search. Ignored when sampling."""
     length_penalty: float = 0.6
     """alpha; 0 ranks by probability alone."""
     n_best: int = 1
-    """Hypotheses returned, or fewer where the search finds fewer."""
+    """Hypotheses returned; fewer if the search finds fewer."""
     _: KW_ONLY
     attention_layer: int | None = None
     """Decoder layer, from 0, whose attention to the source counts; None is the last."""
     coverage_penalty: float = 0.0
-    """beta: what a hypothesis loses that does not attend to all of its source; 0 is nothing."""
+    """beta of the penalty for hypotheses that do not attend to all of the source; 0 is none."""
     diversity: float = 0.5
-    """What a piece loses for each hypothesis of an earlier group that takes it at the same step."""
+    """Loss of a piece for each hypothesis of an earlier group that takes it at the same step."""
     groups: int = 1
-    """Parts of the beam that keep away from each other."""
+    """Groups of the beam that avoid each other's pieces; 1 is a plain beam."""
     length_form: LengthForm = "gnmt"
     """gnmt is ((5 + |Y|) / 6)^alpha, as in the paper; plain is |Y|^alpha."""
     max_length: int | None = None
-    """Of a translation, or of each part of one, beside the limit that the model has."""
+    """The longest translation, or part of one; the model's own limit also holds."""
     min_length: int = 0
-    """Of a translation, or of each part of one; the end symbol is forbidden before."""
+    """The shortest translation, or part of one; the end symbol is forbidden before."""
     no_repeat_ngram: int = 0
-    """No sequence of so many pieces twice; 0 is no such rule."""
+    """Forbid a sequence of this many pieces to occur twice; 0 allows it."""
     patience: float = 1.0
     """A beam goes on until patience * beam_size hypotheses have ended."""
     prefix_bias: float = 1.0
-    """1 forces a prefix; less gives its pieces this much of the probability."""
+    """1 forces a prefix; less gives its pieces this share of the probability."""
     repetition_penalty: float = 1.0
-    """By which the logits of pieces that were chosen before are made worse."""
+    """Lowers the logits of pieces that were chosen before; 1 is no penalty."""
     shortlist: bool = False
-    """Only pieces that the bundle's shortlist has for the sentence; scores are of these alone."""
+    """Only pieces of the sentence in the bundle's shortlist; scores are over these alone."""
     sampling: Sampling | None = None
     """Draw pieces, n_best times; None searches."""
 
     def __post_init__(self) -> None:
-        """Check what no search could do."""
+        """Refuse options that no search can follow."""
         for name in ("beam_size", "n_best", "groups", "min_length", "no_repeat_ngram"):
             _check_whole(name, getattr(self, name))
         for name in ("attention_layer", "max_length"):
@@ -122,7 +122,7 @@ class SearchOptions:
 
     @property
     def takes_terms(self) -> bool:
-        """Return True if the search that these options mean can have terms that must occur."""
+        """Return True if the search can have terms that must occur."""
         return self.sampling is None and self.groups == 1
 
     def _check_beam(self) -> None:
@@ -164,7 +164,7 @@ def length_penalty(length: int, alpha: float, form: LengthForm = "gnmt") -> floa
 
 
 def changed_options(options: SearchOptions, values: Mapping[str, Any]) -> SearchOptions:
-    """Return the options with other values; more hypotheses widen the beam that finds them."""
+    """Return the options with these values; a larger n_best widens the beam."""
     remedy = "Give SearchOptions, such as SearchOptions(beam_size=4)."
     require_type("options", options, SearchOptions, remedy)
     names = ("beam_size", "n_best", "groups", "sampling")
@@ -178,7 +178,7 @@ def changed_options(options: SearchOptions, values: Mapping[str, Any]) -> Search
 
 
 def _widened(beam_size: int, n_best: int, groups: int = 1) -> int:
-    """Return a beam size for so many hypotheses, which the groups can share.
+    """Return a beam size for `n_best` hypotheses that the groups divide.
 
     >>> _widened(4, 3, 2), _widened(4, 5, 2)
     (4, 6)

@@ -1,4 +1,4 @@
-"""Parts of a text that are translated each by itself: its sentences, and pieces of a long one."""
+"""The parts of a text that are translated separately: sentences, and parts of long sentences."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -20,17 +20,17 @@ class Joint(NamedTuple):
     """The place in the source between two parts."""
 
     before: str
-    """Its last character before the place, no space."""
+    """The last character before the place that is no space."""
     space: str
-    """Spaces between the two parts; empty where there are none."""
+    """The spaces between the two parts; may be empty."""
     after: str
-    """Its first character after the place, no space."""
+    """The first character after the place that is no space."""
 
     def between(self, written: str, following: str) -> str:
-        """Return what stands between the translations of the two parts.
+        """Return the text between the translations of the two parts.
 
-        Those are the spaces of the source, but where one side is of a script that puts no spaces
-        between words and the other is not: there it is a space, or nothing between ideographs.
+        It is the spaces of the source, except if only one language puts spaces between words: then
+        it is a space, or nothing between ideographs.
         """
         spaceless = is_spaceless(self.before) or is_spaceless(self.after)
         ends = written[-1:], following[:1]
@@ -45,25 +45,25 @@ class SourceSentence(NamedTuple):
     """One sentence of a text, or several that are translated together."""
 
     text: str
-    """Without spaces around it, if there are others; the first one has the tags of the text."""
+    """Without spaces around it unless it is the only one; the first has the tags of the text."""
     start: int
-    """Where it begins in the text, in characters."""
+    """The character of the text at which it begins."""
     repeated: int
-    """How many pieces of tags are put before its own; 0 for the first one."""
+    """The number of tag pieces put before its own; 0 for the first sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is translated by itself."""
+    """A unit that is translated by itself: one sentence, several, or a part of a long one."""
 
     ids: list[int]
     """Its pieces, with those of the tags before the text."""
     sentence: SourceSentence
-    """The sentence that it is, or is a part of."""
+    """The sentence that the part belongs to."""
     places: Sequence[int]
-    """Which pieces of the sentence it has, repeated tags included."""
+    """The places of its pieces in the sentence, repeated tags included."""
     joint: Joint | None = None
-    """How it follows on the part before; None for the first one."""
+    """The joint with the part before; None for the first part."""
 
 
 def cut_text(
@@ -75,11 +75,11 @@ def cut_text(
     tags: Collection[str] = (),
     at_most: int | None = None,
 ) -> list[Part]:
-    """Return the parts of a text; none of a blank one, or one of a single tag.
+    """Return the parts of a text; none if it is blank or only a tag.
 
-    longest: pieces that a part may have. language: a code, see `headway.data.sentences`. tags:
-    those that the model was trained with. at_most: how many sentences a part may have; they are
-    shared out evenly. None: the text is one sentence.
+    longest: the most pieces of a part. language: a code, see `headway.data.sentences`. tags: those
+    that the model was trained with. at_most: the most sentences of a part; sentences are divided
+    evenly. None takes the text as one sentence.
     """
     if text.strip() in tags:
         return []
@@ -92,22 +92,23 @@ def cut_text(
     tag: list[int] = []
     parts: list[Part] = []
     start = 0
-    for number, own in enumerate(texts):
-        # Spaces at the ends belong to the joint: with them the pieces may be others.
-        ids = tokenizer.encode(own if len(texts) == 1 else own.strip())
+    for number, sentence_text in enumerate(texts):
+        # Spaces at the ends belong to the joint, because they can change the pieces.
+        stripped = sentence_text.strip()
+        ids = tokenizer.encode(sentence_text if len(texts) == 1 else stripped)
         if number == 0 and (len(texts) > 1 or len(ids) > longest):
             tag = ids[: leading_tag(tokenizer.pieces(ids), tags)]
-        sentence = SourceSentence(own.strip(), start, len(tag) if number else 0)
+        sentence = SourceSentence(stripped, start, len(tag) if number else 0)
         if ids:
-            joint = _joint(texts[number - 1], own) if parts else None
+            joint = _joint(texts[number - 1], sentence_text) if parts else None
             ids = [*tag, *ids] if number else ids
             parts += _parts_of(sentence, ids, len(tag), tokenizer, longest, language, joint)
-        start += len(own)
+        start += len(sentence_text)
     return parts
 
 
 def _grouped(sentences: list[str], at_most: int) -> list[str]:
-    """Return sentences put together, at most so many each, in groups as even as possible."""
+    """Join sentences in groups of at most `at_most`, as even as possible."""
     groups = -(-len(sentences) // at_most)
     ends = [len(sentences) * number // groups for number in range(groups + 1)]
     return ["".join(sentences[begin:end]) for begin, end in pairwise(ends)]
@@ -122,26 +123,27 @@ def _parts_of(
     language: str,
     joint: Joint | None,
 ) -> list[Part]:
-    """Return the parts of one sentence, each of which begins with its tags.
+    """Return the parts of one sentence; each begins with the sentence's tags.
 
-    tag: how many of its pieces are tags. joint: how it follows on the sentence before.
+    tag: the number of its pieces that are tags. joint: the joint with the sentence before.
     """
     if len(ids) <= longest:
         return [Part(ids, sentence, range(len(ids)), joint)]
     pieces = tokenizer.pieces(ids)
     if 2 * tag > longest:
-        tag = 0  # whatever it is, it leaves no room
+        tag = 0  # so long a tag leaves no room for text
     cut = split_long(range(tag, len(ids)), pieces[tag:], longest - tag, language)
     joints = [joint, *(_joint_of_pieces(pieces, places[0]) for places in cut[1:])]
-    each = ([*range(tag), *places] for places in cut)
     return [
         Part([ids[place] for place in places], sentence, places, joint)
-        for places, joint in zip(each, joints, strict=True)
+        for places, joint in zip(
+            ([*range(tag), *untagged] for untagged in cut), joints, strict=True
+        )
     ]
 
 
 def part_texts(parts: Sequence[Part], tokenizer: Tokenizer) -> list[str]:
-    """Return the text of each part of one sentence as it is written; repeated tags are left out."""
+    """Return the text of each part of one sentence as it is written, without repeated tags."""
     sentence = parts[0].sentence
     if len(parts) == 1:
         return [sentence.text]
@@ -153,25 +155,25 @@ def part_texts(parts: Sequence[Part], tokenizer: Tokenizer) -> list[str]:
 def word_numbers(text: str, parts: Sequence[Part], tokenizer: Tokenizer) -> list[list[int | None]]:
     """Return for each piece of each part the number of its word in the whole text.
 
-    Words are those of `headway.data.words`; the pieces of a repeated tag belong to its first place.
+    Words are those of `headway.data.words`. A repeated tag belongs to the words of the first tag.
     """
-    numbers: dict[int, list[int | None]] = {}  # of each sentence, by where it begins
+    numbers: dict[int, list[int | None]] = {}  # by the first character of each sentence
     first: list[int | None] = []
-    before = counted = 0  # words before the place up to which they are counted
-    for text_of, start, repeated in dict.fromkeys(part.sentence for part in parts):
-        own = number_words(tokenizer, text_of)
+    before = counted = 0  # `before` words begin before character `counted`
+    for sentence_text, start, repeated in dict.fromkeys(part.sentence for part in parts):
+        words = number_words(tokenizer, sentence_text)
         if start > counted:
-            # Letters stand for the text on either side: without a space a word goes on there.
+            # An x represents the text on either side: without a space a word continues there.
             between = ("x" if counted else "") + text[counted:start] + "x"
             before += tokenizer.normalize(between).count(" ")
             counted = start
-        first = first or own
-        numbers[start] = first[:repeated] + [None if n is None else before + n for n in own]
+        first = first or words
+        numbers[start] = first[:repeated] + [None if n is None else before + n for n in words]
     return [[numbers[part.sentence.start][place] for place in part.places] for part in parts]
 
 
 def _joint(sentence: str, following: str) -> Joint:
-    """Return the joint between two sentences, of which the first has the spaces between them."""
+    """Return the joint between two sentences; the first one ends with the spaces between them."""
     before = sentence.rstrip()
     return Joint(before[-1:], sentence[len(before) :], following[:1])
 

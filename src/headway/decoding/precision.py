@@ -17,30 +17,29 @@ from headway.runtime.cached_benchmark import measured_once
 from headway.runtime.devices import processor
 
 _ROWS = 64
-_GENERATION = 8  # of the kernels; those of another one are measured anew
+_GENERATION = 8  # of the kernels; raised to measure again after they change
 _SECONDS = 0.02
-_WORTH = 1.1  # times the least: what is more exact may take so long
+_WORTH = 1.1  # a more exact precision may take this many times the least
 
 
 def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
-    """Return the precision in which a product of this size takes the least time here.
+    """Return the precision that multiplies matrices of this size fastest on this machine.
 
-    Where several take nearly the same, the most exact one: bfloat16 and int8 change scores a
-    little, and their tolerance is in `docs/decoding.md`. A measurement is kept in the user's cache
-    folder, by processor, versions, kernels and size; where that cannot be written, it is made again
-    each time.
+    If several take nearly the same time, it is the most exact: bfloat16 and int8 change scores a
+    little (tolerances: `docs/decoding.md`). Measurements are kept in the user's cache folder, by
+    processor, versions, kernels and size. If it cannot be written, each call measures again.
     """
     backend = f"{choose_backend(device, 'float32').name}, {_GENERATION}"
     key = "|".join([processor(device), torch.__version__, backend, f"{d_model}x{d_ff}"])
-    found = measured_once(key, get_args(Precision), lambda: _measure(device, d_model, d_ff))
-    return cast(Precision, found)
+    precision = measured_once(key, get_args(Precision), lambda: _measure(device, d_model, d_ff))
+    return cast(Precision, precision)
 
 
 def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
-    """Time all candidates in turns, so that a disturbance meets each of them."""
+    """Time all precisions in turns, so that a disturbance affects each of them."""
     projection = Projection.of(nn.Linear(d_model, d_ff, device=device))
     rows = torch.randn(_ROWS, d_model, device=device)
-    candidates: list[Precision] = ["float32", "bfloat16"]  # the most exact one first
+    candidates: list[Precision] = ["float32", "bfloat16"]  # the most exact first
     if device.type == "cpu":
         candidates.append("int8")
     seconds: dict[Precision, float] = {}
@@ -49,10 +48,10 @@ def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
             try:
                 backend = choose_backend(device, precision)
                 multiply = backend.linear(projection)
-            except ConfigError:  # this PyTorch has no product of integers
+            except ConfigError:  # this PyTorch cannot multiply integers
                 continue
             x = backend.array(rows)
-            with _one_thread():  # as in each process that translates a file
+            with _one_thread():  # as in the processes that translate a file
                 taken = _seconds(lambda multiply=multiply, x=x: multiply(x), device)
             seconds[precision] = min(taken, seconds.get(precision, taken))
     least = min(seconds.values())
@@ -61,7 +60,7 @@ def _measure(device: torch.device, d_model: int, d_ff: int) -> Precision:
 
 @contextlib.contextmanager
 def _one_thread() -> Iterator[None]:
-    """Let PyTorch compute with one thread, as loops do, so that their times can be compared."""
+    """Let PyTorch compute with one thread, as the kernels do, so that times are comparable."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -72,7 +71,7 @@ def _one_thread() -> Iterator[None]:
 
 @torch.inference_mode()
 def _seconds(run: Callable[[], object], device: torch.device) -> float:
-    """Return the time of one call, averaged over some."""
+    """Return the mean time of a call."""
     run()
     calls, start = 0, time.perf_counter()
     while (taken := time.perf_counter() - start) < _SECONDS:

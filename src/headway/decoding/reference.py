@@ -1,4 +1,4 @@
-"""The reference engine: the model itself with a cache; readable and traceable."""
+"""The reference engine: the model itself with a cache, readable and traceable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,16 +18,16 @@ from headway.model.transformer import Transformer
 
 @dataclass(slots=True)
 class _Cohort:
-    """Sentences that were encoded together and so are all at the same position."""
+    """Sentences that were encoded together, so that all are at the same position."""
 
     rows: Ints
-    """Which row of the state each row of the tensors is."""
+    """The row of the state for each row of the tensors."""
     memory: Float[Tensor, "R S d_model"]
     source_mask: Bool[Tensor, "R 1 1 S"]
     cache: DecoderCache
 
     def take(self, rows: Ints, parents: Ints, copies: int) -> None:
-        """Go on with these rows; each continues one of the present rows, its parent."""
+        """Replace the rows by these; each continues one of the present rows, its parent."""
         if np.array_equal(parents, self.rows) and np.array_equal(rows, parents):
             return
         place = {int(row): index for index, row in enumerate(self.rows)}
@@ -50,7 +50,7 @@ class ReferenceState:
 
 
 class ReferenceEngine:
-    """Run the decoder on one position at a time, sentences that started together in one pass."""
+    """Decode one position at a time; sentences that were encoded together share a pass."""
 
     copies_weights = False
 
@@ -63,7 +63,7 @@ class ReferenceEngine:
         return ReferenceState(copies, AllowedPieces(slots))
 
     def max_useful_source_pieces(self, copies: int) -> None:
-        """Return None: it depends on who started together."""
+        """Return None: the number depends on the sentences that were encoded together."""
 
     def encode(
         self,
@@ -72,7 +72,7 @@ class ReferenceEngine:
         sources: Sequence[Sequence[int]],
         allowed: Sequence[Ints] | None = None,
     ) -> None:
-        """Read source sentences, END included, into these slots."""
+        """Encode source sentences, END included, into these slots."""
         longest = max(map(len, sources))
         padding = self.model.pad_id
         source_ids = torch.tensor(
@@ -88,30 +88,30 @@ class ReferenceEngine:
         state.cohorts.append(_Cohort(rows, memory, mask, cache))
 
     def step(self, state: ReferenceState, rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
-        """Take the newest piece of each of these rows; return the next logits."""
+        """Append the newest piece to each of these rows; return the next logits."""
         hidden = None  # (R, d_model)
         device = self.model.output_projection.weight.device
         slots = rows // state.copies
         pieces = torch.from_numpy(state.allowed.pieces(slots, previous_ids)).to(device)
         for cohort in state.cohorts:
-            mine = np.isin(rows, cohort.rows)
-            if not mine.any():
+            in_cohort = np.isin(rows, cohort.rows)
+            if not in_cohort.any():
                 continue
-            cohort.take(rows[mine], rows[mine], state.copies)
-            index = torch.from_numpy(mine.nonzero()[0]).to(device)
+            cohort.take(rows[in_cohort], rows[in_cohort], state.copies)
+            index = torch.from_numpy(in_cohort.nonzero()[0]).to(device)
             new = self.model.decode(
                 pieces[index, None], cohort.memory, cohort.source_mask, cohort.cache
             )[:, 0]
             if hidden is None:
                 hidden = new.new_empty(len(rows), new.size(1))
             hidden[index] = new
-        assert hidden is not None, "none of these rows was ever encoded"
-        logits = self.model.output_projection(hidden)[:, None]  # (R, 1, V), as a trace has it
+        assert hidden is not None, "none of these rows was encoded"
+        logits = self.model.output_projection(hidden)[:, None]  # (R, 1, V), the shape in a trace
         logits = probe(self.model, "logits", logits)[:, 0]
         return state.allowed.of_all(logits, slots) if state.allowed else logits
 
     def reorder(self, state: ReferenceState, rows: Ints, parents: Ints) -> None:
-        """Let rows[i] go on from where parents[i] stands; other rows of the slots are forgotten."""
+        """Let rows[i] continue parents[i]; other rows of these slots are forgotten."""
         slots = rows // state.copies
         for cohort in state.cohorts:
             mine = np.isin(slots, cohort.rows // state.copies)

@@ -1,4 +1,4 @@
-"""What is asked of a search: one sentence, its limits, and what its translation must have."""
+"""A request to a search: a sentence, its limits, and the demands on its translation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -17,35 +17,35 @@ class Request:
     source_ids: Sequence[int]
     """END included."""
     max_length: int
-    """Output limit in pieces, without the end symbol."""
+    """The output limit in pieces, without the end symbol."""
     prefix: Sequence[int] = ()
     """Pieces that the translation must begin with."""
     favoured: Sequence[int] = ()
-    """A prefix that it should begin with, rather than must."""
+    """Pieces that the translation should begin with, but need not."""
     place: tuple[int, ...] = ()
-    """Where in the input it stands: what is drawn for it depends on that."""
+    """The sentence's place in the input, which decides the random numbers of sampling."""
     terms: Sequence[Sequence[int]] = ()
     """Sequences of pieces that must occur in the translation."""
     allowed: Ints | None = field(default=None, compare=False)
     """Pieces that the translation may be made of, ascending; None allows all."""
 
     def only_choice(self, step: int) -> int | None:
-        """Return the one piece that may follow `step` pieces, if there is only one."""
+        """Return the only piece that may follow `step` pieces; None if several may."""
         if step < len(self.prefix):
             return self.prefix[step]
         return END_ID if step >= self.max_length else None
 
     def restricted(self, pieces: Ints) -> "Request":
-        """Return the request with only these pieces allowed, and those that it asks for itself."""
-        asked = [*self.prefix, *self.favoured, *(piece for term in self.terms for piece in term)]
-        also = np.array([*range(len(SPECIAL_PIECES)), *asked], dtype=np.int64)
-        return replace(self, allowed=np.union1d(pieces, also))
+        """Return the request with only these pieces allowed, and those that it demands."""
+        wanted = [*self.prefix, *self.favoured, *(piece for term in self.terms for piece in term)]
+        always = np.array([*range(len(SPECIAL_PIECES)), *wanted], dtype=np.int64)
+        return replace(self, allowed=np.union1d(pieces, always))
 
     def by_place(self) -> "Request":
-        """Return what a search is given: pieces by their place among those that are allowed.
+        """Return the request for a search, where pieces are places in the list of allowed pieces.
 
-        So a search needs to know of no list: each sentence has a vocabulary of its own, in which
-        the special pieces have the numbers that they always have.
+        So a search needs no lists: every sentence has its own vocabulary. The special pieces keep
+        their numbers.
         """
         if self.allowed is None:
             return self
@@ -57,7 +57,7 @@ class Request:
         )
 
     def places(self, pieces: Sequence[int] | Ints) -> Ints:
-        """Return the places of these pieces; those that are not allowed have none."""
+        """Return the places of these pieces, without those that are not allowed."""
         ids = np.asarray(pieces, dtype=np.int64)
         if self.allowed is None:
             return ids
@@ -72,9 +72,9 @@ class Request:
         return tuple(self.allowed[list(places)].tolist())
 
     def under(self, options: SearchOptions) -> "Request":
-        """Return what these options make of it: another limit, a prefix that is only favoured.
+        """Return the request under these options: their limit, and a forced or favoured prefix.
 
-        Terms must occur, so the limit leaves room for them.
+        The limit leaves room for the terms, because they must occur.
         """
         limit = self.max_length
         if options.max_length is not None:

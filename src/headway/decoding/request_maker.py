@@ -1,4 +1,4 @@
-"""Requests of a search, made of sentences: cut into pieces, split where they are too long."""
+"""Requests to a search, made of sentences: cut into pieces, and into parts if too long."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -22,26 +22,25 @@ from headway.errors import ConfigError, require_type
 
 
 class RequestMaker:
-    """Make requests that each of some bundles can take; the first has the settings."""
+    """Make requests that every bundle of an ensemble can take; the first has the settings."""
 
     def __init__(self, bundles: Sequence[Bundle]) -> None:
-        """Read for these bundles, which have one vocabulary."""
+        """Make requests for these bundles, which have one vocabulary."""
         self.bundle = bundles[0]
-        # A learned table of positions has an end; one place in it is for START or END.
+        # A learned table of positions has an end; one position is for START or END.
         tables = [b.config.max_positions for b in bundles if b.config.positions == "learned"]
         self.position_limit = min(tables, default=sys.maxsize) - 1
-        # Rows of the table that no piece goes with could not be turned into text.
+        # Rows of the output table without a piece cannot be turned into text.
         pieces = len(self.bundle.target_tokenizer)
         padded = any(bundle.config.target_vocab_size > pieces for bundle in bundles)
         self._writable_ids = np.arange(pieces) if padded else None
         self._tags = set(self.bundle.tags)
 
     def parts(self, sentence: str, *, at_most: int | None = None) -> list[Part]:
-        """Return the parts of a text that are translated each by itself; none of a blank one.
+        """Return the parts of a text that are translated separately; none if it is blank.
 
-        at_most: sentences of a part, as `sentences_a_part` returns it; None for the whole text. A
-        sentence that is too long is several parts in any case. A text of nothing but a tag that the
-        model was trained with is blank, too.
+        at_most: sentences of a part, see `sentences_a_part`; None for the whole text. A sentence
+        that is too long is always several parts. A text that is only a tag of the model is blank.
         """
         return cut_text(
             sentence,
@@ -53,11 +52,11 @@ class RequestMaker:
         )
 
     def sentences_a_part(self, asked: bool | None) -> int | None:
-        """Return how many sentences of a text are translated together; None for all of them.
+        """Return the number of sentences of a text that are translated together; None for all.
 
-        asked: True for each by itself, False for all. None leaves it to the model: one that was
-        trained on several sentences a line is given as many as its training lines usually had, or
-        all of them where its record does not say how many these were.
+        asked: True for each by itself, False for all. None leaves it to the model: a model trained
+        on several sentences a line takes as many as its training lines usually had. If its record
+        does not have their number, it takes all.
         """
         remedy = "Give True or False, or None to leave it to the model."
         require_type("split_sentences", asked, (bool, type(None)), remedy)
@@ -66,9 +65,9 @@ class RequestMaker:
         return None if asked is False else 1
 
     def whole(self, sentence: str, what: str) -> list[Part]:
-        """Return the one part that a sentence is; ConfigError where it has several, or none.
+        """Return the only part of a sentence; ConfigError if it has several or none.
 
-        what: is for one part only, for the message.
+        what: the subject and verb of the message, such as `alternatives are`.
         """
         parts = self.parts(sentence)
         if len(parts) != 1:
@@ -101,34 +100,35 @@ class RequestMaker:
             )
         requests: list[Request] = []
         texts, words = _prefixes(prefix, len(parts)), _terms(terms, len(parts))
-        for number, (text, own, cut) in enumerate(zip(texts, words, parts, strict=True), first):
-            with _named(number, alone=len(parts) == 1 and first == 0):
-                ids = self._prefix_ids(text, cut)
-                _check_one_part(own, cut)
-                wanted = _glossary_terms(glossary, cut, self.bundle.source_tokenizer)
-                for place, (part, of_part) in enumerate(zip(cut, wanted, strict=True)):
-                    term_ids = self._term_ids([*own, *of_part], options, banned)
-                    # A prefix belongs to the first part; the others are free.
-                    begun = ids if place == 0 else []
-                    together = [*begun, *(i for term in term_ids for i in term)]
-                    self._fitting(together, "A prefix with its terms")
+        sentences = zip(texts, words, parts, strict=True)
+        for number, (text, sentence_terms, cut) in enumerate(sentences, first):
+            with _sentence_named(number, alone=len(parts) == 1 and first == 0):
+                prefix_ids = self._prefix_ids(text, cut)
+                _check_one_part(sentence_terms, cut)
+                by_part = _glossary_terms(glossary, cut, self.bundle.source_tokenizer)
+                for place, (part, part_terms) in enumerate(zip(cut, by_part, strict=True)):
+                    term_ids = self._term_ids([*sentence_terms, *part_terms], options, banned)
+                    # Only the first part has the prefix.
+                    begun = prefix_ids if place == 0 else []
+                    demanded = [*begun, *(i for term in term_ids for i in term)]
+                    self._fitting(demanded, "A prefix with its terms")
                     where = (number, place)
                     requests.append(self.one(part.ids, begun, options, place=where, terms=term_ids))
         return requests
 
     def check_glossary(self, glossary: Glossary) -> None:
-        """Refuse translations that the model cannot write; ConfigError names the first of them."""
+        """Raise ConfigError for the first translation that the model cannot write."""
         for target in glossary.targets:
             self._writable(target, "glossary's translation")
 
     def _prefix_ids(self, prefix: str, parts: Sequence[Part]) -> list[int]:
-        """Return the pieces of a prefix, which is that of one sentence."""
+        """Return the pieces of a prefix; ConfigError if it is longer than a separate sentence."""
         several = len({part.sentence for part in parts}) > 1
         language = splitting_language(self.bundle.target_language)
         if several and (count := len(split_sentences(prefix, language))) > 1:
             raise ConfigError(
                 f"The prefix has {count} sentences, but each sentence is translated by itself and "
-                "the prefix is that of the first one.",
+                "the prefix belongs to the first one.",
                 "Shorten it, or take the text as one sentence with split_sentences=False "
                 "(--one-sentence-a-line).",
             )
@@ -146,7 +146,7 @@ class RequestMaker:
         """Return the request for one part."""
         longest = len(ids) + self.bundle.decoding.max_extra_pieces
         limit = min(max(longest, len(prefix), options.min_length), self.position_limit)
-        # All requests share one array of what may be written: prefix and terms are in it.
+        # All requests share one array of allowed pieces: prefix and terms are in it.
         allowed = self._writable_ids
         request = Request([*ids, END_ID], limit, prefix, place=place, terms=terms, allowed=allowed)
         if not options.shortlist:
@@ -154,12 +154,12 @@ class RequestMaker:
         if self.bundle.shortlist is None:
             raise ConfigError(
                 "The model has no shortlist.",
-                "Learn one from its training text with `headway shortlist`, or do without.",
+                "Learn one from its training text with `headway shortlist`, or search without it.",
             )
         return request.restricted(self.bundle.shortlist.pieces_for(ids))
 
     def target_ids(self, pieces: Sequence[str]) -> list[int]:
-        """Return the ids of target pieces; ConfigError where there is no such piece."""
+        """Return the ids of target pieces; ConfigError for a piece that does not exist."""
         tokenizer = self.bundle.target_tokenizer
         require_type("pieces", pieces, Iterable, "Give pieces as `translation.pieces` has them.")
         for piece in pieces:
@@ -172,27 +172,27 @@ class RequestMaker:
         return self._fitting([tokenizer.id(piece) for piece in pieces], "A prefix")
 
     def text_ids(self, pieces: Sequence[str]) -> list[int]:
-        """Return the ids of target pieces that are text: no padding, no start, no end."""
+        """Return the ids of target pieces; ConfigError for padding, start or end."""
         ids = self.target_ids(pieces)
         if marks := [SPECIAL_PIECES[i] for i in ids if i in (PAD_ID, START_ID, END_ID)]:
             raise ConfigError(
-                f"The target has {marks[0]} in it, which is no text.",
+                f"The target contains {marks[0]}, which is no text.",
                 "Give pieces of text; start and end are added.",
             )
         return ids
 
     def unfinished_ids(self, pieces: Sequence[str]) -> list[int]:
-        """Return the ids of pieces that a translation can go on after, whatever it goes on with."""
+        """Return the ids of pieces that more pieces can follow."""
         ids = self.target_ids(pieces)
         if special := [SPECIAL_PIECES[piece] for piece in ids if piece < len(SPECIAL_PIECES)]:
             raise ConfigError(
-                f"A translation with {special[0]} in it cannot go on.",
+                f"A translation that contains {special[0]} cannot be continued.",
                 "Give pieces of text, as `translation.pieces` has them.",
             )
         if len(ids) == self.position_limit:
             raise ConfigError(
-                f"There are {len(ids)} pieces, as many as the model has positions for, so that "
-                "nothing but the end can follow.",
+                f"There are {len(ids)} pieces, as many as the model has positions for, so only the "
+                "end can follow.",
                 "Give fewer pieces.",
             )
         return ids
@@ -200,9 +200,9 @@ class RequestMaker:
     def _term_ids(
         self, terms: Sequence[str], options: SearchOptions, banned: BannedTexts | None
     ) -> list[list[int]]:
-        """Return the pieces of a part's terms, none of which another wish may forbid."""
-        found = [self._writable(term, "term") for term in terms if term.strip()]
-        for ids in found:
+        """Return the pieces of a part's terms; ConfigError if another option forbids one."""
+        term_ids = [self._writable(term, "term") for term in terms if term.strip()]
+        for ids in term_ids:
             n = options.no_repeat_ngram
             sequences = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)] if n else []
             repeats = len(set(sequences)) < len(sequences)
@@ -213,13 +213,13 @@ class RequestMaker:
                     "forbids it.",
                     "Leave out one of the two.",
                 )
-        return found
+        return term_ids
 
     def _writable(self, text: str, what: str) -> list[int]:
         ids = self.bundle.target_tokenizer.encode(text)
         if text.strip() and not ids:
             raise ConfigError(
-                f"Nothing of the {what} {text!r} is left in pieces of the vocabulary.",
+                f"The {what} {text!r} has no pieces in the vocabulary.",
                 "Use words that the model can write, or leave it out.",
             )
         if unknown := self.bundle.target_tokenizer.unknown_count(ids):
@@ -254,46 +254,47 @@ def _check_one_part(terms: Sequence[str], parts: Sequence[Part]) -> None:
     raise ConfigError(
         f"The sentence is too long: it would be translated in {len(parts)} parts, and it is "
         "unclear which one the terms belong to.",
-        "Split it where it suits, or leave its terms out.",
+        "Split it at a better place, or leave its terms out.",
     )
 
 
 def _glossary_terms(
     glossary: Glossary | None, parts: Sequence[Part], tokenizer: Tokenizer
 ) -> list[list[str]]:
-    """Return the terms of each part; ConfigError where a part ends within one."""
+    """Return the terms of each part; ConfigError if a term is divided between parts."""
     if glossary is None:
         return [[] for _ in parts]
-    wanted: list[list[str]] = []
+    all_terms: list[list[str]] = []
     for sentence, cut in groupby(parts, lambda part: part.sentence):
         by_part = [glossary.terms(text) for text in part_texts(list(cut), tokenizer)]
-        wanted += by_part
+        all_terms += by_part
         if len(by_part) == 1:
             continue
         within = set(chain.from_iterable(by_part))
         if lost := [term for term in glossary.terms(sentence.text) if term not in within]:
             raise ConfigError(
-                f"The sentence is too long, and its parts divide the term of the glossary that is "
-                f"to become '{lost[0]}'.",
-                "Split the sentence where it suits, or leave the term out.",
+                "The sentence is too long, and its parts divide the term of the glossary with the "
+                f"translation '{lost[0]}'.",
+                "Split the sentence at a better place, or leave the term out.",
             )
-    return wanted
+    return all_terms
 
 
 def _prefixes(prefix: str | Sequence[str] | None, count: int) -> Sequence[str]:
     """Return the prefix of each sentence."""
     refuse_mapping("prefix", prefix, "Give a text, or a list with one for each.")
-    if prefix is not None:
-        require_type("prefix", prefix, Iterable, "Give a text, or a list with one for each.")
-    each = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else list(prefix)
-    if len(each) != count:
+    if prefix is None or isinstance(prefix, str):
+        return [prefix or ""] * count
+    require_type("prefix", prefix, Iterable, "Give a text, or a list with one for each.")
+    prefixes = list(prefix)
+    if len(prefixes) != count:
         raise ConfigError(
-            f"There are {len(each)} prefixes for {count} sentences.",
+            f"There are {len(prefixes)} prefixes for {count} sentences.",
             "Give one for all or one for each; an empty one forces nothing.",
         )
-    for own in each:
-        require_type("A prefix", own, str, "Give texts; an empty one forces nothing.")
-    return each
+    for text in prefixes:
+        require_type("A prefix", text, str, "Give texts; an empty one forces nothing.")
+    return prefixes
 
 
 def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequence[Sequence[str]]:
@@ -310,30 +311,31 @@ def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequen
             "Some terms are words and others lists of words.",
             "Give one list of words for all, or one list for each.",
         )
-    each = [for_all] * count if for_all or not terms else terms
-    if len(each) != count:
+    lists = [for_all] * count if for_all or not terms else terms
+    if len(lists) != count:
         raise ConfigError(
-            f"There are {len(each)} lists of terms for {count} sentences.",
+            f"There are {len(lists)} lists of terms for {count} sentences.",
             "Give one list of words for all, or one list for each.",
         )
-    for own in each:
-        refuse_mapping("A list of terms", own, by_source)
-        require_type("A list of terms", own, Iterable, "Give one list of words for each sentence.")
-    each = [list(own) for own in each]
-    for term in chain.from_iterable(each):
+    remedy = "Give one list of words for each sentence."
+    for words in lists:
+        refuse_mapping("A list of terms", words, by_source)
+        require_type("A list of terms", words, Iterable, remedy)
+    lists = [list(words) for words in lists]
+    for term in chain.from_iterable(lists):
         require_type("A term", term, str, "Give words.")
-    return each
+    return lists
 
 
-def refuse_mapping(name: str, given: object, remedy: str) -> None:
-    """Refuse a dict where texts are wanted: its keys would be taken for them."""
-    if isinstance(given, Mapping):
-        raise ConfigError(f"{name} is a {type(given).__name__}.", remedy)
+def refuse_mapping(name: str, value: object, remedy: str) -> None:
+    """Refuse a dict instead of texts: its keys would be taken for the texts."""
+    if isinstance(value, Mapping):
+        raise ConfigError(f"{name} is a {type(value).__name__}.", remedy)
 
 
 @contextmanager
-def _named(number: int, *, alone: bool) -> Iterator[None]:
-    """Say of what is refused which sentence it was for, where there is more than one."""
+def _sentence_named(number: int, *, alone: bool) -> Iterator[None]:
+    """Add the number of the sentence to a ConfigError, unless it is the only sentence."""
     try:
         yield
     except ConfigError as error:
@@ -344,26 +346,26 @@ def _named(number: int, *, alone: bool) -> Iterator[None]:
 
 
 def as_sentences(text: object) -> list[Any]:
-    """Return what is to be translated as a list; ConfigError where it is neither text nor texts."""
+    """Return one text or several as a list; ConfigError if the argument is neither."""
     if isinstance(text, str):
         return [text]
     if isinstance(text, (bytes, Mapping, Set)) or not isinstance(text, Iterable):
         raise ConfigError(
-            f"A {type(text).__name__} was given, not text.",
+            f"The argument is a {type(text).__name__}, not text.",
             "Give one string, or an iterable of strings in their order.",
         )
     return list(text)
 
 
 def check_count(name: str, number: int) -> None:
-    """Refuse a number of which there must be one at least."""
+    """Refuse a number below 1."""
     require_type(name, number, Integral, f"Give {name} as a whole number.")
     if number < 1:
         raise ConfigError(f"{name} is {number}, but must be at least 1.", f"Raise {name}.")
 
 
 def check_request(sentences: Sequence[object], first: int = 0) -> None:
-    """Refuse sentences that are no text, and a place in the input that there is not."""
+    """Refuse sentences that are no text, and a negative place in the input."""
     require_type("first", first, Integral, "Give the number of the first sentence, from 0.")
     if first < 0:
         raise ConfigError(f"first is {first}, but must be at least 0.", "Sentences count from 0.")

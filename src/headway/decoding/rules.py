@@ -1,8 +1,8 @@
-"""Rules between an engine and a search: what a hypothesis may go on with.
+"""Rules between an engine and a search: the pieces that may follow a hypothesis.
 
-A rule that forbids sets logits to minus infinity after the sum for the probabilities was taken: a
-score is then still what the model itself says of the pieces that were chosen. A rule that changes
-logits comes before that sum: scores are those of the changed distribution.
+A forbidding rule sets logits to minus infinity after the sum for the probabilities is computed, so
+scores stay those of the model. A changing rule is applied before that sum, so scores are those of
+the changed distribution.
 """
 
 import math
@@ -20,9 +20,9 @@ from headway.decoding.request import Request
 
 
 class Past(NamedTuple):
-    """What a rule may look at: the sentence, and the pieces of one hypothesis so far.
+    """The input of a rule: the sentence, and the pieces of one hypothesis so far.
 
-    Where the sentence has a list of allowed pieces, the ids are places in it, as the logits are.
+    If the sentence has a list of allowed pieces, the ids are places in it, like the logits.
     """
 
     request: Request
@@ -33,23 +33,23 @@ class Rule(Protocol):
     """Change the logits of some rows in place."""
 
     def apply(self, logits: Float[Tensor, "R V"], pasts: Sequence[Past]) -> None:
-        """Change them, or set those of forbidden pieces to minus infinity."""
+        """Change the logits, or set those of forbidden pieces to minus infinity."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of a search; without any, nobody asks what the hypotheses are."""
+    """The rules of a search; false without any, and then pasts are not needed."""
 
     changing: tuple[Rule, ...] = ()
     forbidding: tuple[Rule, ...] = ()
 
     def __bool__(self) -> bool:
-        """Tell whether there is a rule."""
+        """Return True if the search has a rule."""
         return bool(self.changing or self.forbidding)
 
     def and_forbid(self, *rules: Rule) -> "Rules":
-        """Return these rules and some more."""
+        """Return these rules with more forbidding ones."""
         return Rules(self.changing, (*self.forbidding, *rules))
 
 
@@ -73,19 +73,19 @@ def rules_of(options: SearchOptions) -> Rules:
 
 @dataclass(frozen=True, slots=True)
 class MinLength:
-    """Forbid the end symbol before so many pieces."""
+    """Forbid the end symbol before `length` pieces."""
 
     length: int
 
     def apply(self, logits: Float[Tensor, "R V"], pasts: Sequence[Past]) -> None:
-        """Forbid it."""
+        """Forbid the end symbol for short hypotheses."""
         short = [row for row, past in enumerate(pasts) if len(past.ids) < self.length]
         logits[short, END_ID] = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
 class NoRepeatNgram:
-    """Forbid what would write the same n pieces a second time."""
+    """Forbid pieces that would repeat a sequence of n pieces."""
 
     n: int
 
@@ -112,13 +112,14 @@ class RepetitionPenalty:
         """Divide their positive logits by the penalty, multiply the negative ones."""
         for row, past in enumerate(pasts):
             chosen = list(set(past.ids))
-            own = logits[row, chosen]
-            logits[row, chosen] = torch.where(own > 0, own / self.penalty, own * self.penalty)
+            before = logits[row, chosen]
+            after = torch.where(before > 0, before / self.penalty, before * self.penalty)
+            logits[row, chosen] = after
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixBias:
-    """Favour a prefix for as long as it is followed (Arivazhagan et al. 2020, section 3.2)."""
+    """Favour a prefix while a hypothesis follows it (Arivazhagan et al. 2020, section 3.2)."""
 
     bias: float
 
@@ -129,6 +130,7 @@ class PrefixBias:
             favoured = request.favoured
             if step < len(favoured) and list(ids) == list(favoured[:step]):
                 log_probs = logits[row].log_softmax(0) + math.log1p(-self.bias)
-                own = log_probs[favoured[step]]
-                log_probs[favoured[step]] = own.logaddexp(own.new_tensor(math.log(self.bias)))
+                following = log_probs[favoured[step]]
+                bias = following.new_tensor(math.log(self.bias))
+                log_probs[favoured[step]] = following.logaddexp(bias)
                 logits[row] = log_probs

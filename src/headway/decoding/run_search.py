@@ -1,4 +1,4 @@
-"""The protocol of a search, and the batch that stays full."""
+"""The protocol of a search, and the loop that keeps its batch full."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,25 +14,25 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 from headway.decoding.rules import Past, Rules
 
-_STILL_FULL = 3 / 4  # of those that were at work; figures in benchmarks/log/018 and 069
+_STILL_FULL = 3 / 4  # of the sentences after a refill; figures in benchmarks/log/018 and 069
 
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """What a search decided after one step."""
+    """The decisions of a search after one step."""
 
     finished: list[tuple[int, list[Hypothesis]]]
     """Slots whose sentence is done, with its hypotheses, best first."""
     rows: Ints | None = None
-    """Rows that go on in other hypotheses than before, with their parents; None if none does."""
+    """Rows that continue other rows, their `parents`; None if every row continues itself."""
     parents: Ints | None = None
 
 
 class Search(Protocol):
-    """Choose pieces, for each slot by itself; what one sentence gets depends on no other."""
+    """Choose pieces, independently for each slot: a sentence's result depends on no other."""
 
     copies: int
-    """Rows that a slot needs."""
+    """The number of rows of a slot."""
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
         """Start new sentences in free slots."""
@@ -43,30 +43,30 @@ class Search(Protocol):
         ...
 
     def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
-        """Choose what follows in those rows."""
+        """Choose the next pieces of those rows."""
         ...
 
     def possible(self, slot: int) -> list[Sequence[int]]:
-        """Return the pieces with which the best hypothesis of a sentence at work may begin.
+        """Return the possible beginnings of the best hypothesis of a sentence at work.
 
-        Whatever it turns out to be in the end, it begins with one of these.
+        The best hypothesis begins with the pieces of one of them.
         """
         ...
 
 
 Extension = tuple[int, int]
-"""A live hypothesis, by its copy, and a piece, by its place among those that are allowed."""
+"""The copy of a live hypothesis, and a piece, by its place in the list of allowed pieces."""
 
 
 class SearchObserver(Protocol):
-    """Follow the search for one sentence, which decides the same as without an observer.
+    """Follow the search for one sentence, whose result is the same without an observer.
 
     A step begins with `look`. A beam then calls `offer`, `rank`, `end` and `go_on`; a search with
     one hypothesis calls `decide`.
     """
 
     def begin(self) -> None:
-        """Receive the start: the source has been read."""
+        """Be told that the source is encoded and the steps begin."""
         ...
 
     def look(
@@ -81,27 +81,27 @@ class SearchObserver(Protocol):
         ...
 
     def offer(self, copy: int, pieces: Ints, log_probs: Floats) -> None:
-        """Receive the pieces that a live hypothesis may take, with their log-probabilities."""
+        """Receive the possible pieces of a live hypothesis, with their log-probabilities."""
         ...
 
     def rank(self, ranks: Mapping[Extension, tuple[int, float]]) -> None:
-        """Receive the best extensions: the place of each, from 1, and its total."""
+        """Receive the best extensions, each with its rank, from 1, and its total."""
         ...
 
     def end(self, copy: int, *, complete: bool) -> None:
-        """Receive a copy that took the end symbol, or (not complete) that nothing could follow."""
+        """Receive a copy that took the end symbol, or (not complete) had no possible piece."""
         ...
 
     def go_on(self, living: Mapping[int, tuple[Extension, float]]) -> None:
-        """Receive the extension and the total of each copy that lives on; the step is over."""
+        """Receive the extension and the total of each copy of the next step; ends the step."""
         ...
 
     def decide(self, advance: Advance, ids: Sequence[int], before: float, after: float) -> None:
-        """Receive a whole step of the only hypothesis: its pieces, its total before and after."""
+        """Receive a step of the only hypothesis: its pieces, its total before and after."""
         ...
 
     def finish(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Receive all finished hypotheses, with scores, in the order in which they ended."""
+        """Receive all finished hypotheses, with scores, in order of completion."""
         ...
 
 
@@ -113,20 +113,20 @@ def run_search(
     slots: int,
     max_tokens: int | None = None,
 ) -> Iterator[tuple[int, list[Hypothesis]]]:
-    """Yield the number of each request with its hypotheses, best first, as they are done.
+    """Yield the number of each request with its hypotheses, best first, in order of completion.
 
-    Continuous refill: slots of finished sentences go to the next requests, when a quarter of the
-    batch is done, because reading several sentences together costs less than one by one.
-    max_tokens: source pieces that the sentences at work may have together; one always may.
+    Continuous refill: when a quarter of the batch is done, the next requests get the free slots,
+    because encoding several sentences together costs less than one by one. max_tokens: the most
+    source pieces of the sentences at work together; a single sentence may have more.
     """
     waiting = _Waiting(requests, max_tokens)
     state = engine.start(slots, search.copies)
-    free = list(range(slots - 1, -1, -1))  # those last used first: their memory is there
+    free = list(range(slots - 1, -1, -1))  # the last used first: its memory is allocated
     at_work: dict[int, tuple[int, Request]] = {}  # by slot
     full = 0
     while True:
-        worth_it = len(at_work) <= full * _STILL_FULL
-        if taken := waiting.take(len(free)) if worth_it else []:
+        refills = len(at_work) <= full * _STILL_FULL
+        if taken := waiting.take(len(free)) if refills else []:
             fresh = [free.pop() for _ in taken]
             at_work |= zip(fresh, taken, strict=True)
             full = len(at_work)
@@ -150,7 +150,7 @@ def read_and_begin(
     slots: Sequence[int],
     requests: Sequence[Request],
 ) -> None:
-    """Have the engine read these sentences and the search begin them, in free slots."""
+    """Encode these sentences with the engine, and begin them in the search, in free slots."""
     lists = [request.allowed for request in requests if request.allowed is not None]
     assert len(lists) in (0, len(requests)), "all requests have a list of pieces, or none has"
     engine.encode(state, slots, [request.source_ids for request in requests], lists or None)
@@ -158,7 +158,7 @@ def read_and_begin(
 
 
 class _Waiting:
-    """Requests that wait for a slot, and the source pieces of those at work."""
+    """Requests that wait for a slot, and the number of source pieces at work."""
 
     def __init__(self, requests: Iterable[tuple[int, Request]], max_tokens: int | None) -> None:
         self.requests = iter(requests)
@@ -168,7 +168,7 @@ class _Waiting:
         self.tokens = 0
 
     def take(self, count: int) -> list[tuple[int, Request]]:
-        """Return the next requests, `count` at most, as far as there is room."""
+        """Return the next requests, at most `count` and as many as max_tokens allows."""
         taken: list[tuple[int, Request]] = []
         while self.next is not None and len(taken) < count:
             index, request = self.next

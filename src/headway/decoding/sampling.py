@@ -1,4 +1,4 @@
-"""Sampling: pieces are drawn by their probability instead of chosen."""
+"""Sampling: pieces are drawn by their probabilities."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from headway.decoding.run_search import Advance, SearchObserver
 
 
 class SamplingSearch:
-    """`n_best` samples a sentence, each a row; scores are what the model itself says of them."""
+    """Draw `n_best` samples a sentence, each in a row; scores are those of the model."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class SamplingSearch:
         attend: Attend | None = None,
         observer: SearchObserver | None = None,
     ) -> None:
-        """Draw as `sampling` says; attend: needed for a coverage penalty.
+        """Draw with the options `sampling`; attend: needed for a coverage penalty.
 
         observer: follows the search, which then draws one sample of one sentence.
         """
@@ -47,9 +47,11 @@ class SamplingSearch:
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
         """Start new sentences in free slots."""
         for slot, request in zip(slots, requests, strict=True):
-            mine = request.under(self.options)
+            limited = request.under(self.options)
             self.running[slot] = [
-                _Sample(slot * self.copies + copy, mine, [self.sampling.seed, *mine.place, copy])
+                _Sample(
+                    slot * self.copies + copy, limited, [self.sampling.seed, *limited.place, copy]
+                )
                 for copy in range(self.copies)
             ]
         self.running = dict(sorted(self.running.items()))
@@ -57,7 +59,7 @@ class SamplingSearch:
             self.observer.begin()
 
     def rows(self) -> tuple[Ints, Ints]:
-        """Return the rows to compute, of a new sentence the first alone, and the newest pieces."""
+        """Return the rows to compute, only the first of a new sentence, and the newest pieces."""
         active = [sample for sample in self._active() if sample.ids or self._is_first(sample)]
         newest = [sample.ids[-1] if sample.ids else START_ID for sample in active]
         return np.array([s.row for s in active], dtype=np.int64), np.array(newest, dtype=np.int64)
@@ -69,7 +71,7 @@ class SamplingSearch:
         return sample.row % self.copies == 0
 
     def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
-        """Draw the next piece of each sample; to an observer, the drawn piece has the rank 1."""
+        """Draw the next piece of each sample; for an observer the drawn piece has rank 1."""
         if self.observer is None:
             return self._draw(logits)
         (sample,) = self._active()
@@ -99,22 +101,20 @@ class SamplingSearch:
             choice = only[index]
             piece = int(pieces[index]) if choice is None else choice
             sample.take(piece, (value if choice is None else kept[index]) - float(totals[index]))
-        return self._give_back(fresh)
+        return self._return_finished(fresh)
 
     def possible(self, slot: int) -> list[Sequence[int]]:
-        """Return what the best hypothesis may begin with."""
+        """Return the pieces of all samples."""
         return [sample.ids for sample in self.running[slot]]
 
-    def _give_back(self, fresh: list["_Sample"]) -> Advance:
-        """Return the sentences of which all samples ended; let new ones have all their rows."""
+    def _return_finished(self, fresh: list["_Sample"]) -> Advance:
+        """Return the sentences whose samples all ended; give new sentences all their rows."""
         finished = []
         for slot, samples in list(self.running.items()):
             if all(sample.finished for sample in samples):
-                found = self.coverage.count(
-                    samples[0].request,
-                    [sample.hypothesis(self.options) for sample in samples],
-                )
-                finished.append((slot, best_first(found)))
+                hypotheses = [sample.hypothesis(self.options) for sample in samples]
+                scored = self.coverage.count(samples[0].request, hypotheses)
+                finished.append((slot, best_first(scored)))
                 del self.running[slot]
         rows = np.array([sample.row for sample in fresh if not sample.finished], dtype=np.int64)
         if self.copies == 1 or not len(rows):
@@ -135,8 +135,8 @@ class _Sample:
         self.complete = True
 
     def take(self, piece: int, log_prob: float) -> None:
-        """Go on with a piece, or end."""
-        if log_prob == -math.inf:  # the rules left nothing: what there is must do
+        """Append a piece, or end."""
+        if log_prob == -math.inf:  # rules forbid all pieces: it ends here
             self.finished, self.complete = True, False
             return
         self.log_prob += log_prob
@@ -153,23 +153,23 @@ class _Sample:
 def draw(
     logits: Float[Tensor, "R V"], sampling: Sampling, uniform: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Draw a piece of each row by one uniform number in [0, 1) each, (R,).
+    """Draw a piece of each row with a uniform number in [0, 1), (R,).
 
-    The piece is the one in whose share of the probability the number lies, in the order of ids.
-    Rows without any probability give piece 0.
+    In the order of ids, the pieces divide [0, 1) in proportion to their probabilities; the number
+    selects one. Rows without any probability give piece 0.
     """
     shares = narrow(logits, sampling).cumsum(dim=1)
     target = torch.from_numpy(uniform).to(shares.device) * shares[:, -1]
-    # Rounding may bring a number to the very end of the last share.
+    # Rounding may move a number to the end of the last share.
     last = (shares < shares[:, -1:]).sum(dim=1)
     place = torch.searchsorted(shares, target[:, None], right=True)[:, 0]
     return torch.minimum(place, last).cpu().numpy()
 
 
 def narrow(logits: Float[Tensor, "R V"], sampling: Sampling) -> Float[Tensor, "R V"]:
-    """Return what is left of the probabilities, not normalized: temperature, top_k, min_p, top_p.
+    """Return probabilities, not normalized, after temperature, top_k, min_p and top_p.
 
-    Each step sees what the one before it left; top_p is a share of that.
+    Each is applied to the result of the one before; top_p is a share of that.
     """
     logits = logits.double() / sampling.temperature
     if 0 < sampling.top_k < logits.size(1):

@@ -1,8 +1,8 @@
-"""The record of a search: what it considered at each step, and what became of that.
+"""The record of a search: the pieces considered at each step, and their fates.
 
-A record is a tree. Its root is the empty translation, each further node a hypothesis that was kept
-or that finished, and every step lists, for each hypothesis that lived, the pieces it could have
-gone on with. All numbers are finite, so that JSON can hold them.
+A record is a tree. Its root is the empty translation. Each other node is a hypothesis that was kept
+or that finished. Every step lists the possible next pieces of each live hypothesis. All numbers are
+finite, so that JSON can represent them.
 """
 
 from collections.abc import Iterator
@@ -13,51 +13,51 @@ from headway.decoding.options import SearchOptions
 from headway.decoding.translation import Translation
 
 Fate = Literal["kept", "finished", "pruned", "forbidden"]
-"""kept: lives on. finished: ended, and takes part in the ranking. pruned: others were better.
+"""kept: stays live. finished: ended, and is ranked. pruned: others were better.
 
-forbidden: not to be chosen here, by a prefix, the output limit, a rule, or because it is no output
-at all (padding, start, the unknown piece).
+forbidden: excluded by a prefix, the output limit or a rule, or because the piece is no output
+(padding, start, the unknown piece).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A piece that a hypothesis could have gone on with."""
+    """A possible next piece of a hypothesis."""
 
     piece: str
     piece_id: int
     probability: float
-    """What the model gives it, a share of the whole vocabulary, before any rule."""
+    """The model's probability over the whole vocabulary, before any rule."""
     fate: Fate
     log_prob: float | None
-    """What the search counts for it; None where it is forbidden.
+    """The log-probability that the search counts; None if the piece is forbidden.
 
     It is the logarithm of `probability` unless options change the model's logits
     (repetition_penalty, prefix_bias).
     """
     total: float | None
-    """The same, of the whole hypothesis with this piece."""
+    """The sum of log_prob over the hypothesis with this piece; None if it is forbidden."""
     rank: int | None
-    """Place among the extensions of all hypotheses that the search looked at, from 1, else None.
+    """The rank, from 1, among the extensions of all hypotheses that the search considered.
 
-    A beam looks at the best 2 * beam_size of them, a greedy search at one.
+    None for others. A beam considers the best 2 * beam_size extensions, a greedy search one.
     """
     node: int | None
-    """The node that it became; None unless kept or finished."""
+    """The node of the extended hypothesis; None unless kept or finished."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What could have followed one hypothesis."""
+    """The possible next pieces of one hypothesis."""
 
     node: int
-    """The hypothesis."""
+    """The number of the hypothesis's node."""
     candidates: tuple[Candidate, ...]
-    """The most probable pieces, best first, and each that was kept, that finished or had a rank."""
+    """The most probable pieces, and all that were kept, finished or ranked; best first."""
     other_pieces: int
-    """How many pieces are not among the candidates."""
+    """The number of pieces that are not among the candidates."""
     other_probability: float
-    """What the model gives these together."""
+    """The probability of these together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +65,25 @@ class Node:
     """A hypothesis: its parent's pieces and one more."""
 
     number: int
-    """Its place in `SearchRecord.nodes`; 0 is the root."""
+    """The node's place in `SearchRecord.nodes`; 0 is the root."""
     parent: int | None
     step: int
-    """How many pieces it has, an end symbol counted; 0 at the root."""
+    """The number of pieces, end symbol included; 0 at the root."""
     piece: str | None
-    """The newest piece; None at the root, and where rules left a hypothesis nothing to go on with.
+    """The newest piece; None at the root, and if rules forbade every piece after the parent.
 
-    In the second case the node is a leaf that stands for its parent, as it is.
+    In the second case the node is a leaf that represents its parent.
     """
     piece_id: int | None
     log_prob: float
-    """What the search counts for the newest piece."""
+    """The log-probability that the search counts for the newest piece."""
     total: float
     """Sum of log_prob from the root to here."""
     fate: Literal["kept", "finished"]
     score: float | None = None
-    """Of a finished one: total divided by the length penalty, plus the coverage penalty."""
+    """If finished: total divided by the length penalty, plus the coverage penalty."""
     complete: bool = True
-    """False where the output limit forced the end, or rules left nothing to go on with."""
+    """False if the output limit forced the end, or rules forbade every piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,34 +93,34 @@ class SearchRecord:
     source_pieces: tuple[str, ...]
     """`</s>` included."""
     vocabulary_size: int
-    """Pieces among which probabilities are shares: those of the shortlist, where there is one."""
+    """The number of pieces of the probabilities: those of the shortlist if one is used."""
     options: SearchOptions
     nodes: tuple[Node, ...]
     steps: tuple[tuple[Expansion, ...], ...]
-    """For each step an expansion of every hypothesis that lived, the most probable first."""
+    """For each step an expansion of every live hypothesis, the most probable first."""
     ranking: tuple[int, ...]
-    """The nodes that finished, best first; the search returned the first n_best of them."""
+    """The finished nodes, best first; the search returned the first n_best."""
     translation: Translation
-    """The same that `Translator.translate` gives."""
+    """The result of `Translator.translate`."""
 
     @property
     def best(self) -> Node:
-        """Return the leaf that is the translation."""
+        """Return the leaf of the translation."""
         return self.nodes[self.ranking[0]]
 
     def children(self, node: int) -> list[Node]:
-        """Return the hypotheses that were made of this one, the most probable first."""
-        made = [child for child in self.nodes if child.parent == node]
-        return sorted(made, key=lambda child: -child.total)
+        """Return the hypotheses that extend this one, the most probable first."""
+        extended = [child for child in self.nodes if child.parent == node]
+        return sorted(extended, key=lambda child: -child.total)
 
     def path(self, node: int) -> list[Node]:
         """Return the nodes from the first piece to this one; none for the root."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         place: int | None = node
         while place:  # the root is 0, and its parent None
-            found.append(self.nodes[place])
+            nodes.append(self.nodes[place])
             place = self.nodes[place].parent
-        return found[::-1]
+        return nodes[::-1]
 
     def pieces(self, node: int) -> tuple[str, ...]:
         """Return the pieces of a hypothesis, without an end symbol."""
@@ -137,7 +137,7 @@ class SearchRecord:
             waiting += self.children(node.number)[::-1]
 
     def outline(self) -> str:
-        """Return the tree as an indented list: piece, probability, sum, and rank of what ended."""
+        """Return the tree as an indented list: piece, log-probability, sum, final rank."""
         places = {node: place for place, node in enumerate(self.ranking, 1)}
         return "\n".join(self._line(node, places.get(node.number)) for node in self.walk())
 
@@ -151,9 +151,9 @@ class SearchRecord:
         return f"{line}  #{place}, score {node.score:.3f}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it in lists, dictionaries, texts and finite numbers, for JSON.
+        """Return the record as lists, dictionaries, texts and finite numbers, for JSON.
 
-        Of the translation only text, score and completeness: the rest is in the nodes.
+        The translation has only text, score and completeness; its hypotheses are in the nodes.
         """
         translation = self.translation
         return {

@@ -1,4 +1,4 @@
-"""Record a search: an observer that makes a tree of what a search considered and decided."""
+"""Record a search: an observer that makes a tree of the hypotheses of a search."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,38 +27,38 @@ from headway.errors import ConfigError
 
 @dataclass(slots=True)
 class _Look:
-    """What may follow one live hypothesis."""
+    """The possible next pieces of one live hypothesis."""
 
     model: NDArray[np.float64]
     """The model's log-probabilities, (V,)."""
     likely: list[int]
     """The most probable pieces, best first."""
     counted: dict[int, float]
-    """What the search counts for a piece; not there are those that it may not take."""
+    """The log-probability that the search counts for each piece that is not forbidden."""
 
 
 @dataclass(slots=True)
 class _Step:
-    """What is known of the step at work."""
+    """The observations of the present step."""
 
     looks: dict[int, _Look] = field(default_factory=dict)  # by copy
     ranks: dict[Extension, tuple[int, float]] = field(default_factory=dict)  # place, total
     ended: list[int] = field(default_factory=list)  # copies that took the end symbol
-    stopped: list[int] = field(default_factory=list)  # copies that nothing could follow
+    stopped: list[int] = field(default_factory=list)  # copies without a possible piece
     living: dict[int, tuple[Extension, float]] = field(default_factory=dict)  # by new copy
 
 
 class Watcher(Protocol):
-    """Hear of a recorded search while it runs; what it raises ends the search."""
+    """Follow a recorded search while it runs; an exception from a method ends the search."""
 
     def read(self, request: Request, /) -> None:
-        """Learn that the source has been read and that the steps begin."""
+        """Be told that the source is encoded and the steps begin."""
         ...
 
     def step(self, expansions: Sequence[Expansion], nodes: Sequence[Node], /) -> None:
-        """Receive a step as the record will have it, and the nodes that it made.
+        """Receive a step of the record, and the nodes that it made.
 
-        Scores are in the record alone: with a coverage penalty they are known only at the end.
+        The nodes have no scores yet: with a coverage penalty they are known only at the end.
         """
         ...
 
@@ -69,7 +69,7 @@ class SearchRecorder:
     def __init__(
         self, request: Request, target: Tokenizer, count: int, watcher: Watcher | None = None
     ) -> None:
-        """Record this request; count: how many pieces to list after each hypothesis."""
+        """Record this request; count: the number of pieces to list after each hypothesis."""
         if watcher is not None and not callable(getattr(watcher, "read", None)):
             remedy = "Give an object with the methods `read` and `step`."
             raise ConfigError(f"watcher is of type {type(watcher).__name__}.", remedy)
@@ -79,12 +79,12 @@ class SearchRecorder:
         self.nodes = [Node(0, None, 0, None, None, 0.0, 0.0, "kept")]
         self.live = {0: 0}  # node of each copy
         self.steps: list[tuple[Expansion, ...]] = []
-        self.finished: list[int] = []  # nodes, in the order in which they did
+        self.finished: list[int] = []  # nodes, in order of completion
         self.ranking: list[int] = []
         self.now = _Step()
 
     def begin(self) -> None:
-        """Tell the watcher that the source has been read."""
+        """Tell the watcher that the source is encoded."""
         if self.watcher is not None:
             self.watcher.read(self.request)
 
@@ -96,7 +96,7 @@ class SearchRecorder:
         rules: Rules,
         pasts: Sequence[Past],
     ) -> None:
-        """See the logits of live hypotheses before the search does, which changes them."""
+        """Keep the logits of live hypotheses, which the search changes afterwards."""
         shares = logits.double().log_softmax(dim=1)
         likely = shares.topk(min(self.count, shares.size(1)), dim=1).indices.tolist()
         model = shares.cpu().numpy()
@@ -104,7 +104,7 @@ class SearchRecorder:
             [piece for piece in pieces if model[row, piece] > -math.inf]
             for row, pieces in enumerate(likely)
         ]
-        # Where there is one choice, no other piece counts.
+        # With an only choice, no other piece counts.
         also = [
             [piece for piece in pieces if piece not in NEVER_CHOSEN] if choice is None else []
             for pieces, choice in zip(likely, only, strict=True)
@@ -116,32 +116,32 @@ class SearchRecorder:
             self.now.looks[copy] = _Look(model[row], likely[row], counted)
 
     def offer(self, copy: int, pieces: Ints, log_probs: Floats) -> None:
-        """Take the numbers that the search counts; where it can take no piece, none counts."""
+        """Keep the log-probabilities that the search counts; none if no piece is possible."""
         possible = _finite(pieces, log_probs)
         look = self.now.looks[copy]
         look.counted = look.counted | possible if possible else {}
 
     def rank(self, ranks: Mapping[Extension, tuple[int, float]]) -> None:
-        """Note the best extensions."""
+        """Keep the best extensions."""
         self.now.ranks = dict(ranks)
 
     def end(self, copy: int, *, complete: bool) -> None:
-        """Note a copy that took the end symbol, or that nothing could follow."""
+        """Keep a copy that took the end symbol, or had no possible piece."""
         (self.now.ended if complete else self.now.stopped).append(copy)
 
     def go_on(self, living: Mapping[int, tuple[Extension, float]]) -> None:
-        """Note the copies that live on, and close the step."""
+        """Keep the copies of the next step, and close the step."""
         self.now.living = dict(living)
         self._close_step()
 
     def decide(self, advance: Advance, ids: Sequence[int], before: float, after: float) -> None:
-        """Note the piece that the only hypothesis took, and close the step."""
+        """Keep the piece that the only hypothesis took, and close the step."""
         now = self.now
         if not now.looks[0].counted:
             now.stopped.append(0)
         else:
             piece = END_ID if advance.finished else ids[-1]
-            # A drawn piece need not be among the listed ones.
+            # A drawn piece may not be among the listed ones.
             total = before + now.looks[0].counted.setdefault(piece, after - before)
             now.ranks[0, piece] = (1, total)
             if advance.finished:
@@ -153,7 +153,7 @@ class SearchRecorder:
             self.finish(hypotheses)
 
     def _close_step(self) -> None:
-        """Make nodes and expansions of what was seen, when all is decided."""
+        """Make the nodes and expansions of a step after all its decisions."""
         now, before = self.now, len(self.nodes)
         made: dict[Extension, tuple[Fate, int]] = {}
         for copy in now.ended:
@@ -171,7 +171,7 @@ class SearchRecorder:
             self.watcher.step(self.steps[-1], self.nodes[before:])
 
     def finish(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Take the scores of those that finished, in the order in which they did."""
+        """Take the scores of the finished hypotheses, in order of completion."""
         for node, hypothesis in zip(self.finished, hypotheses, strict=True):
             self.nodes[node] = replace(
                 self.nodes[node], score=hypothesis.score, complete=hypothesis.complete
@@ -186,14 +186,23 @@ class SearchRecorder:
     def _add(
         self, parent: int, place: int | None, total: float, fate: Literal["kept", "finished"]
     ) -> int:
-        """Add a node and return its number; place: None where rules left nothing."""
-        above, number = self.nodes[self.live[parent]], len(self.nodes)
+        """Add a node and return its number; place: None if rules forbade every piece."""
+        parent_node, number = self.nodes[self.live[parent]], len(self.nodes)
         piece, log_prob = None, 0.0
         if place is not None:
             piece, log_prob = self._piece(place), self.now.looks[parent].counted[place]
         text = None if piece is None else self.target.piece(piece)
         self.nodes.append(
-            Node(number, above.number, above.step + 1, text, piece, log_prob, total, fate)
+            Node(
+                number,
+                parent_node.number,
+                parent_node.step + 1,
+                text,
+                piece,
+                log_prob,
+                total,
+                fate,
+            )
         )
         return number
 
@@ -202,10 +211,10 @@ class SearchRecorder:
 
     def _expansion(self, copy: int, made: dict[Extension, tuple[Fate, int]]) -> Expansion:
         look, node = self.now.looks[copy], self.nodes[self.live[copy]]
-        ranked = [place for own, place in self.now.ranks if own == copy]
+        ranked = [place for parent, place in self.now.ranks if parent == copy]
         shown = list(dict.fromkeys([*look.likely, *ranked]))
         shown.sort(key=lambda place: (-look.model[place], place))
-        rest = np.exp(np.delete(look.model, shown))
+        unshown = np.exp(np.delete(look.model, shown))
         return Expansion(
             node.number,
             tuple(
@@ -213,7 +222,7 @@ class SearchRecorder:
                 for place in shown
             ),
             self.vocabulary - len(shown),
-            float(rest.sum()),
+            float(unshown.sum()),
         )
 
     def _candidate(
@@ -242,10 +251,9 @@ def record_search(
     attend: Attend | None = None,
     banned: Rule | None = None,
 ) -> list[Hypothesis]:
-    """Search for the recorder's sentence; return the hypotheses of any search, best first.
+    """Search for the recorder's sentence; return its hypotheses, best first.
 
-    Raises ConfigError where several samples are drawn or the beam has groups: of these there is no
-    record.
+    Raises ConfigError for searches that cannot be recorded: several samples, or a beam with groups.
     """
     request = recorder.request
     search = build_search(
@@ -257,6 +265,6 @@ def record_search(
 
 
 def _finite(pieces: Ints, log_probs: Floats) -> dict[int, float]:
-    """Return the pieces that are possible, with their log-probabilities."""
+    """Return the possible pieces with their log-probabilities."""
     pairs = zip(pieces.tolist(), log_probs.tolist(), strict=True)
     return {piece: log_prob for piece, log_prob in pairs if log_prob > -math.inf}

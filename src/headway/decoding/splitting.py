@@ -1,4 +1,4 @@
-"""Sentences longer than a model can take: cut where it hurts least, never silently."""
+"""Split sentences that are too long for a model, at the best places."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -8,17 +8,17 @@ from headway.data.sentences import split_sentences
 from headway.errors import ConfigError
 
 _CLAUSE_END = (";", "…")  # where a space follows
-_TAG = re.compile("<(?!unk>|0x[0-9A-F]{2}>).+>")  # but not what stands for a character
+_TAG = re.compile("<(?!unk>|0x[0-9A-F]{2}>).+>")  # except pieces that represent a character
 
 
 def split_long(
     ids: Sequence[int], pieces: Sequence[str], max_pieces: int, language: str = "en"
 ) -> list[list[int]]:
-    """Return the ids in parts of at most max_pieces; joined they are the ids again.
+    """Divide ids into parts of at most max_pieces; without ids there are no parts.
 
-    Cuts after the last sentence of a part, or else before its last word, or else anywhere; never in
-    the first half, so that parts do not become many. No ids give no parts. language: a code, which
-    says how sentences end (`headway.data.sentences`).
+    A part ends after its last sentence, else before its last word, else anywhere, but never in its
+    first half, which limits the number of parts. language: a code that decides where sentences end
+    (`headway.data.sentences`).
     """
     if max_pieces < 1:
         raise ConfigError(f"max_pieces is {max_pieces}, but must be at least 1.", "Raise it.")
@@ -35,10 +35,11 @@ def split_long(
 
 
 def sentence_starts(pieces: Sequence[str], language: str) -> set[int]:
-    """Return the places of the pieces with which sentences begin, except the first one."""
+    """Return the places of the pieces that begin sentences, except the first."""
     sentences = split_sentences("".join(pieces).replace("▁", " "), language)
     begins = accumulate(map(len, sentences), initial=0)
-    ends = [begin + len(each.rstrip()) for begin, each in zip(begins, sentences[:-1], strict=False)]
+    before_last = zip(begins, sentences[:-1], strict=False)
+    ends = [begin + len(sentence.rstrip()) for begin, sentence in before_last]
     places: dict[int, int] = {}
     offset = 0
     for place, piece in enumerate(pieces):
@@ -48,10 +49,10 @@ def sentence_starts(pieces: Sequence[str], language: str) -> set[int]:
 
 
 def leading_tag(pieces: Sequence[str], known: Collection[str] = ()) -> int:
-    """Return how many pieces the tags take that a sentence begins with, such as `<2ko>`.
+    """Return the number of pieces of the tags that begin a sentence, such as `<2ko>`.
 
-    A tag says something about all of a sentence, so each part of it needs the tag. known: tags
-    that may have another form.
+    A tag concerns the whole sentence, so every part of it needs the tag. known: tags that may have
+    another form.
     """
     length = 0
     for place, piece in enumerate(pieces):
@@ -64,7 +65,7 @@ def leading_tag(pieces: Sequence[str], known: Collection[str] = ()) -> int:
 
 
 def _cut(pieces: Sequence[str], start: int, most: int, starts: Collection[int]) -> int:
-    """Return where the part ends that begins at `start`, at `most` at the latest."""
+    """Return the end, at most `most`, of the part that begins at `start`."""
     places = range(most, start + (most - start) // 2, -1)
     for end in places:
         clause = pieces[end - 1].endswith(_CLAUSE_END) and pieces[end].startswith("▁")

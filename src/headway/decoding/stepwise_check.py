@@ -1,7 +1,8 @@
-"""Check that a changed model decodes position by position as it was trained.
+"""Check that a changed model computes the same step by step as for a whole target.
 
-Training gives the decoder a whole target, translation one position at a time with a cache of those
-before. Tests prove that Headway's own parts give equal results both ways; parts of a user may not.
+Training passes a whole target to the decoder; translation passes one position at a time, with a
+cache of the earlier ones. Tests prove that Headway's own parts give equal results both ways. Parts
+of the user's own may not.
 """
 
 import torch
@@ -16,14 +17,14 @@ from headway.model.modes import evaluating
 from headway.model.transformer import Transformer
 
 _SOURCE, _TARGET = 5, 6
-_TOLERANCE = 1e-3  # of the largest number; rounding in float32 is a thousandth of that
+_TOLERANCE = 1e-3  # of the largest number; float32 rounds to a thousandth of that
 
 
 def find_stepwise_mismatch(model: Transformer) -> str:
-    """Describe where a changed model decodes differently step by step; empty if it does not.
+    """Describe the first difference of a changed model that decodes step by step; empty if none.
 
-    Decodes a few pieces both ways in eval mode. Random numbers and the model's mode stay as they
-    were; what its parts raise when they are given a cache is passed on.
+    A few pieces are decoded both ways in eval mode. Random numbers and the model's mode do not
+    change. Errors of its parts are not caught.
     """
     if not changed_parts(model):
         return ""
@@ -45,7 +46,7 @@ def find_stepwise_mismatch(model: Transformer) -> str:
 def _both_ways(
     model: Transformer, device: torch.device
 ) -> tuple[Float[Tensor, "T d_model"], Float[Tensor, "T d_model"]]:
-    """Decode some pieces at once and one by one."""
+    """Decode some pieces together, and one by one."""
     source_ids = _some_pieces(model.source_embedding, model.pad_id, _SOURCE).to(device)
     target_ids = _some_pieces(model.target_embedding, model.pad_id, _TARGET).to(device)
     mask = padding_mask(source_ids, model.pad_id)
@@ -57,7 +58,7 @@ def _both_ways(
 
 
 def _some_pieces(embedding: InputEmbedding, pad_id: int, count: int) -> Int[Tensor, "1 L"]:
-    """Return pieces that are not padding, no more than there are positions for."""
+    """Return pieces without padding, at most as many as the model has positions."""
     learned = getattr(embedding.positions, "weight", None)
     count = count if learned is None else min(count, len(learned))
     size = len(embedding.tokens.weight)

@@ -1,4 +1,4 @@
-"""One sentence, watched while it is searched for: what is certain comes out at once."""
+"""Streaming: the certain beginning of a translation, as soon as the search knows it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
@@ -18,17 +18,16 @@ def stream_search(
     request: Request,
     tell_best: Callable[[Hypothesis], object] = lambda best: None,
 ) -> Iterator[tuple[int, ...]]:
-    """Yield after each step the pieces that are certain, and in the end those of the best one.
+    """Yield after each step the pieces that are certain, and finally those of the best hypothesis.
 
-    Certain is what all hypotheses begin with that can still be the best: those that live, and the
-    best of those that have finished. What was yielded is never taken back. tell_best: is told the
-    best one, before its pieces come.
+    Pieces are certain if all hypotheses that can still be the best begin with them. They are never
+    taken back. tell_best: receives the best hypothesis before its pieces are yielded.
     """
     with torch.inference_mode():
         state = engine.start(1, search.copies)
         read_and_begin(engine, state, search, [0], [request])
     while True:
-        with torch.inference_mode():  # not around `yield`, which would hand it to the caller
+        with torch.inference_mode():  # not around `yield`: the caller would inherit it
             advance = search.advance(engine.step(state, *search.rows()))
             if advance.rows is not None and advance.parents is not None:
                 engine.reorder(state, advance.rows, advance.parents)
@@ -39,11 +38,11 @@ def stream_search(
         yield request.pieces(common_prefix(search.possible(0)))
 
 
-def text_bits(tokenizer: Tokenizer, growing: Iterable[Sequence[int]]) -> Iterator[str]:
-    """Yield the text of growing pieces bit by bit."""
+def text_fragments(tokenizer: Tokenizer, growing: Iterable[Sequence[int]]) -> Iterator[str]:
+    """Yield the text of a growing sequence of pieces, without repetition."""
     length, ids = 0, ()
     for ids in growing:
-        # What ends within a character or in a space may still change.
+        # An unfinished character or a space at the end may still change.
         text = tokenizer.decode(ids).rstrip("\ufffd ")
         if len(text) > length:
             yield text[length:]
@@ -53,7 +52,7 @@ def text_bits(tokenizer: Tokenizer, growing: Iterable[Sequence[int]]) -> Iterato
 
 
 def common_prefix(sequences: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return what all of them begin with.
+    """Return the longest common beginning of these sequences.
 
     >>> common_prefix([[4, 5, 6], [4, 5], [4, 5, 7]])
     (4, 5)

@@ -1,4 +1,4 @@
-"""What a Translator gives back: texts with their scores, and all that a caller should know."""
+"""The results of a Translator: texts with their scores and further facts."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from headway.decoding.alignment import Alignment
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attention:
-    """Where a hypothesis looks in its source: cross-attention, averaged over heads."""
+    """The cross-attention of a hypothesis to its source, averaged over heads."""
 
     weights: Float[Tensor, "T S"]
     """A row for the step that chooses each target piece, a column for each source piece.
@@ -18,9 +18,9 @@ class Attention:
     The sum of a row is 1.
     """
     target_pieces: tuple[str, ...]
-    """T of them, `</s>` included."""
+    """T pieces, `</s>` included."""
     source_pieces: tuple[str, ...]
-    """S of them, `</s>` included."""
+    """S pieces, `</s>` included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,45 +33,45 @@ class ScoredText:
     log_prob: float
     pieces: tuple[str, ...]
     attentions: tuple[Attention, ...] = field(default=(), compare=False, repr=False)
-    """One for each part that was translated by itself; none unless asked for."""
+    """One for each part that was translated by itself; empty unless requested."""
     alignment: Alignment = ()
-    """Which source word each target word is about; empty unless attention was asked for."""
+    """The source word of each target word; empty unless attention was requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What became of one sentence."""
+    """The translation of one text."""
 
     text: str
     score: float
     pieces: tuple[str, ...] = field(repr=False)
     hypotheses: tuple[ScoredText, ...] = field(repr=False)
-    """The n best, best first; the first is this translation."""
+    """The n best hypotheses, best first; the first is this translation."""
     num_parts: int = 1
-    """Its sentences, or groups of them; a sentence that was too long is several parts."""
+    """The parts translated separately: sentences, groups of them, or parts of a long one."""
     num_sentences: int = 1
-    """Those, or groups; fewer than the parts when one was too long for the model."""
+    """The sentences, or groups of them; fewer than the parts if one was too long."""
     complete: bool = True
-    """False when the output limit ended the translation, or rules left nothing to go on with."""
+    """False if the output limit ended the translation, or rules forbade every piece."""
     unknown_pieces: int = 0
-    """Pieces of the source that the vocabulary does not know."""
+    """The number of source pieces that the vocabulary does not have."""
     empty_parts: int = 0
-    """Parts whose translation has no text."""
+    """The number of parts whose translation has no text."""
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
-        """Return the attention of each part; none unless asked for."""
+        """Return the attention of each part; empty unless requested."""
         return self.hypotheses[0].attentions
 
     @property
     def alignment(self) -> Alignment:
-        """Return which source word each target word is about; empty unless asked for."""
+        """Return the source word of each target word; empty unless requested."""
         return self.hypotheses[0].alignment
 
 
 @dataclass(frozen=True, slots=True)
 class StreamEnd:
-    """What is to be said of a streamed translation in the end; all of it as in `Translation`."""
+    """Facts about a streamed translation, known at its end; fields as in `Translation`."""
 
     num_parts: int
     num_sentences: int
@@ -82,10 +82,10 @@ class StreamEnd:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What could stand at one place of a translation."""
+    """A possible piece at one place of a translation."""
 
     piece: str
-    """`</s>` where the translation could end."""
+    """`</s>` if the translation could end there."""
     probability: float
     translation: Translation
-    """The best one that has the piece there."""
+    """The best translation with the piece there."""

@@ -1,4 +1,4 @@
-"""The translator: sentences in, translations out, in order and independent of batching."""
+"""The translator: texts in, translations out, in order and independent of batching."""
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from headway.decoding.request_maker import (
 )
 from headway.decoding.search_record import SearchRecord
 from headway.decoding.search_recorder import SearchRecorder, Watcher, record_search
-from headway.decoding.streaming import stream_search, text_bits
+from headway.decoding.streaming import stream_search, text_fragments
 from headway.decoding.translation import Alternative, StreamEnd, Translation
 from headway.decoding.weight_snapshot import WeightSnapshot, check_ready
 from headway.errors import ConfigError, hinted, require_type
@@ -57,24 +57,24 @@ class TextTranslator:
         """Use a loaded bundle; `headway.load` reads one from disk.
 
         engine and precision: see `headway.decoding.build_engine`. The packed engine prepares the
-        weights here; once they change, or parts get hooks, this Translator refuses to go on. The
-        models are put into eval mode. ensemble: more bundles; the probabilities of all are averaged
-        at each step.
+        weights here. If they change later, or parts get hooks, this Translator refuses to
+        translate. The models are put into eval mode. ensemble: more bundles; the probabilities of
+        all are averaged at each step.
         """
         ensemble = as_bundles(bundle, ensemble)
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
-        self.models = [each.model.eval() for each in (bundle, *ensemble)]
+        self.models = [member.model.eval() for member in (bundle, *ensemble)]
         self.requests = RequestMaker([bundle, *ensemble])
-        # It looks at the whole vocabulary, and line after line asks for the same.
-        self._rule_against = lru_cache(4)(lambda texts: BannedTexts(texts, bundle.target_tokenizer))
+        # A rule looks at the whole vocabulary; successive calls usually need the same one.
+        self._banning_rule = lru_cache(4)(lambda texts: BannedTexts(texts, bundle.target_tokenizer))
         check_vocabularies(bundle, ensemble)
-        self._made_of = (bundle, engine, precision, ensemble)
+        self._arguments = (bundle, engine, precision, ensemble)
         self._prepare()
 
     def _prepare(self) -> None:
-        """Let engines take the weights as they are now."""
-        _, name, precision, ensemble = self._made_of
+        """Prepare the engines with the present weights."""
+        _, name, precision, ensemble = self._arguments
         engines = [build_engine(model, name, precision) for model in self.models]
         self.engine = EnsembleEngine(engines) if ensemble else engines[0]
         self._snapshot = WeightSnapshot(self.models)
@@ -94,19 +94,19 @@ class TextTranslator:
     ) -> Self:
         """Load a bundle, or the bundle of a run, and make a translator of it.
 
-        device: auto, cpu, cuda or mps. change: puts parts of your own into each model, as
-        `headway.train` was given it. engine, precision: see `headway.decoding.build_engine`.
-        ensemble: more bundles, of the same vocabulary, to average the probabilities with.
-        Raises BundleError when a bundle is damaged.
+        device: auto, cpu, cuda or mps. change: puts parts of your own into each model, as in
+        `headway.train`. engine, precision: see `headway.decoding.build_engine`. ensemble: more
+        bundles with the same vocabulary, whose probabilities are averaged. Raises BundleError if a
+        bundle is damaged.
         """
         where, ensemble = resolve_device(device), as_paths(ensemble)
         if where != "cpu":
-            others = [load_bundle(other, where, change) for other in ensemble]
-            return cls(load_bundle(path, where, change), engine, precision, ensemble=others)
-        loaded = (load_mapped_bundle(each, change) for each in (path, *ensemble))
+            members = [load_bundle(member, where, change) for member in ensemble]
+            return cls(load_bundle(path, where, change), engine, precision, ensemble=members)
+        loaded = (load_mapped_bundle(member, change) for member in (path, *ensemble))
         bundles, weights = zip(*loaded, strict=True)
         translator = cls(bundles[0], engine, precision, ensemble=bundles[1:])
-        for mapped in weights:  # the engine has what it needs
+        for mapped in weights:  # the engine has copied the weights
             mapped.let_go()
         return translator
 
@@ -117,12 +117,12 @@ class TextTranslator:
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let copies, and other processes, prepare the weights for themselves."""
-        return _made_again, (type(self), *self._made_of)
+        """Pickle the arguments alone: a copy, or another process, prepares the weights again."""
+        return _rebuild, (type(self), *self._arguments)
 
     @property
     def options(self) -> SearchOptions:
-        """The search that the bundle asks for; `dataclasses.replace` changes it."""
+        """The default search of the bundle; `dataclasses.replace` makes variants."""
         return SearchOptions(self.bundle.decoding.beam_size, self.bundle.decoding.length_penalty)
 
     @overload
@@ -183,18 +183,18 @@ class TextTranslator:
     ) -> Translation | list[Translation]:
         """Translate one text, or several in order.
 
-        Each sentence of a text is translated by itself, and they are joined with the spaces of the
-        source. A blank text gives a blank translation. attention: also give the attention of each
-        hypothesis to the source, and a word alignment. banned: texts that must not occur; one that
-        begins with a space, not at the beginning of a word. batch_tokens: source pieces at work
-        together, each once for each hypothesis; it changes speed and memory, and no text in
-        float32. first: number of the first text in the input, on which depends what is drawn.
-        glossary: source terms with the translations that they must get (`Glossary`). options: how
-        to search, the bundle's own way (`translator.options`) if not given; beam_size,
-        length_penalty and n_best change it. prefix: how the translation must begin, one for all or
-        one for each. split_sentences: False takes each text as one sentence; None does so for a
-        model that was trained on several sentences a line. terms: words that must occur, for all or
-        for each.
+        Each sentence of a text is translated by itself; the translations are joined with the spaces
+        of the source. A blank text has a blank translation. attention: also return the attention of
+        each hypothesis to the source, and a word alignment. banned: texts that must not occur; a
+        text that begins with a space is banned only at the beginning of a word. batch_tokens:
+        source pieces at work together, each counted once for each hypothesis; affects speed and
+        memory, but in float32 no text. first: the number of the first text in the input, which
+        affects sampling. glossary: source terms with the translations that they must get
+        (`Glossary`). options: the search; the default is the bundle's (`translator.options`).
+        beam_size, length_penalty and n_best change it. prefix: the required beginning, one for all
+        texts or one for each. split_sentences: False takes each text as one sentence; None does so
+        for a model that was trained on several sentences a line. terms: words that must occur, for
+        all texts or for each.
         """
         sentences = as_sentences(text)
         check_request(sentences, first)
@@ -204,14 +204,14 @@ class TextTranslator:
         self._check_ready()
         options = self._options(options, beam_size, length_penalty, n_best)
         at_most = self.requests.sentences_a_part(split_sentences)
-        parts = [self.requests.parts(each, at_most=at_most) for each in sentences]
+        parts = [self.requests.parts(sentence, at_most=at_most) for sentence in sentences]
         rule = self._banned(banned)
         requests = self.requests.make(
             parts, options, first=first, prefix=prefix, terms=terms,
             glossary=as_glossary(glossary), banned=rule,
         )  # fmt: skip
         attend = self._attend(options)
-        found = iter(
+        results = iter(
             search_all(
                 self.engine,
                 options,
@@ -224,11 +224,13 @@ class TextTranslator:
         )
         builder = TranslationBuilder(self.bundle, options)
         translations = []
-        for sentence, own in zip(sentences, parts, strict=True):
-            hypotheses = [next(found) for _ in own]
-            words = self.requests.source_words(sentence, own) if attention else []
-            seen = attend if attention else None
-            translations.append(builder.join(own, hypotheses, seen, words))
+        for sentence, its_parts in zip(sentences, parts, strict=True):
+            hypotheses = [next(results) for _ in its_parts]
+            if attention:
+                words = self.requests.source_words(sentence, its_parts)
+                translations.append(builder.join(its_parts, hypotheses, attend, words))
+            else:
+                translations.append(builder.join(its_parts, hypotheses))
         return translations[0] if isinstance(text, str) else translations
 
     @_foreign_names_hinted
@@ -244,11 +246,11 @@ class TextTranslator:
         split_sentences: bool | None = None,
         terms: Sequence[str] | Sequence[Sequence[str]] = (),
     ) -> Generator[str, None, StreamEnd]:
-        """Yield the translation of one text bit by bit, as soon as each bit is certain.
+        """Yield the translation of one text in fragments, each as soon as it is certain.
 
-        Together the bits are the text that `translate` gives; arguments are as there. In a beam a
-        bit is certain when all hypotheses have it that can still be the best. What the generator
-        returns, the value of its StopIteration, says whether the translation is complete.
+        Together the fragments are the text of `translate`; arguments are as there. In a beam, a
+        fragment is certain if all hypotheses that can still be the best have it. The generator
+        returns a `StreamEnd`, as the value of its StopIteration.
         """
         check_request([text], first)
         self._check_ready()
@@ -267,14 +269,14 @@ class TextTranslator:
             )
             joint = part.joint
             growing = stream_search(self.engine, search, request, best.append)
-            for bit in text_bits(self.bundle.target_tokenizer, growing):
-                yield joined.add(bit, joint)
+            for fragment in text_fragments(self.bundle.target_tokenizer, growing):
+                yield joined.add(fragment, joint)
                 joint = None
             joined.add("", joint)
         unknown_count = self.bundle.source_tokenizer.unknown_count
         written = [self.bundle.target_tokenizer.decode(hypothesis.ids) for hypothesis in best]
         return StreamEnd(
-            num_parts=max(1, len(parts)),  # a blank one has none, and is one as it is
+            num_parts=max(1, len(parts)),  # a blank text has none, but counts as one
             num_sentences=max(1, len({part.sentence for part in parts})),
             complete=all(hypothesis.complete for hypothesis in best),
             unknown_pieces=sum(unknown_count(part.ids) for part in parts),
@@ -290,10 +292,10 @@ class TextTranslator:
         count: int = 5,
         options: SearchOptions | None = None,
     ) -> list[Alternative]:
-        """Return what could follow these pieces of a translation, the most probable first.
+        """Return the pieces that could follow these pieces of a translation, most probable first.
 
-        pieces: such as `translation.pieces[:3]`. Each alternative comes with the best translation
-        that has it there.
+        pieces: such as `translation.pieces[:3]`. Each alternative has the best translation that
+        contains it there.
         """
         check_request([text])
         check_count("count", count)
@@ -302,7 +304,7 @@ class TextTranslator:
         before = self.requests.unfinished_ids(pieces)
         source = parts[0].ids
         choices = next_pieces(self.engine, self.requests.one(source, before, options), count)
-        # Each choice, and be it the end, is a prefix that the rest follows.
+        # Each choice, even the end, is the last piece of a prefix that the search completes.
         requests = [self.requests.one(source, [*before, piece], options) for piece, _ in choices]
         best = search_all(
             self.engine,
@@ -332,14 +334,14 @@ class TextTranslator:
         terms: Sequence[str] = (),
         watcher: Watcher | None = None,
     ) -> SearchRecord:
-        """Translate one sentence and return all that the search considered, step by step.
+        """Translate one sentence and return the record of the search, step by step.
 
-        A text of several sentences is taken as one: a record is of one search.
+        A text of several sentences is taken as one, because a record describes one search.
 
-        candidates: how many pieces to list after each hypothesis, with their probabilities.
-        watcher: hears of each step when it is done. The other arguments are those of `translate`
-        with split_sentences=False, and so is the result. Raises ConfigError for a sentence in
-        several parts, and where several samples are drawn or the beam has groups.
+        candidates: the number of pieces to list after each hypothesis, with their probabilities.
+        watcher: receives each step when it is done. The other arguments and the translation are
+        those of `translate` with split_sentences=False. Raises ConfigError for a sentence in
+        several parts, for several samples and for a beam with groups.
         """
         check_request([text])
         check_count("candidates", candidates)
@@ -348,7 +350,7 @@ class TextTranslator:
         parts = self.requests.whole(text, "a record of a search is")
         (request,) = self.requests.make([parts], options, prefix=prefix, terms=terms, banned=rule)
         recorder = SearchRecorder(request, self.bundle.target_tokenizer, candidates, watcher)
-        found = record_search(
+        hypotheses = record_search(
             self.engine, recorder, options, attend=self._attend(options), banned=rule
         )
         return SearchRecord(
@@ -358,7 +360,7 @@ class TextTranslator:
             tuple(recorder.nodes),
             tuple(recorder.steps),
             tuple(recorder.ranking),
-            TranslationBuilder(self.bundle, options).join(parts, [found]),
+            TranslationBuilder(self.bundle, options).join(parts, [hypotheses]),
         )
 
     def _check_ready(self) -> None:
@@ -372,9 +374,9 @@ class TextTranslator:
         length_penalty: float | None = None,
         n_best: int | None = None,
     ) -> SearchOptions:
-        """Return the options with what was given beside them; more hypotheses widen the beam."""
-        given = {"beam_size": beam_size, "length_penalty": length_penalty, "n_best": n_best}
-        values = {name: value for name, value in given.items() if value is not None}
+        """Return the options with these values; a larger n_best widens the beam."""
+        values = {"beam_size": beam_size, "length_penalty": length_penalty, "n_best": n_best}
+        values = {name: value for name, value in values.items() if value is not None}
         return changed_options(self.options if options is None else options, values)
 
     def _attend(self, options: SearchOptions) -> AttentionReader:
@@ -387,17 +389,17 @@ class TextTranslator:
         texts = (banned,) if isinstance(banned, str) else tuple(banned)
         for text in texts:
             require_type("A banned text", text, str, remedy)
-        return self._rule_against(texts) if texts else None
+        return self._banning_rule(texts) if texts else None
 
     def _workers(self, jobs: int) -> int:
-        """Return how many searches run side by side: one a core, if there is work for each."""
+        """Return the number of parallel searches: at most one a core, each with enough work."""
         workers = min(torch.get_num_threads(), jobs // _WORTH_A_WORKER)
         if workers < 2 or self.device.type != "cpu" or listening() or self._snapshot.have_hooks():
-            return 1  # what a trace or a hook writes down should be in this process
+            return 1  # a trace or a hook collects its data in this process
         return workers
 
 
-def _made_again(
+def _rebuild(
     cls: type[TextTranslator],
     bundle: Bundle,
     engine: Any,
@@ -408,9 +410,9 @@ def _made_again(
 
 
 def only_bundle(model: Bundle | TextTranslator, what: str) -> Bundle:
-    """Return the one model that this is; ConfigError for an ensemble.
+    """Return the bundle of a single model; ConfigError for an ensemble.
 
-    what: is made of one model alone, for the message.
+    what: the subject of the message, such as `An alignment`.
     """
     if isinstance(model, Bundle):
         return model
@@ -419,7 +421,7 @@ def only_bundle(model: Bundle | TextTranslator, what: str) -> Bundle:
     if len(model.models) > 1:
         raise ConfigError(
             f"{what} needs a single model, but this translator averages {len(model.models)}.",
-            "Load the one that is meant by itself.",
+            "Load one of its models by itself.",
         )
     return model.bundle
 

@@ -24,9 +24,9 @@ class WeightSnapshot:
     """Parts, weights and hooks of models at one moment."""
 
     def __init__(self, models: Sequence[Transformer]) -> None:
-        """Look at these models as they are now."""
+        """Take a snapshot of these models."""
         _count_fused_steps()
-        # Kept, so that no other object ever has the identity of one of these.
+        # Kept alive, so that no later object gets the identity of one of these.
         self.parts = [part for model in models for part in model.modules()]
         self.weights = [weight for model in models for weight in model.parameters()]
         self._contents = [vars(part) for part in self.parts]
@@ -36,24 +36,26 @@ class WeightSnapshot:
     def is_stale(self) -> bool:
         """Return True if a part, a weight, a `forward` or a hook has changed since.
 
-        Asked before every translation, be it of one sentence: so it looks at whole lists at a time.
+        Every translation calls it, even of one sentence. So it compares whole lists, for speed.
         """
         return not self._has_same_parts() or self._before != self._now()
 
     def was_moved(self) -> bool:
-        """Return True if the only change is that weights lie in memory that processes share.
+        """Return True if the only change is that weights were moved into shared memory.
 
-        PyTorch moves them there in `share_memory()`, and where a model is sent to another process.
-        What an engine has prepared in place would read memory that was given back.
+        PyTorch moves them in `share_memory()`, and when a model is sent to another process. An
+        engine that uses weights in place would then read memory that has been freed.
         """
-        *others, old_places, versions = self._before
-        *others_now, places, versions_now = self._now()
+        *before, addresses_before, versions_before = self._before
+        *now, addresses, versions = self._now()
         return (
             self._has_same_parts()
-            and (others, versions) == (others_now, versions_now)
+            and (before, versions_before) == (now, versions)
             and all(
-                place == old or (weight is not None and weight.is_shared())
-                for weight, place, old in zip(self._all_weights(), places, old_places, strict=True)
+                address == old or (weight is not None and weight.is_shared())
+                for weight, address, old in zip(
+                    self._all_weights(), addresses, addresses_before, strict=True
+                )
             )
         )
 
@@ -62,35 +64,36 @@ class WeightSnapshot:
         return any(have_hooks(self.parts))
 
     def _has_same_parts(self) -> bool:
-        return self._children == [dict(own.items()) for own in map(_children, self.parts)]
+        return self._children == [dict(children.items()) for children in map(_children, self.parts)]
 
     def _all_weights(self) -> list[nn.Parameter | None]:
-        return [*chain.from_iterable(own.values() for own in map(_weights, self.parts))]
+        by_name = map(_weights, self.parts)
+        return [*chain.from_iterable(weights.values() for weights in by_name)]
 
     def _now(self) -> tuple[Any, ...]:
-        """Return what may change of parts and weights, except the set of parts."""
+        """Return the state of parts and weights that may change, except the set of parts."""
         weights = self._all_weights()
         return (
             have_hooks(self.parts),
             ["forward" in content for content in self._contents],
             [*map(id, weights)],
-            # `weight.data = …` counts as no change. Nor does what is written through `weight.data`,
-            # or into its memory, which nothing tells.
+            # `weight.data = …` does not raise the version. Writing through `weight.data`, or into
+            # its memory, cannot be detected.
             [None if w is None else w.data_ptr() for w in weights],
-            # Nobody counts the changes of a tensor that was made in inference mode.
+            # A tensor made in inference mode has no version counter.
             [0 if w is None or w.is_inference() else w._version for w in weights],
         )
 
 
 def check_ready(models: Sequence[Transformer], snapshot: WeightSnapshot | None) -> bool:
-    """Refuse to translate with models that give other translations than they should.
+    """Refuse to translate in training mode, under a trace, or with weights that have changed.
 
-    snapshot: taken when an engine copied their weights; None if it reads the models.
-    Return True if the weights were moved since, and are to be prepared again.
+    snapshot: taken when the engine copied the weights; None if it reads the models. Return True if
+    the weights have moved since and must be prepared again.
     """
     if any(model.training for model in models):
         raise ConfigError(
-            "The model is in training mode, where dropout makes every translation another.",
+            "The model is in training mode, where dropout makes translations random.",
             "Call its eval() first.",
         )
     if snapshot is None:
@@ -111,7 +114,7 @@ def check_ready(models: Sequence[Transformer], snapshot: WeightSnapshot | None) 
 
 @cache
 def _count_fused_steps() -> None:
-    """Have the steps of fused optimizers count as changes of weights, as those of others do."""
+    """Count the steps of fused optimizers as changes of weights, like those of others."""
     register_optimizer_step_post_hook(_count_if_fused)
 
 

@@ -1,4 +1,4 @@
-"""Worker processes that live as long as their engine, so that a small call pays for no fork."""
+"""Worker processes that live as long as their engine, so that small calls need no fork."""
 
 import contextlib
 import os
@@ -29,13 +29,13 @@ from headway.runtime.forking import (
 )
 from headway.runtime.processes import may_fork, trim_heap
 
-_SECONDS = 1.0  # between two looks of an idle worker whether anybody is left to work for
+_SECONDS = 1.0  # an idle worker checks this often whether its parent still lives
 _pools: "weakref.WeakKeyDictionary[Engine[Any], WorkerPool]" = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
 class PoolJob:
-    """Requests that some workers share. They are sent, so the search must be of plain values."""
+    """Requests that workers share. A job is pickled, so `search` must have plain arguments."""
 
     search: Callable[[], Search]
     requests: list[tuple[int, Request]]
@@ -44,23 +44,23 @@ class PoolJob:
 
 
 class WorkerPool:
-    """Processes that have an engine from the moment in which they were forked.
+    """Processes that inherit an engine when they are forked.
 
-    They end with the engine, with this process however it ends, and with the first job that is
-    not done to its end: nobody has to know in which state an error has left them.
+    They end with the engine, with this process however it ends, and with the first job that is not
+    completed, because their state after an error is unknown.
     """
 
     def __init__(self) -> None:
-        """Begin without workers."""
+        """Start without workers."""
         self.owner = os.getpid()
         self.claimed = threading.Lock()
-        self.taken: Any = None  # how many requests of a job are taken
+        self.taken: Any = None  # number of requests of a job that are taken
         self.members: dict[Connection, BaseProcess] = {}
 
     def grow(self, engine: Engine[Any], workers: int) -> None:
-        """Fork until there are so many, or the system refuses more."""
+        """Fork until there are `workers` processes, or the system refuses more."""
         with refusals_accepted():
-            if not self.members:  # who was killed may have had the lock of an older number
+            if not self.members:  # a killed worker may hold the lock of an older one
                 self.taken = get_context("fork").Value("q", 0)
             while len(self.members) < workers:
                 ours, theirs = get_context("fork").Pipe()
@@ -68,28 +68,28 @@ class WorkerPool:
                 theirs.close()
 
     def work(self, job: PoolJob, workers: int) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """Yield what so many of the workers find, or all if they are fewer; give the claim back."""
-        whole = False
+        """Yield the results of at most `workers` processes; release the claim."""
+        completed = False
         try:
             self.taken.value = 0
             members = dict(list(self.members.items())[:workers])
             sent = ForkingPickler.dumps(job)
             for connection in members:
-                with contextlib.suppress(ConnectionError):  # it has ended: `results_of` says so
+                with contextlib.suppress(ConnectionError):  # it has ended: `results_of` raises
                     connection.send_bytes(sent)
             yield from results_of(members)
-            whole = True
+            completed = True
         finally:
-            if not whole:
+            if not completed:
                 self.end()
             self.claimed.release()
 
     def alive(self) -> bool:
-        """Tell whether all workers there are can be given work."""
+        """Return True if all workers can take a job."""
         return all(process.is_alive() for process in self.members.values())
 
     def end(self) -> None:
-        """End all workers; in a fork of the process that has them, nothing."""
+        """End all workers; does nothing in a fork of the process that owns them."""
         if os.getpid() != self.owner:
             return
         for connection, process in self.members.items():
@@ -100,10 +100,9 @@ class WorkerPool:
 
 
 def acquire_pool(engine: Engine[Any], workers: int) -> WorkerPool | None:
-    """Return the engine's workers, forked where there are none yet; None where that cannot be.
+    """Claim the engine's workers, and fork missing ones; None if that is impossible.
 
-    Whoever claims them lets them `work`, which gives them back. While they are claimed, another
-    thread goes without.
+    The caller must call `work`, which releases the claim. Meanwhile other threads get None.
     """
     pool = _pools.get(engine)
     if pool is None or pool.owner != os.getpid():
@@ -129,24 +128,25 @@ def acquire_pool(engine: Engine[Any], workers: int) -> WorkerPool | None:
 
 
 def _serve(engine: Engine[Any], connection: Connection, taken: Any) -> None:
-    """Do one job after the other, with one thread, as long as the parent lives."""
+    """Do one job after the other, with one thread, while the parent lives."""
     parent = os.getppid()
     become_lasting(connection)
     with contextlib.suppress(EOFError, ConnectionError), torch.inference_mode():
-        is_rested = True
+        is_trimmed = True
         while True:
             while not connection.poll(_SECONDS):
                 if os.getppid() != parent:
                     return
-                if not is_rested:  # the caches of the job were large, and another may not come
+                if not is_trimmed:  # the job's caches were large
                     trim_heap()
-                is_rested = True
+                is_trimmed = True
             _do(connection.recv(), engine, connection, taken)
-            is_rested = False
+            is_trimmed = False
 
 
 def _do(job: PoolJob, engine: Engine[Any], connection: Connection, taken: Any) -> None:
-    def run(mine: Iterable[tuple[int, Request]]) -> Iterator[tuple[int, list[Hypothesis]]]:
-        return run_search(engine, job.search(), mine, slots=job.slots, max_tokens=job.max_tokens)
+    def run(requests: Iterable[tuple[int, Request]]) -> Iterator[tuple[int, list[Hypothesis]]]:
+        search = job.search()
+        return run_search(engine, search, requests, slots=job.slots, max_tokens=job.max_tokens)
 
     send_results(run, Taken(job.requests, taken), connection)

@@ -1,4 +1,4 @@
-"""Several searches side by side, each with a batch of its own, all fed from one queue."""
+"""Parallel searches, each with its own batch, fed from one queue."""
 
 import queue
 import threading
@@ -19,10 +19,10 @@ from headway.runtime.processes import may_fork
 
 T = TypeVar("T")
 R = TypeVar("R")
-Found = tuple[int, list[Hypothesis]]
+Result = tuple[int, list[Hypothesis]]
 
 _FIRST_TIME = 16  # requests
-_SENT = 10_000  # requests: of more, each worker would have a copy; in a fork all share one
+_SENT = 10_000  # requests; more are not copied to a pool, but shared in new forks
 _used: weakref.WeakSet[Engine[Any]] = weakref.WeakSet()
 
 
@@ -35,22 +35,22 @@ def search_with_workers(
     slots: int,
     max_tokens: int | None = None,
     lasting: bool = False,
-) -> Iterator[Found]:
-    """Yield what `run_search` yields, of several that share the requests.
+) -> Iterator[Result]:
+    """Yield the results of `run_search`, from several workers that share the requests.
 
-    An engine's first few requests are computed here: what is loaded or compiled when it is first
-    used is then there for all workers to come. max_tokens and slots are those of one worker, which
-    has no more slots than its share of the requests. lasting: the search can be pickled and looks
-    at nothing that may change, so processes may be kept for the next call.
+    An engine's first few requests are computed in this process, so that the workers inherit all
+    that is loaded or compiled at first use. max_tokens and slots are those of one worker, which has
+    at most its share of the requests as slots. lasting: the search can be pickled and depends on
+    nothing that changes, so the processes may be kept for the next call.
     """
 
-    def run(slots: int, mine: Iterable[tuple[int, Request]]) -> Iterator[Found]:
-        return run_search(engine, search(), mine, slots=slots, max_tokens=max_tokens)
+    def run(slots: int, shared: Iterable[tuple[int, Request]]) -> Iterator[Result]:
+        return run_search(engine, search(), shared, slots=slots, max_tokens=max_tokens)
 
     requests = list(requests)
     if workers > 1 and engine not in _used:
         _used.add(engine)
-        # The last ones: requests come longest first. So many that few rows and many occur.
+        # The last requests are the shortest. Their number makes both few and many rows occur.
         first = partial(run, min(slots, _FIRST_TIME))
         yield from run_in_parallel(first, requests[-_FIRST_TIME:], 1)
         requests = requests[:-_FIRST_TIME]
@@ -67,16 +67,16 @@ def search_with_workers(
 def run_in_parallel(
     run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], workers: int
 ) -> Iterator[R]:
-    """Yield the results of `run`, of several workers which share the items.
+    """Yield the results of `run` from several workers that share the items.
 
-    On a CPU a product of one batch is too small to be worth dividing among cores; whole batches
-    are not. Each worker computes with one core, without gradients. Workers are processes where the
-    system can fork some that share the weights: threads of Python wait for each other between two
-    products.
+    On a CPU the matrix products of one batch are too small to divide among cores, but batches can
+    be divided. Each worker computes on one core, without gradients. Workers are forked processes
+    that share the weights, if the system can fork: threads of Python wait for each other between
+    matrix products.
     """
 
-    def inferring_run(mine: Iterable[T]) -> Iterator[R]:
-        return _inferring(run(mine))
+    def inferring_run(shared: Iterable[T]) -> Iterator[R]:
+        return _inferring(run(shared))
 
     if workers == 1:
         yield from inferring_run(items)
@@ -92,19 +92,19 @@ def _run_in_threads(
     run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], workers: int
 ) -> Iterator[R]:
     shared = _Shared(items)
-    found: queue.Queue[tuple[R] | BaseException | None] = queue.Queue()
+    results: queue.Queue[tuple[R] | BaseException | None] = queue.Queue()
     stop = threading.Event()
 
     def work() -> None:
         try:
             torch.set_num_threads(1)
             for result in run(shared):
-                found.put((result,))
+                results.put((result,))
                 if stop.is_set():
                     return
-            found.put(None)
-        except BaseException as error:  # the caller gets it
-            found.put(error)
+            results.put(None)
+        except BaseException as error:  # raised in the calling thread
+            results.put(error)
 
     cores = torch.get_num_threads()
     threads = [threading.Thread(target=work, daemon=True) for _ in range(workers)]
@@ -113,7 +113,7 @@ def _run_in_threads(
     try:
         running = workers
         while running:
-            result = found.get()
+            result = results.get()
             if result is None:
                 running -= 1
             elif isinstance(result, BaseException):
@@ -128,7 +128,7 @@ def _run_in_threads(
 
 
 def _inferring(results: Iterator[T]) -> Iterator[T]:
-    """Compute each result without gradients; whoever takes them keeps a mode of its own."""
+    """Compute each result in inference mode, outside which the caller receives it."""
     while True:
         with torch.inference_mode():
             result = next(results, None)
@@ -138,7 +138,7 @@ def _inferring(results: Iterator[T]) -> Iterator[T]:
 
 
 class _Shared(Iterator[T]):
-    """An iterator that several threads may draw from."""
+    """An iterator for several threads."""
 
     def __init__(self, items: Iterable[T]) -> None:
         self.items = iter(items)

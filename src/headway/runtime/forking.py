@@ -18,17 +18,17 @@ from headway.runtime.signals import leave_signals_to_parent
 T = TypeVar("T")
 R = TypeVar("R")
 
-_TOGETHER = 16  # results that a process sends at once
+_RESULTS_A_MESSAGE = 16
 _OPEN_FILES = "/proc/self/fd"
 
 
 def forked_workers(
     run: Callable[[Iterable[T]], Iterator[R]], items: Sequence[T], workers: int
 ) -> dict[Connection, BaseProcess]:
-    """Start processes that share the items; fewer, or none, where the system refuses more.
+    """Start processes that share the items; fewer, or none, if the system refuses more.
 
-    A process has everything from the moment in which it was forked: all that it is told is the
-    number of the next item. Its results come by its connection: `results_of_workers`.
+    A process inherits the items when it is forked. Afterwards it needs only the number of the next
+    item. Its results come through its connection, see `results_of_workers`.
     """
     context = multiprocessing.get_context("fork")
     processes: dict[Connection, BaseProcess] = {}
@@ -37,7 +37,7 @@ def forked_workers(
             taken = context.Value("q", 0)
             for _ in range(workers):
                 ours, theirs = context.Pipe(duplex=False)
-                # Whoever writes for nobody is to notice it: no worker keeps an end to read from.
+                # No worker keeps a reading end, so that writing fails once the parent is gone.
                 processes[ours] = fork(_work, run, Taken(items, taken), theirs, [*processes, ours])
                 theirs.close()
     except BaseException:
@@ -47,14 +47,14 @@ def forked_workers(
 
 
 def refusals_accepted() -> contextlib.suppress:
-    """Accept that the system gives no more processes: for memory, a limit, or no semaphores."""
+    """Accept that the system refuses a process, because of memory, a limit or no semaphores."""
     return contextlib.suppress(OSError)
 
 
 def results_of_workers(processes: dict[Connection, BaseProcess]) -> Iterator[Any]:
-    """Yield what `forked_workers` find, and end them, at the latest when nobody wants more.
+    """Yield the results of `forked_workers`; end the processes when the generator ends.
 
-    An error in one is raised here; so is the end of one by force.
+    An error in a process is raised here. Raises HeadwayError if a process was killed.
     """
     try:
         yield from results_of(dict(processes))
@@ -64,21 +64,21 @@ def results_of_workers(processes: dict[Connection, BaseProcess]) -> Iterator[Any
 
 def _end(processes: dict[Connection, BaseProcess]) -> None:
     for connection, process in processes.items():
-        process.kill()  # it may have a handler of this process's own for gentler signals
+        process.kill()  # it may have inherited a handler for gentler signals
         process.join()
         connection.close()
 
 
-def fork(work: Callable[..., None], *given: Any) -> BaseProcess:
-    """Start a process that does this work; it does not outlive a proper end of this one."""
-    process = multiprocessing.get_context("fork").Process(target=work, args=given, daemon=True)
+def fork(work: Callable[..., None], *arguments: Any) -> BaseProcess:
+    """Start a process that does this work; it ends when this process ends normally."""
+    process = multiprocessing.get_context("fork").Process(target=work, args=arguments, daemon=True)
     with forking():
         process.start()
     return process
 
 
 def results_of(running: dict[Connection, BaseProcess]) -> Iterator[Any]:
-    """Yield what the processes send until each has said that it is done."""
+    """Yield the results that the processes send, until each has sent that it is done."""
     while running:
         for ready in wait(list(running)):
             connection = cast("Connection", ready)
@@ -103,11 +103,11 @@ def _work(
     run: Callable[[Iterable[T]], Iterator[R]],
     items: Iterable[T],
     connection: Connection,
-    of_the_parent: Sequence[Connection],
+    inherited: Sequence[Connection],
 ) -> None:
-    """Compute with one thread in this process, as long as somebody reads the results."""
-    for other in of_the_parent:
-        other.close()
+    """Compute with one thread in this process, until the parent stops reading the results."""
+    for reading_end in inherited:
+        reading_end.close()
     torch.set_num_threads(1)
     send_results(run, items, connection)
 
@@ -115,37 +115,37 @@ def _work(
 def send_results(
     run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], connection: Connection
 ) -> None:
-    """Send results some at a time, then None; or the error that there was."""
-    with contextlib.suppress(ConnectionError):  # nobody waits for it any more
+    """Send results, several a message, then None; or the error that ended the work."""
+    with contextlib.suppress(ConnectionError):  # the parent no longer reads
         try:
-            together: list[R] = []
+            results: list[R] = []
             for result in run(items):
-                together.append(result)
-                if len(together) == _TOGETHER:
-                    connection.send(together)
-                    together = []
-            connection.send(together)
+                results.append(result)
+                if len(results) == _RESULTS_A_MESSAGE:
+                    connection.send(results)
+                    results = []
+            connection.send(results)
             connection.send(None)
         except ConnectionError:
             raise
-        except BaseException as error:  # raised where the results are awaited
+        except BaseException as error:  # raised again in the parent
             connection.send(_sendable(error))
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """Return the error, or what is to be known of one that cannot leave its process."""
+    """Return the error, or a HeadwayError with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
-    except Exception:  # whatever an error of somebody else's does when it is pickled
+    except Exception:  # pickling a foreign error may run any code
         return HeadwayError(f"A worker process failed: {error!r}.", "Translate with one thread.")
     return error
 
 
 class Taken(Iterator[T]):
-    """Items of which each is taken by one process."""
+    """Items that several processes share; each item goes to one of them."""
 
     def __init__(self, items: Sequence[T], taken: Any) -> None:
-        """Share the number of those that are taken, a `multiprocessing.Value`."""
+        """Share the items; taken: the number of items taken so far, a `multiprocessing.Value`."""
         self.items = items
         self.taken = taken
 
@@ -159,32 +159,32 @@ class Taken(Iterator[T]):
 
 
 def may_keep_forks() -> bool:
-    """Return True if processes can be forked here and now that outlive the work at hand.
+    """Return True if processes that outlive the present work can be forked.
 
-    They have to let go of the files of their parent, which needs a list of open files.
+    They must close the files of their parent, which needs a list of open files.
     """
     return may_fork() and os.path.isdir(_OPEN_FILES)
 
 
 def become_lasting(connection: Connection) -> None:
-    """Make this forked process one that outlives the work at hand: with this connection alone."""
+    """Prepare this forked process to outlive the present work, with this connection alone."""
     leave_signals_to_parent()
     _let_go_of_files(connection.fileno())
     torch.set_num_threads(1)
 
 
 def _let_go_of_files(kept: int) -> None:
-    """Put nothing in the place of all open files but this one and standard error.
+    """Replace all open files except `kept` and standard error by the null device.
 
-    Whoever waits for the end of a pipe or a connection of the parent is not to wait for a worker.
-    Their numbers stay taken: objects that came along with the fork may still close them. A number
-    beyond the limit of open files, which was lowered since, cannot be taken again: it is closed.
+    Otherwise a process that waits for the end of a pipe or connection of the parent would also wait
+    for this process. The numbers stay in use, because inherited objects may still close them. If
+    the limit of open files was lowered since, a number beyond it is closed instead.
     """
-    nothing = os.open(os.devnull, os.O_RDWR)
+    null = os.open(os.devnull, os.O_RDWR)
     for number in map(int, os.listdir(_OPEN_FILES)):
-        if number in (2, kept, nothing):
+        if number in (2, kept, null):
             continue
         try:
-            os.dup2(nothing, number, inheritable=False)
+            os.dup2(null, number, inheritable=False)
         except OSError:
             os.close(number)

@@ -238,7 +238,9 @@ def test_a_search_that_is_told_no_attention_refuses_the_penalty() -> None:
         SearchOptions(sampling=Sampling(), coverage_penalty=0.2),
     ):
         for terms in (False, not options.sampling and options.groups == 1):
-            with pytest.raises(ConfigError, match=r"coverage_penalty is 0.2, but nothing tells"):
+            with pytest.raises(
+                ConfigError, match=r"coverage_penalty is 0.2, but the search has no attention"
+            ):
                 build_search(options, terms=terms)
     for search in (GreedySearch, BeamSearch):
         with pytest.raises(ConfigError, match="Give the search `attend`"):

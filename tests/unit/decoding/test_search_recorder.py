@@ -206,7 +206,7 @@ def test_a_translation_keeps_no_record(bundle: Bundle, monkeypatch: pytest.Monke
     def refuse(*arguments: object) -> None:
         raise AssertionError("only an observer needs this")
 
-    for name in ("_ranks", "_living"):
+    for name in ("_ranks", "_live"):
         monkeypatch.setattr(f"headway.decoding.beam.{name}", refuse)
     monkeypatch.setattr(SearchRecorder, "look", refuse)
     translator = TextTranslator(bundle, "reference")

@@ -377,7 +377,7 @@ def test_what_is_no_text_is_refused_with_its_place(translator: TextTranslator) -
     with pytest.raises(ConfigError, match=r"Sentence 2 \(counted from 1\) is a bytes, not text"):
         translator.translate(["I am", b"bytes"])  # type: ignore[list-item]
     for odd in (None, b"bytes", 3):
-        with pytest.raises(ConfigError, match=f"^A {type(odd).__name__} was given, not text"):
+        with pytest.raises(ConfigError, match=f"^The argument is a {type(odd).__name__}, not text"):
             translator.translate(odd)  # type: ignore[call-overload]
 
 

@@ -239,7 +239,9 @@ def test_alternatives_after_the_end_of_a_translation_are_refused(make: Make) -> 
     translator = TextTranslator(make())
     piece = translator.bundle.target_tokenizer.piece(9)
     for special in ("</s>", "<unk>", "<s>", "<pad>"):
-        with pytest.raises(ConfigError, match=f"A translation with {special} in it cannot go on"):
+        with pytest.raises(
+            ConfigError, match=f"A translation that contains {special} cannot be continued"
+        ):
             translator.alternatives(TEXT[2], [piece, special])
     translator.requests.position_limit = 3
     assert translator.alternatives("the", [piece] * 2)
@@ -400,7 +402,7 @@ def test_what_is_refused_of_many_sentences_says_of_which(translator: TextTransla
 def test_a_wish_of_which_nothing_is_left_is_not_forgotten(
     translator: TextTranslator, wish: dict[str, Any]
 ) -> None:
-    with pytest.raises(ConfigError, match=r"Nothing of the (prefix|term) '\\x01' is left"):
+    with pytest.raises(ConfigError, match=r"The (prefix|term) '\\x01' has no pieces"):
         translator.translate(TEXT[0], **wish)
 
 
