@@ -3,11 +3,11 @@
 A bundle is a folder:
 
     config.json         sizes of the model, default search, languages, record of the training,
-                        and the classes of parts that are not Headway's own, if there are any
+                        and the classes of parts that are not Headway's own
     model.safetensors   weights by their attribute path; a shared table is stored once
-    tokenizer.model     SentencePiece, for both sides; or source.model and target.model
+    tokenizer.model     SentencePiece for both sides; or source.model and target.model
     card.md             the same for people: data, scores with signatures, licence, how trained
-    shortlist.safetensors   where one was learned: which pieces a sentence's translation may need
+    shortlist.safetensors   if one was learned: which pieces a sentence's translation may need
     manifest.json       SHA-256 of each of the files above
 """
 
@@ -53,7 +53,7 @@ SEVERAL_SENTENCES = 0.25
 
 
 def summary(bundle: "Bundle") -> list[str]:
-    """Return what a bundle is as a few words each: its languages, and the sizes of its model."""
+    """Describe a bundle in phrases of a few words: its languages, and the sizes of its model."""
     config, target = bundle.config, bundle.config.target_vocab_size
     source = "" if bundle.joint else f"{config.source_vocab_size:,} and "
     layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers"
@@ -67,12 +67,12 @@ def summary(bundle: "Bundle") -> list[str]:
 
 
 Change = Callable[[Transformer], object]
-"""What puts parts of a user's own into a model: called with it before weights are set."""
+"""A function that puts parts of the caller's own into a model, before weights are set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A model with all that it needs to translate text."""
+    """A model with everything that it needs to translate text."""
 
     config: ModelConfig
     model: Transformer
@@ -85,11 +85,11 @@ class Bundle:
     """How it was trained and what it scored: plain JSON values."""
     card: str = ""
     shortlist: Shortlist | None = None
-    """Learned from parallel text (`headway shortlist`); used where a search asks for it."""
+    """Learned from parallel text (`headway shortlist`); used if a search asks for it."""
     checksum: str = ""
-    """SHA-256 of the files that it was read from; empty for one that was not read."""
+    """SHA-256 of the files of the bundle; empty for a bundle that was not read from files."""
     folder: Path | None = None
-    """Where it was read from: of a run, the folder of its better weights."""
+    """The folder that it was read from; for a run, the folder of its better weights."""
 
     def __repr__(self) -> str:
         """Return languages and sizes, on one line."""
@@ -97,7 +97,7 @@ class Bundle:
 
     @property
     def tags(self) -> list[str]:
-        """Return what its training put before each source: a tag of each corpus, "" for none."""
+        """Return the tags that training put before sources, one for each corpus; "" for none."""
         data = (self.record.get("config") or {}).get("data", {})
         corpora = data.get("corpora") or [data]
         return list(dict.fromkeys(corpus.get("tag", "") for corpus in corpora))
@@ -110,18 +110,18 @@ class Bundle:
 
     @property
     def trained_on_paragraphs(self) -> bool:
-        """Return True if so many training lines had several sentences that it expects such."""
+        """Return True if the model was trained on lines of several sentences, and expects them."""
         return self.several_sentences > SEVERAL_SENTENCES
 
     @property
     def usual_sentences(self) -> int | None:
-        """Return how many sentences 95 % of its training lines do not exceed; None if unknown."""
+        """Return the number of sentences that 95 % of training lines do not exceed, or None."""
         usual = self.record.get("usual_sentences")
         return usual if type(usual) is int and usual > 0 else None
 
     @property
     def joint(self) -> bool:
-        """Tell whether both sides share one tokenizer."""
+        """Return True if both sides share one tokenizer."""
         return self.source_tokenizer == self.target_tokenizer
 
 
@@ -129,16 +129,16 @@ def _in_one_piece(bundle: Bundle) -> tuple[Callable[[bytes], Any], tuple[bytes]]
     return pickle.loads, (pickle.dumps(bundle, pickle.HIGHEST_PROTOCOL),)
 
 
-# A pool or a queue would let PyTorch move the weights of this process into memory that both share;
-# a translator here may be reading them.
+# For a pool or a queue PyTorch would move the weights of this process into shared memory, while a
+# translator may be reading them.
 ForkingPickler.register(Bundle, _in_one_piece)
 
 
 def save_bundle(path: str | Path, bundle: Bundle) -> None:
-    """Write a bundle; a reader sees the whole old one or the whole new one.
+    """Write a bundle; a reader sees the whole old bundle or the whole new one.
 
-    Files in its folder that are not of the old one stay. Raises BundleError when the folder is
-    neither empty nor a bundle, or cannot be written.
+    Other files in its folder stay. Raises BundleError when the folder is neither empty nor a
+    bundle, or cannot be written.
     """
     check_place(path)
     require_type("bundle", bundle, Bundle, "Give a Bundle, such as `translator.bundle`.")
@@ -146,7 +146,7 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
     if lost := lost_buffers(bundle.model):
         raise BundleError(
             f"{lost[0]} is a buffer, which a bundle does not hold.",
-            "Make it a parameter, or persistent=False if it can be computed anew.",
+            "Make it a parameter, or persistent=False if it can be computed again.",
         )
     remedy = "Free some space or choose another folder; an older bundle there is unchanged."
     with writing(f"The bundle {path}", BundleError, remedy), new_bundle(target) as fresh:
@@ -156,10 +156,10 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
 def load_bundle(
     path: str | Path, device: torch.device | str = "cpu", change: Change | None = None
 ) -> Bundle:
-    """Read and check a bundle; a run folder gives its better one by validation.
+    """Read and check a bundle, or the better bundle of a run by validation.
 
-    change: puts the parts of its own into the model that it was saved with. Raises BundleError that
-    names the file which is missing, changed or not what it should be, or such a part.
+    change: puts into the model those parts that are not Headway's own. Raises BundleError that
+    names the file or part which is missing, changed or of the wrong kind.
     """
     check_device(device)
     return bundle_of(read_bundle(path), device, change)
@@ -168,21 +168,21 @@ def load_bundle(
 def load_mapped_bundle(
     path: str | Path, change: Change | None = None
 ) -> tuple[Bundle, MappedTensors]:
-    """Read and check a bundle for the CPU whose weights stay in their file; return that, too."""
+    """Read and check a bundle for the CPU whose weights stay in their file; return both."""
     saved = read_bundle(path, mapped=True)
     assert saved.mapped is not None
     return bundle_of(saved, "cpu", change, copy=False), saved.mapped
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Return the parameters by attribute path, each shared one once, on the CPU."""
+    """Return the parameters by attribute path, on the CPU; a shared parameter appears once."""
     return {
         name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()
     }
 
 
 def set_model_tensors(model: nn.Module, tensors: dict[str, Tensor], *, copy: bool = True) -> None:
-    """Copy tensors into the parameters of these names, or put them in their place.
+    """Copy tensors into the parameters of these names, or replace the parameters by them.
 
     Raises BundleError when a name is missing, unknown or has another shape.
     """
@@ -230,7 +230,7 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
     hashes = {name: hashlib.sha256() for name in sorted(parts)}
     for name, data in parts.items():
         write_atomically(folder / name, _hashed(data, hashes[name]))
-    manifest = {name: found.hexdigest() for name, found in hashes.items()}
+    manifest = {name: total.hexdigest() for name, total in hashes.items()}
     write_atomically(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
 
 
@@ -244,7 +244,7 @@ def _hashed(
 
 
 def tokenizer_files(bundle: Bundle) -> dict[str, bytes]:
-    """Return names and bytes of the tokenizers as a bundle holds them: one shared, or two."""
+    """Return the tokenizer files of a bundle by name: one shared file, or two."""
     if bundle.joint:
         return {"tokenizer.model": bundle.source_tokenizer.to_bytes()}
     return {
@@ -254,7 +254,7 @@ def tokenizer_files(bundle: Bundle) -> dict[str, bytes]:
 
 
 def apply_change(change: Change, model: Transformer) -> None:
-    """Let it put its parts into the model; ConfigError where it makes another model instead."""
+    """Apply a change to the model; ConfigError if it returns another model instead."""
     if not callable(change):
         raise ConfigError(
             f"change is a {type(change).__name__}, which cannot be called.",
@@ -275,9 +275,9 @@ def bundle_of(
     *,
     copy: bool = True,
 ) -> Bundle:
-    """Put the weights into a model of this configuration, changed as it was when it was saved.
+    """Build the model of a saved bundle, with its changed parts, and set its weights.
 
-    copy: or else the model's parameters are the tensors that were read, where they can be.
+    copy: if False, the parameters are the saved tensors themselves, where their type allows it.
     """
     with as_bundle_error(saved.folder):
         model = empty_model(saved.config, device)
@@ -304,17 +304,17 @@ def bundle_of(
 
 
 def _changes(model: Transformer, config: ModelConfig) -> dict[str, str]:
-    """Return what the configuration does not say of a model, by the path of each part."""
+    """Return how a model differs from its configuration, by the path of each changed part."""
     return other_settings(model, empty_model(config, "cpu")) | changed_parts(model)
 
 
-def _check_changes(folder: Path, found: dict[str, str], saved: dict[str, str]) -> None:
-    """Refuse a model whose own parts are not those that it was saved with."""
-    for path in sorted(saved.keys() | found.keys()):
-        if saved.get(path) != found.get(path):
+def _check_changes(folder: Path, built: dict[str, str], saved: dict[str, str]) -> None:
+    """Refuse a model whose changed parts differ from those that were saved."""
+    for path in sorted(saved.keys() | built.keys()):
+        if saved.get(path) != built.get(path):
             usual = "that of Headway"
             raise BundleError(
                 f"In {folder} the class of {path or 'the model'} is {saved.get(path, usual)}, but "
-                f"here it is {found.get(path, usual)}.",
+                f"here it is {built.get(path, usual)}.",
                 "Load it in Python with change=, the function that `headway.train` was given.",
             )

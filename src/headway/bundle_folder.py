@@ -1,11 +1,11 @@
-"""A folder that holds a bundle, perhaps beside other files, and how a new bundle takes its place.
+"""The folder of a bundle, and how a new bundle replaces the old one in it.
 
-New files are written into a hidden folder within, which one rename declares valid. Then each moves
-up to its place, the manifest last, and files of the old bundle that the new one lacks go. A reader
-looks into the hidden folder first, so that it finds a whole bundle at every moment, also after a
-process was killed in the middle. Of two processes that write at once, the bundle of the last one
-stays. Files that are not of the bundle, such as `.git`, are not touched, and the folder itself
-stays: it may be a mount point, or where a shell stands.
+New files are written into a hidden folder within, which one rename declares valid. Then each file
+moves up to its place, the manifest last, and files that only the old bundle has are removed. A
+reader looks into the hidden folder first, so it finds a whole bundle at every moment, even after a
+process was killed in the middle. If two processes write at once, the bundle of the last one stays.
+Other files, such as `.git`, are not touched. The folder itself stays, because it may be a mount
+point or the working directory of a shell.
 """
 
 import contextlib
@@ -23,15 +23,15 @@ from headway.runtime.locks import is_folder_locked, locked_folder
 
 MANIFEST = "manifest.json"
 _VALID = ".bundle"
-"""Within the folder: holds those valid files that are not in their places yet."""
-_OLD = 86_400  # seconds, of a folder that no process writes any more
+"""Name of the hidden folder of valid files that are not in their places yet."""
+_OLD = 86_400  # seconds, after which no process is still writing a folder
 _NO_BUNDLE = "Choose another folder or remove it."
 
 Identity = tuple[tuple[int, int] | None, ...]
 
 
 def places(folder: Path, name: str) -> tuple[Path, Path]:
-    """Return where a file of the bundle is looked for: the first place that has it is right."""
+    """Return the places of a file of the bundle; the first that exists is the valid one."""
     return folder / _VALID / name, folder / name
 
 
@@ -41,14 +41,14 @@ def has_manifest(folder: Path) -> bool:
 
 
 def identity(folder: Path) -> Identity:
-    """Return what differs before and after a replacement, and while it happens."""
+    """Return a value that differs before, during and after a replacement."""
     return tuple(_inode(path) for path in (folder, *places(folder, MANIFEST)))
 
 
 def check_place(path: str | Path) -> None:
-    """Refuse a folder that a bundle must not be written into; BundleError.
+    """Raise BundleError for a folder that a bundle must not be written into.
 
-    That is one with files and no bundle, and a bundle that this user may not change.
+    That is a folder with files but no bundle, or a bundle that this user may not change.
     """
     require_path("The folder of a bundle", path)
     target = expanded(path)
@@ -56,22 +56,23 @@ def check_place(path: str | Path) -> None:
         return
     if not target.is_dir() or (_own_names(target) is None and any(_content(target))):
         raise BundleError(f"{path} exists and is not a bundle.", _NO_BUNDLE)
-    own = [target / name for name in _own_names(target) or () if (target / name).exists()]
-    shut = [place for place in own if not os.access(place, os.W_OK)]
+    files = [target / name for name in _own_names(target) or () if (target / name).exists()]
+    read_only = [file for file in files if not os.access(file, os.W_OK)]
     if not os.access(target, os.W_OK | os.X_OK):
-        shut = [target]
-    if shut:
+        read_only = [target]
+    if read_only:
         raise BundleError(
-            f"{shut[0]} may not be written by this user.", "Change its mode or choose another one."
+            f"{read_only[0]} may not be written by this user.",
+            "Change its mode or choose another one.",
         )
 
 
 @contextlib.contextmanager
 def new_bundle(target: Path) -> Iterator[Path]:
-    """Give an empty folder to write a bundle into, which becomes that of `target` at the end.
+    """Give an empty folder to write a bundle into; at the end it becomes the bundle in `target`.
 
-    An error leaves the old bundle. Raises BundleError where a file that is not of the old bundle
-    has the name of a new one.
+    After an error the old bundle stays. Raises BundleError if a file that is not part of the old
+    bundle has the name of a new file.
     """
     replaces = target.exists()
     fresh = _hidden(target) if replaces else partial_path(target)
@@ -93,9 +94,9 @@ def new_bundle(target: Path) -> Iterator[Path]:
 
 
 def settle(folder: Path) -> None:
-    """Move the files of a valid bundle to their places, and remove what was never valid.
+    """Move the files of a valid bundle to their places, and remove files that were never valid.
 
-    What another process is writing stays.
+    Files that another process is writing stay.
     """
     with locked_folder(folder):
         _settle(folder)
@@ -103,7 +104,7 @@ def settle(folder: Path) -> None:
 
 def _replace(target: Path, fresh: Path) -> None:
     with locked_folder(target):
-        _settle(target)  # what another process has declared valid and could not finish
+        _settle(target)  # perhaps another process was killed after it declared files valid
         _check_strangers(fresh, target)
         for path in fresh.iterdir():
             keep_access(path, target / path.name)
@@ -126,7 +127,7 @@ def _settle(folder: Path) -> None:
         valid.rmdir()
     except FileNotFoundError:
         pass
-    except OSError:  # it holds a file of the system, such as .DS_Store, which is not of the bundle
+    except OSError:  # it holds a file of the system, such as .DS_Store
         replace(valid, _hidden(folder))
     for leftover in folder.glob(f"{_VALID}-*{PARTIAL}"):
         if not _is_written(leftover):
@@ -134,12 +135,12 @@ def _settle(folder: Path) -> None:
 
 
 def _hidden(folder: Path) -> Path:
-    """Return an unused name within a folder that `_settle` knows as its own."""
+    """Return an unused path in a folder that `_settle` recognizes as a leftover."""
     return partial_path(folder / _VALID.removeprefix("."))
 
 
 def _is_written(folder: Path) -> bool:
-    """Return True for a folder that a process is writing; without locks, for one of this day."""
+    """Return True if a process is writing a folder; without locks, if it is less than a day old."""
     try:
         locked = is_folder_locked(folder)
         return time.time() - folder.stat().st_mtime < _OLD if locked is None else locked
@@ -148,9 +149,9 @@ def _is_written(folder: Path) -> bool:
 
 
 def strangers(folder: Path) -> list[Path]:
-    """Return what lies in the folder of a bundle, or in an empty one, and is not of it."""
-    own = _own_names(folder) or set()
-    return [path for path in _content(folder) if path.name not in own]
+    """Return the files in the folder of a bundle that are not part of it."""
+    names = _own_names(folder) or set()
+    return [path for path in _content(folder) if path.name not in names]
 
 
 def _move(source: Path, place: Path) -> None:
@@ -159,7 +160,7 @@ def _move(source: Path, place: Path) -> None:
 
 
 def _own_names(folder: Path) -> set[str] | None:
-    """Return the names of the files of a bundle; None where there is none."""
+    """Return the names of the files of a bundle; None for a folder without one."""
     for place in places(folder, MANIFEST):
         if place.is_file():
             names = _names(place)
@@ -168,7 +169,7 @@ def _own_names(folder: Path) -> set[str] | None:
 
 
 def _names(manifest: Path) -> set[str] | None:
-    """Return the names that a manifest lists; None for another file of that name."""
+    """Return the names that a manifest lists; None for a file that is not a manifest."""
     try:
         checksums = json.loads(manifest.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -181,17 +182,17 @@ def _names(manifest: Path) -> set[str] | None:
 
 
 def _content(folder: Path) -> Iterator[Path]:
-    """Yield what is in a folder besides that which `settle` takes away."""
+    """Yield the files and folders of a folder, except those that `settle` takes away."""
     for path in folder.iterdir():
         if path.name != _VALID and not path.match(f"{_VALID}-*{PARTIAL}"):
             yield path
 
 
 def _check_strangers(fresh: Path, target: Path) -> None:
-    other = {path.name for path in strangers(target)} & {path.name for path in fresh.iterdir()}
-    if other:
+    clashes = {path.name for path in strangers(target)} & {path.name for path in fresh.iterdir()}
+    if clashes:
         raise BundleError(
-            f"{target / min(other)} is not of the bundle there, and would be replaced.",
+            f"{target / min(clashes)} is not part of the bundle there, and would be replaced.",
             "Move or rename that file.",
         )
 

@@ -1,4 +1,4 @@
-"""The demonstration: train on the built-in Korean-English corpus, evaluate, translate, look."""
+"""The demonstration: train on the built-in Korean-English corpus, evaluate and translate."""
 
 import shutil
 import time
@@ -36,7 +36,7 @@ PICTURED_SENTENCE = "제가 어제 찾은 팔찌는 비쌌습니다."
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A held-out sentence, what the model made of it, and the right answer."""
+    """A held-out sentence with the translation of the model and the reference."""
 
     source: str
     translation: str
@@ -44,13 +44,13 @@ class Example:
 
     @property
     def right(self) -> bool:
-        """Tell whether the translation is the reference."""
+        """Return True if the translation equals the reference."""
         return self.translation == self.reference
 
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """What the demonstration came to."""
+    """The result of the demonstration."""
 
     folder: Path
     report: dict[str, Any]
@@ -58,14 +58,14 @@ class DemoResult:
 
 
 def text_folder(folder: Path) -> Path:
-    """Return where the corpus of a demonstration lies: beside its run, as text files."""
+    """Return the folder of the corpus of a demonstration, next to its run."""
     return folder.parent / f"{folder.name}-text"
 
 
 def remove_demo(folder: Path) -> None:
-    """Remove an earlier demonstration, and nothing that is not one.
+    """Remove an earlier demonstration, and nothing else.
 
-    Raises RunError when the folder holds something else, or while another process trains in it.
+    Raises RunError if the folder holds something else, or another process trains in it.
     """
     if not folder.exists():
         return
@@ -78,9 +78,9 @@ def remove_demo(folder: Path) -> None:
         )
     _check_text_folder(text_folder(folder))
     run = RunFolder(folder)
-    if other := [path for path in run.strangers() if path.name != _PICTURE]:
+    if strangers := [path for path in run.strangers() if path.name != _PICTURE]:
         raise RunError(
-            f"{other[0]} is not of the demonstration, and would be removed with it.",
+            f"{strangers[0]} is not of the demonstration, and would be removed with it.",
             "Move it elsewhere, or choose another folder with --out.",
         )
     with run.locked():
@@ -104,9 +104,9 @@ def _check_text_folder(text: Path) -> None:
 
 
 def demo_config(text: Path, examples: Sequence[str] = ()) -> RunConfig:
-    """Return the run of the demonstration on the corpus in the folder `text`.
+    """Return the configuration of the demonstration on the corpus in the folder `text`.
 
-    examples: sentences that the explorer is to offer.
+    examples: sentences for the explorer to offer.
     """
     return RunConfig(
         recipe=Recipe(
@@ -155,7 +155,7 @@ def run_demo(
 ) -> DemoResult:
     """Train, evaluate on both test sets, translate ten held-out sentences and draw attention.
 
-    Writes a run into `out`, with `report.json` and `attention.png`, and the corpus beside it.
+    Writes a run into `out`, with `report.json` and `attention.png`, and the corpus next to it.
     """
     started = time.perf_counter()
     reporter = reporter or Reporter()
@@ -213,7 +213,7 @@ def draw_attention(
 ) -> str | None:
     """Draw the last layer's cross-attention for a sentence and its translation.
 
-    Returns the file's name, or None when matplotlib is missing, which is said.
+    Returns the file's name; without matplotlib it returns None and reports that.
     """
     try:
         trace_attention(translator.trace(sentence, record="attention"), path)

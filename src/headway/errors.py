@@ -8,13 +8,13 @@
     ├── RunError             a run folder or checkpoint that cannot be written, read or continued
     ├── TrainingError        training that cannot go on, such as memory that does not suffice
     │   └── NotFiniteError   an update whose loss or gradient is not finite
-    ├── ServingError         a server that cannot listen where it is to
+    ├── ServingError         a server that cannot listen at its address
     ├── TraceError           a name or edit that a trace does not know (also a KeyError)
     └── MissingExtraError    an optional dependency that is not installed (also an ImportError)
 
 A warning, `HeadwayWarning`, says that a result is right but was reached in another way than usual.
 
-A message has two parts: what was given and what is allowed, then what to do. The command line
+The message says what was given and allowed; the remedy says what to do. The command line
 prints both on one line and exits with `exit_status`: 1 when the work failed, 2 when the call or
 the configuration was wrong.
 """
@@ -40,7 +40,7 @@ class HeadwayError(Exception):
     exit_status = 1
 
     def __init__(self, message: str, remedy: str = "") -> None:
-        """Keep the problem and its remedy apart, so that a page can show them apart."""
+        """Keep message and remedy apart, so that a page can show them separately."""
         super().__init__(f"{message} {remedy}".strip())
         self.message = message
         self.remedy = remedy
@@ -81,7 +81,7 @@ class NotFiniteError(TrainingError):
 
 
 class ServingError(HeadwayError):
-    """A server cannot listen where it is to."""
+    """A server cannot listen at its address."""
 
 
 class TraceError(HeadwayError, KeyError):
@@ -93,7 +93,7 @@ class MissingExtraError(HeadwayError, ImportError):
 
     @classmethod
     def of(cls, extra: str, problem: str) -> Self:
-        """Return the error for what an extra of this package brings."""
+        """Return the error for a dependency that an extra of this package installs."""
         return cls(problem, f"Install it with: pip install 'headway[{extra}]'.")
 
 
@@ -102,7 +102,7 @@ class HeadwayWarning(UserWarning):
 
 
 def warn(message: str) -> None:
-    """Warn at the line that called this package, by whichever of its functions."""
+    """Warn at the line outside this package that called it."""
     level, frame = 1, sys._getframe()
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == "headway":
         level, frame = level + 1, frame.f_back
@@ -123,7 +123,7 @@ def suggest(given: object, known: Iterable[str]) -> str:
 
 
 def hinted(**elsewhere: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Decorate a function so that an argument that it does not have is refused with a hint.
+    """Decorate a function so that it refuses an unknown argument with a hint.
 
     elsewhere: names of arguments in other libraries with the name here, such as `beam="beam_size"`.
     The decorated function raises TypeError that names the nearest argument, or all of them.
@@ -148,7 +148,7 @@ def hinted(**elsewhere: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
 
 
 def shown(text: str, most: int = 40) -> str:
-    r"""Return a text in quotes, with what nobody could see escaped, and cut if it is long.
+    r"""Return a text in quotes, with invisible characters escaped, and cut if it is long.
 
     >>> print(shown("no\nend", 5))
     'no\nen…'
@@ -157,22 +157,22 @@ def shown(text: str, most: int = 40) -> str:
 
 
 def require_type(name: str, given: object, kind: type | tuple[type, ...], remedy: str) -> None:
-    """Refuse an argument of another type, before it ends in an error from somewhere within."""
+    """Refuse an argument of another type, before it causes an error deep inside."""
     if not isinstance(given, kind):
         raise ConfigError(f"{name} is of type {type(given).__name__}.", remedy)
 
 
 def require_path(name: str, given: object) -> None:
-    """Refuse the name of a file or folder that is neither text nor a path."""
+    """Refuse a file or folder that is named by neither text nor a path."""
     # `Path` takes no bytes.
     require_type(name, given, (str, PathLike), "Give the name of a file or folder.")
 
 
 @contextmanager
 def permitted(place: Path, kind: type[HeadwayError]) -> Iterator[None]:
-    """Tell of a place that this user may not even look at by an error of this kind.
+    """Raise an error of this kind for a path that this user may not even look at.
 
-    So it is below a folder without the permission to search it: there `Path.exists` raises.
+    `Path.exists` raises in a folder that the user has no permission to search.
     """
     try:
         yield

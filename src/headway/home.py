@@ -1,13 +1,13 @@
-"""A leading `~` in the name of a file: a shell does not expand it after `=`, nor in a text."""
+"""Expand a leading `~` in the name of a file; a shell does not do so after `=`."""
 
 import os
 from pathlib import Path
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
-    """Return a path with the user's folder in the place of `~` or `~user`, where there is one.
+    """Return a path with `~` or `~user` replaced by the home folder, if that user exists.
 
-    >>> expanded("~nobody-of-this-name/x")
-    PosixPath('~nobody-of-this-name/x')
+    >>> expanded("~no-such-user/x")
+    PosixPath('~no-such-user/x')
     """
     return Path(os.path.expanduser(path))

@@ -1,4 +1,4 @@
-"""JSON that every reader takes: it knows neither NaN nor infinity, so that these are null."""
+"""Standard JSON, which has neither NaN nor infinity: they are written as null."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from typing import Any
 def to_json(value: Any, *, indent: int | None = None, compact: bool = False) -> str:
     """Write plain values as JSON; a number that is not finite is null.
 
-    indent: as `json.dumps` has it. compact: without blanks.
+    indent: as in `json.dumps`. compact: without blanks.
 
     >>> to_json({"loss": float("nan"), "scores": (1.5, 2)})
     '{"loss": null, "scores": [1.5, 2]}'
@@ -31,7 +31,7 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: _finite(own) for key, own in value.items()}
+        return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(own) for own in value]
+        return [_finite(entry) for entry in value]
     return value

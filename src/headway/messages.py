@@ -1,6 +1,6 @@
-"""Messages for people, on standard error: one that cannot be written is dropped.
+"""Messages on standard error, which are dropped if they cannot be written.
 
-A terminal that was closed, a full disk below a log or a pipe without a reader is worth no run.
+No run should end because a terminal was closed, a log's disk is full or a pipe has no reader.
 """
 
 import contextlib
@@ -16,10 +16,10 @@ _NOT_WRITTEN = (OSError, ValueError)  # ValueError: the stream is closed
 
 
 class Messages:
-    """A stream of text whose failures nobody hears of."""
+    """A text stream that ignores its failures."""
 
     def __init__(self, stream: TextIO | None) -> None:
-        """Write to this stream; None is a standard error that was closed from the beginning."""
+        """Write to this stream; None if standard error was closed from the beginning."""
         self.stream = stream
 
     def write(self, text: str) -> int:
@@ -35,7 +35,7 @@ class Messages:
             self.write(text)
 
     def flush(self) -> None:
-        """Flush, or do not."""
+        """Flush, and ignore a failure."""
         if self.stream is not None:
             with contextlib.suppress(*_NOT_WRITTEN):
                 self.stream.flush()
@@ -50,7 +50,7 @@ class Messages:
 
 @contextlib.contextmanager
 def unfailing_messages() -> Iterator[None]:
-    """Drop within what cannot be written to standard error, whoever writes it."""
+    """Drop, in the block, all output to standard error that cannot be written."""
     before = sys.stderr
     sys.stderr = cast(TextIO, Messages(before))
     try:
@@ -64,7 +64,7 @@ def unfailing_messages() -> Iterator[None]:
 
 
 def discard(stream: TextIO) -> None:
-    """Let what a stream still holds go nowhere: else Python fails over it when it ends."""
+    """Discard the buffer of a stream; otherwise Python fails to write it when it ends."""
     with contextlib.suppress(*_NOT_WRITTEN):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -1,4 +1,4 @@
-"""Matplotlib, which draws the pictures, imported so that no environment can end a program with it.
+"""Import matplotlib, whatever the environment says of its backend.
 
 Headway draws on figures of its own and never through pyplot, so it needs no backend.
 """
@@ -15,9 +15,9 @@ _BACKEND = "MPLBACKEND"
 def import_matplotlib() -> None:
     """Import matplotlib, whatever backend the environment asks for.
 
-    A notebook hands its own backend to the programs that it starts, and where that is not installed
-    matplotlib refuses to be imported. The caller's choice is set again after the import where
-    matplotlib accepts it. Raises MissingExtraError where matplotlib is missing, or broken.
+    A notebook passes its backend to the programs that it starts, and matplotlib cannot be imported
+    if that backend is not installed. The choice is restored after the import if matplotlib accepts
+    it. Raises MissingExtraError if matplotlib is missing or broken.
     """
     if sys.modules.get("matplotlib") is not None:
         return
@@ -28,7 +28,7 @@ def import_matplotlib() -> None:
         raise MissingExtraError.of(
             "plot", "Figures need matplotlib, which is not installed."
         ) from error
-    except Exception as error:  # a build for another NumPy raises whatever it likes
+    except Exception as error:  # a build for another NumPy may raise anything
         raise MissingExtraError(
             f"Matplotlib is installed, but cannot be imported ({type(error).__name__}: {error}).",
             "Install it again: pip install --force-reinstall 'headway[plot]'.",

@@ -1,4 +1,4 @@
-"""How far a piece of work is: a bar on a terminal, one line a minute elsewhere."""
+"""Progress of a piece of work: a bar on a terminal, one line a minute elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Advance = Callable[[int], None]
-"""Called with the number of units that were done since the last call."""
+"""A function that takes the number of units done since its last call."""
 
 _DRAWN_SECONDS = 0.1
 _LINE_SECONDS = 60.0
@@ -28,15 +28,14 @@ def progress(
     console: "Console | None" = None,
     stopped: str = "",
 ) -> Iterator[Advance]:
-    """Show how much of the work within is done, on standard error.
+    """Show the progress of the work in the block, on standard error.
 
-    On a terminal a bar shows the units and the time left, and goes away at the end. Elsewhere one
-    line a minute is printed, with quiet nothing. A standard error that cannot be written ends no
-    work.
+    On a terminal a bar shows the units and the time left, and disappears at the end. Elsewhere one
+    line a minute is printed; with quiet, nothing. A failure to write ends no work.
 
-    what: the work as a noun, such as "Translation". total: None where it is not known. console:
-    used instead of a new one. stopped: a sentence on what became of the work, which a
-    KeyboardInterrupt is given as a note, after how much was done.
+    what: the work as a noun, such as "Translation". total: None if it is not known. console: used
+    instead of a new one. stopped: a sentence on the outcome, added to a KeyboardInterrupt as a note
+    after the number of units done.
     """
     console = console or message_console(quiet=quiet)
     shown = _Shown(what, total, unit, console)
@@ -55,7 +54,7 @@ def progress(
 
 
 class _Shown:
-    """The state of a work, and where it is told."""
+    """The state of a piece of work, and the console that shows it."""
 
     def __init__(self, what: str, total: int | None, unit: str, console: "Console") -> None:
         self.what = what
@@ -65,7 +64,7 @@ class _Shown:
         self.done = 0
 
     def count(self) -> str:
-        """Return how much is done, and of how much where that is known."""
+        """Return the number of units done, and the total if it is known."""
         of = "" if self.total is None else f" of {self.total:,}"
         return f"{self.done:,}{of} {self.unit}"
 
@@ -76,7 +75,7 @@ class _Shown:
 
 @contextmanager
 def _bar(shown: _Shown) -> Iterator[Callable[[], None]]:
-    """Give a function that draws the bar anew, at most ten times a second."""
+    """Give a function that redraws the bar, at most ten times a second."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(
@@ -86,7 +85,7 @@ def _bar(shown: _Shown) -> Iterator[Callable[[], None]]:
         TimeRemainingColumn(),
         TextColumn("left"),
         console=shown.console,
-        auto_refresh=False,  # beside a thread that draws, no process could be forked
+        auto_refresh=False,  # because no process is forked while a thread draws
         transient=True,
     )
     task = bar.add_task(shown.what, total=shown.total, count=shown.count())
@@ -112,7 +111,7 @@ def _bar(shown: _Shown) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _lines(shown: _Shown) -> Iterator[Callable[[], None]]:
-    """Give a function that prints a line when a minute has passed since the last one."""
+    """Give a function that prints a line if a minute has passed since the last one."""
     start = time.monotonic()
     due = start + _LINE_SECONDS
 

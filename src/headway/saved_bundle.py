@@ -1,4 +1,4 @@
-"""The files of a bundle, read and checked, before a model is made of them.
+"""The files of a bundle, read and checked before a model is built from them.
 
 Loading checks the manifest and never reads a pickle.
 """
@@ -35,18 +35,18 @@ CARD = "card.md"
 SHORTLIST = "shortlist.safetensors"
 WEIGHTS = "model.safetensors"
 BEST, AVERAGED, REPORT = "best", "averaged", "report.json"
-"""What a finished run has: two bundles, and which of them does better."""
+"""Parts of a finished run: two bundles, and the report that names the better one."""
 DAMAGED = "Copy the whole bundle again, or train it anew."
 _OTHER_VERSION = "It is as it was written: use the version of Headway that wrote it."
 
 
 @dataclass(frozen=True, slots=True)
 class SavedBundle:
-    """What the files of a bundle say."""
+    """The content of the files of a bundle."""
 
     folder: Path
     checksum: str
-    """One SHA-256 for the whole bundle: that of its manifest."""
+    """The SHA-256 of the manifest, which stands for the whole bundle."""
     config: ModelConfig
     decoding: DecodingConfig
     source_tokenizer: Tokenizer
@@ -59,16 +59,16 @@ class SavedBundle:
     changed: dict[str, str]
     """Classes of the parts that are not Headway's own, by their path in the model."""
     tensors: dict[str, Tensor]
-    """Weights by their attribute path; a shared one once."""
+    """Weights by their attribute path; a shared weight appears once."""
     mapped: MappedTensors | None
-    """The file that the weights stay in, if they were not copied."""
+    """The file that holds the weights, unless they were copied."""
 
 
 def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
-    """Read and check the files of a bundle, or of the better one of a run.
+    """Read and check the files of a bundle, or of the better bundle of a run.
 
     mapped: leave the weights in their file. Raises BundleError that names the file which is
-    missing, changed or not what it should be.
+    missing, changed or of the wrong kind.
     """
     folder = find_bundle(path)
     files = _read_whole(folder, mapped=mapped)
@@ -105,9 +105,9 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
 
 
 def find_bundle(path: str | Path) -> Path:
-    """Return the folder of a bundle; of a run, that of its better weights by validation.
+    """Return the folder of a bundle; for a run, the folder of its better weights.
 
-    Those are `best` or `averaged`, as report.json says; of a run that is not finished, `best`.
+    These are `best` or `averaged`, as report.json says; `best` while the run is not finished.
     """
     require_type("A bundle", path, (str, PathLike), "Give the name of its folder.")
     folder = expanded(path)
@@ -138,7 +138,7 @@ def find_bundle(path: str | Path) -> Path:
 
 
 def best_is_better(run: Path) -> bool | None:
-    """Return what report.json says of a run's best weights; None while the run is not finished."""
+    """Return True if report.json prefers the best step; None while the run is not finished."""
     report = run / REPORT
     if not report.is_file():
         return None
@@ -154,7 +154,7 @@ def best_is_better(run: Path) -> bool | None:
 
 
 def which_weights(path: Path) -> str:
-    """Say which bundle stands for a run, and why; nothing where the path is one itself."""
+    """Say which bundle of a run is used, and why; nothing if the path is a bundle itself."""
     folder, run = find_bundle(path), expanded(path)
     if folder == run:
         return ""
@@ -165,13 +165,13 @@ def which_weights(path: Path) -> str:
     elif verdict is None:
         reason = "the best so far of an unfinished run"
     else:
-        others = "the averaged ones" if verdict else "those of the best single step"
-        reason = f"which do {'better' if verdict else 'no worse'} on validation text than {others}"
+        rival = "the averaged ones" if verdict else "those of the best single step"
+        reason = f"which do {'better' if verdict else 'no worse'} on validation text than {rival}"
     return f"{path}: using the weights in {folder}, {reason}."
 
 
 def saved_shortlist(folder: Path) -> tuple[Shortlist, Any] | None:
-    """Return the shortlist of a bundle, and how it was learned; None where there is none."""
+    """Return the shortlist of a bundle and how it was learned; None for a bundle without one."""
     if not any(place.is_file() for place in places(folder, SHORTLIST)):
         return None
     saved = read_bundle(folder, mapped=True)
@@ -179,7 +179,7 @@ def saved_shortlist(folder: Path) -> tuple[Shortlist, Any] | None:
 
 
 def _read_whole(folder: Path, *, mapped: bool = False) -> dict[str, Any]:
-    """Read the files of one bundle, again if a run put another in its place meanwhile."""
+    """Read the files of one bundle; read again if a run replaced them meanwhile."""
     while True:
         before = _identity(folder)
         try:
@@ -198,7 +198,7 @@ def _identity(folder: Path) -> Identity:
 
 
 def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
-    """Return the content of each file: bytes, or where that was asked for the mapped weights."""
+    """Return the content of each file as bytes; the weights as a mapped file if that is wanted."""
     manifest = _other_line_ends(_read(folder, MANIFEST), MANIFEST)[-1]
     checksums = _json_object(folder / MANIFEST, manifest)
     files = {MANIFEST: manifest}
@@ -208,7 +208,7 @@ def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
     for name, checksum in checksums.items():
         if Path(name).name != name or name == ".." or "\0" in name:
             raise BundleError(f"{folder / MANIFEST} lists {name!r}, outside the bundle.", DAMAGED)
-        if name == CARD:  # text for people, who may write into it
+        if name == CARD:  # people may edit this text
             files[name] = _text_of(folder, name)
             continue
         data = _read(folder, name, mapped=mapped and name == WEIGHTS)
@@ -223,7 +223,7 @@ def _checked_files(folder: Path, mapped: bool) -> dict[str, Any]:
 
 
 def _text_of(folder: Path, name: str) -> bytes:
-    """Return a text for people; nothing where it is missing."""
+    """Return a text for people; nothing if it is missing."""
     try:
         return _read(folder, name)
     except BundleError:
@@ -231,7 +231,7 @@ def _text_of(folder: Path, name: str) -> bytes:
 
 
 def _other_line_ends(data: Any, name: str) -> list[bytes]:
-    """Return what a text may have been before git, or an editor, changed the ends of its lines."""
+    """Return the forms of a text before git or an editor changed its line ends."""
     if not name.endswith(".json"):
         return []
     plain = bytes(data).replace(b"\r\n", b"\n")
@@ -250,7 +250,7 @@ def _json_object(path: Path, data: bytes) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def as_bundle_error(folder: Path) -> Iterator[None]:
-    """Name the bundle where its configuration does not make a model."""
+    """Name the bundle in the error of a configuration that gives no model."""
     try:
         yield
     except ConfigError as error:
@@ -304,7 +304,7 @@ def _shortlist(
 def _read(folder: Path, name: str, *, mapped: bool = False) -> Any:
     path = folder / name
     for place in places(folder, name):
-        if place.exists() and not place.is_file():  # such as a pipe, which would be waited for
+        if place.exists() and not place.is_file():  # such as a pipe, on which reading would wait
             raise BundleError(f"{path} is no file.", DAMAGED)
         try:
             return map_file(place) if mapped else place.read_bytes()

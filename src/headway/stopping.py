@@ -1,4 +1,4 @@
-"""What is said when Ctrl-C ends a piece of work: what became of it, and how to go on."""
+"""Notes on an interruption by Ctrl-C: what was saved, and how to continue."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def if_stopped(sentence: str | Callable[[], str], *, instead: bool = False) -> Iterator[None]:
-    """Give a KeyboardInterrupt that leaves the block this sentence, as a note of the exception.
+    """Add this sentence as a note to a KeyboardInterrupt that leaves the block.
 
-    The innermost sentence stays, because it knows most; instead: this one takes its place. A
-    function is called once the work has been stopped.
+    If blocks are nested, the innermost sentence stays, because it knows most. instead: replace it
+    by this one. A function is called once the work has been stopped.
     """
     try:
         yield
@@ -20,5 +20,5 @@ def if_stopped(sentence: str | Callable[[], str], *, instead: bool = False) -> I
 
 
 def last_words(error: KeyboardInterrupt) -> str:
-    """Return the sentence that an interruption was given, or nothing."""
+    """Return the note of an interruption, or nothing."""
     return " ".join(getattr(error, "__notes__", []))

@@ -149,7 +149,9 @@ def test_a_bundle_that_may_not_be_written_is_left_alone(
 def test_a_file_of_a_new_name_is_not_written_over(folder: Path, new: Bundle) -> None:
     (folder / "source.model").write_text("mine")
     before = names(folder)
-    with pytest.raises(BundleError, match=r"source\.model is not of the bundle there.*Move or"):
+    with pytest.raises(
+        BundleError, match=r"source\.model is not part of the bundle there.*Move or"
+    ):
         save_bundle(folder, new)
     assert load_bundle(folder).card == "old"
     assert (folder / "source.model").read_text() == "mine"

@@ -1,4 +1,4 @@
-"""Files that take the place of others in one step, whole or not at all."""
+"""Replace files and folders in one step, whole or not at all."""
 
 import contextlib
 import errno
@@ -13,7 +13,7 @@ from pathlib import Path
 from headway.errors import HeadwayError
 
 PARTIAL = ".partial"
-"""Ends the name of what is being written."""
+"""The ending of a file or folder that is being written."""
 
 _PATIENCE, _BETWEEN_TRIES = 1.0, 0.02  # seconds
 
@@ -21,27 +21,27 @@ SIZE_LIMIT = "Raise the limit on the size of a file (`ulimit -f`)"
 
 
 @contextlib.contextmanager
-def writing(what: object, kind: type[HeadwayError], remedy: str) -> Iterator[None]:
-    """Tell of a full disk, or a place that may not be written to, by an error of this kind."""
+def writing(target: object, kind: type[HeadwayError], remedy: str) -> Iterator[None]:
+    """Raise an error of this kind for a full disk, or a place that may not be written to."""
     try:
         yield
     except OSError as error:
         raise kind(
-            f"{what} cannot be written ({error.strerror or error}).", remedy_for(error, remedy)
+            f"{target} cannot be written ({error.strerror or error}).", remedy_for(error, remedy)
         ) from error
 
 
 def remedy_for(error: Exception, remedy: str) -> str:
-    """Return a remedy that begins with freeing space, where that is what would help."""
+    """Return the remedy; beyond a limit on the size of a file, the limit is what to change."""
     beyond_limit = isinstance(error, OSError) and error.errno == errno.EFBIG
     return remedy.replace("Free some space", SIZE_LIMIT) if beyond_limit else remedy
 
 
 def write_atomically(path: Path, data: bytes | Iterator[bytes | memoryview]) -> None:
-    """Replace a file in one step, so that a stop at any moment leaves the old or the new one.
+    """Replace a file in one step, so that a stop at any moment leaves the old or the new file.
 
-    An older file keeps its owner and mode, and a link stays one. data: what the file holds, as a
-    whole or a part at a time.
+    The new file gets the owner and mode of the old one, and a link stays a link. data: the content,
+    as a whole or in parts.
     """
     path = Path(os.path.realpath(path))
     fresh = partial_path(path)
@@ -60,7 +60,7 @@ def write_atomically(path: Path, data: bytes | Iterator[bytes | memoryview]) -> 
 
 
 def check_file_place(path: Path, kind: type[HeadwayError]) -> None:
-    """Refuse, before the work, a file that cannot be made where it is named."""
+    """Refuse, before the work, a path at which no file can be written."""
     folder = path.parent
     if path.is_dir():
         problem, remedy = f"{path} is a folder", "Name a file in it, or choose another place."
@@ -100,12 +100,12 @@ def keep_access(fresh: Path, old: Path) -> None:
 
 
 def partial_path(path: Path) -> Path:
-    """Return an unused name beside this one, for what takes its place once it is whole."""
+    """Return an unused path in the same folder, for the new content until it is whole."""
     return path.with_name(f".{path.name}-{secrets.token_hex(4)}{PARTIAL}")
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the new name last through a loss of power, where the system can do that."""
+    """Make a new name in the folder survive a loss of power, where the system can do that."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

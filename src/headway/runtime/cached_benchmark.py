@@ -1,7 +1,6 @@
-"""What was measured on this machine and is kept in the user's cache folder.
+"""Measurements of this machine, kept in the user's cache folder.
 
-So that what is chosen by it does not depend on how busy the machine was at the moment: equal runs
-are to be equal.
+A choice that depends on one is then the same in every run, however busy the machine is.
 """
 
 import contextlib
@@ -15,24 +14,24 @@ from headway.runtime.locks import lock_file
 
 
 def measured_once(key: str, known: Collection[str], measure: Callable[[], str]) -> str:
-    """Return what was found for this key, one of those known; measured now if nothing was.
+    """Return the kept result for this key, one of those known; measure now if there is none.
 
-    One process at a time measures, so that others neither disturb it nor find something else. Where
-    nothing can be kept, it is measured each time.
+    One process at a time measures, so that other processes neither disturb it nor get another
+    result. Where nothing can be kept, every call measures.
     """
-    if (found := _read().get(key, "")) in known:
-        return found
+    if (result := _read().get(key, "")) in known:
+        return result
     with _alone():
-        if (found := _read().get(key, "")) in known:
-            return found
-        found = measure()
-        _write(_read() | {key: found})
-    return found
+        if (result := _read().get(key, "")) in known:
+            return result
+        result = measure()
+        _write(_read() | {key: result})
+    return result
 
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """Let one process at a time in, where a file can be locked."""
+    """Run the block in one process at a time, where a file can be locked."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError, RuntimeError):
             _file().parent.mkdir(parents=True, exist_ok=True)
@@ -48,13 +47,13 @@ def _file() -> Path:
 
 def _read() -> dict[str, str]:
     try:
-        found = json.loads(_file().read_text("utf-8"))
+        results = json.loads(_file().read_text("utf-8"))
     except (OSError, RuntimeError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return results if isinstance(results, dict) else {}
 
 
-def _write(found: dict[str, str]) -> None:
+def _write(results: dict[str, str]) -> None:
     with contextlib.suppress(OSError, RuntimeError):  # no room, no right, no home
         _file().parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(_file(), json.dumps(found, indent=1).encode())
+        write_atomically(_file(), json.dumps(results, indent=1).encode())

@@ -1,4 +1,4 @@
-"""Where to compute, and what that is called."""
+"""Devices to compute on, and their names."""
 
 import torch
 
@@ -7,7 +7,7 @@ from headway.runtime.processor import processor_name
 
 
 def resolve_device(name: str) -> str:
-    """Return a device that exists here; auto takes cuda, then mps, then cpu."""
+    """Return a device that this machine has; auto takes cuda, then mps, then cpu."""
     require_type("device", name, str, "Give a name: auto, cpu, cuda or mps.")
     available = ["cpu"]
     if torch.backends.mps.is_available():
@@ -27,7 +27,7 @@ def resolve_device(name: str) -> str:
 
 
 def check_device(device: object) -> None:
-    """Refuse what names no device of PyTorch; whether it is there is for PyTorch to say."""
+    """Refuse a name that PyTorch does not know; PyTorch itself refuses a device that is absent."""
     remedy = "Give a name, such as cpu or cuda:0, or a torch.device."
     require_type("device", device, (str, torch.device), remedy)
     try:
@@ -37,7 +37,7 @@ def check_device(device: object) -> None:
 
 
 def processor(device: torch.device) -> str:
-    """Return what computes there, with the instructions that PyTorch takes of a CPU."""
+    """Return the name of the processor, for a CPU with the instructions that PyTorch uses."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{processor_name()}, {torch.backends.cpu.get_cpu_capability()}"

@@ -1,9 +1,9 @@
-"""Weights that stay in their file: the system reads what is needed and may drop it again.
+"""Weights that stay in their file: the system reads pages as they are used and may drop them.
 
-And how they get there, in the format of safetensors, without a second copy of them in memory.
+They are written in the format of safetensors, without a second copy in memory.
 
-A bundle's files are replaced, never written into, so that what was mapped stays what it was.
-Only a program that writes into the file itself would change weights in use.
+A bundle's files are replaced, never written into, so mapped weights do not change. Only a program
+that writes into the file itself would change weights in use.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ FileBytes = mmap.mmap | bytearray | bytes
 _LENGTH = 8  # bytes that say how long the header is
 _ALIGNMENT = 8  # of the first tensor
 _METADATA = "__metadata__"
-# In the order in which safetensors writes them, so that each begins at a multiple of its size.
+# In the order of safetensors, so that each tensor begins at a multiple of its number's size.
 _DTYPES = {
     "I64": torch.int64, "F64": torch.float64, "F32": torch.float32, "I32": torch.int32,
     "BF16": torch.bfloat16, "F16": torch.float16, "U8": torch.uint8, "BOOL": torch.bool,
@@ -56,9 +56,9 @@ def safetensors_parts(
 ) -> Iterator[bytes | memoryview]:
     """Yield a file of contiguous tensors on the CPU in parts: its header, then each tensor.
 
-    Together they are what `safetensors.torch.save` returns, which takes twice the memory of all
-    tensors for it; its `save_file`, which takes none, leaves files that only their owner may read.
-    Raises BundleError for a type of numbers that is not read either.
+    Together the parts equal the result of `safetensors.torch.save`, which takes twice the memory of
+    all tensors. Its `save_file` takes none, but leaves files that only their owner may read. Raises
+    BundleError for a type of numbers that cannot be read again.
     """
     kinds = list(_NAMES)
     for name, tensor in tensors.items():
@@ -80,7 +80,7 @@ def safetensors_parts(
 
 
 def read_tensors(path: Path, data: bytes) -> dict[str, Tensor]:
-    """Return the tensors in these bytes of a file; BundleError for another kind of file."""
+    """Return the tensors in the bytes of this file; BundleError for another kind of file."""
     try:
         return load_safetensors(data)
     except SafetensorError:
@@ -98,10 +98,10 @@ def _of_no_known_type(message: str) -> BundleError:
 
 
 class MappedTensors:
-    """A safetensors file in the address space of this process, and of those that it forks.
+    """A safetensors file in the address space of this process and of its forked children.
 
-    Pages are read when they are used, and shared; one that is written to becomes the process's
-    own, and the file stays as it is.
+    Pages are read when they are used, and shared. Writing to a page gives the process its own copy;
+    the file does not change.
     """
 
     def __init__(self, path: Path, data: FileBytes) -> None:
@@ -116,13 +116,13 @@ class MappedTensors:
             return {name: self._tensor(first, **entry) for name, entry in header.items()}
 
     def metadata(self) -> dict[str, str]:
-        """Return the texts that were written beside the tensors; BundleError as above."""
+        """Return the metadata that were written with the tensors; BundleError as above."""
         with self._reading() as (_, header):
             return dict(header.get(_METADATA, {}))
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield where the numbers begin, and what the header says of them."""
+        """Yield the position of the first number, and the header."""
         try:
             first = _LENGTH + int.from_bytes(self.data[:_LENGTH], "little")
             yield first, json.loads(self.data[_LENGTH:first])
@@ -145,9 +145,9 @@ class MappedTensors:
         )
 
     def let_go(self) -> None:
-        """Give the pages back, and what else is free; what is used again is read again.
+        """Give the pages back to the system, and the free heap; pages in use are read again.
 
-        For weights that nobody has changed: a page that was written to becomes the file's again.
+        Use it for unchanged weights: a page that was written to gets the content of the file again.
         """
         with contextlib.suppress(AttributeError, OSError):  # not mapped, or not this system
             self.data.madvise(mmap.MADV_DONTNEED)  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,4 +1,4 @@
-"""Memory of a process: its peak, and what it keeps of freed memory and of compiled kernels."""
+"""Memory of a process: its peak, its freed memory, its compiled kernels."""
 
 import ctypes
 import os
@@ -25,34 +25,34 @@ def prepare_process() -> None:
 
 
 def keep_freed_memory() -> bool:
-    """Tell glibc not to hand freed memory back to the system; return whether it will.
+    """Tell glibc not to hand freed memory back to the system; return True if it will obey.
 
-    Every step frees and takes the same hundreds of megabytes again, and pages fresh from the
-    system are filled with zeros first: 6 to 11 % of a step of the tiny model
-    (benchmarks/log/001). It holds for the whole process, so commands do it and the library does
-    not. Elsewhere than under glibc nothing happens.
+    Every step frees and takes the same hundreds of megabytes again, and the system fills new pages
+    with zeros first: 6 to 11 % of a step of the tiny model (benchmarks/log/001). The setting holds
+    for the whole process, so commands make it and the library does not. Without glibc nothing
+    happens.
     """
     return _set(_LARGEST_MMAP_THRESHOLD, 2**31 - 1, 64 * 2**20)
 
 
 def hand_back_freed_memory() -> bool:
-    """Tell glibc to hand freed memory back to the system at once; return whether it will.
+    """Tell glibc to hand freed memory back to the system at once; return True if it will obey.
 
-    Where weights are divided, each step gathers every layer, in several threads, and what those
-    keep of it adds up to more than a whole model (docs/several-processes.md).
+    Where weights are divided, each step gathers every layer, in several threads. The memory that
+    these threads would keep adds up to more than a whole model (docs/several-processes.md).
     """
     return _set(128 * 2**10, 128 * 2**10, 128 * 2**10)
 
 
 def keep_few_kernels() -> None:
-    """Have little remembered of each product's sizes; call it before the first product.
+    """Limit the kernels that libraries keep for matrix sizes; call it before the first product.
 
-    Batches of text hardly ever repeat theirs, but for the rows of layers that learn in bfloat16,
-    which are filled up (few_shapes.py). oneDNN remembers 1,024 kernels, 0.3 GB and, far apart in
-    memory, some 5 % of a step of the tiny model; PyTorch 1,024 descriptions of matrix products and
-    as many of linear layers, in bfloat16 a quarter of a megabyte each (benchmarks/log/029, 059).
-    What is kept is more than a step needs. A number in the environment stays. It holds for the
-    whole process.
+    Batches of text hardly ever repeat a size, except for layers that learn in bfloat16, whose rows
+    are padded to few sizes. By default oneDNN keeps 1,024 kernels: 0.3 GB, so far apart in memory
+    that they cost some 5 % of a step of the tiny model. PyTorch keeps 1,024 descriptions of matrix
+    products and as many of linear layers, in bfloat16 a quarter of a megabyte each
+    (benchmarks/log/029, 059). The limits here are more than a step needs. A number in the
+    environment takes precedence. The setting holds for the whole process.
     """
     names = [f"{library}_PRIMITIVE_CACHE_CAPACITY" for library in ("ONEDNN", "DNNL")]
     if not any(name in os.environ for name in names):
@@ -61,11 +61,11 @@ def keep_few_kernels() -> None:
 
 
 def give_back_holes(step: int) -> None:
-    """Hand back, after every 20th step, what lies free between what is in use.
+    """Hand back, after every 20th step, the free memory between blocks in use.
 
     Batches of many shapes leave holes that no later tensor fits into: over 8,000 steps of the tiny
-    model memory grew threefold. The next step takes new pages, 6 to 11 % of its time, so not after
-    each.
+    model memory grew threefold. The step that follows has to take new pages, 6 to 11 % of its time,
+    so this is not done after every step.
     """
     if step % _STEPS_BETWEEN_HOLES == 0:
         trim_heap()

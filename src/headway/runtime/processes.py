@@ -1,4 +1,4 @@
-"""Processes: whether there may be others, work that they share, and memory to give back."""
+"""Processes: whether this one may fork, work that several share, and memory to give back."""
 
 import ctypes
 import gc
@@ -34,11 +34,11 @@ after_fork(lambda: torch.set_num_threads(1))
 
 
 def may_fork() -> bool:
-    """Tell whether processes can be forked here and now.
+    """Return True if processes can be forked here and now.
 
-    Only on Linux: elsewhere system libraries do not survive it. Only while no other thread of
+    Only on Linux: on other systems libraries do not survive a fork. Only while no other thread of
     Python runs: a lock that it holds would stay locked in the new process. And not in a daemon of
-    `multiprocessing`, which may have no processes of its own.
+    `multiprocessing`, which may not have child processes.
     """
     alone = threading.active_count() == 1
     return sys.platform == "linux" and alone and not multiprocessing.current_process().daemon
@@ -46,9 +46,9 @@ def may_fork() -> bool:
 
 @contextmanager
 def forking() -> Iterator[None]:
-    """Let processes be forked without a warning of Python 3.12, which counts libraries' threads.
+    """Suppress the warning of Python 3.12 about a fork while threads of libraries run.
 
-    The new processes ask for none of those threads.
+    The new processes use none of those threads.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
@@ -56,19 +56,19 @@ def forking() -> Iterator[None]:
 
 
 def cores() -> int:
-    """Return how many processes can compute at once, each with one of the threads we may use."""
+    """Return the number of processes that can compute at once, each with one of our threads."""
     return min(torch.get_num_threads(), num_cores() if may_fork() else 1)
 
 
 def mapped(work: Callable[[T], R], items: Iterable[T], processes: int) -> Iterator[R]:
-    """Yield what `work` makes of each item, in their order; several processes do it.
+    """Yield the result of `work` for each item, in order, computed by several processes.
 
-    Items are asked for in this process, a few more than are in work, and sent to the others, which
-    have all else from the moment in which they are forked. Few items are worked on here, and so
-    are all where the system refuses more processes.
+    This process takes the items, a few more than are in work, and sends them to the other
+    processes, which share everything else from the moment of the fork. If the items are few, or the
+    system refuses more processes, this process does the work.
     """
     items = iter(items)
-    # As many as a loader asks for while it starts, so that none is lost if it cannot.
+    # A loader takes this many while it starts; they are kept in case it cannot start.
     first = list(islice(items, 2 * processes))
     if processes > 1 and len(first) == 2 * processes:
         results = _started(work, chain(first, items), processes)
@@ -79,22 +79,22 @@ def mapped(work: Callable[[T], R], items: Iterable[T], processes: int) -> Iterat
 
 
 def _started(work: Callable[[T], R], items: Iterator[T], processes: int) -> Iterator[R] | None:
-    """Start the processes; None where the system has no semaphores, memory or descriptors left."""
+    """Start the processes; None if the system has no semaphores, memory or descriptors left."""
     loader = DataLoader(
         _Worked(work),
-        sampler=items,  # a loader sends what a sampler says; elsewhere these are row numbers
+        sampler=items,  # a loader sends what a sampler yields, usually row numbers
         batch_size=None,
         collate_fn=_as_it_is,
         num_workers=processes,
         multiprocessing_context="fork",
-        generator=torch.Generator(),  # of its own: the global one is what a run repeats by
+        generator=torch.Generator(),  # because a run is repeated by the global generator
     )
     children = multiprocessing.active_children()
     with _finalizers_unheard(), forking():
         try:
             return iter(loader)
         except OSError:
-            pass  # here the error ends, and with it the last reference to what has not started
+            pass  # here the error ends, and with it the last reference to the loader
         gc.collect()
     for child in multiprocessing.active_children():
         if child not in children:
@@ -105,7 +105,7 @@ def _started(work: Callable[[T], R], items: Iterator[T], processes: int) -> Iter
 
 @contextmanager
 def _finalizers_unheard() -> Iterator[None]:
-    """Ignore errors of finalizers: a loader that has not started raises one when it is deleted."""
+    """Ignore errors of finalizers, because a loader that has not started raises one."""
     hook = sys.unraisablehook
     sys.unraisablehook = lambda unraisable: None
     try:
@@ -116,21 +116,20 @@ def _finalizers_unheard() -> Iterator[None]:
 
 @contextmanager
 def ending_is_named() -> Iterator[None]:
-    """Say in one sentence that a process of `mapped` was ended, wherever PyTorch notices it."""
+    """Explain in one sentence that a process of `mapped` was ended, wherever PyTorch notices it."""
     try:
         yield
     except RuntimeError as error:
         if "DataLoader worker" not in str(error):
             raise
         raise HeadwayError(
-            "A process that worked beside this one was ended, perhaps because memory did not "
-            "suffice.",
+            "A worker process was ended, perhaps because memory did not suffice.",
             "Allow fewer threads, for example with OMP_NUM_THREADS=1, or give more memory.",
         ) from error
 
 
 class _Worked(Dataset[R], Generic[T, R]):
-    """What a loader takes for data of which each index is an item."""
+    """Look like a data set to a loader: an index is an item, and its row the result."""
 
     def __init__(self, work: Callable[[T], R]) -> None:
         self.work = work
@@ -144,6 +143,6 @@ def _as_it_is(result: R) -> R:
 
 
 def trim_heap() -> None:
-    """Return the free parts of the heap to the system, which glibc alone has to be told."""
+    """Return the free parts of the heap to the system; only glibc has to be told."""
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

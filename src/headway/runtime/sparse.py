@@ -1,4 +1,4 @@
-"""Arrays of which only what is written takes memory."""
+"""Arrays that take memory only where they are written."""
 
 import contextlib
 import math
@@ -13,14 +13,14 @@ _HUGE = 4 * 2**20
 
 
 def sparse(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array with any numbers in it, whose memory is taken where it is written.
+    """Return an array with arbitrary content that takes memory only where it is written.
 
-    A small one may be on a huge page with others.
+    A small array may share a huge page with others.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if size < _HUGE or not hasattr(mmap, "MADV_NOHUGEPAGE"):  # the latter elsewhere than on Linux
+    if size < _HUGE or not hasattr(mmap, "MADV_NOHUGEPAGE"):  # absent on other systems than Linux
         return np.empty(shape, dtype)
-    # Of this process alone: by default, what a worker writes would show in all of them.
+    # Private to this process: by default, all workers would see what one of them writes.
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with contextlib.suppress(OSError):  # a system without huge pages
         memory.madvise(mmap.MADV_NOHUGEPAGE)

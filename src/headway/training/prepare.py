@@ -143,7 +143,7 @@ def _changed(bundle: Bundle, change: Change, device: torch.device) -> list[str]:
     if buffers := lost_buffers(bundle.model):
         raise ConfigError(
             f"{buffers[0]} is a buffer, which neither checkpoints nor bundles hold.",
-            "Make it a parameter, or persistent=False if it can be computed anew.",
+            "Make it a parameter, or persistent=False if it can be computed again.",
         )
     mismatch = find_stepwise_mismatch(bundle.model)
     return [mismatch] if mismatch else []

@@ -141,7 +141,7 @@ def test_a_process_that_is_killed_while_it_encodes_is_named_and_leaves_nothing(
     monkeypatch.setattr("headway.data.cleaning._CHUNK", 3)
     monkeypatch.setattr("headway.training.encode.cores", lambda: 2)
 
-    with pytest.raises(HeadwayError, match="worked beside this one was ended"):
+    with pytest.raises(HeadwayError, match="A worker process was ended"):
         encode_texts(texts, *tokenizers, config.data)
 
     after = {path.name for path in (tmp_path / "kept").iterdir()}
