@@ -10,8 +10,7 @@ from headway.data.harmless import outer_characters
 from headway.data.html_codes import decoded
 from headway.data.mending.change import Change
 from headway.data.mending.choices import Choices
-from headway.data.mending.realigning import partners
-from headway.data.misaligned import misaligned
+from headway.data.misaligned import Stretch, misaligned
 from headway.data.mojibake import is_mojibake, undone
 from headway.data.spaces import with_plain_spaces
 from headway.data.survey import survey
@@ -155,6 +154,30 @@ def _realign(text: MendedText, findings: Sequence[Finding]) -> bool:
             text.repair(row, "misaligned", Pair(sources[row], targets[place]))
     text.drop({row: "misaligned" for row, place in enumerate(places) if place is None})
     return bool(stretches)
+
+
+def partners(lines: int, stretches: Sequence[Stretch]) -> list[int | None]:
+    """Return for each source, counted from 0, the place of its target; None if it has none.
+
+    Stretches whose targets are of no source nearby stay as they are. Where a stretch claims the
+    target that stands beside a source outside of it, that source has none; of two stretches the
+    first one has it. A target that no source claims has none.
+    """
+    partner: list[int | None] = list(range(lines))
+    claimed: set[int] = set()
+    for start, end, late in stretches:
+        if late is None:
+            continue
+        for source in range(start, end):
+            target = source + late
+            is_free = 0 <= target < lines and target not in claimed
+            partner[source] = target if is_free else None
+            claimed |= {target} if is_free else set()
+    moved = {n for start, end, late in stretches if late is not None for n in range(start, end)}
+    return [
+        None if place in claimed and source not in moved else place
+        for source, place in enumerate(partner)
+    ]
 
 
 def _to_drop(findings: Sequence[Finding], choices: Choices) -> dict[int, str]:

@@ -23,9 +23,8 @@ from headway.data.mending.files import (
     named_log,
     named_outputs,
 )
-from headway.data.mending.reading import chosen_languages, read_input
+from headway.data.mending.reading import chosen_languages, read_input, unequal_files
 from headway.data.mending.rounds import EXAMPLES, MendedText, mend
-from headway.data.mending.unequal_files import unequal_files
 from headway.data.output import OutputFile, opened, replaced
 from headway.data.pair_rules import digests
 from headway.data.problems import problem_of
