@@ -74,6 +74,16 @@ def test_a_file_a_pipe_and_out_give_the_same(run, bundle_path: Path, tmp_path: P
     assert piped.stdout.decode() == printed
 
 
+def test_an_older_file_that_is_replaced_is_named(run, bundle_path: Path, tmp_path: Path) -> None:
+    source, out = _write(tmp_path / "in.txt", ["저는 갑니다 ."]), tmp_path / "out.txt"
+
+    _, _, first = run("translate", bundle_path, source, "--out", out)
+    _, _, second = run("translate", bundle_path, source, "--out", out)
+
+    assert "Replaced" not in first
+    assert f"Replaced older text in {out}." in second
+
+
 def test_a_last_line_without_a_newline_counts(run, bundle_path: Path, tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_text("a dog\nthe cat")

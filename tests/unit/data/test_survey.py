@@ -126,6 +126,22 @@ def test_a_missing_line_moves_all_that_follow(missing: int, side: str) -> None:
     }
 
 
+def test_moved_targets_are_no_other_translations() -> None:
+    right = sentences(1000)
+    block = right[400:460]
+    moved = [
+        Pair(pair.source, other.target)
+        for pair, other in zip(block, block[-1:] + block[:-1], strict=True)
+    ]
+    other_translation = Pair(right[10].source, right[13].target)
+    # Each source of the moved block has its own target in a line before it.
+    pairs = [*block, *right[:400], *moved, *right[460:], other_translation]
+    found = {finding.id: finding for finding in survey(pairs)}
+
+    assert (found["misaligned"].lines, found["misaligned"].through) == ((461,), 520)
+    assert found["other-translation"].lines == (len(pairs),)
+
+
 def test_targets_of_other_sources_are_found() -> None:
     pairs = sentences(1000)
     wrong = zip(pairs[300:500], pairs[700:900], strict=True)
