@@ -1,4 +1,4 @@
-"""What is odd in files of text and does no harm, said so that it is known to be seen."""
+"""Remarks on oddities of text files that do no harm."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def marked_files(files: Iterable[str]) -> list[str]:
-    """Return a remark on the files that begin with a byte order mark, if there are any."""
+    """Return a remark on the files that begin with a byte order mark, if any."""
     marked = [Path(file).name for file in with_byte_order_mark(files)]
     if not marked:
         return []
@@ -20,7 +20,7 @@ def marked_files(files: Iterable[str]) -> list[str]:
 
 
 def with_byte_order_mark(files: Iterable[StrPath]) -> list[StrPath]:
-    """Return the files that begin with a byte order mark; pipes and data sets are not asked."""
+    """Return the files that begin with a byte order mark; pipes and data sets are not opened."""
     return [file for file in files if Path(file).is_file() and _is_marked(file)]
 
 
@@ -38,7 +38,7 @@ def outer_characters(pairs: Iterable[Pair]) -> Counter[str]:
 
 
 def line_ends(name: str, pairs: Sequence[Pair]) -> list[str]:
-    r"""Return a remark on lines that end in \r\n, if there are any; pairs are as read."""
+    r"""Return a remark on lines that end in \r\n, if any; pairs are as read."""
     ended = sum(pair.source.endswith("\r") or pair.target.endswith("\r") for pair in pairs)
     if not ended:
         return []

@@ -1,4 +1,4 @@
-"""Lines of text into a file that is seen whole, or into a stream that is open already."""
+"""Write lines of text into a file that appears once it is complete, or into an open stream."""
 
 import contextlib
 import errno
@@ -24,40 +24,40 @@ from headway.runtime.signals import deferred_signals, interrupted_by_termination
 
 _BLOCK = 1 << 18
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")
-_DIGITS = 10  # of a number that no descriptor has
+_DIGITS = 10  # digits of a number that is too large for a descriptor
 _MOST_LINKS = 40  # as many as Linux follows
 _OTHER_FORMS = (".parquet", ".zip", ".7z", ".rar", ".tar", ".tgz", ".lz4", ".lzma", ".br", ".z")
 _DOCUMENTS = (".docx", ".xlsx", ".odt", ".pdf")
 
 
 class OutputFile:
-    """A file of lines that takes its place once it is whole.
+    """A file of lines that appears once it is complete.
 
-    A name that ends in .gz, .bz2, .xz or .zst is compressed. An older file keeps its mode, owner
-    and hard links. A pipe, a device or an open descriptor, such as /dev/stdout, gets the lines as
-    they come.
+    A file whose name ends in .gz, .bz2, .xz or .zst is compressed. An existing file keeps its mode,
+    owner and hard links. A pipe, a device or an open descriptor, such as /dev/stdout, gets the
+    lines as they come.
 
-    Where no new file may take the place of the older one, as at a hard link, the lines are copied
-    into it. Ctrl-C, SIGTERM and SIGHUP wait for that copy. After SIGKILL, a full disk or a loss of
-    power in the middle, the file is a mix of both; then the whole lines are in `partial`.
+    If no new file can replace an existing one, for example at a hard link, the lines are copied
+    into it. Ctrl-C, SIGTERM and SIGHUP wait for that copy. After SIGKILL, a full disk or a power
+    failure during the copy, the file is a mix of both, and `partial` has all lines.
     """
 
     def __init__(self, path: Path, option: str = "--out") -> None:
-        """Write to this path, which came by this option."""
+        """Prepare to write to this path, which this option named."""
         self.path = expanded(path)
         self.named = self.path
-        """The path as it came; once the file is open, links in `path` are followed."""
+        """The path as it was named; in an open file, `path` has all links resolved."""
         self.option = option
         self.partial: Path | None = None
-        """Holds the lines until they are whole; None where they go straight to a stream."""
+        """The file with the lines until they are complete; None if they go to a stream."""
         self.file: IO[str] | None = None
         self._in_place = False
         self._raw: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Open it; DataError, before any work, where that cannot be."""
+        """Open the file; DataError if that is impossible, before any work."""
         _check_form(self.path, self.option)
-        compressing(io.BytesIO(), self.path)  # raises where a library is missing
+        compressing(io.BytesIO(), self.path)  # raises if a library is missing
         try:
             self._raw = self._open()
         except OSError as error:
@@ -67,7 +67,7 @@ class OutputFile:
         return self
 
     def write(self, line: str) -> None:
-        """Write a line, which has no end of its own."""
+        """Write a line and its end."""
         assert self.file is not None
         try:
             self.file.write(line + "\n")
@@ -75,7 +75,7 @@ class OutputFile:
             raise self._refused(error) from None
 
     def flush(self) -> None:
-        """Hand on the lines so far to readers; what is compressed waits for its block."""
+        """Make all lines visible to readers, except in a compressed file."""
         assert self.file is not None
         if compression(self.path):
             return
@@ -90,7 +90,7 @@ class OutputFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Put the whole file in its place; after an error, say where the lines so far are."""
+        """Move the complete file to its place; after an error, print where the lines are."""
         assert self.file is not None
         assert self._raw is not None
         refused = None
@@ -120,8 +120,8 @@ class OutputFile:
         return self._open_beside()
 
     def _open_beside(self) -> IO[bytes]:
-        """Open a file of a new name: an older file is not lost before the new one is whole."""
-        ending = compression(self.path)  # so that the lines of a failed run can be read
+        """Open a file of a new name, so that an existing file stays until this one is complete."""
+        ending = compression(self.path)  # so that readers open the lines of a failed run
         name = f"{self.path.name}-{secrets.token_hex(4)}.partial{ending}"
         old = self.path.stat() if self.path.exists() else None
         if old is None:
@@ -139,7 +139,7 @@ class OutputFile:
         return file
 
     def _put(self, partial: Path) -> None:
-        """Replace the file; where that cannot be, as at a mount point, write its content."""
+        """Replace the file; if that is impossible, as at a mount point, overwrite its content."""
         if not self._in_place:
             try:
                 replace(partial, self.path)
@@ -167,9 +167,9 @@ class OutputFile:
 
 
 def replaced(files: Iterable[OutputFile]) -> str:
-    """Return a remark on the older files that these will replace; an empty text without any.
+    """Return a remark on the older files that these will replace; empty if there are none.
 
-    files: opened. A pipe, a device and an open descriptor replace nothing.
+    files: must be open. A pipe, a device and an open descriptor replace nothing.
     """
     older = [str(file.named) for file in files if file.partial and file.path.exists()]
     return f"Replaced older text in {', '.join(older)}." if older else ""
@@ -179,7 +179,7 @@ def replaced(files: Iterable[OutputFile]) -> str:
 def opened(*files: OutputFile) -> Iterator[None]:
     """Open files; SIGTERM and SIGHUP leave the block as Ctrl-C does, and then end the process.
 
-    By themselves they would end it before files can be told of.
+    By default they would end it before the place of the lines is printed.
     """
     with contextlib.ExitStack() as stack:
         if files:
@@ -190,7 +190,7 @@ def opened(*files: OutputFile) -> Iterator[None]:
 
 
 def goes_to(file: Path) -> bool:
-    """Return True where standard output goes to this file, as behind `>> FILE`."""
+    """Return True if standard output goes to this file, as after `>> FILE`."""
     try:
         status = os.fstat(sys.stdout.fileno())
         return stat.S_ISREG(status.st_mode) and os.path.samestat(status, file.stat())
@@ -199,20 +199,20 @@ def goes_to(file: Path) -> bool:
 
 
 def _check_form(path: Path, option: str) -> None:
-    """Refuse a name that promises another form than lines of text."""
+    """Raise DataError for a name that promises another form than lines of text."""
     ending = path.suffix.lower()
     if ending in _OTHER_FORMS or ending in _DOCUMENTS:
         raise DataError(
-            f"{path} would hold lines of text, and its name says {ending}.",
+            f"{path} would hold lines of text, but its name says {ending}.",
             f"Choose another name with {option}; {', '.join(COMPRESSIONS)} are compressed.",
         )
 
 
 def _open_already(path: Path) -> IO[bytes] | None:
-    """Open a copy of the descriptor that a name such as /dev/stdout stands for.
+    """Open a copy of the descriptor behind a name such as /dev/stdout; None for other names.
 
-    To open that name itself would write from the beginning of the file that the descriptor
-    leads to, and to replace it would lose the lines that are there.
+    Opening that name itself would write from the beginning of the descriptor's file, and replacing
+    it would lose the lines that are there.
     """
     name = str(path)
     for _ in range(_MOST_LINKS):
@@ -222,7 +222,7 @@ def _open_already(path: Path) -> IO[bytes] | None:
         if match and number.isdecimal() and len(number) < _DIGITS:
             if match["process"] not in (None, str(os.getpid())):
                 return open(name, "ab")
-            os.write(int(number), b"")  # raises where it is closed, or open for reading alone
+            os.write(int(number), b"")  # raises if it is closed, or open only for reading
             return os.fdopen(os.dup(int(number)), "wb")
         if not os.path.islink(name):
             return None
@@ -231,7 +231,7 @@ def _open_already(path: Path) -> IO[bytes] | None:
 
 
 def _open_private(beside: Path) -> tuple[IO[bytes], Path]:
-    """Open a new file that its user alone may read, or one among temporary files."""
+    """Open a new file that only its user may read, here or among temporary files."""
     for path in (beside, Path(tempfile.gettempdir()) / beside.name):
         with contextlib.suppress(OSError):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -240,7 +240,7 @@ def _open_private(beside: Path) -> tuple[IO[bytes], Path]:
 
 
 def _tell_of(partial: Path) -> None:
-    """Say where the lines are that could be written; remove a file without any."""
+    """Print where the written lines are; remove a file without any."""
     size = lines = 0
     with contextlib.suppress(DataError), readable(partial) as file:  # it may be compressed
         for block in iter(lambda: file.read(_BLOCK), b""):

@@ -1,8 +1,8 @@
-"""Keeps encoded pairs in a few flat arrays, in memory or mapped from files.
+"""Keep encoded pairs in a few flat arrays, in memory or mapped from files.
 
-A list of lists of numbers takes thirty times the memory of the numbers, so pairs lie one after the
-other in one array a side, with the places where each begins. Mapped from files, they are checked
-once; then only what batches ask for is read, and several processes share it.
+A list of lists of numbers takes thirty times the memory of the numbers. So all pairs of a side are
+in one array, and a second one has the places where they begin. Mapped files are checked once. Then
+only the parts that batches need are read, and several processes share them.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ class PairStore(Sequence[EncodedPair]):
         texts: tuple[Ragged, Ragged] | None = None,
         sizes: Sequence[int] | None = None,
     ) -> None:
-        """Join the sides; sizes are the numbers of pairs of each corpus, one after the other."""
+        """Join the sides; sizes: the number of pairs of each corpus, in order."""
         self.source = source
         self.target = target
         self.lines = lines
@@ -81,20 +81,20 @@ class PairStore(Sequence[EncodedPair]):
 
     def longest(self) -> tuple[int, int]:
         """Return the row of the longest pair and the pieces of its longer side."""
-        found = (0, -1)
+        longest = (0, -1)
         for start in range(0, len(self), _MEASURED):
             lengths = self.lengths(slice(start, start + _MEASURED)).max(axis=1)
             row = int(lengths.argmax())
-            if lengths[row] > found[1]:
-                found = (start + row, int(lengths[row]))
-        return found
+            if lengths[row] > longest[1]:
+                longest = (start + row, int(lengths[row]))
+        return longest
 
     def corpora(self, rows: Rows) -> NDArray[np.int64]:
-        """Return of which corpus each of these pairs is, counted from 0."""
+        """Return the corpus of each of these pairs, counted from 0."""
         return np.searchsorted(np.cumsum(self.sizes), rows, side="right")
 
     def place(self, row: int) -> str:
-        """Say where a pair stands in the training text."""
+        """Return the place of a pair in the training text, in words."""
         of_corpus = f" of corpus {self.corpora([row])[0] + 1}" if len(self.sizes) > 1 else ""
         return f"line {self.lines[row]}{of_corpus}"
 
@@ -108,8 +108,8 @@ class PairStore(Sequence[EncodedPair]):
 class StoreWriter:
     """Takes pairs as they come and makes a store of them, in memory or in a folder.
 
-    The folder appears when the store in it is whole; used as a context, nothing is left of one that
-    was not finished.
+    The folder appears once its store is complete. Used as a context manager, the writer removes an
+    unfinished store.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class StoreWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # All of it, whatever fails: closing writes what is left, for which there may be no room.
+        # Do all of it even if closing fails, because it writes to a disk that may be full.
         with ExitStack() as stack:
             if self._partial is not None:
                 stack.callback(shutil.rmtree, self._partial, ignore_errors=True)
@@ -150,11 +150,11 @@ class StoreWriter:
             self.add(EncodedPairs.of(chunk))
 
     def begin_corpus(self) -> None:
-        """Let what is added from here on be of the next corpus."""
+        """Begin the next corpus, to which all pairs added from now on belong."""
         self.sizes.append(0)
 
     def add(self, pairs: EncodedPairs) -> None:
-        """Add some pairs of the corpus that was begun, with their texts if the store keeps them."""
+        """Add some pairs to the current corpus, with their texts if the store keeps them."""
         self._extend("source", pairs.source)
         self._extend("target", pairs.target)
         self._lines.append(pairs.lines)
@@ -164,7 +164,7 @@ class StoreWriter:
         self.sizes[-1] += len(pairs)
 
     def finish(self, record: dict[str, Any] | None = None) -> PairStore:
-        """Return the store; in a folder, with what is to be remembered of how it was made."""
+        """Return the store; a folder also gets the record, which says how the store was made."""
         if self.folder is None or self._partial is None:
             return _store({column.name: column.array() for column in self._columns()}, self.sizes)
         for column in self._columns():
@@ -196,7 +196,7 @@ class StoreWriter:
 
 
 def write_store(store: PairStore, folder: Path, record: dict[str, Any]) -> None:
-    """Write a store to a folder, with what is to be remembered of how it was made."""
+    """Write a store to a folder, with a record that says how it was made."""
     vocabulary = np.iinfo(store.source.values.dtype).max
     keep_texts = store.texts is not None
     with StoreWriter(folder, vocabulary=vocabulary, keep_texts=keep_texts) as writer:
@@ -213,7 +213,7 @@ def write_store(store: PairStore, folder: Path, record: dict[str, Any]) -> None:
 
 
 def open_store(folder: Path) -> tuple[PairStore, dict[str, Any]]:
-    """Map a store from its files; return it with what is remembered of how it was made.
+    """Map a store from its files; return it with the record of how it was made.
 
     Raises DataError if a file is missing, cut short or changed, or cannot be read.
     """
@@ -231,12 +231,12 @@ def open_store(folder: Path) -> tuple[PairStore, dict[str, Any]]:
     except OSError as error:
         raise DataError(
             f"The encoded text in {folder} cannot be read ({error.strerror or error}).",
-            "Mend its permissions or the disk; nothing of it was changed.",
+            "Repair its permissions or the disk; nothing in it was changed.",
         ) from error
 
 
 def kept_store(folder: Path) -> bool:
-    """Tell whether a folder holds a store that was written to its end."""
+    """Return True if a folder holds a complete store."""
     with permitted(folder, DataError):
         return (folder / _MANIFEST).exists()
 
@@ -245,7 +245,7 @@ def kept_store(folder: Path) -> bool:
 def made_once(folder: Path) -> Iterator[None]:
     """Let one process at a time make a folder, so that the others find it made.
 
-    What earlier ones left that were killed while they made it, or another beside it, is removed.
+    Remains of processes that were killed while making this folder, or a neighbour, are removed.
     """
     with ExitStack() as stack:
         with writing_to(folder):
@@ -261,12 +261,12 @@ def _lock_of(folder: Path) -> Path:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what is no longer written, of this folder and of those beside it.
+    """Remove abandoned parts of this folder and of its neighbours.
 
-    Whoever makes one holds its lock, which ends with the process.
+    A process that makes a folder holds its lock, which ends with the process.
     """
     for partial in folder.parent.glob(f".*{PARTIAL}"):
-        # Behind the folder's name a random one: after a full stop, where an older version made it.
+        # A random name follows the folder's, after a full stop if an older version made it.
         named = re.fullmatch(r"\.(.+)[-.]\w+", partial.name.removesuffix(PARTIAL))
         if named and named[1] == folder.name:
             shutil.rmtree(partial, ignore_errors=True)
@@ -277,7 +277,7 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def partial_folder(folder: Path) -> Path:
-    """Return a new folder that is to become this one when it is whole."""
+    """Return a new folder that becomes this one once it is complete."""
     with writing_to(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         partial = partial_path(folder)
@@ -287,7 +287,7 @@ def partial_folder(folder: Path) -> Path:
 
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
-    """Turn a full disk, or a place that may not be written to, into a DataError."""
+    """Turn a full disk, or a place without permission to write, into a DataError."""
     try:
         yield
     except OSError as error:
@@ -295,7 +295,7 @@ def writing_to(folder: Path) -> Iterator[None]:
             f"Encoded text cannot be kept in {folder.parent} ({error.strerror or error}).",
             remedy_for(
                 error,
-                "Free some space, mend the permissions, or name another folder by data.shards.",
+                "Free some space, repair the permissions, or choose another folder: data.shards.",
             ),
         ) from error
 
@@ -346,7 +346,7 @@ def _store(arrays: dict[str, NDArray[Any]], sizes: Sequence[int]) -> PairStore:
 
 
 def _mapped(folder: Path, manifest: dict[str, Any]) -> PairStore:
-    """Return the store in a folder without a look at its content."""
+    """Return the store in a folder without checking its content."""
     arrays: dict[str, NDArray[Any]] = {
         name: np.memmap(_file_of(folder, name), dtype=kind, mode="r", shape=(length,))
         if length

@@ -1,4 +1,4 @@
-"""A change to a pair, or a finding that it keeps: a row of the log."""
+"""A row of the log of a cleaning: a change to a pair, or a finding on a kept pair."""
 
 from dataclasses import dataclass
 
@@ -12,12 +12,12 @@ class Change:
     """A pair that was repaired or dropped, or that is kept with a finding."""
 
     line: int
-    """Of the pair in its file, counted from 1; of a moved target, that of its source."""
+    """The line of the pair in its file, counted from 1; the line of the source if targets moved."""
     id: str
-    """Of the finding."""
+    """The id of the finding."""
     before: Pair
     after: Pair | None = None
-    """None where the pair was dropped; `before` where it is kept as it is."""
+    """None if the pair was dropped; equal to `before` if it is kept unchanged."""
 
     @property
     def action(self) -> str:

@@ -1,4 +1,4 @@
-"""The names of repairs, and of the findings whose lines may be dropped."""
+"""The choices of a cleaning: names of repairs, and of findings whose lines are dropped."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _GROUPS = {
     "shift": ("misaligned",),
     "html": ("html-codes",),
 }
-# Findings on a whole text, or on one text beside another: no single line is wrong.
+# Findings on a whole text, or on one text compared with another: no single line is wrong.
 _OF_WHOLE_TEXTS = (
     *("exchanged-files", "other-script", "no-letters", "tokenized", "capitals", "end-marks"),
     *("in-training", "source-in-training", "in-corpus"),
@@ -35,10 +35,10 @@ _SAFE = frozenset({"empty-source", "empty-target", "duplicate-pairs"})
 class Choices:
     """Name the repairs and the findings whose lines are dropped, by ids without their side.
 
-    With the safe ones right pairs stay right: characters are repaired where it is certain, a
-    shifted stretch is realigned, exchanged sides are exchanged back, and a dropped pair teaches
-    nothing: one of its sides is empty, or the same pair stands before it. All others need a look
-    at the text.
+    The defaults are safe, because correct pairs stay correct. Characters are repaired if the result
+    is certain, shifted stretches are realigned, and exchanged sides are exchanged back. A dropped
+    pair teaches nothing: one of its sides is empty, or the same pair came before. Before choosing
+    any other finding, look at the text.
     """
 
     fixed: frozenset[str] = frozenset(
@@ -48,10 +48,10 @@ class Choices:
 
     @classmethod
     def of(cls, fix: Iterable[str] | None = None, drop: Iterable[str] | None = None) -> "Choices":
-        """Return the choices of these names; None is the safe ones.
+        """Return the choices of these names; None gives the safe defaults.
 
         A name is an id of a finding, an id without `-source` or `-target`, or a group such as
-        `length`. Raises ConfigError for another one.
+        `length`. Raises ConfigError for an unknown name.
         """
         safe = cls()
         fixed = safe.fixed if fix is None else _ids(fix, _FIXES, "repair")
@@ -59,19 +59,19 @@ class Choices:
         return cls(fixed, dropped)
 
     def fixes(self, id: str) -> bool:
-        """Return True if the lines with this finding are to be repaired."""
+        """Return True if lines with this finding should be repaired."""
         return without_side(id) in self.fixed
 
     def drops(self, id: str) -> bool:
-        """Return True if the lines with this finding are to be dropped."""
+        """Return True if lines with this finding should be dropped."""
         return id in self.dropped
 
     def mends(self, id: str) -> bool:
-        """Return True if the lines with this finding are repaired where it is sure, or go."""
+        """Return True if lines with this finding should be repaired or dropped."""
         return self.fixes(id) or self.drops(id)
 
     def drops_safely(self) -> bool:
-        """Return True if only empty and repeated pairs go: without them no other ones appear."""
+        """Return True if only empty and repeated pairs are dropped, so no new findings appear."""
         return self.dropped <= _SAFE
 
 
@@ -81,7 +81,7 @@ def without_side(id: str) -> str:
 
 
 def remedy(id: str) -> str:
-    """Return the option of `headway clean` for a finding, or nothing where none is for it.
+    """Return the option of `headway clean` for a finding, or an empty text.
 
     An option replaces its defaults, so the safe drops are named as well.
     """
@@ -94,7 +94,7 @@ def remedy(id: str) -> str:
 
 
 def _named_drops() -> dict[str, tuple[str, ...]]:
-    """Return the ids that each name for --drop stands for."""
+    """Return the ids for each name of --drop."""
     ids = [row.id for row in problems() if not row.id.startswith(_OF_WHOLE_TEXTS)]
     names: dict[str, tuple[str, ...]] = {}
     for id in ids:

@@ -20,7 +20,7 @@ LOG_ENDING = "removed.tsv"
 
 
 def named_inputs(source: StrPath, target: StrPath | None) -> tuple[StrPath, StrPath | None]:
-    """Return the names of what is read, with the user's folder for a leading `~`."""
+    """Return the names of the input files, with the user's folder for a leading `~`."""
     require_path("source", source)
     if target is not None:
         require_path("target", target)
@@ -30,8 +30,8 @@ def named_inputs(source: StrPath, target: StrPath | None) -> tuple[StrPath, StrP
 def named_outputs(names: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
     """Return the files to write: one table with both sides, or a file for each side.
 
-    `clean.{en,ko}` stands for `clean.en` and `clean.ko`, as in a shell. Raises ConfigError for
-    another number of files, or for a form that is not written.
+    `clean.{en,ko}` means `clean.en` and `clean.ko`, as in a shell. Raises ConfigError for another
+    number of files, or for a form that cannot be written.
     """
     listed: Sequence[StrPath] = names if isinstance(names, (tuple, list)) else (names,)  # pyright: ignore[reportAssignmentType]
     for name in listed:
@@ -56,7 +56,7 @@ def named_outputs(names: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
 
 
 def named_log(name: StrPath | None, outputs: Sequence[Path]) -> Path:
-    """Return where the log goes; if it has no name, beside the text and under the same stem."""
+    """Return the file of the log; without a name, it is next to the text with the same stem."""
     if name is not None:
         require_path("report", name)
         return expanded(name)
@@ -66,7 +66,7 @@ def named_log(name: StrPath | None, outputs: Sequence[Path]) -> Path:
 
 
 def check_places(inputs: Sequence[StrPath | None], outputs: Sequence[Path]) -> None:
-    """Refuse to write over a file that is read, or two things into one file."""
+    """Raise ConfigError if an output is an input, or is named twice."""
     places = [path.resolve() for path in outputs]
     for number, (path, place) in enumerate(zip(outputs, places, strict=True)):
         if place in places[:number]:
@@ -96,9 +96,9 @@ class PairWriter:
         self._is_table = len(paths) == 1
 
     def write(self, line: int, pair: Pair) -> None:
-        """Write one pair, which was in this line.
+        """Write one pair, which was in this line of the input.
 
-        Raises DataError for a tab or a line end within it that the form has no room for.
+        Raises DataError for a tab or a line end that the form of the file cannot hold.
         """
         if self._is_records:
             record = {"source": pair.source, "target": pair.target}

@@ -1,4 +1,4 @@
-"""The input of a cleaning, its languages, and the line that its first pair stands in."""
+"""The input of a cleaning: its pairs, its languages, and the line of its first pair."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ class PreparedInput:
 
     pairs: Iterator[Pair]
     first_line: int
-    """Of the first pair: 2 where the first line of a table names its columns."""
+    """The line of the first pair: 2 if the first line of a table names its columns."""
     remarks: list[str]
 
 
@@ -32,11 +32,11 @@ def read_input(
 ) -> PreparedInput:
     """Return the pairs of two files or of a table.
 
-    wanted: languages; an empty one is not known.
+    wanted: languages; an empty text is an unknown language.
     """
     languages = wanted[0] or USUAL_FIELDS[0], wanted[1] or USUAL_FIELDS[1]
     first_line, remarks = 1, []
-    # A pipe is read once only, so nothing looks at it beforehand.
+    # A pipe can be read only once, so its first line is not inspected.
     if target is None and Path(source).is_file():
         if not any(wanted) and plain_name(source).endswith(".tmx"):
             languages = tmx_languages(source) or languages
@@ -50,9 +50,9 @@ def read_input(
 
 
 def chosen_languages(wanted: Sides, outputs: Sequence[Path]) -> Sides:
-    """Return languages that are wanted, or those of two outputs such as clean.en and clean.ko.gz.
+    """Return the wanted languages, or those of two outputs such as clean.en and clean.ko.gz.
 
-    A language that neither says is an empty text.
+    A language that neither names is an empty text.
     """
     endings = [plain_name(path).rpartition(".")[2] for path in outputs]
     named = ["", ""]
@@ -62,10 +62,10 @@ def chosen_languages(wanted: Sides, outputs: Sequence[Path]) -> Sides:
 
 
 class Unequal:
-    """Reads both files to the end of the longer one, and sees whether a shift explains it."""
+    """Reads both files to the end of the longer one, and checks that a shift explains the rest."""
 
     def __init__(self, source: StrPath, target: StrPath, lines: int) -> None:
-        """Read these files, of which the longer one has so many lines."""
+        """Prepare to read these files; lines: those of the longer one."""
         self._files = source, target
         self._lines = lines
         self._last_source = 0
@@ -73,22 +73,22 @@ class Unequal:
         self._is_read = False
 
     def pairs(self) -> Iterator[Pair]:
-        """Yield the pairs; the shorter file goes on with blank lines."""
+        """Yield the pairs; after the end of the shorter file its side is blank."""
         sides = (read_sentences(file) for file in self._files)
         for line, (source, target) in enumerate(zip_longest(*sides), start=1):
             if source is not None:
                 self._last_source = line
             if target is not None:
                 self._last_target = target.strip()
-            # Before the last pair is given: a caller that takes blocks may never ask for one more.
+            # Set before the last pair is yielded, because a caller of blocks may stop there.
             self._is_read = line == self._lines
             yield Pair(source or "", target or "")
 
     def check(self, text: MendedText) -> None:
         """Raise the DataError of files that differ in length, unless a shift explains it.
 
-        text: a block of the pairs, cleaned. In the last one, the last source must have been given
-        the last target.
+        text: a block of cleaned pairs. In the last block, the last target must have moved to the
+        last source.
         """
         if not self._is_read:
             return
@@ -99,9 +99,9 @@ class Unequal:
 
 
 def unequal_files(source: StrPath, target: StrPath | None) -> Unequal | None:
-    """Return the reader of two files with different numbers of lines; None for all others.
+    """Return the reader of two files with different numbers of lines; None for other input.
 
-    Pipes are such others: they are read once only.
+    Pipes give None, because they can be read only once.
     """
     if target is None or not (Path(source).is_file() and Path(target).is_file()):
         return None

@@ -1,4 +1,4 @@
-"""Repairs or drops the findings of `headway check`, and looks again while others may appear."""
+"""Repair or drop the findings of `headway check`, in rounds while new ones may appear."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -15,11 +15,11 @@ from headway.data.mojibake import is_mojibake, undone
 from headway.data.spaces import with_plain_spaces
 from headway.data.survey import survey
 
-_MOST_REALIGNED = 3  # times that stretches are looked for: a repair may show a shorter one
-_MOST_DROPPED = 3  # times that lines go: without long lines, others may be unusual
+_MOST_REALIGNED = 3  # rounds of realigning, because a repair may reveal a shorter stretch
+_MOST_DROPPED = 3  # rounds of dropping, because without long lines others may be unusual
 
 EXAMPLES = 3
-"""Lines that are left that are shown of each finding."""
+"""Number of remaining lines that are shown for each finding."""
 
 Repair = Callable[[str, str], str]
 
@@ -32,7 +32,7 @@ def _with_plain_spaces(text: str, _: str) -> str:
     return with_plain_spaces(text)
 
 
-# In this order: a code may have been read wrong, and `&nbsp;` is a space.
+# In this order, because a code may have been decoded wrongly, and `&nbsp;` is a space.
 _OF_CHARACTERS: dict[str, Repair] = {
     "mojibake": _without_mojibake,
     "html-codes": decoded,
@@ -46,24 +46,24 @@ class MendedText:
 
     pairs: list[Pair]
     lines: list[int]
-    """Of each pair in its file, counted from 1."""
+    """The line of each pair in its file, counted from 1."""
     changes: list[Change] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
-    """How many lines each finding falls on at the end."""
+    """The number of lines that each finding still has at the end."""
     examples: dict[str, list[tuple[int, Pair]]] = field(default_factory=dict)
     """The first of these lines, each with its number in the file."""
     remaining: list[Change] = field(default_factory=list)
     """All of these lines, as rows of the log."""
     trimmed: Counter[str] = field(default_factory=Counter)
-    """How many pairs lost what `outer_characters` counts."""
+    """The number of pairs that lost characters, as `outer_characters` counts them."""
 
     def repair(self, row: int, id: str, after: Pair) -> None:
-        """Put another pair in the place of one."""
+        """Replace a pair."""
         self.changes.append(Change(self.lines[row], id, self.pairs[row], after))
         self.pairs[row] = after
 
     def drop(self, ids: dict[int, str]) -> None:
-        """Leave out rows, each for the finding of this id."""
+        """Drop rows, each for the finding of this id."""
         self.changes += [Change(self.lines[row], id, self.pairs[row]) for row, id in ids.items()]
         kept = [row for row in range(len(self.pairs)) if row not in ids]
         self.pairs = [self.pairs[row] for row in kept]
@@ -71,11 +71,12 @@ class MendedText:
 
 
 def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText:
-    """Return the pairs after all repairs and drops, with each change and what is still found.
+    """Return the pairs after all repairs and drops, with each change and the remaining findings.
 
-    Characters come first, then sides, then stretches, because a line that goes would move the
-    lines around it. Then lines go, three times at most: without them, others may be unusual. Where
-    only empty and repeated pairs go, no others appear, and the text is not surveyed again.
+    Characters are repaired first, then exchanged sides, then shifted stretches, because dropping a
+    line would shift the lines after it. Then lines are dropped, three times at most, because
+    without them others may be unusual. If only empty and repeated pairs are dropped, no new
+    findings appear, and the text is not surveyed again.
     """
     text = MendedText(
         [pair.stripped() for pair in pairs],
@@ -98,7 +99,7 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText
             for row in sorted(exchanged):
                 swapped.add(text.lines[row])
                 text.repair(row, "exchanged", Pair(*text.pairs[row][::-1]))
-            _repair_characters(text, choices)  # a side looks at the other one, which has changed
+            _repair_characters(text, choices)  # a repair depends on the other side, which changed
             continue
         is_shifted = choices.fixes("misaligned") and realigned < _MOST_REALIGNED
         if is_shifted and _realign(text, findings):
@@ -124,9 +125,9 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText
 
 
 def _repair_characters(text: MendedText, choices: Choices) -> None:
-    """Repair what is chosen in each pair, until nothing changes any more.
+    """Apply the chosen repairs of characters to each pair, until nothing changes any more.
 
-    A side looks at the other one, which may have changed.
+    A repair depends on the other side, which may have changed.
     """
     repairs = [(id, repair) for id, repair in _OF_CHARACTERS.items() if choices.fixes(id)]
     for row in range(len(text.pairs)):
@@ -143,11 +144,11 @@ def _repair_characters(text: MendedText, choices: Choices) -> None:
 
 
 def _realign(text: MendedText, findings: Sequence[Finding]) -> bool:
-    """Put targets beside their sources again; return False if there was nothing to do."""
+    """Move targets of shifted stretches to their sources; return False without any stretch."""
     if not any(finding.id == "misaligned" for finding in findings):
         return False
     sources, targets = ([pair[side] for pair in text.pairs] for side in (0, 1))
-    stretches = [each for each in misaligned(sources, targets) if each.late is not None]
+    stretches = [s for s in misaligned(sources, targets) if s.late is not None]
     places = partners(len(text.pairs), stretches)
     for row, place in enumerate(places):
         if place is not None and place != row:
@@ -159,9 +160,9 @@ def _realign(text: MendedText, findings: Sequence[Finding]) -> bool:
 def partners(lines: int, stretches: Sequence[Stretch]) -> list[int | None]:
     """Return for each source, counted from 0, the place of its target; None if it has none.
 
-    Stretches whose targets are of no source nearby stay as they are. Where a stretch claims the
-    target that stands beside a source outside of it, that source has none; of two stretches the
-    first one has it. A target that no source claims has none.
+    Stretches whose targets have no source nearby stay as they are. If a stretch claims the target
+    of a source outside of it, that source has none. If two stretches claim a target, the first one
+    gets it.
     """
     partner: list[int | None] = list(range(lines))
     claimed: set[int] = set()
@@ -181,7 +182,7 @@ def partners(lines: int, stretches: Sequence[Stretch]) -> list[int | None]:
 
 
 def _to_drop(findings: Sequence[Finding], choices: Choices) -> dict[int, str]:
-    """Return the rows of the findings whose lines are to be dropped, each with the id of one."""
+    """Return the rows to drop, each with the id of its most harmful finding."""
     dropped: dict[int, str] = {}
     for finding in findings:  # the most harmful first
         if choices.drops(finding.id):

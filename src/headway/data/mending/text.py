@@ -1,4 +1,4 @@
-"""Cleans parallel text in files, a million pairs at a time."""
+"""Clean parallel text in files, a million pairs at a time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +31,7 @@ from headway.data.problems import problem_of
 from headway.errors import DataError, shown
 
 AT_ONCE = 1_000_000
-"""Pairs that are looked at together, as many as `headway check` looks at."""
+"""Number of pairs that are examined together, the same as in `headway check`."""
 
 _SHORTENED = 50  # characters of a side of an example
 _DUPLICATE = "duplicate-pairs"
@@ -43,28 +43,28 @@ class CleanedText:
     """The counts of a cleaning; its log has each change."""
 
     files: list[str]
-    """Where the cleaned text is: one table, or source and target."""
+    """The files of the cleaned text: one table, or source and target."""
     log: str
-    """Where each change is."""
+    """The file with each change."""
     pairs: int = 0
-    """That were read."""
+    """Number of pairs that were read."""
     kept: int = 0
     repaired: dict[str, int] = field(default_factory=dict)
     """Repairs, by id of the finding; a pair may have several."""
     dropped: dict[str, int] = field(default_factory=dict)
-    """Pairs, by the id of the most harmful finding that they are dropped for."""
+    """Dropped pairs, by the id of their most harmful finding."""
     left: dict[str, int] = field(default_factory=dict)
-    """Lines that a finding still falls on, by id."""
+    """Lines that still have a finding, by id."""
     trimmed: dict[str, int] = field(default_factory=dict)
-    """What was taken off the ends of text: `byte-order-marks` (files), `carriage-returns` and
+    """Characters taken off the ends of text: `byte-order-marks` (files), `carriage-returns` and
     `outer-spaces` (pairs). The log has one row for each of these."""
     examples: dict[str, list[tuple[int, Pair]]] = field(default_factory=dict)
-    """The first lines that are left, by id, each with its number in the input."""
+    """The first lines that still have a finding, by id, each with its number in the input."""
     remarks: list[str] = field(default_factory=list)
-    """On how the input was read, and which files were replaced."""
+    """Remarks on the columns and languages of the input, and on replaced files."""
 
     def lines(self) -> list[str]:
-        """Return the report as lines of text: totals, remarks, findings from the worst one on."""
+        """Return the report as lines of text: totals, remarks, and findings, the worst first."""
         ids = {*self.repaired, *self.dropped, *self.left}
         dropped = self.pairs - self.kept
         head = f"{counted(self.pairs, 'pair')} read, {self.kept:,} kept, {dropped:,} dropped"
@@ -91,7 +91,7 @@ class CleanedText:
         return lines
 
     def trimmed_rows(self) -> list[str]:
-        """Return the rows of the log for what was taken off the ends of text; their line is 0."""
+        """Return the rows of the log for characters taken off the ends of text; their line is 0."""
         words = self._trimmed_in_words()
         return [f"0\t{id}\trepaired\t{words[id]}\t\t\t" for id in words]
 
@@ -119,7 +119,7 @@ class CleanedText:
         }
 
     def include(self, pairs: int, text: MendedText) -> None:
-        """Count the changes to some pairs, of which these are kept."""
+        """Count the changes to some pairs; text has the kept ones."""
         self.pairs += pairs
         self.kept += len(text.pairs)
         for change in text.changes:
@@ -147,31 +147,30 @@ def clean_text(
 ) -> CleanedText:
     """Write cleaned text and a log of each change, and return the counts.
 
-    Without `fix` and `drop` right pairs stay right: characters are repaired where it is certain,
-    shifted stretches are realigned, exchanged sides are exchanged back, and pairs with an empty
-    side and repeated pairs are dropped. Spaces around a text are not kept. Of more
-    than a million pairs each million is looked at by itself, except for repeated pairs. Two files
-    may differ in length if a shift explains it, as where one line is missing. Files appear once
-    they are whole, and no file that is read is written over.
+    Without `fix` and `drop` correct pairs stay correct. Characters are repaired if the result is
+    certain, shifted stretches are realigned, and exchanged sides are exchanged back. Pairs with an
+    empty side and repeated pairs are dropped. Spaces around a text are not kept. Each million pairs
+    are examined separately, except for repeated pairs. Two files may differ in length if a shift
+    explains it, for example a missing line. Files appear once they are complete, and no input is
+    overwritten.
 
     Args:
         source: A file with one sentence a line, or a table with both sides.
         target: The file of translations, line by line.
         out: A .tsv or .jsonl file for both sides, or one file for each side; `clean.{en,ko}` is
             two. Names that end in .gz, .bz2, .xz or .zst are compressed.
-        report: The log, a .tsv file; beside `out` if unset.
+        report: The log, a .tsv file; next to `out` if unset.
         fix: Names of repairs: mojibake, html, spaces, shift, exchanged.
         drop: Ids of findings whose lines are dropped, or names of several, such as length.
-        columns: Of a .tsv file, counted from 0.
-        fields: Of records.
-        languages: Of source and target in a .tmx, .csv or .tsv file. Where one is empty, the names
-            of two outputs say it, or a .tmx of exactly two languages, of which the first is the
-            source.
+        columns: The two columns of a .tsv file, counted from 0.
+        fields: The two fields of records.
+        languages: Those of source and target in a .tmx, .csv or .tsv file. An empty language comes
+            from the names of two outputs, or from a .tmx of exactly two languages, source first.
         tell: Called with the number of pairs that are done.
 
     Raises:
-        ConfigError: For names that mean nothing, or an output that is an input.
-        DataError: For text that cannot be read, or written in the form of `out`.
+        ConfigError: For unknown names, or an output that is an input.
+        DataError: For text that cannot be read, or cannot be written in the form of `out`.
     """
     choices = Choices.of(fix, drop)
     source, target = named_inputs(source, target)
@@ -192,7 +191,7 @@ def clean_text(
         for count, text in _mended(pairs, reading.first_line, choices):
             if unequal:
                 unequal.check(text)
-            if not done.pairs:  # and so not where there is nothing to read
+            if not done.pairs:  # the first block; empty input has none
                 changes.write(HEAD)
             done.include(count, text)
             for line, pair in zip(text.lines, text.pairs, strict=True):
@@ -209,7 +208,7 @@ def clean_text(
 
 
 def _option(id: str) -> str:
-    """Return in brackets what repairs or drops lines with a finding, where an option does."""
+    """Return in brackets the option that repairs or drops lines with a finding, if any."""
     option = remedy(id)
     if not option:
         return ""
@@ -219,7 +218,7 @@ def _option(id: str) -> str:
 def _mended(
     pairs: Iterator[Pair], first_line: int, choices: Choices
 ) -> Iterator[tuple[int, MendedText]]:
-    """Yield blocks of pairs, cleaned, each with the number of pairs that were read for it."""
+    """Yield blocks of cleaned pairs, each with the number of pairs that were read for it."""
     seen = Seen()
     while block := list(islice(pairs, AT_ONCE)):
         text = mend(block, first_line, choices)
@@ -230,7 +229,7 @@ def _mended(
 
 
 def _drop_seen(text: MendedText, seen: Seen) -> None:
-    """Drop the pairs that were there before these."""
+    """Drop the pairs that were in earlier blocks."""
     is_new = seen.first_seen(digests(text.pairs))
     again = [row for row in np.flatnonzero(~is_new).tolist() if any(text.pairs[row])]
     text.drop(dict.fromkeys(again, _DUPLICATE))
