@@ -1,9 +1,9 @@
-"""Plant faults in parallel text, clean it, and count what was found and what was changed falsely.
+"""Plant faults in parallel text, clean it, and count mended faults and wrong changes.
 
     python benchmarks/cleaning.py SOURCE TARGET OUT [--pairs 8000] [--seed 0]
 
-Writes OUT/right.*, OUT/messy.* and OUT/clean.*, and prints a table. Each fault falls on lines of
-its own, but for the two shifted stretches, in which the other faults go on.
+Writes OUT/right.*, OUT/messy.* and OUT/clean.*, and prints a table. No line has
+two faults, except in the two shifted stretches, which also have the other faults.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SHARES = {
 
 
 def planted(kind: str, pair: Pair, other: Pair, rng: random.Random) -> Pair:
-    """Return a pair with a fault. other: a pair of which nothing is used but its source."""
+    """Return a pair with a fault. other: a pair whose source becomes a wrong target."""
     source, target = pair
     if kind == "html":
         return Pair(html.escape(source), html.escape(target) if rng.random() < 0.5 else target)

@@ -17,12 +17,13 @@ import numpy as np
 import torch
 
 import headway
-from headway.bundle import Bundle, find_bundle, load_bundle
+from headway.bundle import Bundle, load_bundle
 from headway.data.batching import collate
 from headway.data.cleaning import EncodedPair
 from headway.data.corpus import read_pairs
 from headway.interop.keras import from_bundle, greedy_decode, to_bundle
 from headway.interop.keras.backend import keras
+from headway.saved_bundle import find_bundle
 
 BATCH = 50
 
@@ -44,19 +45,19 @@ def compare_forward(
         theirs = np.asarray(model.predict_on_batch([source, target]))
         largest = max(largest, float(abs(ours - theirs)[target != bundle.config.pad_id].max()))
         limits = [len(pair.source_ids) + extra for pair in group]
-        found = greedy_decode(model, source, limits)
+        decoded = greedy_decode(model, source, limits)
         expected = translator.translate(
             [bundle.source_tokenizer.decode(pair.source_ids) for pair in group], beam_size=1
         )
         same += sum(
             tuple(bundle.target_tokenizer.pieces(ids)) == translation.pieces
-            for ids, translation in zip(found, expected, strict=True)
+            for ids, translation in zip(decoded, expected, strict=True)
         )
     return largest, same
 
 
 def compare_back(path: Path, model: keras.Model, sources: list[str]) -> tuple[bool, bool]:
-    """Tell whether the weights that come back are the same bytes and translate the same."""
+    """Return True, True if the weights that come back are the same bytes and translate the same."""
     with tempfile.TemporaryDirectory() as place:
         back = Path(place) / "back"
         to_bundle(model, back)

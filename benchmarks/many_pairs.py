@@ -2,10 +2,10 @@
 
     python benchmarks/many_pairs.py --pairs 20000000 --folder /tmp/many
 
-It writes synthetic pairs into files compressed with Zstandard, encodes them once in a process of
-its own, and then lets another train a tiny model on what was kept. It prints one JSON line: seconds
-to write and to encode, seconds from the start of the second process to its first step, the most
-memory of either, and target pieces a second that the loader gives and that training takes.
+It writes synthetic pairs into files compressed with Zstandard and encodes them once in a separate
+process. Then another process trains a tiny model on the encoded pairs. It prints one JSON line:
+seconds to write and to encode, seconds from the start of the second process to its first step, the
+peak memory of both, and target pieces a second that the loader gives and that training takes.
 """
 
 import argparse
@@ -76,9 +76,9 @@ def in_a_process(work: Callable[[Path], dict[str, float]], folder: Path) -> dict
 def measured(work: Callable[[Path], dict[str, float]], folder: Path) -> dict[str, float]:
     """Do the work here and measure it."""
     start = time.perf_counter()
-    found = work(folder)
+    figures = work(folder)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return found | {"seconds": time.perf_counter() - start, "memory": memory}
+    return figures | {"seconds": time.perf_counter() - start, "memory": memory}
 
 
 def encode(folder: Path) -> dict[str, float]:
@@ -150,10 +150,10 @@ def main() -> None:
     start = time.perf_counter()
     if not (args.folder / "valid.source").exists():
         write_text(args.folder, args.pairs, args.files)
-    found: dict[str, Any] = {"writing": time.perf_counter() - start}
+    figures: dict[str, Any] = {"writing": time.perf_counter() - start}
     for name, work in (("encode", encode), ("train", train), ("load", load)):
-        found[name] = in_a_process(work, args.folder)
-    print(json.dumps(found))
+        figures[name] = in_a_process(work, args.folder)
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

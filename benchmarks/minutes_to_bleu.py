@@ -38,7 +38,9 @@ from headway.training.stream import BatchGroup, BatchStream
 from headway.training.texts import Texts, read_texts
 from headway.training.tokenizers import build_tokenizers
 
-TURN = 20.0  # seconds; long beside what caches take to fill again, short beside a machine's moods
+TURN = (
+    20.0  # seconds; much longer than caches need to fill, shorter than a machine's changes of speed
+)
 
 
 def main() -> None:
@@ -65,7 +67,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True)
     ours = ["-m", "headway", "train", str(arguments.recipe), "--out", str(arguments.out / "ours")]
     commands = {
-        "ours": [*ours, "--quiet", *itertools.chain(*(["--set", each] for each in settings))],
+        "ours": [*ours, "--quiet", *itertools.chain(*(["--set", setting] for setting in settings))],
         "peer": [*sys.argv, "--as-peer"],
     }
     seconds, memory = take_turns(commands, arguments.out / "turns.jsonl", arguments.threads)
@@ -129,7 +131,7 @@ def take_turns(
                 if not running:
                     break
     finally:
-        for process in running.values():  # nobody else would ever continue or end them
+        for process in running.values():  # no other process would ever continue or end them
             os.killpg(process.pid, signal.SIGKILL)
     return seconds, memory
 
@@ -259,7 +261,7 @@ def score_peer(config: RunConfig, folder: Path) -> dict[str, float]:
         rows = [[*tokenizer.encode(source), END_ID] for source in sources]
         width = max(map(len, rows))
         ids = torch.tensor([row + [PAD_ID] * (width - len(row)) for row in rows])
-        found = model.generate(
+        generated = model.generate(
             input_ids=ids,
             attention_mask=(ids != PAD_ID).long(),
             num_beams=decoding.beam_size,
@@ -267,7 +269,7 @@ def score_peer(config: RunConfig, folder: Path) -> dict[str, float]:
             max_length=2 * width + 20,
             bad_words_ids=[[PAD_ID], [START_ID]],
         )
-        outputs += [tokenizer.decode(row.tolist()) for row in found]
+        outputs += [tokenizer.decode(row.tolist()) for row in generated]
     (folder / "test.txt").write_text("".join(f"{line}\n" for line in outputs))
     scores = score_texts(
         outputs,

@@ -1,14 +1,15 @@
-"""What named intermediates cost: without probes, with probes that nobody hears, and traced.
+"""The cost of named intermediates: without probes, with probes and no trace, and traced.
 
     python benchmarks/trace_cost.py [--preset tiny] [--rounds 200] [--threads 1]
 
 The model without probes is compiled from the same source with each `probe(self, name, x)` replaced
-by x. The three take turns on the same sentences; printed are medians of the ratios of one turn,
-with the quartiles, for a sentence alone, where a probe's cost shows most, and for a batch.
+by x. The three take turns on the same sentences. Prints medians and quartiles of the ratios of one
+turn, for a single sentence, where probes cost most, and for a batch.
 """
 
 import argparse
 import ast
+import re
 import statistics
 import sys
 import time
@@ -21,9 +22,10 @@ from torch import nn
 import headway
 import headway.model
 
+# Files of the model that have probes or import a class that has, each after those it imports.
 PARTS = (
-    "cache", "dropout", "masks", "positional_encoding", "residual", "attention", "feed_forward",
-    "embedding", "encoder", "decoder", "initialization", "transformer",
+    "residual", "attention", "feed_forward", "embedding", "encoder", "decoder", "initialization",
+    "transformer",
 )  # fmt: skip
 
 
@@ -31,12 +33,16 @@ class WithoutProbes(ast.NodeTransformer):
     """Replace each offer of an intermediate by the intermediate."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Drop `probe(…)` around its tensor, and let nobody listen."""
+        """Replace `probe(…)` and `observe(…)` by their tensor, and `listening()` by False."""
         self.generic_visit(node)
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name == "probe":
-            return node.args[2]
-        return ast.Constant(False) if name == "listening" else node
+        match node:
+            case ast.Call(func=ast.Name(id="probe" | "observe"), args=[*_, tensor]):
+                return tensor
+            case ast.Call(func=ast.Name(id="listening")):
+                return ast.Constant(False)
+            case ast.Call(func=ast.Name(id="partial"), args=[ast.Name(id="probe"), _]):
+                return ast.Constant(None)  # the observer, which is never called
+        return node
 
 
 def without_probes() -> types.ModuleType:
@@ -45,8 +51,7 @@ def without_probes() -> types.ModuleType:
     sys.modules["bare"] = types.ModuleType("bare")
     for part in PARTS:
         source = (folder / f"{part}.py").read_text(encoding="utf-8")
-        source = source.replace("from headway.model.", "from bare.")
-        source = source.replace("from bare.probe", "from headway.model.probe")
+        source = re.sub(rf"from headway\.model\.({'|'.join(PARTS)}) ", r"from bare.\1 ", source)
         tree = ast.fix_missing_locations(WithoutProbes().visit(ast.parse(source)))
         module = sys.modules[f"bare.{part}"] = types.ModuleType(f"bare.{part}")
         exec(compile(tree, f"{part}.py without probes", "exec"), module.__dict__)
@@ -82,9 +87,9 @@ def main() -> None:
     parser.add_argument("--preset", default="tiny")
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--threads", type=int, default=1)
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    config = getattr(headway.presets, given.preset)(8000)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    config = getattr(headway.presets, arguments.preset)(8000)
     model = headway.Transformer.from_config(config).eval()
     bare = without_probes().Transformer.from_config(config).eval()
     bare.load_state_dict(model.state_dict(), assign=True)  # the very same memory
@@ -94,18 +99,18 @@ def main() -> None:
         off, on = [], []
         with torch.inference_mode():
             assert torch.equal(model(*ids), bare(*ids))
-            for turn in range(given.rounds + 5):
+            for turn in range(arguments.rounds + 5):
                 # Each is once first and once last, and begins and ends a turn as often.
                 order = [bare, model, model, bare] if turn % 2 else [model, bare, bare, model]
                 times = {bare: 0.0, model: 0.0}
-                for one in order:
-                    times[one] += seconds(one, ids, passes)
+                for measured in order:
+                    times[measured] += seconds(measured, ids, passes)
                 traced = traced_seconds(model, ids, passes)
                 seconds(model, ids, passes)  # takes the memory that the traces have left
                 if turn >= 5:
                     off.append(times[model] / times[bare])
                     on.append(2 * traced / times[model])
-        print(f"{given.preset}, {sentences} sentences of {pieces} + {pieces} pieces")
+        print(f"{arguments.preset}, {sentences} sentences of {pieces} + {pieces} pieces")
         report("off / without probes", off)
         report("on / off", on)
 

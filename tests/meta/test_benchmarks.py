@@ -1,0 +1,69 @@
+"""The scripts of `benchmarks/` import names that exist, and compare with a model without probes."""
+
+import ast
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+import headway
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
+
+
+def _defined(module: str) -> set[str]:
+    """Return the names that a module of the package defines or imports, and its submodules."""
+    path = ROOT / "src" / Path(*module.split("."))
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    names = {part.stem for part in path.glob("*")} if path.is_dir() else set()
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Name(id=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                names |= {alias.asname or alias.name for alias in aliases}
+    return names
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_every_name_that_a_script_imports_is_defined(script: Path) -> None:
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    imports = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("headway")
+    ]
+    for node in imports:
+        assert {alias.name for alias in node.names} <= _defined(str(node.module)), node.module
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_model_without_probes_computes_the_same_and_is_not_traced() -> None:
+    config = headway.ModelConfig(
+        source_vocab_size=7, target_vocab_size=7, d_model=8, d_ff=12, num_heads=2,
+        num_encoder_layers=1, num_decoder_layers=1,
+    )  # fmt: skip
+    model = headway.Transformer.from_config(config).eval()
+    bare = _load("trace_cost").without_probes().Transformer.from_config(config).eval()
+    bare.load_state_dict(model.state_dict())
+    source, target = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 5]])
+    with headway.trace(bare) as seen:
+        logits = bare(source, target)
+    assert torch.equal(logits, model(source, target))
+    assert list(seen.names()) == []
+    with headway.trace(model) as seen:
+        model(source, target)
+    assert len(seen.names()) > 20
