@@ -1,4 +1,4 @@
-"""What a model holds and what a pass costs: parameters (Table 3) and multiply-adds (Table 1)."""
+"""The size of a model and the cost of a pass: parameters (Table 3), multiply-adds (Table 1)."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -16,16 +16,16 @@ _PARTS = {
 
 
 def count_parameters(model: nn.Module) -> int:
-    """Count the trained numbers of a module; a shared table counts once."""
+    """Count the parameters of a module; a shared table counts once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
 def count_by_part(tensors: Mapping[str, Tensor]) -> dict[str, int]:
-    """Count the numbers of each part, of weights by attribute path as `named_parameters` has them.
+    """Count the numbers of each part; tensors: by attribute path, as in `named_parameters`.
 
-    A shared one counts in the first part that holds it: with one table for source, target and
-    output, `output` is 0 (or V, if it has a bias). A part that is none of the paper's is counted by
-    its name.
+    A shared tensor counts in the first part that holds it: with one table for source, target and
+    output, `output` is 0 (or V, if it has a bias). A part that the paper does not have is counted
+    under its own name.
     """
     table: dict[str, int] = {"embedding": 0, "encoder": 0, "decoder": 0, "output": 0}
     for path, tensor in tensors.items():
@@ -36,12 +36,12 @@ def count_by_part(tensors: Mapping[str, Tensor]) -> dict[str, int]:
 
 
 class MultiplyAdds(NamedTuple):
-    """Multiplications, each with its addition, of all matrix products in a forward pass."""
+    """The multiply-adds of all matrix products in a forward pass."""
 
     projections: int
     """W^Q, W^K, W^V and W^O of every attention: O(n d^2) a layer."""
     attention: int
-    """Q K^T and the weights times V: the O(n^2 d) of Table 1."""
+    """Q K^T and the weights times V: O(n^2 d) in Table 1."""
     feed_forward: int
     """Both projections of equation 2 (three in a gated variant): O(n d d_ff) a layer."""
     output: int
@@ -49,16 +49,16 @@ class MultiplyAdds(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Return the sum of the four."""
+        """Return the sum of the four fields."""
         return sum(self)
 
 
 def multiply_adds(config: ModelConfig, source_length: int, target_length: int) -> MultiplyAdds:
     """Count the multiply-adds of one pass over one sentence pair, as in training.
 
-    Both lengths include the start or end symbol. A backward pass costs about twice as much again.
-    Decoding with a cache computes the same products, one row at a time, except that
-    self-attention never looks at the upper half of its scores.
+    Both lengths include the start or end symbol. A backward pass costs about twice as much.
+    Decoding with a cache computes the same products, one row at a time, except the upper half of
+    the scores of self-attention.
     """
     encoder, decoder = config.num_encoder_layers, config.num_decoder_layers
     source, target = source_length, target_length
@@ -77,7 +77,7 @@ def multiply_adds(config: ModelConfig, source_length: int, target_length: int) -
 
 
 def _widths(config: ModelConfig) -> tuple[int, int]:
-    """Return the widths of keys and of values, all heads together."""
+    """Return the widths of keys and of values over all heads."""
     default = config.d_model // config.num_heads
     d_k, d_v = config.d_k or default, config.d_v or default
     return config.num_heads * d_k, config.num_heads * d_v

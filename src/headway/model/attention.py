@@ -1,4 +1,4 @@
-"""Attention (section 3.2): how one position gathers information from others."""
+"""Attention (section 3.2): each position gathers information from other positions."""
 
 import math
 from collections.abc import Callable
@@ -32,10 +32,10 @@ def scaled_dot_product_attention(
 ) -> tuple[Float[Tensor, "*B T d_v"], Float[Tensor, "*B T S"]]:
     """Compute softmax(Q K^T / sqrt(d_k)) V (equation 1); return the output and the weights.
 
-    mask: broadcasts to the scores `(*B, T, S)`, True = may attend. A masked position gets weight
-    exactly 0; a query with nothing to attend to gets weights and output of zeros. drop: dropout of
-    the weights. observe: receives `scores`, `masked_scores` and `weights` by name, and returns the
-    tensor to go on with.
+    mask: broadcasts to the scores `(*B, T, S)`, True = may attend. A masked position has weight
+    exactly 0. A query that may attend to no position has weights and output of zeros. drop: dropout
+    of the weights. observe: receives `scores`, `masked_scores` and `weights` by name, and returns
+    the tensor to use.
     """
     check_attention_shapes(q, k, v, mask)
     scores = observe("scores", q @ k.mT / math.sqrt(q.size(-1)))  # (*B, T, S)
@@ -47,22 +47,22 @@ def scaled_dot_product_attention(
 def mask_scores(
     scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "..."] | None
 ) -> Float[Tensor, "*B T S"]:
-    """Set forbidden scores to minus infinity: any finite value overflows fp16 or leaks weight."""
+    """Set masked scores to minus infinity: any finite value overflows fp16 or leaks weight."""
     return scores if mask is None else scores.masked_fill(~mask, -math.inf)
 
 
 def masked_softmax(
     masked_scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "..."] | None
 ) -> Float[Tensor, "*B T S"]:
-    """Normalize over the keys; a row that may attend to nothing gets zeros, never NaN.
+    """Normalize over the keys; a row without a permitted key has zeros, never NaN.
 
-    Computed in float32 at least: half types lose digits in the sums, and PyTorch's kernels for
+    Computes in float32 at least: half types lose digits in the sums, and PyTorch's kernels for
     them are many times slower on a CPU.
     """
     wide = torch.promote_types(masked_scores.dtype, torch.float32)
     if mask is None:
         return masked_scores.softmax(dim=-1, dtype=wide).to(masked_scores.dtype)
-    # Empty rows go through the softmax as zeros, so that their gradient is zero and not NaN.
+    # The softmax gets zeros for empty rows, so that their gradient is zero and not NaN.
     empty = ~mask.any(dim=-1, keepdim=True)
     weights = masked_scores.masked_fill(empty, 0.0).softmax(dim=-1, dtype=wide)
     return weights.masked_fill(empty, 0.0).to(masked_scores.dtype)
@@ -75,11 +75,11 @@ def fused_attention(
     mask: Bool[Tensor, "..."] | None = None,
     dropout: float = 0.0,
 ) -> Float[Tensor, "*B T d_v"]:
-    """Compute equation 1 with PyTorch's fused kernel, which never holds the weights."""
+    """Compute equation 1 with PyTorch's fused kernel, which does not store the weights."""
     if mask is None:
         return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
-    # Kernels differ in what an empty row and its gradient are (zeros, NaN or an average). So here
-    # it attends to everything, and the result, with its gradient, is replaced by zeros.
+    # For an empty row, kernels differ in output and gradient (zeros, NaN or an average). So here it
+    # attends to all keys, and zeros then replace its output and gradient.
     empty = ~mask.any(dim=-1, keepdim=True)
     output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask | empty, dropout_p=dropout)
     return output.masked_fill(empty, 0.0)
@@ -88,9 +88,9 @@ def fused_attention(
 class MultiHeadAttention(nn.Module):
     """Attend with several heads at once (section 3.2.2).
 
-    Intermediates: `projected_q projected_k projected_v` (B, T or S, H * d), `q k v` (B, H, T or S,
-    d), `scores masked_scores weights` (B, H, T, S), `heads` (B, H, T, d_v), `concat`
-    (B, T, H * d_v), `output` (B, T, d_model).
+    Intermediates: `projected_q projected_k projected_v` (B, T or S, H * d).
+    `q k v` (B, H, T or S, d). `scores masked_scores weights` (B, H, T, S).
+    `heads` (B, H, T, d_v). `concat` (B, T, H * d_v). `output` (B, T, d_model).
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         dropout: float = 0.0,
     ) -> None:
-        """Make the four projections; d_k and d_v are d_model / num_heads unless given.
+        """Make the four projections; d_k and d_v are d_model / num_heads by default.
 
         dropout: on the weights, 0 in the paper.
         """
@@ -113,7 +113,7 @@ class MultiHeadAttention(nn.Module):
         self.d_k = head_width(d_model, num_heads) if d_k is None else d_k
         self.d_v = head_width(d_model, num_heads) if d_v is None else d_v
         self.num_heads = num_heads
-        # Deviation (projection biases): the paper has none; bias=False leaves ours out.
+        # Deviation (projection biases): the paper has none; bias=False removes ours.
         self.w_q = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
         self.w_k = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
         self.w_v = nn.Linear(d_model, num_heads * self.d_v, bias=bias)
@@ -130,8 +130,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B T d_model"]:
         """Let each query gather from the values; mask broadcasts to (B, H, T, S).
 
-        mask: has two axes (T, S) or all four; three would leave open which of B and H is missing.
-        cache: keys and values of earlier steps; `key` and `value` then hold the newest only.
+        mask: has two axes (T, S) or all four; with three it is unclear whether B or H is missing.
+        cache: keys and values of earlier steps; `key` and `value` then hold only the newest.
         """
         check_attention_inputs(self, query, key, value, mask, cached=cache is not None)
         q, k, v = self.project(query, key, value, cache)  # (B, H, T, d_k), 2 of (B, H, S, d)
@@ -151,7 +151,7 @@ class MultiHeadAttention(nn.Module):
         value: Float[Tensor, "B S d_model"],
         cache: KeyValueCache | None = None,
     ) -> tuple[Float[Tensor, "B H T d_k"], Float[Tensor, "B H M d_k"], Float[Tensor, "B H M d_v"]]:
-        """Project all three and split them into heads; M is S, or all that the cache then holds."""
+        """Project all three and split them into heads; M is S, or the length of the cache."""
         q = self.split("q", self.w_q(query))
         if cache is None:
             return q, *self.keys_and_values(key, value)
@@ -160,11 +160,11 @@ class MultiHeadAttention(nn.Module):
     def keys_and_values(
         self, key: Float[Tensor, "B S d_model"], value: Float[Tensor, "B S d_model"]
     ) -> tuple[Float[Tensor, "B H S d_k"], Float[Tensor, "B H S d_v"]]:
-        """Project and split the keys and the values."""
+        """Project the keys and the values and split them into heads."""
         return self.split("k", self.w_k(key)), self.split("v", self.w_v(value))
 
     def split(self, name: str, projected: Float[Tensor, "B L width"]) -> Float[Tensor, "B H L d"]:
-        """Give each head its part of a projection; name: q, k or v."""
+        """Split a projection into heads; name: q, k or v."""
         check_head_width(self, name, projected.size(-1))
         projected = probe(self, f"projected_{name}", projected)
         split = projected.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, L, d)
@@ -176,12 +176,12 @@ class MultiHeadAttention(nn.Module):
 
 
 def use_fused_kernel(device: torch.device) -> bool:
-    """Return True if the fused kernel is the faster of two equal paths (benchmarks/log/001)."""
+    """Return True if the fused kernel is faster on this device (benchmarks/log/001)."""
     return device.type != "cpu"
 
 
 def head_width(d_model: int, num_heads: int) -> int:
-    """Return d_model / num_heads; ConfigError when that is no whole number."""
+    """Return d_model / num_heads; ConfigError if that is no whole number."""
     if d_model % num_heads:
         above = d_model + num_heads - d_model % num_heads
         raise ConfigError(

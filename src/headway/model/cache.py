@@ -1,4 +1,4 @@
-"""Keys and values kept between decoding steps, so that a step computes one position only."""
+"""Keys and values of earlier decoding steps, so that a step computes only one position."""
 
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
@@ -12,15 +12,15 @@ KeysValues = tuple[Float[Tensor, "B H M d_k"], Float[Tensor, "B H M d_v"]]
 
 @runtime_checkable
 class KeyValueCache(Protocol):
-    """What attention asks for its keys and values."""
+    """The source of an attention's keys and values."""
 
     def update(self, project: Callable[[], KeysValues]) -> KeysValues:
-        """Return all keys and values to attend to; `project` computes those of this call."""
+        """Return all keys and values; `project` computes those of this call."""
         ...
 
 
 class _KeysAndValues:
-    """Keys and values of the rows of a batch, or none yet."""
+    """The keys and values of the rows of a batch; None before the first call."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -37,7 +37,7 @@ class GrowingCache(_KeysAndValues):
     """Self-attention in the decoder: each step appends its own position."""
 
     def update(self, project: Callable[[], KeysValues]) -> KeysValues:
-        """Append the newest keys and values; return every one so far."""
+        """Append the newest keys and values; return all so far."""
         k, v = project()
         if self.keys_values is not None:
             k = torch.cat([self.keys_values[0], k], dim=2)
@@ -47,7 +47,7 @@ class GrowingCache(_KeysAndValues):
 
     @property
     def length(self) -> int:
-        """Return the number of positions held."""
+        """Return the number of positions in the cache."""
         return 0 if self.keys_values is None else self.keys_values[0].size(2)
 
 
@@ -55,7 +55,7 @@ class FixedCache(_KeysAndValues):
     """Cross-attention: the memory's keys and values, projected once for the sentence."""
 
     def update(self, project: Callable[[], KeysValues]) -> KeysValues:
-        """Project at the first call; return the same keys and values ever after."""
+        """Project at the first call; return the same keys and values at every later call."""
         if self.keys_values is None:
             self.keys_values = project()
         return self.keys_values
@@ -74,7 +74,7 @@ class DecoderCache:
     """The caches of all decoder layers, first layer first."""
 
     def __init__(self, num_layers: int) -> None:
-        """Start empty, one pair of caches a layer."""
+        """Start empty, with one pair of caches for each layer."""
         self.layers = [LayerCache() for _ in range(num_layers)]
 
     @property
@@ -85,8 +85,8 @@ class DecoderCache:
     def reorder(self, rows: Int[Tensor, " R"], *, same_sentences: bool = False) -> None:
         """Keep these rows of the batch, in this order.
 
-        same_sentences: each row is replaced by a hypothesis of its own sentence, so the keys and
-        values of the memory stay as they are.
+        same_sentences: each row is replaced by a hypothesis of the same sentence, so the keys and
+        values of the memory do not change.
         """
         for layer in self.layers:
             layer.self_attention.reorder(rows)

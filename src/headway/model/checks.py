@@ -1,4 +1,4 @@
-"""What the layers refuse, in words."""
+"""The checks of the layers' sizes and inputs."""
 
 import operator
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from headway.errors import ConfigError
 
 
 def check_sizes(sizes: Mapping[str, int | None]) -> None:
-    """Refuse sizes that are not whole numbers from 1; None is one that was not given."""
+    """Refuse sizes that are not whole numbers from 1; None is an omitted size."""
     for name, size in sizes.items():
         if size is None:
             continue
@@ -26,7 +26,7 @@ def check_sizes(sizes: Mapping[str, int | None]) -> None:
 
 
 def check_dropout(p: float) -> None:
-    """Refuse what is no probability, and 1, which would leave nothing."""
+    """Refuse rates that are no probability, and 1, which would zero everything."""
     try:
         fits = 0.0 <= p < 1.0
     except TypeError:
@@ -35,12 +35,12 @@ def check_dropout(p: float) -> None:
         raise ConfigError(f"Dropout is {p!r}, but must be from 0 to below 1.", "The paper has 0.1.")
 
 
-def check_tensor(name: str, given: object) -> None:
-    """Refuse what is no tensor, such as an array of NumPy or a list."""
-    if not isinstance(given, Tensor):
+def check_tensor(name: str, value: object) -> None:
+    """Refuse values that are no tensor, such as a NumPy array or a list."""
+    if not isinstance(value, Tensor):
         raise ConfigError(
-            f"{name} is a {type(given).__module__}.{type(given).__qualname__}, not a tensor.",
-            "Make it one with torch.as_tensor.",
+            f"{name} is a {type(value).__module__}.{type(value).__qualname__}, not a tensor.",
+            "Convert it with torch.as_tensor.",
         )
 
 
@@ -63,7 +63,7 @@ def check_attention_inputs(
     *,
     cached: bool = False,
 ) -> None:
-    """Refuse inputs that do not fit the layer; cached: earlier keys are not among these."""
+    """Refuse inputs that do not fit the layer; cached inputs are not checked."""
     if cached:
         return
     for name, x in (("query", query), ("key", key), ("value", value)):
@@ -71,7 +71,7 @@ def check_attention_inputs(
         if x.dim() != 3 or x.size(-1) != sizes.d_model:
             raise ConfigError(
                 f"{name} has shape {tuple(x.shape)}, but must be (B, L, {sizes.d_model}).",
-                "Give a batch, if only of one, of the width that the module was made for.",
+                "Give a batch, even for one sentence, of the width of the layer.",
             )
     if key.size(1) != value.size(1):
         raise ConfigError(
@@ -90,18 +90,18 @@ def check_attention_inputs(
 
 
 def check_head_width(sizes: _Heads, name: str, width: int) -> None:
-    """Refuse a projection that is not num_heads times d_k wide, or d_v; name: q, k or v."""
-    of_one = sizes.d_v if name == "v" else sizes.d_k
-    if width != sizes.num_heads * of_one:
+    """Refuse a projection whose width is not num_heads times d_k or d_v; name: q, k or v."""
+    head_width = sizes.d_v if name == "v" else sizes.d_k
+    if width != sizes.num_heads * head_width:
         raise ConfigError(
-            f"w_{name} makes {width} numbers, but {sizes.num_heads} heads of {of_one} are "
-            f"{sizes.num_heads * of_one}.",
+            f"w_{name} makes {width} numbers, but {sizes.num_heads} heads of {head_width} are "
+            f"{sizes.num_heads * head_width}.",
             "Set num_heads, d_k and d_v together, or make another MultiHeadAttention.",
         )
 
 
 def check_attention_shapes(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
-    """Refuse queries, keys, values and a mask that equation 1 does not fit together."""
+    """Refuse queries, keys, values and a mask whose shapes do not fit equation 1."""
     if q.size(-1) != k.size(-1):
         raise ConfigError(
             f"Queries have width {q.size(-1)} and keys {k.size(-1)}; both must be d_k.",
@@ -125,9 +125,9 @@ def check_mask(mask: Tensor | None, shape: tuple[int, ...]) -> None:
             f"The mask has type {mask.dtype}, but must be boolean with True = may attend.",
             "Convert it: `mask == 1` where 1 meant attend, `mask == 0` where it meant hide.",
         )
-    # The axes that a mask lacks always broadcast.
-    backwards = zip(mask.shape[::-1], shape[::-1], strict=False)
-    fits = all(size in (1, wanted) for size, wanted in backwards)
+    # Missing axes of a mask always broadcast.
+    from_last = zip(mask.shape[::-1], shape[::-1], strict=False)
+    fits = all(size in (1, wanted) for size, wanted in from_last)
     if mask.dim() > len(shape) or not fits:
         raise ConfigError(
             f"The mask has shape {tuple(mask.shape)}, which does not broadcast to the scores "
@@ -141,5 +141,5 @@ def _check_axes(mask: Tensor) -> None:
         raise ConfigError(
             f"The mask has three axes, {tuple(mask.shape)}; the scores of several heads have four, "
             "(B, H, T, S).",
-            "For one mask a sentence use mask[:, None], for one a head mask[None].",
+            "Use mask[:, None] for one mask a sentence, mask[None] for one mask a head.",
         )

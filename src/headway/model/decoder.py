@@ -1,4 +1,4 @@
-"""Decoder (section 3.1, Figure 1 right): the encoder's layers plus attention to its output."""
+"""Decoder (section 3.1, Figure 1 right): the encoder's layers, and attention to its output."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ from headway.model.residual import Residual
 class DecoderLayer(nn.Module):
     """Attend to the earlier target, then to the memory, then transform each position.
 
-    Intermediates beside those of its parts: `input` and `output`, (B, T, d_model).
+    Intermediates, besides those of its parts: `input` and `output`, (B, T, d_model).
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class DecoderLayer(nn.Module):
         cross_attention_residual: Residual,
         feed_forward_residual: Residual,
     ) -> None:
-        """Join three sub-layers and the frame of each."""
+        """Combine three sub-layers and the residual connection of each."""
         super().__init__()
         self.self_attention = self_attention
         self.self_attention_residual = self_attention_residual
@@ -46,8 +46,8 @@ class DecoderLayer(nn.Module):
     ) -> Float[Tensor, "B T d_model"]:
         """Run the three sub-layers.
 
-        target_mask broadcasts to (B, H, T, T): nothing later, no padding. source_mask broadcasts
-        to (B, H, T, S): cross-attention hides the padding of the source, not of the target.
+        target_mask broadcasts to (B, H, T, T) and hides later positions and padding. source_mask
+        broadcasts to (B, H, T, S) and hides the padding of the source, not of the target.
         """
         self_cache = cache.self_attention if cache else None
         cross_cache = cache.cross_attention if cache else None
@@ -63,10 +63,10 @@ class DecoderLayer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Run the layers one after the other; every layer reads the same memory."""
+    """Run the layers one after the other; every layer attends to the same memory."""
 
     def __init__(self, layers: Iterable[DecoderLayer], norm: nn.LayerNorm | None = None) -> None:
-        """Stack the layers; `norm` closes a pre-norm stack, whose sums nobody has normalized."""
+        """Stack the layers; `norm` ends a pre-norm stack, whose output is not yet normalized."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.norm = norm
@@ -79,7 +79,7 @@ class Decoder(nn.Module):
         source_mask: Bool[Tensor, "..."] | None = None,
         cache: DecoderCache | None = None,
     ) -> Float[Tensor, "B T d_model"]:
-        """Return the hidden states that the output projection scores."""
+        """Return the hidden states for the output projection."""
         caches = cache.layers if cache else [None] * len(self.layers)
         for layer, layer_cache in zip(self.layers, caches, strict=True):
             x = layer(x, memory, target_mask, source_mask, layer_cache)

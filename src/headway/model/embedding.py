@@ -1,4 +1,4 @@
-"""Embeddings (section 3.4): pieces become vectors, and vectors become scores of pieces."""
+"""Embeddings (section 3.4): from pieces to vectors, and from vectors to scores of pieces."""
 
 import math
 
@@ -23,7 +23,7 @@ class TokenEmbedding(nn.Module):
     def __init__(self, vocab_size: int, d_model: int) -> None:
         """Make a table of vocab_size vectors with standard deviation d_model^-0.5.
 
-        Times sqrt(d_model) that is 1, of the order of the sinusoids that are added.
+        Times sqrt(d_model) that is 1, the order of the sinusoids that are added.
         """
         super().__init__()
         check_sizes({"vocab_size": vocab_size, "d_model": d_model})
@@ -34,7 +34,7 @@ class TokenEmbedding(nn.Module):
         """Return the rows of the table."""
         try:
             return F.embedding(ids, self.weight)
-        except IndexError:  # On a CPU only: a GPU would have to stop and wait for the answer.
+        except IndexError:  # Only on a CPU: a GPU would have to wait for the result.
             raise ConfigError(
                 f"The ids go from {int(ids.min())} to {int(ids.max())}, but the vocabulary has "
                 f"pieces 0 to {self.weight.size(0) - 1}.",
@@ -55,7 +55,7 @@ class InputEmbedding(nn.Module):
         dropout: float = 0.1,
         scale: bool = True,
     ) -> None:
-        """Join a table of pieces, which may be shared, with an encoding of positions."""
+        """Combine a table of pieces, which may be shared, with an encoding of positions."""
         super().__init__()
         check_dropout(dropout)
         self.tokens = tokens
@@ -64,7 +64,7 @@ class InputEmbedding(nn.Module):
         self.scale = math.sqrt(tokens.weight.size(1)) if scale else 1.0
 
     def forward(self, ids: Int[Tensor, "B L"], start: int = 0) -> Float[Tensor, "B L d_model"]:
-        """Embed ids whose first column stands at position `start`."""
+        """Embed ids whose first column is at position `start`."""
         scaled = probe(self, "scaled", self.tokens(ids) * self.scale)
         position = probe(self, "position", self.positions(ids.size(1), start))
         output = probe(self, "output", scaled + position)

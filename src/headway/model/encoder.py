@@ -12,9 +12,9 @@ from headway.model.residual import Residual
 
 
 class EncoderLayer(nn.Module):
-    """Let every position attend to all of the source, then transform each on its own.
+    """Let every position attend to the whole source, then transform each position.
 
-    Intermediates beside those of its parts: `input` and `output`, (B, S, d_model).
+    Intermediates, besides those of its parts: `input` and `output`, (B, S, d_model).
     """
 
     def __init__(
@@ -24,7 +24,7 @@ class EncoderLayer(nn.Module):
         self_attention_residual: Residual,
         feed_forward_residual: Residual,
     ) -> None:
-        """Join two sub-layers and the frame of each."""
+        """Combine two sub-layers and the residual connection of each."""
         super().__init__()
         self.self_attention = self_attention
         self.self_attention_residual = self_attention_residual
@@ -44,10 +44,10 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Run the layers one after the other; its output is the memory."""
+    """Run the layers one after the other; the output is the memory."""
 
     def __init__(self, layers: Iterable[EncoderLayer], norm: nn.LayerNorm | None = None) -> None:
-        """Stack the layers; `norm` closes a pre-norm stack, whose sums nobody has normalized."""
+        """Stack the layers; `norm` ends a pre-norm stack, whose output is not yet normalized."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.norm = norm

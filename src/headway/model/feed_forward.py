@@ -65,7 +65,7 @@ class PositionwiseFeedForward(nn.Module):
         self.w_2 = nn.Linear(d_ff, d_model, bias=bias)
 
     def forward(self, x: Float[Tensor, "*B L d_model"]) -> Float[Tensor, "*B L d_model"]:
-        """Transform each position on its own."""
+        """Transform each position separately."""
         hidden = self.w_1(x)
         gate = None if self.w_gate is None else self.w_gate(x)
         activated = probe(self, "activated", self.activate(hidden, gate))

@@ -1,4 +1,4 @@
-"""How each weight starts (the paper does not say; this is the practice of its authors' code)."""
+"""Initial weights, as in the code of the paper's authors; the paper does not specify them."""
 
 from torch import nn
 
@@ -8,9 +8,9 @@ from headway.model.attention import MultiHeadAttention
 def initialize(module: nn.Module) -> None:
     """Draw every projection from Xavier's uniform distribution and set its bias to zero.
 
-    w_q, w_k and w_v start as one matrix of three times the width would, 2^-0.5 times smaller:
-    attention begins less peaked, and training settles sooner. Embeddings and learned positions
-    draw their own start, N(0, 1 / d_model); LayerNorm starts at 1 and 0.
+    w_q, w_k and w_v start like one matrix of three times the width, 2^-0.5 times smaller: attention
+    is less peaked at first, and training settles sooner. Embeddings and learned positions draw
+    their own initial values, N(0, 1 / d_model); LayerNorm starts at 1 and 0.
     """
     for part in module.modules():
         if isinstance(part, nn.Linear):

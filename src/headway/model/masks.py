@@ -1,7 +1,7 @@
-"""Masks (section 3.2.3): who may attend to whom. Boolean, True = may attend.
+"""Masks (section 3.2.3): the positions that each position may attend to.
 
-One polarity everywhere, the one of `torch.nn.functional.scaled_dot_product_attention`;
-`torch.nn.MultiheadAttention` has the opposite one.
+A mask is boolean, True = may attend, as in `torch.nn.functional.scaled_dot_product_attention`.
+`torch.nn.MultiheadAttention` has the opposite meaning.
 """
 
 import torch
@@ -16,8 +16,8 @@ def padding_mask(ids: Int[Tensor, "B S"], pad_id: int = 0) -> Bool[Tensor, "B 1 
     if not isinstance(ids, Tensor) or ids.dim() != 2:
         shape = f"have shape {tuple(ids.shape)}" if isinstance(ids, Tensor) else "are no tensor"
         raise ConfigError(
-            f"The ids {shape}; a tensor of shape (B, L) is wanted, one row a sentence.",
-            "Of one sentence give ids[None]; a mask is made of ids, not of their embeddings.",
+            f"The ids {shape}; they must be a tensor of shape (B, L), one row a sentence.",
+            "For one sentence give ids[None]; a mask is made of ids, not of their embeddings.",
         )
     return (ids != pad_id)[:, None, None, :]
 
@@ -25,7 +25,7 @@ def padding_mask(ids: Int[Tensor, "B S"], pad_id: int = 0) -> Bool[Tensor, "B 1 
 def look_ahead_mask(
     length: int, device: torch.device | str | None = None
 ) -> Bool[Tensor, "1 1 T T"]:
-    """Allow position t to see positions up to t and nothing later (no peeking).
+    """Allow position t to attend to positions up to t, and to none later.
 
     >>> look_ahead_mask(3)[0, 0].int().tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
@@ -34,6 +34,6 @@ def look_ahead_mask(
 
 
 def target_mask(target_ids: Int[Tensor, "B T"], pad_id: int = 0) -> Bool[Tensor, "B 1 T T"]:
-    """Join both conditions for the decoder: nothing later, and no padding."""
+    """Combine both conditions for the decoder: no later position, and no padding."""
     real = padding_mask(target_ids, pad_id)
     return real & look_ahead_mask(target_ids.size(1), target_ids.device)

@@ -8,10 +8,10 @@ from torch import nn
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Have a model in eval mode within the block; then each of its parts is in its own mode again.
+    """Put a model into eval mode within the block; afterwards restore the mode of each part.
 
-    A question that is asked of a model between two updates must not end its dropout. Modes are of
-    the model and not of a thread: a model in training is for one thread at a time.
+    So a measurement between two updates does not end dropout. A mode belongs to the model and not
+    to a thread: only one thread at a time may use a model in training.
     """
     modes = {part: part.training for part in model.modules()}
     model.eval()

@@ -1,4 +1,4 @@
-"""Positional encoding (section 3.5): where in the sentence a piece stands."""
+"""Positional encoding (section 3.5): the place of a piece in the sentence."""
 
 import math
 from collections.abc import Callable
@@ -53,7 +53,7 @@ class SinusoidalPositionalEncoding(nn.Module):
         check_sizes({"d_model": d_model})
         self.d_model = d_model
         self.layout = layout
-        # Not a parameter and not saved: the formula is the truth.
+        # Not a parameter and not saved: the formula defines it.
         self.table: Tensor
         self.register_buffer("table", torch.empty(0), persistent=False)
         self.table = self._make(512)
@@ -61,9 +61,9 @@ class SinusoidalPositionalEncoding(nn.Module):
     def forward(self, length: int, start: int = 0) -> Float[Tensor, "L d_model"]:
         """Return the encodings of positions start to start + length - 1."""
         _check_length(length)
-        table = self.table  # one look: another thread may put a longer or shorter one in place
+        table = self.table  # read once: another thread may replace it
         if start + length > table.size(0):
-            # Grown while translating, the table must still serve a pass with gradients.
+            # A table made while translating must also work in a pass with gradients.
             with torch.inference_mode(False):
                 table = self.table = self._make(2 ** math.ceil(math.log2(start + length)))
         return table[start : start + length]
@@ -71,7 +71,7 @@ class SinusoidalPositionalEncoding(nn.Module):
     def _apply(
         self, fn: Callable[[Tensor], Tensor], recurse: bool = True
     ) -> "SinusoidalPositionalEncoding":
-        """Compute the table anew in its new type and place: a rounded one would stay rounded."""
+        """Compute the table again in its new type and device: a rounded one would stay rounded."""
         super()._apply(fn, recurse)
         self.table = self._make(self.table.size(0))
         return self
@@ -105,6 +105,6 @@ class LearnedPositionalEncoding(nn.Module):
 def _check_length(length: object) -> None:
     if isinstance(length, Tensor):
         raise ConfigError(
-            f"A tensor of shape {tuple(length.shape)} was given; a length is wanted.",
-            "Add what comes of it to the embeddings: x + encoding(x.size(1)).",
+            f"The length is a tensor of shape {tuple(length.shape)}, but must be a number.",
+            "Add the encoding to the embeddings: x + encoding(x.size(1)).",
         )

@@ -1,8 +1,8 @@
-"""Names for intermediate tensors: free when nobody listens.
+"""Names for intermediate tensors, at no cost without a listener.
 
-A layer passes each intermediate through `probe(self, name, tensor)`. Without a listener that is
-one look at a number. A listener (see `headway.inspection.trace`) learns the module, the name and
-the tensor, and what it returns takes the tensor's place.
+A layer passes each intermediate through `probe(self, name, tensor)`. Without a listener this only
+compares a number. A listener (see `headway.inspection.trace`) receives the module, the name and the
+tensor, and returns the tensor that replaces it.
 """
 
 from contextvars import ContextVar, Token
@@ -14,31 +14,31 @@ from torch import Tensor, nn
 
 @runtime_checkable
 class Listener(Protocol):
-    """What receives the named intermediates of a pass."""
+    """Receives the named intermediates of a pass."""
 
     def __call__(self, module: nn.Module, name: str, tensor: Tensor, /) -> Tensor:
-        """Receive one intermediate; return the tensor to go on with."""
+        """Receive one intermediate; return the tensor to use."""
         ...
 
 
 class _Heard(NamedTuple):
-    """Who hears a pass: first those that stay when another comes, then one that does not."""
+    """The listeners of a pass: lasting ones, called first, and one that a later one replaces."""
 
     lasting: tuple[Listener, ...]
     listener: Listener | None
 
 
-# A context variable, not a global: a trace in one thread must not hear the passes of another.
+# A context variable, because a trace in one thread must not receive the passes of another thread.
 _heard: ContextVar[_Heard | None] = ContextVar("headway_listeners", default=None)
 
-# Of all threads. torch.compile cannot look at a context variable, but compiles a layer anew when
-# this number changes: what is compiled has no probes, and a trace hears it all the same.
+# The listeners of all threads. torch.compile cannot read a context variable, but it compiles a
+# layer again when this number changes. So compiled code without listeners has no probes.
 _num_listeners = 0
 _counting = Lock()
 
 
 def probe(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
-    """Hand an intermediate to the listeners, if there are any; return the tensor to go on with."""
+    """Pass an intermediate to the listeners; return the tensor to use."""
     if not _num_listeners:
         return tensor
     heard = _heard.get()
@@ -50,15 +50,15 @@ def probe(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
 
 
 def listening() -> bool:
-    """Tell whether someone listens, so that a layer takes the path that has every intermediate."""
+    """Return True while a listener is installed: a layer then computes every intermediate."""
     return _num_listeners > 0 and _heard.get() is not None
 
 
 def listen(listener: Listener, *, lasting: bool = False) -> Token[_Heard | None]:
-    """Install a listener in place of another; give the returned token to `stop_listening`.
+    """Install a listener in place of another; pass the returned token to `stop_listening`.
 
-    lasting: for one that changes the model, such as an edit. It stays when others come, which hear
-    what it has made of each tensor.
+    lasting: for a listener that changes the model, such as an edit. Later listeners do not replace
+    it, but receive the tensors that it returns.
     """
     before = _heard.get()
     kept = before.lasting if before else ()
@@ -67,7 +67,7 @@ def listen(listener: Listener, *, lasting: bool = False) -> Token[_Heard | None]
 
 
 def stop_listening(token: Token[_Heard | None]) -> None:
-    """Restore who listened before `listen`."""
+    """Restore the listeners before `listen`."""
     _heard.reset(token)
     _count(-1)
 

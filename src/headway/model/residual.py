@@ -1,4 +1,4 @@
-"""Add & Norm (sections 3.1 and 5.4): the frame around every sub-layer."""
+"""Add & Norm (sections 3.1 and 5.4): the residual connection around every sub-layer."""
 
 from collections.abc import Callable
 from typing import Literal, get_args
@@ -17,7 +17,7 @@ NormPosition = Literal["post", "pre"]
 class Residual(nn.Module):
     """Compute LayerNorm(x + Dropout(Sublayer(x))), or x + Dropout(Sublayer(LayerNorm(x))).
 
-    Intermediates: `sum` (what the addition gives) and `norm` (what LayerNorm gives), both
+    Intermediates: `sum` (the result of the addition) and `norm` (the result of LayerNorm), both
     (B, L, d_model).
     """
 
@@ -46,7 +46,7 @@ class Residual(nn.Module):
         x: Float[Tensor, "B L d_model"],
         sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "B L d_model"]:
-        """Run the sub-layer inside the frame."""
+        """Run the sub-layer with the residual connection and LayerNorm."""
         if self.norm_position == "pre":
             # Deviation (pre-norm): trains deep models without warm-up.
             return self.add(x, sublayer(self.normalize(x)))

@@ -27,7 +27,7 @@ from headway.model.residual import Residual
 class Transformer(nn.Module):
     """Encode the source, decode the target, score the next piece at every position.
 
-    Intermediates beside those of its parts: `source_mask` (B, 1, 1, S), `target_mask`
+    Intermediates, besides those of its parts: `source_mask` (B, 1, 1, S), `target_mask`
     (B, 1, T, T), `logits` (B, T, V).
     """
 
@@ -40,7 +40,7 @@ class Transformer(nn.Module):
         output_projection: OutputProjection,
         pad_id: int = 0,
     ) -> None:
-        """Join the five parts; `from_config` builds them from sizes."""
+        """Combine the five parts; `from_config` builds them from sizes."""
         super().__init__()
         self.source_embedding = source_embedding
         self.target_embedding = target_embedding
@@ -51,7 +51,7 @@ class Transformer(nn.Module):
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> "Transformer":
-        """Build the model that a config describes, freshly initialized."""
+        """Build the model of a config, with initial weights."""
         require_type("config", config, ModelConfig, "Give one such as headway.presets.base().")
         source_tokens, target_tokens, output_weight = _vocabulary_tables(config)
         model = cls(
@@ -102,9 +102,9 @@ class Transformer(nn.Module):
         source_mask: Bool[Tensor, "B 1 1 S"],
         cache: DecoderCache | None = None,
     ) -> Float[Tensor, "B T d_model"]:
-        """Return the decoder's output; with a cache, target_ids hold only what is new.
+        """Return the decoder's output; with a cache, target_ids hold only the new position.
 
-        A cached call takes one new position, which may see all earlier ones: no mask is needed.
+        That position may attend to all earlier ones, so it needs no mask.
         """
         if cache is None:
             mask = probe(self, "target_mask", target_mask(target_ids, self.pad_id))
@@ -125,7 +125,7 @@ def _check_ids(source_ids: Tensor, target_ids: Tensor) -> None:
             raise ConfigError(
                 f"{name} have shape {tuple(ids.shape)} and type {ids.dtype}, but must be integers "
                 "of shape (B, L).",
-                "Give a batch of ids, if only of one sentence: `torch.tensor([ids])`.",
+                "Give a batch of ids, even for one sentence: `torch.tensor([ids])`.",
             )
     if source_ids.size(0) != target_ids.size(0):
         raise ConfigError(
@@ -139,8 +139,8 @@ def _vocabulary_tables(
 ) -> tuple[TokenEmbedding, TokenEmbedding, nn.Parameter]:
     target = TokenEmbedding(config.target_vocab_size, config.d_model)
     if config.shared_embeddings == "all":
-        # Two modules with one table: torch.func.functional_call would not give back a module that
-        # stands at two places what it was.
+        # Two modules share one table, because torch.func.functional_call does not restore a module
+        # that has two paths.
         source = copy.deepcopy(target, {id(target.weight): target.weight})
         return source, target, target.weight
     source = TokenEmbedding(config.source_vocab_size, config.d_model)

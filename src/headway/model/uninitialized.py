@@ -1,4 +1,4 @@
-"""A model without weights, for whoever sets them next."""
+"""Build a model without initializing its weights; the caller loads them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,16 +12,16 @@ from headway.model.transformer import Transformer
 
 
 def empty_model(config: ModelConfig, device: torch.device | str) -> Transformer:
-    """Build a model whose weights are yet to be set, without the time of drawing them."""
-    with _NothingDrawn(), torch.device(device):
+    """Build a model with arbitrary weights, which saves the time of drawing them."""
+    with _SkipInitialization(), torch.device(device):
         return Transformer.from_config(config)
 
 
-class _NothingDrawn(TorchFunctionMode):
-    """Leaves weights as the system gives their memory, which costs nothing until it is written.
+class _SkipInitialization(TorchFunctionMode):
+    """Leave the memory of weights as it was allocated, which costs nothing until it is written.
 
-    The device "meta" would do the same, but its operations import PyTorch's compiler: a second and
-    70 MB of every process that translates.
+    The device "meta" would also skip this, but its operations import PyTorch's compiler: a second
+    and 70 MB for every process that translates.
     """
 
     def __torch_function__(

@@ -407,7 +407,7 @@ def test_what_is_no_tensor_is_said_to_be_none() -> None:
     attend, x = MultiHeadAttention(8, 2), torch.ones(2, 3, 8)
     array = np.ones((3, 3), dtype=bool)
 
-    with pytest.raises(ConfigError, match=r"mask is a numpy\.ndarray, not a tensor\. Make it one"):
+    with pytest.raises(ConfigError, match=r"mask is a numpy\.ndarray, not a tensor\. Convert it"):
         attend(x, x, x, array)
     with pytest.raises(ConfigError, match=r"mask is a numpy\.ndarray, not a tensor"):
         scaled_dot_product_attention(x, x, x, array)  # type: ignore[arg-type]

@@ -59,5 +59,5 @@ def test_the_target_mask_is_the_conjunction_of_both() -> None:
 )
 @pytest.mark.parametrize("make", [padding_mask, target_mask])
 def test_what_is_no_batch_of_ids_is_refused(make: Callable[[Any], Tensor], ids: Any) -> None:
-    with pytest.raises(ConfigError, match=r"The ids (have|are no).*\(B, L\) is wanted"):
+    with pytest.raises(ConfigError, match=r"The ids (have|are no).*\(B, L\), one row"):
         make(ids)

@@ -139,5 +139,5 @@ def test_a_table_that_grew_while_translating_serves_a_pass_with_gradients() -> N
     "encoding", [SinusoidalPositionalEncoding(8), LearnedPositionalEncoding(8, 5)], ids=repr
 )
 def test_a_tensor_is_no_length(encoding: torch.nn.Module) -> None:
-    with pytest.raises(ConfigError, match=r"shape \(1, 3, 8\) was given; a length is wanted\. Add"):
+    with pytest.raises(ConfigError, match=r"shape \(1, 3, 8\), but must be a number\. Add"):
         encoding(torch.zeros(1, 3, 8))
