@@ -1,1 +1,1 @@
-"""What can be chosen: sizes, data, recipe of training and decoding, and the named presets."""
+"""All settings: sizes, data, recipe of training and decoding, and the named presets."""

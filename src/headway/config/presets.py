@@ -20,13 +20,13 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 
 class Table3Row(NamedTuple):
-    """A variation of the base model as Table 3 lists it; what is not named is as in base."""
+    """A variation of the base model as Table 3 lists it; all other settings are those of base."""
 
     architecture: Architecture
     label_smoothing: float
     train_steps: int
     millions: float | None
-    """Parameters as the paper prints them; None where it prints none."""
+    """Parameters in millions as the paper prints them; None if it prints none."""
 
 
 def _row(
@@ -84,7 +84,7 @@ def architecture(name: str) -> Architecture:
 
 
 def paper_training(name: str) -> dict[str, Any]:
-    """Return what the paper says of a preset's training where it differs from that of `base`."""
+    """Return the paper's training settings of a preset that differ from those of `base`."""
     if name not in TABLE_3:
         return {}
     row, base_row = TABLE_3[name], TABLE_3["base"]
@@ -98,7 +98,7 @@ def paper_training(name: str) -> dict[str, Any]:
     return values
 
 
-# For `headway train` without a configuration file: what a laptop finishes in hours, not months.
+# For `headway train` without a configuration file: a laptop finishes in hours, not months.
 STARTER_TRAINING: dict[str, dict[str, Any]] = {
     "tiny": {
         "batch_tokens": 4096,
@@ -120,7 +120,7 @@ STARTER_TRAINING: dict[str, dict[str, Any]] = {
     },
 }
 
-# For `headway train --from` without a configuration file: a short way at a lower rate.
+# For `headway train --from` without a configuration file: a short run at a lower rate.
 FINE_TUNING: dict[str, Any] = {
     "batch_tokens": 4096,
     "learning_rate": 0.0005,
@@ -133,7 +133,7 @@ FINE_TUNING: dict[str, Any] = {
 
 
 def tiny(vocab_size: int) -> ModelConfig:
-    """Return the size for a laptop and a small corpus: 4 + 4 layers of width 128."""
+    """Return a size for a laptop and a small corpus: 4 + 4 layers of width 128."""
     return architecture("tiny").with_vocabulary(vocab_size)
 
 

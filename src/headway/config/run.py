@@ -44,7 +44,7 @@ class Recipe(Section):
 
 
 class RunConfig(Section):
-    """Everything that decides a run; saved with its weights."""
+    """All settings of a run; saved with its weights."""
 
     recipe: Recipe = Recipe()
     data: DataConfig = DataConfig()
@@ -56,7 +56,7 @@ class RunConfig(Section):
 
     @property
     def new_pieces(self) -> list[str]:
-        """Return all texts that are never cut: those that are named, and the tags of corpora."""
+        """Return all texts that are never cut: the named ones, and the tags of corpora."""
         return list(dict.fromkeys([*self.tokenizer.new_pieces, *self.data.tags]))
 
 
@@ -68,7 +68,7 @@ def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> R
     """
     require_type("A configuration", path, (str, PathLike, type(None)), "Give the name of a file.")
     require_type("overrides", overrides, (list, tuple), _OVERRIDES)
-    for override in overrides:  # before the file: of `--set a.b c` it would be c
+    for override in overrides:  # checked before the file, because in `--set a.b c` the file is c
         require_type("An override", override, str, _OVERRIDES)
         _check_form(override)
     values = {} if path is None else _read_toml(expanded(path))
@@ -88,9 +88,9 @@ def load_run_config(path: str | Path | None, overrides: Sequence[str] = ()) -> R
 def _check_preset(
     name: str, of_file: dict[str, dict[str, Any]], chosen: set[str], path: str | Path | None
 ) -> None:
-    """Refuse a chosen preset where the file sets every size itself, as that of a run does.
+    """Refuse a preset for a file that sets every size itself, as the file of a run does.
 
-    Sizes that are set win over those of a preset, so nothing would be left of it.
+    Set sizes take precedence over those of a preset, so the preset would have no effect.
     """
     if any(size not in of_file["model"] for size in _SIZES):
         return
@@ -103,11 +103,11 @@ def _check_preset(
     }
     for section, wanted in decided.items():
         for key, value in wanted.items():
-            own = of_file[section].get(key, value)
-            if own != value and f"{section}.{key}" not in chosen:
+            in_file = of_file[section].get(key, value)
+            if in_file != value and f"{section}.{key}" not in chosen:
                 raise ConfigError(
                     f"model.preset is to be '{name}', with {key} {value}, but {path} has {key} "
-                    f"{own}.",
+                    f"{in_file}.",
                     f"Take that out of the file, or choose {section}.{key}, too.",
                 )
 
@@ -122,7 +122,7 @@ def parse_run_config(values: dict[str, Any]) -> RunConfig:
             "model": architecture(name).model_dump() | changes,
         }
         training = values.get("training", {})
-        if isinstance(training, dict):  # what it is otherwise is refused below
+        if isinstance(training, dict):  # another type is refused below
             values["training"] = paper_training(name) | training
     return RunConfig.parse(values)
 
@@ -148,14 +148,14 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _remedy(path: Path, usual: str) -> str:
-    """Return the remedy for a file that is no TOML; one of another name may be a text."""
+    """Return the remedy for a file that is not TOML; it may be a text, by its name."""
     if path.suffix == ".toml":
         return usual
     return "A configuration is TOML. Text is named with --source and --target."
 
 
 def _whole_setting(override: str) -> str:
-    """Return how a setting without its section, or without a value, is written."""
+    """Return the whole form of a setting that lacks its section or its value."""
     key, _, text = override.partition("=")
     for section, default in RunConfig():
         fields = getattr(type(default), "model_fields", {})
@@ -187,7 +187,7 @@ def _apply(values: dict[str, Any], override: str) -> None:
 
 
 def _parse_value(text: str, kind: Any) -> Any:
-    """Read a value as TOML; what is not TOML is text, so that names need no quotes."""
+    """Read a value as TOML; anything else is text, so that names need no quotes."""
     if text == "none" and type(None) in get_args(kind):
         return None
     try:
@@ -195,7 +195,7 @@ def _parse_value(text: str, kind: Any) -> Any:
     except (ValueError, RecursionError):
         return text
     value = table.pop("value")
-    if table:  # the text went on behind a value, on another line
+    if table:  # the text continued on another line, after a value
         return text
     # No setting is a date, but a folder may be named like one, or like a number.
     kinds = (str,) if kind is str else (str, int, float, list)
@@ -214,10 +214,10 @@ def dump_run_config(config: RunConfig) -> str:
 
 
 def _settings(values: dict[str, Any]) -> list[str]:
-    """Write settings a line each; None has no TOML form and is every such setting's default."""
+    """Write each setting on a line; None has no TOML form and is the default of its setting."""
     return [f"{key} = {_to_toml(value)}" for key, value in values.items() if value is not None]
 
 
 def _to_toml(value: Any) -> str:
-    """Write one value; JSON's strings, numbers, booleans and lists are TOML's too, but for DEL."""
+    """Write one value as JSON, which is also TOML for such values, except for DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

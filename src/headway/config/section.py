@@ -9,11 +9,11 @@ from pydantic_core import PydanticCustomError
 
 from headway.errors import ConfigError, suggest
 
-_TOO_LARGE = "too_large"  # a number, as an error of pydantic's
+_TOO_LARGE = "too_large"  # our type of error, in the terms of pydantic
 
 
 PathText = Annotated[str, AfterValidator(os.path.expanduser)]
-"""The name of a file or folder; a leading `~` is the user's folder."""
+"""The name of a file or folder; a leading `~` is the home folder."""
 
 
 class Section(BaseModel):
@@ -30,7 +30,7 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_numbers(cls, values: Any) -> Any:
-        """Refuse numbers that nothing counts with, whichever setting it is."""
+        """Refuse numbers that are too large for any setting."""
         for name, value in values.items() if isinstance(values, dict) else ():
             if isinstance(value, int) and abs(value) >= 2**63:
                 raise PydanticCustomError(_TOO_LARGE, "{name}", {"name": name})
@@ -40,8 +40,8 @@ class Section(BaseModel):
     def parse(cls, values: dict[str, Any], where: str = "") -> Self:
         """Check plain values, as TOML or JSON gives them, and return the section.
 
-        Raises ConfigError that names the key, what was given, what is allowed, and for an unknown
-        key the nearest one.
+        Raises ConfigError that names the key, the value and the allowed values, or for an unknown
+        key the nearest key.
         """
         try:
             return cls.model_validate(values, strict=True)
@@ -70,23 +70,23 @@ def _explain(section: type[BaseModel], error: ValidationError, where: str) -> Co
         if isinstance(cause, ConfigError):
             return cause
     problem = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    given = first["input"]
+    value = first["input"]
     # An entry of a list cannot be set by itself.
     way = "" if any(isinstance(part, int) for part in path) else " or with --set"
     remedy = f"Change it in the configuration{way}."
     if first["type"] == "list_type":
         problem, key = "a list", ".".join(map(str, path))
-        if isinstance(given, dict):
+        if isinstance(value, dict):
             remedy = f"Write [[{key}]] over each of its entries, where [{key}] is one table."
         elif way:
             remedy = f'Change it in the configuration{way} \'{key}=["one", "two"]\'.'
     return ConfigError(
-        f"{begin} is {given!r} ({type(given).__name__}), but must be {problem}.", remedy
+        f"{begin} is {value!r} ({type(value).__name__}), but must be {problem}.", remedy
     )
 
 
 def _named(path: Iterable[str | int]) -> str:
-    """Return the name of a setting in quotes; entries of lists are counted from 1, in words."""
+    """Return the name of a setting in quotes, with entries of lists counted from 1 in words."""
     words, keys = "", list[str]()
     for part in path:
         if isinstance(part, int):
@@ -105,7 +105,7 @@ def _of(keys: Sequence[str], words: str) -> str:
 
 
 def unknown_key(name: str, key: str, known: list[str]) -> ConfigError:
-    """Return the error for a key that no setting has; name: with its section, in quotes."""
+    """Return the error for an unknown key; name: the key with its section, in quotes."""
     remedy, path = suggest(key, known), name.split("'")[1]
     if path.endswith(f".{key}"):  # a suggestion is a whole name, which can be copied
         remedy = remedy.replace(" '", f" '{path.removesuffix(key)}")
@@ -115,7 +115,7 @@ def unknown_key(name: str, key: str, known: list[str]) -> ConfigError:
 def _fields_at(section: type[BaseModel], path: Iterable[str | int]) -> list[str]:
     for part in path:
         if isinstance(part, int):
-            continue  # the place in a list of sections
+            continue  # an index in a list of sections
         annotation = section.model_fields[part].annotation
         if get_origin(annotation) is list:
             annotation = get_args(annotation)[0]

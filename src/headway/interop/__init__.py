@@ -1,1 +1,1 @@
-"""The same model in other frameworks' words; each sub-package needs the extra of its name."""
+"""The same model in other frameworks; each sub-package needs the extra of its name."""

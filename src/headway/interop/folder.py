@@ -1,4 +1,4 @@
-"""Writes a folder that is seen whole or not at all."""
+"""Write a folder that appears whole or not at all."""
 
 import contextlib
 import shutil
@@ -12,21 +12,20 @@ from headway.runtime.atomic_files import partial_path, replace, writing
 
 @contextlib.contextmanager
 def new_folder(folder: str | Path) -> Iterator[Path]:
-    """Give an empty folder to fill, which gets this name once the block has ended without an error.
+    """Give an empty folder to fill; it gets this name if the block ends without an error.
 
-    Raises BundleError, and leaves nothing behind, when there is content under this name or the
-    disk refuses.
+    Raises BundleError, and leaves nothing behind, if the folder has content or cannot be written.
     """
     target = expanded(folder).resolve()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BundleError(f"{folder} exists and is not empty.", "Choose another folder.")
-    is_there = target.exists()  # it stays: it may be a mount point, or where a shell stands
-    fresh = partial_path(target / "folder" if is_there else target)
+    stays = target.exists()  # because it may be a mount point, or the folder of a shell
+    fresh = partial_path(target / "folder" if stays else target)
     try:
         with writing(folder, BundleError, "Free some space or choose another folder."):
             fresh.mkdir(parents=True)
             yield fresh
-            if is_there:
+            if stays:
                 for path in sorted(fresh.iterdir()):
                     replace(path, target / path.name)
             else:

@@ -3,7 +3,7 @@
     from headway.interop.ctranslate2 import export
     export("runs/demo", "demo-ct2")
 
-`export` compares the result with the bundle and refuses what differs; `write` only writes.
+`export` compares the result with the bundle and refuses a difference; `write` only writes.
 """
 
 from headway.interop.ctranslate2.exporting import Export, export, write

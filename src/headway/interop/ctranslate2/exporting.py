@@ -1,4 +1,4 @@
-"""Writes a bundle as a CTranslate2 model, once both have given the same translations."""
+"""Write a bundle as a CTranslate2 model, after both have given the same translations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ QUANTIZATIONS = ("none", "int8", "float16")
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What was written and how near it is."""
+    """The written model, and how close it is to the bundle."""
 
     folder: Path
     quantization: str
     sentences: int
     """Sentences on which the float32 model was compared with the bundle."""
     ties: int
-    """Greedy translations among them that part where two pieces are equally probable."""
+    """Greedy translations among them that diverge where two pieces are equally probable."""
     largest_difference: float
-    """Between log-probabilities of one piece, in float32."""
+    """The largest difference between log-probabilities of one piece, in float32."""
     changed: int
-    """Greedy translations of the given texts that quantization changes; 0 without."""
+    """Greedy translations of the texts that quantization changes; 0 without quantization."""
 
 
 def export(
@@ -39,13 +39,13 @@ def export(
 ) -> Export:
     """Write a bundle, or the bundle in a folder, as a CTranslate2 model into a new folder.
 
-    What CTranslate2 reads is compared with the bundle in float32, on sentences of random pieces and
-    on `texts`: greedy translations piece by piece, and the log-probability of every piece to 1e-4.
-    The folder also gets the tokenizers, the card and a README that says how to run it.
+    The written model is compared with the bundle in float32, on sentences of random pieces and on
+    `texts`: greedy translations piece by piece, and the log-probability of every piece to 1e-4. The
+    folder also gets the tokenizers, the card and a README that says how to run it.
 
-    quantization: `none` (float32), `int8` or `float16`, how weights are stored. Raises ConfigError
-    for a model that CTranslate2 cannot express, BundleError that names sentence, position and
-    pieces where the two part, or when the folder has content; then nothing is written.
+    quantization: how weights are stored, `none` (float32), `int8` or `float16`. Raises ConfigError
+    for a model that CTranslate2 cannot express, and BundleError if the folder has content or the
+    two diverge; it names sentence, position and pieces. After an error nothing is written.
     """
     bundle = source if isinstance(source, Bundle) else load_bundle(source)
     _check_quantization(quantization)
@@ -56,13 +56,13 @@ def export(
         parity = compare(bundle, fresh, sample)
         changed = 0
         if quantization != "none":
-            given = [example for example in sample if example.is_text]
-            exact = Peer(bundle, fresh, "float32").translate(given)
+            sentences = [example for example in sample if example.is_text]
+            exact = Peer(bundle, fresh, "float32").translate(sentences)
             write(bundle, fresh, quantization)
             # No CPU computes in float16, and CTranslate2 would warn that it takes float32 instead.
             compute_type = "float32" if quantization == "float16" else "default"
-            both = zip(exact, Peer(bundle, fresh, compute_type).translate(given), strict=True)
-            changed = sum(one != other for one, other in both)
+            rounded = Peer(bundle, fresh, compute_type).translate(sentences)
+            changed = sum(a != b for a, b in zip(exact, rounded, strict=True))
     return Export(
         folder=expanded(folder).resolve(),
         quantization=quantization,
@@ -74,9 +74,9 @@ def export(
 
 
 def write(bundle: Bundle, folder: str | Path, quantization: str = "none") -> None:
-    """Write a bundle as a CTranslate2 model without comparing; files of these names are replaced.
+    """Write a bundle as a CTranslate2 model without comparing; replace files of the same names.
 
-    Raises ConfigError, and writes nothing, for a model that CTranslate2 cannot express.
+    If CTranslate2 cannot express the model, it raises ConfigError and writes nothing.
     """
     _check_quantization(quantization)
     check_expressible(bundle)

@@ -1,4 +1,4 @@
-"""Imports CTranslate2, or says in one sentence what is missing."""
+"""Import CTranslate2, or say in one sentence what is missing."""
 
 from headway.errors import MissingExtraError
 

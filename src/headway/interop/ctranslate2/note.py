@@ -1,4 +1,4 @@
-"""The README of an exported folder: how to run it, and what to mind."""
+"""The README of an exported folder: how to run the model, and its pitfalls."""
 
 from headway.bundle import Bundle, tokenizer_files
 from headway.interop.ctranslate2.spec import num_positions

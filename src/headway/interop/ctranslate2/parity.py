@@ -1,4 +1,4 @@
-"""Whether CTranslate2 computes what the bundle does: greedy pieces, and every log-probability."""
+"""Compare CTranslate2 with the bundle: greedy pieces, and every log-probability."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from headway.errors import BundleError, DataError
 from headway.interop.ctranslate2.library import ctranslate2
 from headway.interop.ctranslate2.spec import num_positions, token_list
 
-# Of a log-probability. float32 rounds in another order there; 1e-5 is usual.
+# For a log-probability. CTranslate2 rounds float32 in another order; 1e-5 is usual.
 TOLERANCE = 1e-4
 
 _LENGTHS = (1, 2, 3, 5, 8, 13, 21, 34) * 3
-_RANDOM_LIMIT = 40  # output pieces: noise in gives noise out, which need not end
+_RANDOM_LIMIT = 40  # output pieces, because a translation of noise need not end
 _CHUNK = 16  # sentences at a time; logits of a large vocabulary take the memory
 _REMEDY = "Nothing was written. Please report it with `headway info` of this bundle."
 
@@ -36,7 +36,7 @@ class ParityExample:
     source: list[int]
     """Pieces without the end symbol."""
     target: list[int]
-    """Pieces whose log-probabilities are compared, beside those of the translation."""
+    """Pieces whose log-probabilities are compared, in addition to those of the translation."""
     limit: int
     """Output limit in pieces."""
     is_text: bool = True
@@ -45,29 +45,29 @@ class ParityExample:
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """How near CTranslate2 is to the bundle."""
+    """How close CTranslate2 is to the bundle."""
 
     sentences: int
-    """Sentences compared; their greedy translations are equal but for ties."""
+    """Sentences compared; their greedy translations are equal except for ties."""
     ties: int
-    """Translations that part where two pieces are as probable as rounding can tell."""
+    """Translations that diverge where rounding decides which of two pieces is more probable."""
     largest_difference: float
-    """Between log-probabilities of one piece."""
+    """The largest difference between log-probabilities of one piece."""
 
 
 def examples(bundle: Bundle, texts: Sequence[str] = ()) -> list[ParityExample]:
-    """Return sentences of random pieces, and the given ones; blank ones are left out.
+    """Return sentences of random pieces, and the texts that are not blank.
 
     Raises DataError for a text that has more pieces than the exported model has positions.
     """
     rng = np.random.default_rng(0)
     longest = num_positions(bundle) - 1  # the start or end symbol has a position too
-    found = []
+    sample = []
     for number, length in enumerate(_LENGTHS, start=1):
         source = _random_pieces(bundle.source_tokenizer, min(length, longest), rng)
         target = _random_pieces(bundle.target_tokenizer, min(length + 2, longest), rng)
         limit = min(_RANDOM_LIMIT, longest)
-        found.append(
+        sample.append(
             ParityExample(f"random sentence {number}", source, target, limit, is_text=False)
         )
     for number, text in enumerate(texts, start=1):
@@ -81,15 +81,15 @@ def examples(bundle: Bundle, texts: Sequence[str] = ()) -> list[ParityExample]:
         if source:
             limit = min(len(source) + bundle.decoding.max_extra_pieces, longest)
             name = f"sentence {number} ('{_short(text)}')"
-            found.append(ParityExample(name, source, [], limit))
-    return found
+            sample.append(ParityExample(name, source, [], limit))
+    return sample
 
 
 @torch.inference_mode()
 def compare(bundle: Bundle, folder: Path, sample: Sequence[ParityExample]) -> Parity:
     """Compare a folder that CTranslate2 reads, in float32, with the bundle.
 
-    Raises BundleError that names the first sentence, position and pieces where they part.
+    Raises BundleError that names the first sentence, position and pieces where they diverge.
     """
     peer, pieces = Peer(bundle, folder, "float32"), np.arange(len(bundle.target_tokenizer))
     allowed = pieces if len(pieces) < bundle.config.target_vocab_size else None
@@ -98,21 +98,21 @@ def compare(bundle: Bundle, folder: Path, sample: Sequence[ParityExample]) -> Pa
     for chunk in _chunks(sample):
         limit = max(example.limit for example in chunk)
         requests = [Request([*e.source, END_ID], limit, allowed=allowed) for e in chunk]
-        found = search_all(engine, SearchOptions(beam_size=1, length_penalty=0.0), requests)
-        ours = [list(best.ids) for (best,) in found]
-        log_probs = _log_probs(bundle, chunk, ours)
-        for example, row, *both in zip(chunk, log_probs, ours, peer.greedy(chunk), strict=True):
-            ties += _is_tie(bundle, example.name, row, *both)
+        greedy = SearchOptions(beam_size=1, length_penalty=0.0)
+        ours = [list(best.ids) for (best,) in search_all(engine, greedy, requests)]
+        log_probs, theirs = _log_probs(bundle, chunk, ours), peer.greedy(chunk)
+        for example, row, mine, peers in zip(chunk, log_probs, ours, theirs, strict=True):
+            ties += _is_tie(bundle, example.name, row, mine, peers)
         for targets in (ours, [example.target for example in chunk]):
             largest = max(largest, _largest_difference(bundle, peer, chunk, targets))
     return Parity(len(sample), ties, largest)
 
 
 class Peer:
-    """A folder that CTranslate2 reads, asked for the same as the bundle."""
+    """A CTranslate2 model, with the questions that the bundle is asked."""
 
     def __init__(self, bundle: Bundle, folder: Path, compute_type: str) -> None:
-        """Load the model; compute_type is CTranslate2's, where `default` means as written."""
+        """Load the model; compute_type: of CTranslate2, where `default` means as written."""
         self._translator = ctranslate2.Translator(
             str(folder), device="cpu", compute_type=compute_type
         )
@@ -125,7 +125,7 @@ class Peer:
         return [ids for chunk in _chunks(sample) for ids in self.greedy(chunk)]
 
     def greedy(self, chunk: Sequence[ParityExample]) -> list[list[int]]:
-        """Return the greedy translations of sentences as one batch, of one output limit."""
+        """Return the greedy translations of sentences as one batch, with one output limit."""
         results = self._translator.translate_batch(
             self._sources(chunk),
             beam_size=1,
@@ -152,21 +152,21 @@ class Peer:
 def _is_tie(
     bundle: Bundle, name: str, log_probs: Tensor, ours: list[int], theirs: list[int]
 ) -> bool:
-    """Tell whether two translations part at a tie; BundleError where they part elsewhere.
+    """Return True if two translations diverge at a tie; BundleError if they diverge elsewhere.
 
-    log_probs: (T, V), ours after each piece of `ours`. Two that are each right within the
-    tolerance may choose differently where the choices are nearer than twice that.
+    log_probs: (T, V), ours after each piece of `ours`. Both may be right within the tolerance and
+    still choose different pieces whose log-probabilities differ by less than twice the tolerance.
     """
-    for position, (here, there) in enumerate(zip_longest(ours, theirs, fillvalue=END_ID)):
-        if here == there:
+    for position, (piece, peers) in enumerate(zip_longest(ours, theirs, fillvalue=END_ID)):
+        if piece == peers:
             continue
-        gap = float(log_probs[position, here] - log_probs[position, there])
+        gap = float(log_probs[position, piece] - log_probs[position, peers])
         if abs(gap) <= 2 * TOLERANCE:
             return True
         raise BundleError(
-            f"CTranslate2 parts from the bundle in {name}, at piece {position + 1} of the greedy "
-            f"translation: '{_piece(bundle, there)}' instead of '{_piece(bundle, here)}', which "
-            f"is more probable by {gap:.2g} in log-probability.",
+            f"CTranslate2 diverges from the bundle in {name}, at piece {position + 1} of the "
+            f"greedy translation: '{_piece(bundle, peers)}' instead of '{_piece(bundle, piece)}', "
+            f"which is more probable by {gap:.2g} in log-probability.",
             _REMEDY,
         )
     return False
@@ -181,23 +181,23 @@ def _largest_difference(
     scored = zip(chunk, targets, ours, peer.log_probs(chunk, targets), strict=True)
     for example, target, row, theirs in scored:
         pieces = [*target, END_ID]
-        for position, (piece, there) in enumerate(zip(pieces, theirs, strict=True)):
-            here = float(row[position, piece])
-            if not abs(here - there) <= TOLERANCE:  # NaN is no agreement
+        for position, (piece, peers) in enumerate(zip(pieces, theirs, strict=True)):
+            expected = float(row[position, piece])
+            if not abs(expected - peers) <= TOLERANCE:  # NaN is no agreement
                 raise BundleError(
-                    f"CTranslate2 parts from the bundle in {example.name}, at piece "
+                    f"CTranslate2 diverges from the bundle in {example.name}, at piece "
                     f"{position + 1} of a given translation: '{_piece(bundle, piece)}' has the "
-                    f"log-probability {there:.6g} instead of {here:.6g}.",
+                    f"log-probability {peers:.6g} instead of {expected:.6g}.",
                     _REMEDY,
                 )
-            largest = max(largest, abs(here - there))
+            largest = max(largest, abs(expected - peers))
     return largest
 
 
 def _log_probs(
     bundle: Bundle, chunk: Sequence[ParityExample], targets: Sequence[list[int]]
 ) -> Tensor:
-    """Return the log-probabilities of what follows each piece of the targets, (B, T, V)."""
+    """Return the log-probabilities of the next piece after each piece of the targets, (B, T, V)."""
     sources = _padded([[*example.source, END_ID] for example in chunk], bundle.model)
     inputs = _padded([[START_ID, *target] for target in targets], bundle.model)
     logits = bundle.model(sources, inputs)[..., : len(bundle.target_tokenizer)]
@@ -216,7 +216,7 @@ def _chunks(sample: Sequence[ParityExample]) -> Iterator[Sequence[ParityExample]
 
 
 def _random_pieces(tokenizer: Tokenizer, length: int, rng: np.random.Generator) -> list[int]:
-    """Return pieces that may stand in a text: all but padding, start and end."""
+    """Return random pieces of text: neither padding, nor start, nor end."""
     pieces = [UNK_ID, *range(END_ID + 1, len(tokenizer))]
     return [pieces[i] for i in rng.integers(len(pieces), size=length)]
 

@@ -1,8 +1,8 @@
-"""Builds CTranslate2's description of a model from a bundle, weight by weight.
+"""Build CTranslate2's description of a model from a bundle, weight by weight.
 
-What CTranslate2 assumes where nothing is said often differs from this model, and it never
-complains: it would begin its sinusoids at position 1, take a norm without `beta` for another kind
-of norm, and choose its own epsilon and scale. So everything is said here.
+The defaults of CTranslate2 often differ from this model, without an error: it would begin its
+sinusoids at position 1, take a norm without `beta` for another kind of norm, and choose its own
+epsilon and scale. So everything is specified here.
 """
 
 import math
@@ -24,11 +24,11 @@ from headway.model.encoder import EncoderLayer
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.positional_encoding import LearnedPositionalEncoding, sinusoid_table
 
-# Rows of the table of sinusoids. CTranslate2 cannot make more by itself: a sentence beyond the
-# table is an error there.
+# Rows of the table of sinusoids. CTranslate2 cannot compute more: a longer sentence is an error
+# there.
 POSITIONS = 4096
 
-# Name in CTranslate2, and whether the activation opens a gate.
+# Name in CTranslate2, and whether the activation is gated.
 _ACTIVATIONS = {
     "relu": ("RELU", False),
     "gelu": ("GELU", False),
@@ -70,7 +70,7 @@ def check_expressible(bundle: Bundle) -> None:
 
 
 def num_positions(bundle: Bundle) -> int:
-    """Return how many positions the exported tables have; CTranslate2 goes no further."""
+    """Return the number of positions of the exported tables, the limit in CTranslate2."""
     if bundle.config.positions == "learned":
         return bundle.config.max_positions
     # The start or end symbol has a position too.
@@ -81,8 +81,8 @@ def num_positions(bundle: Bundle) -> int:
 def build_spec(bundle: Bundle) -> Any:
     """Return a `TransformerSpec` with every weight of the bundle, in float32 on the CPU.
 
-    Equal tables are one when it is written, so what is shared stays shared. Rows of a table that no
-    piece goes with are left out: nothing could be written with them.
+    Equal tables are written once, so shared tables stay shared. Rows of a table without a piece are
+    left out, because nothing could be written with them.
     """
     config, model = bundle.config, bundle.model
     spec = _empty_spec(config)
@@ -126,7 +126,7 @@ def _empty_spec(config: ModelConfig) -> Any:
 
 
 def _head_width(config: ModelConfig) -> int:
-    """Return the width of a head in CTranslate2, which has one for keys and values."""
+    """Return the width of a head in CTranslate2, which is the same for keys and values."""
     usual = config.d_model // config.num_heads
     return max(config.d_k or usual, config.d_v or usual)
 
@@ -187,22 +187,22 @@ def _set_cross_attention(spec: Any, attention: MultiHeadAttention) -> None:
 
 
 def _set_output(spec: Any, attention: MultiHeadAttention) -> None:
-    """Set W^O, whose columns for the padding of the heads are zeros, and the scale."""
+    """Set W^O, with zeros in the columns of padded heads, and the scale."""
     by_head = _array(attention.w_o.weight).reshape(-1, attention.num_heads, attention.d_v)
     padding = max(attention.d_k - attention.d_v, 0)
     by_head = np.pad(by_head, ((0, 0), (0, 0), (0, padding)))
     spec.linear[-1].weight = by_head.reshape(by_head.shape[0], -1)
     if attention.w_o.bias is not None:
         spec.linear[-1].bias = _array(attention.w_o.bias)
-    # Said, and not left to CTranslate2: a padded head is wider than its keys are.
+    # Not left to CTranslate2, because a padded head is wider than its keys.
     spec.queries_scale = np.float32(1 / math.sqrt(attention.d_k))
 
 
 def _heads(attention: MultiHeadAttention, name: str) -> np.ndarray:
     """Return W^Q, W^K or W^V with its bias as a last column, (num_heads * width, d_model + 1).
 
-    Heads of CTranslate2 have one width for keys and values. Zeros widen the narrower of the two
-    and change no product: q_i k_i = 0 there, and W^O has zeros for such columns of the values.
+    In CTranslate2 keys and values have the same width. Zeros widen the narrower of the two. They
+    change no product: q_i k_i = 0 there, and W^O has zeros for these columns of the values.
     """
     linear = getattr(attention, name)
     bias = linear.weight.new_zeros(linear.out_features) if linear.bias is None else linear.bias
@@ -219,7 +219,7 @@ def _set(spec: Any, rows: np.ndarray, bias: bool) -> None:
 
 
 def _set_feed_forward(spec: Any, feed_forward: PositionwiseFeedForward) -> None:
-    """Set both projections; where there is a gate, `linear_0` is the one that is activated."""
+    """Set both projections; of a gated network `linear_0` is the activated one."""
     if feed_forward.w_gate is None:
         _set_linear(spec.linear_0, feed_forward.w_1)
     else:
@@ -239,5 +239,5 @@ def _set_norm(spec: Any, norm: nn.LayerNorm) -> None:
 
 
 def _array(tensor: Tensor) -> np.ndarray:
-    """Return a copy: CTranslate2 quantizes in place, and the bundle's weights are not its own."""
+    """Return a copy, because CTranslate2 quantizes in place."""
     return tensor.detach().float().cpu().numpy().copy()

@@ -19,9 +19,9 @@ def attention(
     """Compute softmax(Q K^T / sqrt(d_k)) V (equation 1); return the output and the weights.
 
     q (…, T, d_k), k (…, S, d_k), v (…, S, d_v); mask: boolean, broadcasts to (…, T, S), True =
-    may attend. A masked position gets weight exactly 0; a query with nothing to attend to gets
-    weights and output of zeros. dropout: falls on the weights before they meet the values; those
-    returned are whole.
+    may attend. A masked position gets weight exactly 0; a query that may attend to nothing gets
+    weights and output of zeros. dropout: on the weights that multiply the values; the returned
+    weights have none.
     """
     if q.shape[-1] != k.shape[-1]:
         raise ConfigError(
@@ -36,13 +36,14 @@ def attention(
 
 
 def _masked_softmax(scores: Any, mask: Any) -> Any:
-    # Empty rows go through the softmax as they are, so that their gradient is zero and not NaN.
+    # Empty rows go through the softmax unmasked, so that their gradient is zero and not NaN.
     some = ops.any(mask, axis=-1, keepdims=True)
     hidden = ops.logical_and(ops.logical_not(mask), some)
     weights = _softmax(ops.where(hidden, -math.inf, scores))
     return ops.where(some, weights, 0.0)
 
 
+# Keras stores weights under the name of the class, so the name cannot change.
 @keras.saving.register_keras_serializable(package="headway")
 class MultiHeadAttention(keras.layers.Layer):
     """Attend with several heads at once (section 3.2.2).
@@ -78,13 +79,13 @@ class MultiHeadAttention(keras.layers.Layer):
         self.dropout = keras.layers.Dropout(dropout)
 
     def build(self, input_shape: dict[str, Any]) -> None:
-        """Make the weights, all of which start from d_model."""
+        """Make the weights; all inputs have width d_model."""
         for projection in (self.w_q, self.w_k, self.w_v):
             projection.build((None, None, self.d_model))
         self.w_o.build((None, None, self.num_heads * self.d_v))
 
     def call(self, inputs: dict[str, Any], training: bool = False) -> Any:
-        """Let each query gather from the values; return (B, T, d_model)."""
+        """Return the mixture of values for each query, (B, T, d_model)."""
         self._check_names(inputs)
         q = self._split(self.w_q(inputs["query"]), self.d_k)  # (B, H, T, d_k)
         k = self._split(self.w_k(inputs["key"]), self.d_k)  # (B, H, S, d_k)
@@ -108,9 +109,9 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def _check_names(self, inputs: Any) -> None:
         wanted = {"query", "key", "value"}
-        given = set(inputs) if isinstance(inputs, dict) else set()
-        if not wanted <= given <= wanted | {"mask"}:
-            what = f"the names {', '.join(sorted(given))}" if given else type(inputs).__name__
+        names = set(inputs) if isinstance(inputs, dict) else set()
+        if not wanted <= names <= wanted | {"mask"}:
+            what = f"the names {', '.join(sorted(names))}" if names else type(inputs).__name__
             raise ConfigError(
                 f"MultiHeadAttention was called with {what}.",
                 'Call it with {"query": …, "key": …, "value": …}, and "mask" if something is '
@@ -125,7 +126,7 @@ class MultiHeadAttention(keras.layers.Layer):
 
 
 def _softmax(scores: Any) -> Any:
-    # keras.ops.softmax warns when there is one key only, whose weight is rightly 1.
+    # keras.ops.softmax warns of a single key, whose weight is rightly 1.
     return ops.exp(ops.log_softmax(scores, axis=-1))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from headway.interop.keras.backend import keras
 
 
+# Keras stores weights under the name of the class, so the name cannot change.
 @keras.saving.register_keras_serializable(package="headway")
 class TokenEmbedding(keras.layers.Layer):
     """Look up a vector for each piece, times sqrt(d_model); in reverse, score every piece."""
@@ -34,8 +35,8 @@ class TokenEmbedding(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return what `from_config` needs."""
-        own = {"vocab_size": self.vocab_size, "d_model": self.d_model, "scale": self.scale}
-        return super().get_config() | own
+        sizes = {"vocab_size": self.vocab_size, "d_model": self.d_model, "scale": self.scale}
+        return super().get_config() | sizes
 
 
 @keras.saving.register_keras_serializable(package="headway")

@@ -1,4 +1,4 @@
-"""Writes a bundle as a saved Keras model, once both have given the same logits."""
+"""Write a bundle as a saved Keras model, after both have given the same logits."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,25 +11,25 @@ from headway.interop.keras.backend import keras
 from headway.interop.keras.parity import largest_difference
 from headway.interop.keras.weights import from_bundle
 
-# float32 rounds in another order in every framework; 1e-5 is usual for logits of order 10.
+# Every framework rounds float32 in another order; 1e-5 is usual for logits of order 10.
 TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
 class KerasExport:
-    """What was written and how near it is."""
+    """The written model, and how close it is to the bundle."""
 
     folder: Path
     largest_difference: float
-    """Between logits of the saved model and ours."""
+    """The largest difference between logits of the saved model and of the bundle."""
 
 
 def export(source: str | Path, folder: str | Path) -> KerasExport:
     """Write `model.keras` and the tokenizer of a bundle into a new folder.
 
-    The saved file is loaded again and compared with the bundle on sentences of random pieces,
-    padded ones among them. Raises BundleError, and writes nothing, when the logits differ by more
-    than 1e-4 or the folder has content.
+    The saved file is loaded again and compared with the bundle on sentences of random pieces, some
+    of them padded. Raises BundleError, and writes nothing, if the logits differ by more than 1e-4
+    or the folder has content.
     """
     bundle = load_bundle(source)
     with new_folder(folder) as fresh:

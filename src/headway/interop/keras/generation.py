@@ -22,10 +22,10 @@ def greedy_decode(
 ) -> list[list[int]]:
     """Return the ids of one translation for each row of source_ids (B, S), without end symbols.
 
-    source_ids: END at the end, padding after it. max_lengths: pieces at most, one number a row.
-    num_pieces: those of the vocabulary, where the model's table has more rows; others are no text.
-    The whole prefix goes through the model at every step, plain and slow. It stands in a frame of
-    padding that doubles when it is full: JAX compiles the model anew for every new length.
+    source_ids: END at the end, padding after it. max_lengths: most pieces, a number for each row.
+    num_pieces: size of the vocabulary, if the model's table has more rows; these are no text. The
+    whole prefix goes through the model at every step, plain and slow. It is padded to a length that
+    doubles when it is full, because JAX compiles the model for every new length.
     """
     source = np.asarray(source_ids, dtype=np.int32)
     if source.ndim != 2 or len(max_lengths) != len(source):

@@ -1,4 +1,4 @@
-"""Masks (section 3.2.3): who may attend to whom. Boolean, True = may attend.
+"""Masks (section 3.2.3): the positions that a query may attend to. Boolean, True = may attend.
 
 `keras.layers.MultiHeadAttention` has the same polarity; many published Keras implementations have
 the opposite one, 1 = padding, and add it to the scores times -1e9.
@@ -46,7 +46,7 @@ class LookAheadMask(PaddingMask):
     def call(self, ids: Any) -> Any:
         """Join both conditions."""
         real = super().call(ids)
-        # Counting ones gives positions whether or not the length is known while building.
+        # A cumulative sum of ones gives positions even if the length is not known yet.
         position = keras.ops.cumsum(keras.ops.ones_like(ids), axis=1)  # (B, T)
         earlier = position[:, None, :] <= position[:, :, None]  # (B, T, T): rows ask
         return keras.ops.logical_and(real, earlier[:, None])
@@ -55,7 +55,7 @@ class LookAheadMask(PaddingMask):
 def check_mask(mask: Any, queries: Any, keys: Any) -> None:
     """Refuse a mask that is not boolean or cannot broadcast to (…, queries, keys).
 
-    queries, keys: the two lengths; while a model is built they may be no numbers yet.
+    queries, keys: the two lengths; while a model is built they may be unknown.
     """
     if not hasattr(mask, "dtype"):
         mask = keras.ops.convert_to_tensor(mask)
@@ -82,5 +82,5 @@ def _check_ids(ids: Any) -> None:
         raise ConfigError(
             f"The ids have shape {tuple(ids.shape)} and type {dtype}, but must be integers of "
             "shape (B, L).",
-            "Give a batch of ids, if only of one sentence.",
+            "Give a batch of ids; it may have one sentence.",
         )

@@ -1,4 +1,4 @@
-"""How far a Keras model is from a bundle: logits on sentences of random pieces."""
+"""Compare a Keras model with a bundle: logits on sentences of random pieces."""
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ _LENGTHS = ((1, 1), (5, 3), (17, 22), (40, 31))
 
 
 def largest_difference(bundle: Bundle, model: keras.Model) -> float:
-    """Return the largest difference of logits at real target positions, padded rows among them."""
+    """Return the largest difference of logits at real target positions, also in padded rows."""
     config = bundle.config
     rng = np.random.default_rng(0)
     lengths = [[min(length, config.max_positions) for length in pair] for pair in _LENGTHS]

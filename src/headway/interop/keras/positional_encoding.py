@@ -1,4 +1,4 @@
-"""Positional encoding (section 3.5): where in the sentence a piece stands."""
+"""Positional encoding (section 3.5): the position of a piece in the sentence."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class PositionalEncoding(keras.layers.Layer):
         self.length = length
         self.d_model = d_model
         self.layout = layout
-        # Not a weight: the formula is the truth. Taken in float64, rounded once.
+        # Not a weight, because the formula defines it. Computed in float64, rounded once.
         self.table = sinusoid_table(length, d_model, layout).numpy()  # (length, d_model)
 
     def build(self, input_shape: Any) -> None:
@@ -44,10 +44,10 @@ class PositionalEncoding(keras.layers.Layer):
         return x + keras.ops.convert_to_tensor(self.table, dtype=x.dtype)[:length]
 
     def compute_output_spec(self, x: Any) -> Any:
-        """Return the shape and type of x: with a length yet unknown JAX could not find out."""
+        """Return the shape and type of x, which JAX cannot find out for an unknown length."""
         return keras.KerasTensor(x.shape, dtype=x.dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Return what `from_config` needs."""
-        own = {"length": self.length, "d_model": self.d_model, "layout": self.layout}
-        return super().get_config() | own
+        table = {"length": self.length, "d_model": self.d_model, "layout": self.layout}
+        return super().get_config() | table

@@ -20,8 +20,8 @@ ops = keras.ops
 class LabelSmoothedCrossEntropy(keras.losses.Loss):
     """Compare logits (B, T, V) with labels (B, T): the mean over real pieces (section 5.4).
 
-    The truth gets 1 - smoothing, the rest is uniform over the V - 1 pieces that are not padding;
-    labels that are padding count for nothing.
+    The true piece gets 1 - smoothing; smoothing is spread over the V - 1 pieces that are not
+    padding. Labels that are padding do not count.
     """
 
     def __init__(self, smoothing: float = 0.1, pad_id: int = 0, **settings: Any) -> None:
@@ -32,20 +32,20 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
         self.pad_id = pad_id
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return one number."""
+        """Return the mean loss, one number."""
         labels = ops.cast(y_true, "int32")
         real = ops.cast(ops.not_equal(labels, self.pad_id), y_pred.dtype)
         log_probs = ops.log_softmax(y_pred, axis=-1)
         nll = -ops.take_along_axis(log_probs, labels[..., None], axis=-1)[..., 0]
-        others = ops.sum(log_probs, axis=-1) - log_probs[..., self.pad_id]
-        uniform = -others / (y_pred.shape[-1] - 1)
+        real = ops.sum(log_probs, axis=-1) - log_probs[..., self.pad_id]
+        uniform = -real / (y_pred.shape[-1] - 1)
         loss = (1 - self.smoothing) * nll + self.smoothing * uniform
         return ops.sum(loss * real) / ops.maximum(ops.sum(real), 1.0)
 
     def get_config(self) -> dict[str, Any]:
         """Return what `from_config` needs."""
-        own = {"smoothing": self.smoothing, "pad_id": self.pad_id}
-        return super().get_config() | own
+        settings = {"smoothing": self.smoothing, "pad_id": self.pad_id}
+        return super().get_config() | settings
 
 
 @keras.saving.register_keras_serializable(package="headway")
@@ -70,7 +70,7 @@ class PaperSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="headway")
 class RecipeSchedule(keras.optimizers.schedules.LearningRateSchedule):
-    """The rate of each step of a recipe: a straight rise to the peak, then the named fall."""
+    """The rate of each step of a recipe: a linear rise to the peak, then the named fall."""
 
     def __init__(self, name: str, peak: float, warmup_steps: int, max_steps: int) -> None:
         """Choose inverse_sqrt, linear, cosine or constant, as in [training] of a recipe."""
@@ -84,7 +84,7 @@ class RecipeSchedule(keras.optimizers.schedules.LearningRateSchedule):
         self.max_steps = max_steps
 
     def __call__(self, step: Any) -> Any:
-        """Return the rate of a step, of which Keras counts the first as 0."""
+        """Return the rate of a step; Keras counts from 0."""
         step = ops.cast(step, "float32") + 1
         rise = step / self.warmup_steps
         return self.peak * ops.where(
@@ -111,13 +111,12 @@ class RecipeSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
 
 class BatchDataset(keras.utils.PyDataset):
-    """Our batches for `fit`: the pairs in the order in which our trainer takes up to 131,072.
+    """Our batches for `fit`, for up to 131,072 pairs in the order of our trainer.
 
-    Item i is ((inputs, decoder_inputs), labels) of step i + 1, epoch after epoch of the text. What
-    Keras calls an epoch is `steps_per_epoch` of `fit`, or all steps; `fit` needs `shuffle=False` to
-    keep the order, in which batches are shuffled already. Rows and lengths are filled
-    up with padding to a few sizes, because JAX compiles the model anew for each; padding changes
-    no result.
+    Item i is ((inputs, decoder_inputs), labels) of step i + 1, epoch after epoch of the text. An
+    epoch of Keras has `steps_per_epoch` of `fit`, or all steps. `fit` needs `shuffle=False`,
+    because batches are shuffled already. Rows and lengths are padded to a few sizes, because JAX
+    compiles the model for each size; padding changes no result.
     """
 
     def __init__(
@@ -129,10 +128,10 @@ class BatchDataset(keras.utils.PyDataset):
         seed: int = 1,
         multiple: int = 8,
     ) -> None:
-        """Prepare so many steps, or all pairs once.
+        """Prepare this number of steps, or all pairs once.
 
-        multiple: both lengths are filled up to a multiple of it, which may take a batch a little
-        beyond max_tokens.
+        multiple: both lengths are padded to a multiple of it, so a batch may slightly exceed
+        max_tokens.
         """
         super().__init__()
         if not pairs:
@@ -152,7 +151,7 @@ class BatchDataset(keras.utils.PyDataset):
         return self.steps
 
     def __getitem__(self, index: int) -> tuple[tuple[Any, Any], Any]:
-        """Return one batch, filled up; IndexError beyond the steps."""
+        """Return one padded batch; IndexError beyond the last step."""
         if not 0 <= index < self.steps:
             raise IndexError(index)
         self._prepare(index + 1)
@@ -161,7 +160,7 @@ class BatchDataset(keras.utils.PyDataset):
         width = self._width(index)
         height = max(self.max_tokens // width, len(rows))
         if index == 0 and self.steps > 1 and width == self._width(1):
-            # TensorFlow takes what the first two batches have in common for what all have.
+            # TensorFlow expects all batches to share what the first two have in common.
             width += self.multiple
         source, target, labels = (
             _filled(ids.numpy(), height, width)
@@ -170,13 +169,13 @@ class BatchDataset(keras.utils.PyDataset):
         return (source, target), labels
 
     def _width(self, index: int) -> int:
-        """Return how many pieces the longer side of a batch is filled up to."""
+        """Return the number of pieces that the longer side of a batch is padded to."""
         self._prepare(index + 1)
         width = 1 + max(max(self.lengths[row]) for row in self._batches[index])  # START or END
         return width + -width % self.multiple
 
     def _prepare(self, steps: int) -> None:
-        """Deal epochs until there are so many batches."""
+        """Add epochs until there are enough batches for the steps."""
         while len(self._batches) < steps:
             self._batches += token_batches(
                 self.lengths, max_tokens=self.max_tokens, seed=self.seed, epoch=self._epochs
@@ -187,12 +186,12 @@ class BatchDataset(keras.utils.PyDataset):
 def compile_model(model: keras.Model, training: TrainingConfig, config: ModelConfig) -> None:
     """Compile with the optimizer, the schedule and the loss of a recipe.
 
-    Raises ConfigError for `accumulate` above 1. The number of steps is that of `fit`; everything is
+    Raises ConfigError for `accumulate` above 1. `fit` decides the number of steps; everything is
     float32.
     """
     if training.accumulate > 1:
         raise ConfigError(
-            f"training.accumulate is {training.accumulate}, which fit does not do as our trainer.",
+            f"training.accumulate is {training.accumulate}, but fit does not accumulate gradients.",
             "Set it to 1, with a larger batch_tokens if memory allows.",
         )
     peak = training.learning_rate or (config.d_model * training.warmup_steps) ** -0.5
@@ -204,7 +203,7 @@ def compile_model(model: keras.Model, training: TrainingConfig, config: ModelCon
         epsilon=training.adam_epsilon,
         global_clipnorm=training.clip_norm,
     )
-    # As in our trainer, decay spares biases and LayerNorm.
+    # As in our trainer, biases and LayerNorm have no decay.
     optimizer.exclude_from_weight_decay(
         var_list=[v for v in model.trainable_variables if len(v.shape) < 2]
     )
@@ -213,5 +212,5 @@ def compile_model(model: keras.Model, training: TrainingConfig, config: ModelCon
 
 
 def _filled(ids: Any, height: int, width: int) -> Any:
-    """Return ids with rows and columns of padding up to a size."""
+    """Return ids padded to a number of rows and columns."""
     return np.pad(ids, ((0, height - ids.shape[0]), (0, width - ids.shape[1]))).astype(np.int32)

@@ -1,7 +1,7 @@
 """The Transformer in the functional form of Keras (Figure 1): models made of models.
 
 Each function returns a `keras.Model`, so that `summary()` shows one block at a time. Every layer
-has a name of its own: on PyTorch, Keras forgets to clear the gradients of weights with equal names.
+has a unique name: on PyTorch, Keras forgets to clear the gradients of weights with equal names.
 The plain functions have the sizes of the paper; `transformer_from_config` builds every variant of a
 configuration of this package that Keras can express.
 """
@@ -50,7 +50,7 @@ def decoder_layer(
 ) -> keras.Model:
     """Build the three sub-layers: `inputs`, `memory`, `look_ahead_mask`, `padding_mask` → outputs.
 
-    The padding mask is that of the source: cross-attention looks there.
+    The padding mask is that of the source, for cross-attention.
     """
     return _decoder_layer(_sizes(1, d_ff, d_model, num_heads, dropout), name)
 
@@ -67,10 +67,10 @@ def decoder(
     """Build embedding and layers: ids, `memory` and both masks → hidden states."""
     config = _sizes(num_layers, d_ff, d_model, num_heads, dropout)
     inputs = keras.Input((None,), dtype="int32", name="inputs")
-    others = _decoder_inputs(d_model)
+    context = _decoder_inputs(d_model)
     tokens = TokenEmbedding(vocab_size, d_model, name=f"{name}_tokens")
     x = _embed(config, tokens, inputs, name)
-    return keras.Model([inputs, *others], _decoder_layers(config, x, *others, name), name=name)
+    return keras.Model([inputs, *context], _decoder_layers(config, x, *context, name), name=name)
 
 
 def transformer(
@@ -135,7 +135,7 @@ def _sizes(
 
 
 def _tables(config: ModelConfig) -> tuple[Any, Any, Any]:
-    """Return the embeddings of both sides, and a projection where none of them serves as it."""
+    """Return the embeddings of both sides, and the projection if no table serves as one."""
 
     def table(name: str, size: int) -> TokenEmbedding:
         return TokenEmbedding(size, config.d_model, config.scale_embeddings, name=name)
@@ -158,9 +158,9 @@ def _tables(config: ModelConfig) -> tuple[Any, Any, Any]:
 
 
 def _encoder(config: Architecture) -> keras.Model:
-    """Build the stack alone; embeddings, which may be shared, stay outside of it.
+    """Build the stack without embeddings, which may be shared.
 
-    Keras cannot load a saved model in which two inner models share a layer.
+    Keras cannot load a saved model whose inner models share a layer.
     """
     x = keras.Input((None, config.d_model), name="inputs")
     mask = keras.Input((1, 1, None), dtype="bool", name="padding_mask")
@@ -169,12 +169,13 @@ def _encoder(config: Architecture) -> keras.Model:
 
 def _decoder(config: Architecture) -> keras.Model:
     x = keras.Input((None, config.d_model), name="inputs")
-    others = _decoder_inputs(config.d_model)
-    return keras.Model([x, *others], _decoder_layers(config, x, *others, "decoder"), name="decoder")
+    context = _decoder_inputs(config.d_model)
+    outputs = _decoder_layers(config, x, *context, "decoder")
+    return keras.Model([x, *context], outputs, name="decoder")
 
 
 def _decoder_inputs(d_model: int) -> tuple[Any, Any, Any]:
-    """Return the places of the memory and of both masks."""
+    """Return the inputs for the memory and for both masks."""
     return (
         keras.Input((None, d_model), name="memory"),
         keras.Input((1, None, None), dtype="bool", name="look_ahead_mask"),
@@ -208,9 +209,9 @@ def _encoder_layer(config: Architecture, name: str) -> keras.Model:
 def _decoder_layer(config: Architecture, name: str) -> keras.Model:
     x = inputs = keras.Input((None, config.d_model), name="inputs")
     memory, look_ahead, padding = _decoder_inputs(config.d_model)
-    own = _attention(config, f"{name}_self_attention")
+    decoded = _attention(config, f"{name}_self_attention")
     cross = _attention(config, f"{name}_cross_attention")
-    x = _residual(config, own.name, x, lambda y: _attend(own, y, y, look_ahead))
+    x = _residual(config, decoded.name, x, lambda y: _attend(decoded, y, y, look_ahead))
     x = _residual(config, cross.name, x, lambda y: _attend(cross, y, memory, padding))
     x = _residual(config, f"{name}_feed_forward", x, lambda y: _feed_forward(config, y, name))
     return keras.Model([inputs, memory, look_ahead, padding], x, name=name)
@@ -266,7 +267,7 @@ def _feed_forward(config: Architecture, x: Any, name: str) -> Any:
 
 def _residual(config: Architecture, name: str, x: Any, sublayer: Any) -> Any:
     """Compute LayerNorm(x + Dropout(Sublayer(x))), or x + Dropout(Sublayer(LayerNorm(x)))."""
-    # Keras' own epsilon is 1e-3; with that a trained model gives other logits.
+    # The default epsilon of Keras is 1e-3; with it a trained model gives other logits.
     norm = layers.LayerNormalization(epsilon=config.norm_epsilon, name=f"{name}_norm")
     dropout = layers.Dropout(config.dropout, name=f"{name}_dropout")
     add = layers.Add(name=f"{name}_sum")
@@ -276,7 +277,7 @@ def _residual(config: Architecture, name: str, x: Any, sublayer: Any) -> Any:
 
 
 def _closing_norm(config: Architecture, x: Any, name: str) -> Any:
-    """Close a pre-norm stack, whose sums nobody has normalized."""
+    """Normalize the sums at the end of a pre-norm stack."""
     if config.norm_position == "post":
         return x
     return layers.LayerNormalization(epsilon=config.norm_epsilon, name=f"{name}_norm")(x)

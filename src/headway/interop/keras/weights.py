@@ -1,4 +1,4 @@
-"""Carries weights between a bundle and the Keras form, bit for bit in both directions."""
+"""Copy weights between a bundle and the Keras form, bit for bit in both directions."""
 
 import dataclasses
 import weakref
@@ -18,20 +18,20 @@ from headway.interop.keras.transformer import transformer_from_config
 from headway.model.customized import changes_in_words
 from headway.model.transformer import Transformer
 
-# Rounding makes a hundred-thousandth; other heads or another activation make a tenth and more.
+# Rounding causes 1e-5; other heads or another activation cause a tenth and more.
 _OTHER_MODEL = 0.01
 _OTHER_WEIGHTS = (
     "> These weights come from Keras. What follows tells of those of the bundle before, from which "
     "tokenizers and languages were taken."
 )
 _OF_TEXT = ("config", "shortlist", "several_sentences", "usual_sentences", "examples")
-"""Keys of a record that tell of text, whatever the weights."""
-# What a Keras model has no place for: tokenizers, languages, card.
+"""Keys of a record that describe the text and not the weights."""
+# A Keras model has no place for tokenizers, languages and card.
 _ORIGINS: weakref.WeakKeyDictionary[Any, Bundle] = weakref.WeakKeyDictionary()
 
 
 class _Place(NamedTuple):
-    """Where one tensor of ours lives in Keras, and whether it lies there on its side."""
+    """The Keras variable of one of our tensors, and whether it is transposed there."""
 
     name: str
     variable: Any
@@ -52,7 +52,7 @@ def from_bundle(bundle: Bundle | str | Path) -> keras.Model:
     model = transformer_from_config(origin.config)
     tensors = model_tensors(origin.model)
     for place in _places(origin.config, model):
-        # A copy: JAX would otherwise look into the memory of the tensor, and learn with it.
+        # A copy, because JAX would otherwise share the memory of the tensor, and train in it.
         array = tensors[place.name].numpy().copy()
         place.variable.assign(array.T if place.transposed else array)
     _ORIGINS[model] = origin
@@ -65,15 +65,14 @@ def to_bundle(
     """Write the weights of a Keras model as a bundle.
 
     like: a bundle of the same configuration, for tokenizers and languages; a model from
-    `from_bundle` remembers its own. With other weights than that bundle's, its scores and the
+    `from_bundle` remembers its bundle. If the weights differ from that bundle's, its scores and the
     figures of its training are left out of the record, and the card begins by saying so. Raises
-    BundleError, and writes nothing, where the configuration differs in sizes or in what it
-    computes.
+    BundleError, and writes nothing, if the configurations differ.
     """
     origin = load_bundle(like) if isinstance(like, str | Path) else like or _ORIGINS.get(model)
     if origin is None:
         raise ConfigError(
-            "This Keras model does not come from a bundle, so nothing says how text is cut.",
+            "This Keras model does not come from a bundle, so its tokenizers are not known.",
             "Name a bundle of the same configuration: to_bundle(model, path, like=BUNDLE).",
         )
     tensors: dict[str, Tensor] = {}
@@ -98,19 +97,19 @@ def to_bundle(
 
 
 def _without_figures(bundle: Bundle) -> Bundle:
-    """Return the bundle without what its record and its card tell of other weights."""
+    """Return the bundle without the parts of record and card that describe other weights."""
     record = {key: bundle.record[key] for key in _OF_TEXT if key in bundle.record}
     card = f"{_OTHER_WEIGHTS}\n\n{bundle.card.removeprefix(_OTHER_WEIGHTS).lstrip()}".rstrip()
     return dataclasses.replace(bundle, card=f"{card}\n", record=record)
 
 
-def _equal(some: dict[str, Tensor], others: dict[str, Tensor]) -> bool:
-    """Tell whether these weights are the same bits."""
-    return all(torch.equal(tensor, others[name]) for name, tensor in some.items())
+def _equal(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> bool:
+    """Return True if the weights are equal bit for bit."""
+    return all(torch.equal(tensor, theirs[name]) for name, tensor in ours.items())
 
 
 def _check_complete(model: keras.Model, places: list[_Place]) -> None:
-    """Refuse a model that has weights for which the configuration has no place."""
+    """Refuse a model with weights that the configuration does not have."""
     placed = {id(place.variable) for place in places}
     left = [variable.path for variable in model.weights if id(variable) not in placed]
     if left:
@@ -138,14 +137,14 @@ def _places(config: ModelConfig, model: keras.Model) -> Iterator[_Place]:
 def _block(name: str, layer: Any) -> Iterator[_Place]:
     """Pair the parameters of one layer of the encoder or the decoder."""
     parts = {part.name.removeprefix(f"{layer.name}_"): part for part in layer.layers}
-    for part, found in parts.items():
+    for part, sublayer in parts.items():
         if part.endswith("_attention"):
             for projection in ("w_q", "w_k", "w_v", "w_o"):
-                yield from _dense(f"{name}.{part}.{projection}", getattr(found, projection))
+                yield from _dense(f"{name}.{part}.{projection}", getattr(sublayer, projection))
         elif part.endswith("_norm"):
-            yield from _norm(f"{name}.{part.removesuffix('_norm')}_residual.norm", found)
+            yield from _norm(f"{name}.{part.removesuffix('_norm')}_residual.norm", sublayer)
         elif part in ("w_1", "w_gate", "w_2"):
-            yield from _dense(f"{name}.feed_forward.{part}", found)
+            yield from _dense(f"{name}.feed_forward.{part}", sublayer)
 
 
 def _tables(config: ModelConfig, model: keras.Model) -> Iterator[_Place]:

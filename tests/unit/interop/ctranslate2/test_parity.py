@@ -163,7 +163,9 @@ def test_a_model_that_fell_into_a_trap_is_refused(
         return spec
 
     monkeypatch.setattr(exporting, "build_spec", trapped)
-    with pytest.raises(BundleError, match="CTranslate2 parts from the bundle in random sentence"):
+    with pytest.raises(
+        BundleError, match="CTranslate2 diverges from the bundle in random sentence"
+    ):
         export(make_bundle(**changes), tmp_path / "out")
     assert not any(tmp_path.iterdir())
 
@@ -232,7 +234,7 @@ def test_pieces_that_rounding_cannot_tell_apart_are_a_tie(
     with pytest.raises(BundleError) as refused:
         compare(bundle, tmp_path, sample)
     assert str(refused.value) == (
-        "CTranslate2 parts from the bundle in one, at piece 2 of the greedy translation: 'e' "
+        "CTranslate2 diverges from the bundle in one, at piece 2 of the greedy translation: 'e' "
         "instead of 'd', which is more probable by 0.01 in log-probability. Nothing was written. "
         "Please report it with `headway info` of this bundle."
     )
