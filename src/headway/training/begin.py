@@ -5,7 +5,7 @@ read what it wrote. Remarks of the preparation are printed here.
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -32,19 +32,11 @@ from headway.training.samples import choose_examples, choose_samples
 from headway.training.settings import check_settings, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
-from headway.training.suspicious import suspicious_findings
-from headway.training.text_check import Looked, is_held_out, looked_at
-from headway.training.text_statistics import (
-    frequency_loss,
-    sentences_a_line,
-    tokenized_finding,
-    unknown_findings,
-)
+from headway.training.text_findings import text_findings
+from headway.training.text_statistics import frequency_loss, sentences_a_line
 from headway.training.texts import Texts, read_texts, untag
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
-
-_COMPARED = 100_000  # pairs of each text, in about eight seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +147,8 @@ def _lead(
     kept = start.tokenizers if start else folder.read_tokenizers() if resume else None
     prepared = _prepare(config, context, texts, kept)
     context.say(prepared.remarks)
-    findings = _findings(prepared, context)  # before the budget, because they take seconds of it
+    # Before the budget is planned, because they take seconds of it.
+    findings = text_findings(prepared, _compares(context))
     config = _within_budget(prepared, context)
     trainer = _build_trainer(config, prepared, findings, context)
     if start:
@@ -201,7 +194,7 @@ def _follow(config: RunConfig | None, context: RunContext) -> BegunRun:
     texts = read_texts(config.data, reporter=context.reporter)
     _check_same_text(folder, texts)
     prepared = _prepare(config, context, texts, tokenizers)
-    trainer = _build_trainer(config, prepared, _findings(prepared, context), context)
+    trainer = _build_trainer(config, prepared, text_findings(prepared, _compares(context)), context)
     if folder.checkpoint.exists():
         trainer.resume()
     return BegunRun(config, trainer, texts)
@@ -331,26 +324,13 @@ def _build_trainer(
     )
 
 
-def _findings(prepared: PreparedRun, context: RunContext) -> list[TrainingProblem]:
-    """Return what is wrong with the text of a run."""
-    config, texts, encoded = prepared.config, prepared.texts, prepared.encoded
-    compared = _to_compare(config, context, texts)
-    return [
-        *suspicious_findings(compared, drops_exchanged=config.data.drop_exchanged),
-        *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
-        *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
-    ]
-
-
-def _to_compare(config: RunConfig, context: RunContext, texts: Texts) -> Iterator[Looked]:
-    """Yield the texts whose sides are compared: by the leader alone, when a run begins.
+def _compares(context: RunContext) -> bool:
+    """Return True if this process compares the sides of the text: the leader of a new run.
 
     A fine-tune still begins after the checkpoint of step 0, which holds no findings on its text.
     """
     checkpoint = context.folder.checkpoint
-    if context.world.leads and (not checkpoint.exists() or saved_step(checkpoint) == 0):
-        looked = looked_at(config.data, texts, _COMPARED)
-        yield from (text for text in looked if not is_held_out(text.name, texts))
+    return context.world.leads and (not checkpoint.exists() or saved_step(checkpoint) == 0)
 
 
 def _remarks_of_new_run(

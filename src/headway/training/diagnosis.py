@@ -7,10 +7,14 @@ docs/watching.md has the figures.
 
 import math
 import statistics
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
+
+from headway.counted import counted
+from headway.errors import shown
 
 BLOCK = 50
 """Updates that are looked at together."""
@@ -22,7 +26,8 @@ _IN_A_ROW = 3  # validations
 _LEARNED = 0.1  # nats below the frequencies of pieces, before the source is asked for
 _IGNORED = 0.05  # share of what was learned that must come from the source; healthy runs: 0.13
 _OVERFIT = 1.05  # times the lowest validation loss
-_UNKNOWN_SHARE = 0.01
+_UNLEARNED_SHARE = 0.5  # of the final translations, empty or the same
+_FEWEST_SOURCES = 5  # different ones, before final translations are judged
 
 
 class TrainingProblem(NamedTuple):
@@ -135,20 +140,6 @@ def gentler(clip_norm: float | None) -> str:
     if clip_norm is not None and clip_norm <= 1:
         return "a lower learning_rate or more warmup_steps"
     return "a lower learning_rate, more warmup_steps or clip_norm=1.0"
-
-
-def unknown_pieces(
-    text: str, side: str, unknown: int, pieces: int, remedy: str
-) -> Iterator[TrainingProblem]:
-    """Find a text of which the vocabulary lacks more than one piece in a hundred."""
-    if unknown <= _UNKNOWN_SHARE * pieces:
-        return
-    yield TrainingProblem(
-        f"unknown pieces, {text} {side}",
-        f"{unknown / pieces:.1%} of the pieces of the {text} text's {side} ({unknown:,} of "
-        f"{pieces:,}) are unknown to the vocabulary, so the model cannot read or write them. In "
-        f"another run: {remedy}.",
-    )
 
 
 def out_of_memory(parts: int) -> TrainingProblem:
@@ -291,3 +282,24 @@ def _same_output(seen: Observed, result: Validated) -> Iterator[TrainingProblem]
             "learned nothing from its source yet, or lost it. Most likely the rate is too high or "
             "the two sides are misaligned: look at the losses and at the lines of both files.",
         )
+
+
+def unlearned_remark(
+    text: str, sources: Sequence[str], outputs: Sequence[str], steps: int
+) -> str | None:
+    """Return a remark if more than half of the translations are empty, or the same.
+
+    text: the name of the text. sources, outputs: its lines and their translations. steps: of the
+    run. There is no remark on fewer than five different sources.
+    """
+    if len(set(sources)) < _FEWEST_SOURCES:
+        return None
+    output, count = Counter(outputs).most_common(1)[0]
+    if count <= _UNLEARNED_SHARE * len(outputs):
+        return None
+    what = "the same, " + shown(output) if output.strip() else "empty"
+    return (
+        f"{text}: {count:,} of {counted(len(outputs), 'translation')} are {what}. The model has "
+        f"learned too little in {counted(steps, 'step')}: train for more steps or minutes. If the "
+        "validation loss no longer falls, look at the lines of both files with headway check."
+    )

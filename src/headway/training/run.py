@@ -24,6 +24,7 @@ from headway.stopping import if_stopped
 from headway.training.begin import BegunRun, RunContext, begin, was_restarted
 from headway.training.budget import Budget, check_budget
 from headway.training.described import today
+from headway.training.diagnosis import unlearned_remark
 from headway.training.distributed import is_alone, joined, own_device
 from headway.training.estimate import compare, comparison_in_words
 from headway.training.finishing import save_both, weigh
@@ -32,7 +33,6 @@ from headway.training.reporting import Reporter
 from headway.training.rewritten import references_remark
 from headway.training.run_folder import RunFolder
 from headway.training.samples import Sample
-from headway.training.unlearned import unlearned_remark
 
 
 @dataclass(frozen=True, slots=True)

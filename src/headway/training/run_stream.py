@@ -1,12 +1,22 @@
-"""The stream of a run: its corpora by weight, its batches by length, cut anew where asked for."""
+"""The stream of a run: corpora by weight, batches by length, and text that is cut anew each time.
+
+Text is cut into other pieces by unigram sampling or BPE dropout, where the configuration asks for
+it.
+"""
+
+import numpy as np
 
 from headway.config.run import RunConfig
-from headway.data.epoch_order import Deck
+from headway.data.epoch_order import Deck, IntArray
+from headway.data.ragged import Ragged
+from headway.data.sampling import build_sampler
+from headway.data.store import PairStore
 from headway.data.tokenizer import Tokenizer
 from headway.training.encode import EncodedTexts
-from headway.training.resampling import resampling
-from headway.training.stream import BatchStream
+from headway.training.stream import BatchStream, Resample
 from headway.training.texts import Texts
+
+_CHUNK = 10_000  # texts that are cut at once
 
 
 def build_stream(
@@ -26,7 +36,7 @@ def build_stream(
         deck=Deck(encoded.train.sizes, weights, training.seed),
         resample=None
         if alpha is None
-        else resampling(texts, *tokenizers, alpha, config.data.max_pieces, _longest_side(config)),
+        else _resampling(texts, *tokenizers, alpha, config.data.max_pieces, _longest_side(config)),
     )
 
 
@@ -39,3 +49,53 @@ def _longest_side(config: RunConfig) -> int:
     if config.model.positions == "learned":
         longest = min(longest, config.model.max_positions - 1)
     return longest
+
+
+def _resampling(
+    texts: Texts,
+    source: Tokenizer,
+    target: Tokenizer,
+    alpha: float,
+    max_pieces: int,
+    longest_side: int,
+) -> Resample:
+    """Return what cuts the pairs of a block by chance, each time into other pieces.
+
+    A pair keeps the pieces that it has if one side would have more than max_pieces, or with its tag
+    more than longest_side. Nor is one tried that would even of the longest pieces, if all of it is
+    known: by BPE a word takes time that grows with the square of its length.
+    """
+    source_sampler = build_sampler(source, alpha)
+    target_sampler = source_sampler if source == target else build_sampler(target, alpha)
+    source_most, target_most = (
+        max_pieces * each.longest for each in (source_sampler, target_sampler)
+    )
+    tags = Ragged.of([source.encode(corpus.tag) for corpus in texts.corpora])
+
+    def resample(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> PairStore:
+        starts = range(0, len(rows), _CHUNK)
+        chunks = [cut(store, rows[i : i + _CHUNK], (*numbers, i)) for i in starts]
+        sources, targets = (Ragged.joined(sides) for sides in zip(*chunks, strict=True))
+        return PairStore(sources, targets, rows)
+
+    def cut(store: PairStore, rows: IntArray, numbers: tuple[int, ...]) -> tuple[Ragged, Ragged]:
+        texts = [store.text(row) for row in rows.tolist()]
+        hopeless = np.array([len(a) > source_most or len(b) > target_most for a, b in texts])
+        sources, targets = zip(
+            *(("", "") if no else text for no, text in zip(hopeless, texts, strict=True)),
+            strict=True,
+        )
+        seeds = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
+        text = source_sampler.sample(sources, int(seeds[0]))
+        source = tags.pick(store.corpora(rows)).beside(text)
+        target = target_sampler.sample(targets, int(seeds[1]))
+        fits = np.maximum(text.lengths(), target.lengths()) <= max_pieces
+        fits &= np.maximum(source.lengths(), target.lengths()) <= longest_side
+        fits &= ~hopeless
+        kept = np.arange(len(rows)) + np.where(fits, 0, len(rows))
+        return (
+            Ragged.joined([source, store.source.pick(rows)]).pick(kept),
+            Ragged.joined([target, store.target.pick(rows)]).pick(kept),
+        )
+
+    return resample

@@ -1,4 +1,4 @@
-"""What pieces alone tell, before any model: which are unknown, and how frequent each is."""
+"""Statistics of text that need no model: frequencies of pieces, and sentences a line."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,56 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.config.evaluation import EvaluationConfig
-from headway.config.run import RunConfig
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.sentences import split_sentences, splitting_language
 from headway.data.store import PairStore
-from headway.data.tokenizer import END_ID, UNK_ID
-from headway.evaluation.metrics import tokenized_remark
-from headway.training.diagnosis import TrainingProblem, unknown_pieces
+from headway.data.tokenizer import END_ID
 
 _CHUNK = 1 << 20  # pieces counted at once; counting widens them
 _LOOKED_AT, _SAMPLED = 100_000, 2000  # pairs of a corpus
 _USUAL = 95  # percent of lines that have the usual number of sentences or fewer
 
 Pairs = PairStore | Sequence[EncodedPair]
-
-
-def unknown_findings(texts: dict[str, Pairs], config: RunConfig) -> Iterator[TrainingProblem]:
-    """Look for sides of texts of which the vocabulary lacks too much."""
-    remedy = _more_pieces(config)
-    for name, pairs in texts.items():
-        for side in ("source", "target"):
-            counts = piece_counts(pairs, side, UNK_ID + 1)
-            yield from unknown_pieces(name, side, int(counts[UNK_ID]), int(counts.sum()), remedy)
-
-
-def _more_pieces(config: RunConfig) -> str:
-    """Return what would give the vocabulary the pieces that it lacks, of what is not done yet."""
-    tokenizer = config.tokenizer
-    if config.training.start_from or tokenizer.source_model:
-        return "add them by tokenizer.new_pieces, or train a tokenizer on this text"
-    remedies = {
-        "raise tokenizer.character_coverage to 1.0": tokenizer.character_coverage < 1,
-        "set tokenizer.byte_fallback=true": not tokenizer.byte_fallback,
-        "raise tokenizer.vocabulary_size": tokenizer.kind == "word",
-    }
-    return ", or ".join(remedy for remedy, helps in remedies.items() if helps) or (
-        "clean the text of the characters that no tokenizer keeps"
-    )
-
-
-def tokenized_finding(
-    references: Sequence[str], evaluation: EvaluationConfig
-) -> Iterator[TrainingProblem]:
-    """Find that BLEU would tokenize text that seems to be tokenized already."""
-    remark = tokenized_remark(references, evaluation.bleu_tokenize)
-    if remark and "bleu" in evaluation.metrics:
-        yield TrainingProblem(
-            "tokenized text", f"Validation text: {remark} Set evaluation.bleu_tokenize."
-        )
 
 
 def frequency_loss(train: Pairs, valid: Pairs, vocabulary: int) -> float:

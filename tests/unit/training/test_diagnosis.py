@@ -17,10 +17,11 @@ from headway.training.diagnosis import (
     TrainingProblem,
     Validated,
     out_of_memory,
-    unknown_pieces,
+    unlearned_remark,
 )
 
 Curve = Sequence[float]
+SOURCES = [f"sentence {number}" for number in range(6)]
 
 
 def make(warmup_steps: int = 10, unigram_loss: float = 6.0) -> Diagnosis:
@@ -319,17 +320,6 @@ def test_an_output_that_is_always_the_same_is_said() -> None:
 # The rest
 
 
-def test_unknown_pieces_are_said_above_one_in_a_hundred() -> None:
-    assert not list(unknown_pieces("training", "target", 10, 1000, "do it"))
-    assert not list(unknown_pieces("training", "target", 0, 0, "do it"))
-
-    (found,) = unknown_pieces("validation", "source", 13, 1000, "do it")
-
-    assert found.problem == "unknown pieces, validation source"
-    assert "1.3% of the pieces" in found.message
-    assert found.message.endswith("In another run: do it.")
-
-
 def test_nothing_is_said_twice() -> None:
     diagnosis = make()
 
@@ -353,3 +343,26 @@ def test_a_continued_run_says_what_the_whole_run_says() -> None:
             found += second.update(step, loss, 1.0, 0.003)
         assert found == expected
         assert second.observed == whole.observed
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words"),
+    [
+        (["", "", "", "", "a", "b"], "test: 4 of 6 translations are empty."),
+        (["the", "the", "the", "the", "", "b"], "test: 4 of 6 translations are the same, 'the'."),
+    ],
+)
+def test_the_cause_and_a_remedy_are_said(outputs: list[str], words: str) -> None:
+    remark = unlearned_remark("test", SOURCES, outputs, 13)
+    assert remark is not None
+    assert remark.startswith(words)
+    assert "too little in 13 steps: train for more steps" in remark
+
+
+@pytest.mark.parametrize("outputs", [["", "", "", "a", "b", "c"], list("abcdef")])
+def test_half_of_the_lines_are_no_reason(outputs: list[str]) -> None:
+    assert unlearned_remark("test", SOURCES, outputs, 13) is None
+
+
+def test_one_source_has_one_translation() -> None:
+    assert unlearned_remark("test", ["a"] * 9, ["b"] * 9, 13) is None

@@ -4,16 +4,13 @@ import math
 
 import pytest
 
-from headway.config.run import RunConfig, parse_run_config
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
-from headway.data.tokenizer import UNK_ID
 from headway.training.text_statistics import (
     frequency_loss,
     piece_counts,
     sentences_a_line,
-    unknown_findings,
 )
 
 
@@ -34,45 +31,6 @@ def test_pieces_are_counted_in_lists_and_in_stores() -> None:
     for kept in (pairs, PairStore.of(pairs)):
         assert piece_counts(kept, "target", 7).tolist() == [0, 0, 0, 0, 0, 2, 1, 0, 1]
         assert piece_counts(kept, "source", 11).tolist() == [0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0]
-
-
-def test_each_side_of_each_text_is_looked_at() -> None:
-    known = [EncodedPair([4] * 50, [5] * 50, line) for line in range(1, 4)]
-    broken = [EncodedPair([4] * 49 + [UNK_ID], [UNK_ID, 5], 1)]
-
-    found = list(unknown_findings({"training": known, "validation": broken}, RunConfig()))
-
-    assert [finding.problem for finding in found] == [
-        "unknown pieces, validation source",
-        "unknown pieces, validation target",
-    ]
-    assert "2.0% of the pieces of the validation text's source (1 of 50)" in found[0].message
-
-
-@pytest.mark.parametrize(
-    ("settings", "named", "unnamed"),
-    [
-        ({"tokenizer": {}}, ["byte_fallback"], ["coverage", "new_pieces", "size"]),
-        (
-            {"tokenizer": {"kind": "word", "character_coverage": 0.99, "byte_fallback": True}},
-            ["coverage", "size"],
-            ["fallback"],
-        ),
-        ({"training": {"start_from": "runs/ko-en"}}, ["new_pieces"], ["coverage", "fallback"]),
-        ({"tokenizer": {"source_model": "a.model"}}, ["new_pieces"], ["coverage", "fallback"]),
-        ({"tokenizer": {"byte_fallback": True}}, ["clean the text"], ["fallback", "coverage"]),
-    ],
-    ids=str,
-)
-def test_the_remedy_is_one_that_is_left(
-    settings: dict[str, dict[str, object]], named: list[str], unnamed: list[str]
-) -> None:
-    broken = [EncodedPair([UNK_ID], [5], 1)]
-
-    (found,) = unknown_findings({"training": broken}, parse_run_config(settings))
-
-    assert all(word in found.message for word in named)
-    assert not any(word in found.message for word in unnamed)
 
 
 def test_the_share_of_sources_with_several_sentences_is_that_of_a_sample() -> None:

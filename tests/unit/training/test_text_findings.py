@@ -4,9 +4,12 @@ import random
 
 import pytest
 
+from headway.config.run import RunConfig, parse_run_config
 from headway.data.corpus import Pair
-from headway.training.suspicious import suspicious_findings
+from headway.data.encoded import EncodedPair
+from headway.data.tokenizer import UNK_ID
 from headway.training.text_check import Looked
+from headway.training.text_findings import _unknown_pieces, suspicious_findings, unknown_findings
 
 from ..data.made_languages import exchanged, translations
 
@@ -135,3 +138,53 @@ def test_text_of_another_form_than_training_text_is_named() -> None:
     assert not list(suspicious_findings([_looked("training", train), _looked("test", valid)]))
     corpora = [_looked("training, corpus 1", train), _looked("training, corpus 2", small)]
     assert not list(suspicious_findings(corpora))  # variety is no fault
+
+
+def test_each_side_of_each_text_is_looked_at() -> None:
+    known = [EncodedPair([4] * 50, [5] * 50, line) for line in range(1, 4)]
+    broken = [EncodedPair([4] * 49 + [UNK_ID], [UNK_ID, 5], 1)]
+
+    found = list(unknown_findings({"training": known, "validation": broken}, RunConfig()))
+
+    assert [finding.problem for finding in found] == [
+        "unknown pieces, validation source",
+        "unknown pieces, validation target",
+    ]
+    assert "2.0% of the pieces of the validation text's source (1 of 50)" in found[0].message
+
+
+@pytest.mark.parametrize(
+    ("settings", "named", "unnamed"),
+    [
+        ({"tokenizer": {}}, ["byte_fallback"], ["coverage", "new_pieces", "size"]),
+        (
+            {"tokenizer": {"kind": "word", "character_coverage": 0.99, "byte_fallback": True}},
+            ["coverage", "size"],
+            ["fallback"],
+        ),
+        ({"training": {"start_from": "runs/ko-en"}}, ["new_pieces"], ["coverage", "fallback"]),
+        ({"tokenizer": {"source_model": "a.model"}}, ["new_pieces"], ["coverage", "fallback"]),
+        ({"tokenizer": {"byte_fallback": True}}, ["clean the text"], ["fallback", "coverage"]),
+    ],
+    ids=str,
+)
+def test_the_remedy_is_one_that_is_left(
+    settings: dict[str, dict[str, object]], named: list[str], unnamed: list[str]
+) -> None:
+    broken = [EncodedPair([UNK_ID], [5], 1)]
+
+    (found,) = unknown_findings({"training": broken}, parse_run_config(settings))
+
+    assert all(word in found.message for word in named)
+    assert not any(word in found.message for word in unnamed)
+
+
+def test_unknown_pieces_are_said_above_one_in_a_hundred() -> None:
+    assert not list(_unknown_pieces("training", "target", 10, 1000, "do it"))
+    assert not list(_unknown_pieces("training", "target", 0, 0, "do it"))
+
+    (found,) = _unknown_pieces("validation", "source", 13, 1000, "do it")
+
+    assert found.problem == "unknown pieces, validation source"
+    assert "1.3% of the pieces" in found.message
+    assert found.message.endswith("In another run: do it.")

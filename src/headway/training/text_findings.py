@@ -1,17 +1,41 @@
-"""What a run says of its text before its first step: sides that are moved, exchanged or foreign."""
+"""Problems of the text of a run, found before its first step.
 
-from collections.abc import Iterable, Iterator
+Sides out of step, exchanged or in another language; pieces that the vocabulary lacks; validation
+text that is tokenized already.
+"""
 
+from collections.abc import Iterable, Iterator, Sequence
+
+from headway.config.evaluation import EvaluationConfig
+from headway.config.run import RunConfig
 from headway.data.exchanged import exchanged_as_a_whole, on_the_wrong_side
 from headway.data.form import Form
 from headway.data.survey import Scripts, main_scripts, misalignments, other_scripts
+from headway.data.tokenizer import UNK_ID
 from headway.data.two_languages import TwoLanguages
+from headway.evaluation.metrics import tokenized_remark
 from headway.training.diagnosis import TrainingProblem
-from headway.training.text_check import Looked
+from headway.training.prepare import PreparedRun
+from headway.training.text_check import Looked, is_held_out, looked_at
+from headway.training.text_statistics import Pairs, piece_counts
 
 _NAMED = 3  # stretches
 _FEWEST = 3  # lines that are worth a word
 _EXCHANGED_SHARE, _WRONG_SHARE = 0.001, 0.01  # of all lines
+_UNKNOWN_SHARE = 0.01  # of the pieces of a side
+_COMPARED = 100_000  # pairs of each text, in about eight seconds
+
+
+def text_findings(prepared: PreparedRun, compares: bool) -> list[TrainingProblem]:
+    """Return the problems of a run's text; its sides are compared if `compares`."""
+    config, texts, encoded = prepared.config, prepared.texts, prepared.encoded
+    looked = looked_at(config.data, texts, _COMPARED) if compares else ()
+    compared = (text for text in looked if not is_held_out(text.name, texts))
+    return [
+        *suspicious_findings(compared, drops_exchanged=config.data.drop_exchanged),
+        *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
+        *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
+    ]
 
 
 def suspicious_findings(
@@ -113,3 +137,52 @@ def _harm(text: Looked) -> str:
 
 def _is_trained_on(text: Looked) -> bool:
     return text.name.startswith("training")
+
+
+def unknown_findings(texts: dict[str, Pairs], config: RunConfig) -> Iterator[TrainingProblem]:
+    """Look for sides of texts of which the vocabulary lacks too much."""
+    remedy = _more_pieces(config)
+    for name, pairs in texts.items():
+        for side in ("source", "target"):
+            counts = piece_counts(pairs, side, UNK_ID + 1)
+            yield from _unknown_pieces(name, side, int(counts[UNK_ID]), int(counts.sum()), remedy)
+
+
+def _more_pieces(config: RunConfig) -> str:
+    """Return what would give the vocabulary the pieces that it lacks, of what is not done yet."""
+    tokenizer = config.tokenizer
+    if config.training.start_from or tokenizer.source_model:
+        return "add them by tokenizer.new_pieces, or train a tokenizer on this text"
+    remedies = {
+        "raise tokenizer.character_coverage to 1.0": tokenizer.character_coverage < 1,
+        "set tokenizer.byte_fallback=true": not tokenizer.byte_fallback,
+        "raise tokenizer.vocabulary_size": tokenizer.kind == "word",
+    }
+    return ", or ".join(remedy for remedy, helps in remedies.items() if helps) or (
+        "clean the text of the characters that no tokenizer keeps"
+    )
+
+
+def tokenized_finding(
+    references: Sequence[str], evaluation: EvaluationConfig
+) -> Iterator[TrainingProblem]:
+    """Find that BLEU would tokenize text that seems to be tokenized already."""
+    remark = tokenized_remark(references, evaluation.bleu_tokenize)
+    if remark and "bleu" in evaluation.metrics:
+        yield TrainingProblem(
+            "tokenized text", f"Validation text: {remark} Set evaluation.bleu_tokenize."
+        )
+
+
+def _unknown_pieces(
+    text: str, side: str, unknown: int, pieces: int, remedy: str
+) -> Iterator[TrainingProblem]:
+    """Find a text with more than one unknown piece in a hundred."""
+    if unknown <= _UNKNOWN_SHARE * pieces:
+        return
+    yield TrainingProblem(
+        f"unknown pieces, {text} {side}",
+        f"{unknown / pieces:.1%} of the pieces of the {text} text's {side} ({unknown:,} of "
+        f"{pieces:,}) are unknown to the vocabulary, so the model cannot read or write them. In "
+        f"another run: {remedy}.",
+    )
