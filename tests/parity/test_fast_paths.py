@@ -84,7 +84,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
         InputEmbedding: {"drop": lambda own, x: dropout(x, own.dropout, own.training)},
     }
     monkeypatch.setattr("headway.training.accelerated.install._SUBSTITUTES", masks)
-    monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.dispatch.has_numba", lambda: False)
     monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda device: True)
     monkeypatch.setattr("headway.model.attention.fused_attention", attend)
     monkeypatch.setattr("headway.training.objective.batch_loss", plain_loss)

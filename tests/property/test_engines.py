@@ -24,6 +24,7 @@ from headway.decoding.packed.weights import Projection
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
 from headway.decoding.workers import search_with_workers
+from headway.kernels import dispatch
 from headway.model.attention import MultiHeadAttention
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.transformer import Transformer
@@ -174,10 +175,10 @@ def test_compiled_loops_give_the_very_same_bits_in_every_batch(
     """
     compiled = pytest.importorskip("headway.decoding.packed.numba_backend")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "worth_integers", lambda _: True)
-        patch.setattr(compiled, "SMALL", 0)
+        patch.setattr(dispatch, "INT8_WEIGHTS", 0)
+        patch.setattr(dispatch, "SMALL_WEIGHTS", 0)
         for instructions in without:
-            patch.setattr(compiled, instructions, lambda: False)
+            patch.setattr(dispatch, instructions, lambda: False)
         backend = compiled.NumbaBackend(precision)
         product = backend.linear(Projection.of(torch.nn.Linear(2, 3)))
         if precision == "bfloat16" and not isinstance(product, compiled.Bfloat16Product):
@@ -186,7 +187,7 @@ def test_compiled_loops_give_the_very_same_bits_in_every_batch(
         engine = PackedEngine(model, backend)
         requests, options = some(variant["seed"], 20), SearchOptions(beam_size, n_best=beam_size)
         if precision == "int8":
-            assert isinstance(product, compiled.Int8LoopProduct) == compiled.multiplies_bytes()
+            assert isinstance(product, compiled.Int8LoopProduct) == dispatch.multiplies_bytes()
         if isinstance(product, (compiled.Float32Product, compiled.Int8LoopProduct)):
             assert engine.whole_decoder is not None  # no library takes part: one call
 

@@ -28,6 +28,7 @@ from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
 from headway.decoding.streaming import stream_search
 from headway.decoding.workers import search_with_workers
+from headway.kernels import dispatch
 from headway.model.transformer import Transformer
 
 Build = Callable[..., Transformer]
@@ -174,7 +175,7 @@ def shuffled(engine: Engine[Any], options: SearchOptions, requests: list[Request
 def test_integers_give_the_very_same_bits_in_every_batch(build: Build, beam_size: int) -> None:
     compiled = pytest.importorskip("headway.decoding.packed.numba_backend")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "worth_integers", lambda _: True)
+        patch.setattr(dispatch, "INT8_WEIGHTS", 0)
         engine = PackedEngine(build(), compiled.NumbaBackend("int8"))
     requests, options = restricted(some_requests(4, 20), 4), SearchOptions(beam_size)
 

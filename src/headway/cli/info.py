@@ -1,15 +1,38 @@
 """`headway info`: what a bundle is."""
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
+import typer
+
+from headway.cli.options import AsJson, Debug, Quiet, print_json
 from headway.cli.remarks import remark_on_weights
 
 _NAMED = 20  # pieces
 
 
-def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Debug = False) -> None:
+def info(
+    model: Annotated[
+        Path | None, typer.Argument(metavar="MODEL", help="A bundle, or a run that holds one.")
+    ] = None,
+    kernels: Annotated[
+        bool,
+        typer.Option(
+            "--kernels",
+            help="Show which implementation computes each operation on this CPU, and why; "
+            "without MODEL for the paper's base model.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
     """Show sizes, vocabulary, training record and checksum of a model."""
+    if kernels:
+        _show_kernels(model, as_json=as_json)
+        return
+    if model is None:
+        raise typer.BadParameter("Name a model, or add --kernels.")
     from headway.data.vocabulary import never_cut
     from headway.evaluation.units import scores_in_percent
     from headway.model.accounting import count_by_part
@@ -43,6 +66,39 @@ def info(model: Model, as_json: AsJson = False, quiet: Quiet = False, debug: Deb
         print_json(values)
         return
     _show(values)
+
+
+def _show_kernels(model: Path | None, *, as_json: bool) -> None:
+    import torch
+
+    from headway.config.presets import base
+    from headway.inspection.kernel_table import kernel_table
+    from headway.kernels.dispatch import capabilities
+    from headway.runtime.devices import processor
+    from headway.saved_bundle import read_bundle
+
+    config = base() if model is None else read_bundle(model, mapped=True).config
+    rows = kernel_table(config)
+    machine = processor(torch.device("cpu"))
+    if as_json:
+        kernels = [row._asdict() for row in rows]
+        print_json({"processor": machine, "capabilities": capabilities(), "kernels": kernels})
+        return
+    has = [name for name, there in capabilities().items() if there]
+    print(f"{machine}: {', '.join(has) or 'none of the capabilities that kernels use'}")
+    parts: dict[tuple[str, str, str, str, str], list[str]] = {}
+    for row in rows:
+        key = row.phase, row.operation, row.precision, row.implementation, row.reason
+        parts.setdefault(key, []).append(row.part)
+    table = [("phase", "operation", "precision", "implementation", "reason")]
+    for (phase, operation, precision, implementation, reason), names in parts.items():
+        named = ", ".join(name for name in names if name)
+        operation = f"{operation}: {named}" if named else operation
+        table.append((phase, operation, precision, implementation, reason))
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for cells in table:
+        line = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        print(line.rstrip())
 
 
 def _show(values: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from headway.decoding.engine import Engine, Ints
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
 from headway.errors import HeadwayError
-from headway.kernels.arrays import has_numba
+from headway.kernels import dispatch
 
 # Padding and start are no output; the unknown piece cannot be turned back into text.
 NEVER_CHOSEN = (PAD_ID, START_ID, UNK_ID)
@@ -128,7 +128,7 @@ def best_pieces(
     never: pieces that are never among the best, but count in the sum; `logits` may lose them.
     """
     logits = logits.float()
-    if logits.device.type == "cpu" and has_numba():
+    if dispatch.best_pieces(logits.device).by is dispatch.By.NUMBA:
         return _compiled_best(logits.contiguous(), count, never)
     totals = logits.logsumexp(dim=1)
     logits[:, never] = -math.inf

@@ -16,12 +16,13 @@ from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 
-from headway.kernels.codegen.numba_compiler import compiled, host_has
+from headway.kernels import dispatch
+from headway.kernels.codegen.numba_compiler import compiled
 from headway.kernels.codegen.vectors import INT, WORD, for_loops, numbers_of_a_word
 
 # Sums of some rows that, with the weights of a word and an input, fit into the registers: 32 of 16
 # numbers with AVX-512, 16 of 8 with AVX, 32 of 4 on ARM.
-_LANES, _VECTORS = (16, 4) if host_has("avx512f") else (8, 2)
+_LANES, _VECTORS = (16, 4) if dispatch.has_avx512() else (8, 2)
 OUTPUTS = _LANES * _VECTORS  # of a block
 _ROWS = 6  # that are multiplied with a block at a time, at most
 # Bytes of the blocks that some rows are multiplied with before the next rows are: they stay in the
@@ -31,29 +32,17 @@ _LINE = 64  # bytes of a cache line
 _FLOATS, _INTS = (ir.VectorType(kind, _LANES) for kind in (ir.FloatType(), INT))
 SUM_OF_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 _FOURS = f"llvm.x86.avx512.vpdpbusd.{32 * _LANES}"
-_FOURS_NEED = "avx512vnni" if _LANES == 16 else "avxvnni"
 # What there was before VNNI: products of bytes summed by twos in 16 bits, and these by twos in 32.
-_TWOS_OF_BYTES, _TWOS_OF_SHORTS, _TWOS_NEED = (
-    ("llvm.x86.avx512.pmaddubs.w.512", "llvm.x86.avx512.pmaddw.d.512", "avx512bw")
+_TWOS_OF_BYTES, _TWOS_OF_SHORTS = (
+    ("llvm.x86.avx512.pmaddubs.w.512", "llvm.x86.avx512.pmaddw.d.512")
     if _LANES == 16
-    else ("llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd", "avx2")
+    else ("llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd")
 )
-_HAS_FOURS, _HAS_TWOS = host_has(_FOURS_NEED), host_has(_TWOS_NEED)
-LARGEST_BYTE, WORDS_AT_ONCE = (255, 1) if _HAS_FOURS else (159, 4)
+LARGEST_BYTE, WORDS_AT_ONCE = (255, 1) if dispatch.has_vnni() else (159, 4)
 """The largest unsigned byte to multiply, and words whose products are summed at a time.
 
 Without VNNI in 16 bits: the more bits rows have, the fewer weights have; see benchmarks/log/041.
 """
-
-
-def multiplies_bfloat16() -> bool:
-    """Tell whether the processor sums up products of bfloat16."""
-    return host_has("avx512bf16")
-
-
-def multiplies_bytes() -> bool:
-    """Tell whether the processor sums up products of an unsigned byte with a signed one."""
-    return _HAS_FOURS or _HAS_TWOS
 
 
 def in_blocks(words, *beginnings, size=OUTPUTS):
@@ -152,7 +141,7 @@ def _instruction(code, kind):
     if kind == types.uint32:
         return 1, named(_FLOATS, SUM_OF_PAIRS)
     if kind == types.int32:
-        add = named(_INTS, _FOURS) if _HAS_FOURS else functools.partial(_add_twos, code)
+        add = named(_INTS, _FOURS) if dispatch.has_vnni() else functools.partial(_add_twos, code)
         return WORDS_AT_ONCE, add
     return 1, lambda total, words, vectors: code.add_product(total, *words, *vectors)
 

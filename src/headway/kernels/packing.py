@@ -5,14 +5,14 @@ the latter would be a fifth faster (benchmarks/log/046), but weights have one la
 of rows.
 """
 
-from headway.kernels import linear_amx, linear_blocks
+from headway.kernels import dispatch, linear_amx, linear_blocks
 from headway.kernels.codegen.amx import DEEP
-from headway.kernels.codegen.numba_compiler import compiled, has_tiles
+from headway.kernels.codegen.numba_compiler import compiled
 
 _OUTPUTS, _ROWS, _WORDS = (
-    (linear_amx.OUTPUTS, DEEP, DEEP) if has_tiles() else (linear_blocks.OUTPUTS, 1, 1)
+    (linear_amx.OUTPUTS, DEEP, DEEP) if dispatch.has_amx() else (linear_blocks.OUTPUTS, 1, 1)
 )
-multiply = linear_amx.multiply_blocks if has_tiles() else linear_blocks.multiply_blocks
+multiply = linear_amx.multiply_blocks if dispatch.has_amx() else linear_blocks.multiply_blocks
 """Multiplies rows, of which there is room for `rows_for`, with weights of `in_blocks`."""
 
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headway.kernels.arrays import is_traced, is_watched
+from headway.kernels import dispatch
 
 _TILE = 16
 
@@ -19,7 +19,7 @@ def filled_up(rows: Float[Tensor, "N d"], dtype: torch.dtype) -> Float[Tensor, "
 
     Whoever watches operations, to count them for example, sees those of N rows.
     """
-    count = few_counts(len(rows)) if has_few_shapes(rows.device, dtype) else len(rows)
+    count = few_counts(len(rows)) if dispatch.pads_rows(rows.device, dtype) else len(rows)
     if count == len(rows):
         return rows.to(dtype)
     filled = rows.new_empty(count, rows.size(1), dtype=dtype)
@@ -35,9 +35,3 @@ def few_counts(rows: int) -> int:
     """
     step = max(_TILE, 2 ** ((rows - 1).bit_length() - 4))
     return -(-rows // step) * step
-
-
-def has_few_shapes(device: torch.device, dtype: torch.dtype) -> bool:
-    """Tell whether products there, in this type, are to have few numbers of rows."""
-    low = device.type == "cpu" and dtype == torch.bfloat16
-    return low and not is_traced() and not is_watched()

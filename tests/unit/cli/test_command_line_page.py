@@ -72,6 +72,7 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     tuned = ["--from", place / "run", "--out", place / "tuned", *fine, *tested]
     yield "train --from", ["train", *text, *tuned]
     yield "train --seeds", ["train", *training, "--out", place / "seeds", "--seeds", 2]
+    yield "info --kernels", ["info", model, "--kernels"]
     yield "inspect", inspect
     yield "inspect --explain", [*inspect, "--explain", weights, *at]
     yield "align", ["align", model, *both, "--gold", place / "gold"]

@@ -216,3 +216,24 @@ def test_info_names_the_pieces_that_are_never_cut(
     shown = dict(re.split(r"  +", line, maxsplit=1) for line in capfd.readouterr().out.splitlines())
     assert shown["source pieces never cut"] == "<2ko>, <back>"
     assert shown["target pieces never cut"].endswith("<18>, <19>, …")
+
+
+def test_info_shows_the_kernels_of_a_model_or_of_the_base_model(run, bundle_path: Path) -> None:
+    _, as_json, _ = run("info", bundle_path, "--kernels", "--json")
+    status, of_model, _ = run("info", bundle_path, "--kernels")
+    _, of_base, _ = run("info", "--kernels")
+
+    values = json.loads(as_json)
+    assert status == 0
+    assert values["processor"] in of_model
+    assert len(of_model.splitlines()) <= 2 + len(values["kernels"])
+    for row in values["kernels"]:
+        assert row["reason"] in of_model
+    assert "under 16,384 weights" in of_model
+    assert "under 16,384 weights" not in of_base
+
+
+def test_info_needs_a_model_or_kernels(run) -> None:
+    status, _, err = run("info")
+    assert status == 2
+    assert "Name a model, or add --kernels." in err

@@ -25,7 +25,7 @@ def test_each_name_gives_its_engine(tiny: Transformer) -> None:
 def test_the_packed_engine_does_without_numba(
     tiny: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headway.decoding.packed.backends.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.dispatch.has_numba", lambda: False)
 
     engine = build_engine(tiny, "packed")
 

@@ -15,7 +15,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "compiled":
         pytest.importorskip("numba")
     compiled = request.param == "compiled"
-    monkeypatch.setattr("headway.decoding.candidates.has_numba", lambda: compiled)
+    monkeypatch.setattr("headway.kernels.dispatch.has_numba", lambda: compiled)
     return request.param
 
 

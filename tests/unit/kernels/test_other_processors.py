@@ -19,7 +19,8 @@ has, without = compiling.host_has, tuple(sys.argv[1:])
 compiling.host_has = lambda feature: not feature.startswith(without) and has(feature)
 
 import torch
-from headway.kernels.linear_blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
+from headway.kernels.dispatch import multiplies_bfloat16, multiplies_bytes
+from headway.kernels.linear_blocks import LARGEST_BYTE
 from headway.decoding.packed.numba_backend import (
     Bfloat16Product, Float32Product, Int8LoopProduct, LoopFeedForward, quantize_to_fit
 )
@@ -59,7 +60,7 @@ from headway.model.attention import MultiHeadAttention
 from headway.training.accelerated.dropout import add_dropped
 from headway.training.accelerated.install import accelerated
 from headway.training.accelerated.cross_entropy import projected_cross_entropy
-import headway.kernels.arrays as arrays
+import headway.kernels.dispatch as dispatch
 
 def run():
     torch.manual_seed(1)
@@ -74,16 +75,15 @@ def run():
     return loss, x.grad
 
 found = run()
-arrays.has_numba = lambda: False
+dispatch.has_numba = lambda: False
 for number, plain in zip(found, run()):
     torch.testing.assert_close(number, plain, rtol=1e-5, atol=1e-5)
 print("right")
 """
 NONE = """
-from headway.kernels.linear_blocks import multiplies_bfloat16, multiplies_bytes
-from headway.kernels.codegen.numba_compiler import has_tiles
+from headway.kernels.dispatch import has_amx, multiplies_bfloat16, multiplies_bytes
 
-assert not has_tiles()
+assert not has_amx()
 assert not multiplies_bytes()
 assert not multiplies_bfloat16()
 print("right")

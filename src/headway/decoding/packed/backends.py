@@ -5,12 +5,12 @@ import torch
 from headway.decoding.packed.backend import Backend, Precision
 from headway.decoding.packed.torch_backend import TorchBackend
 from headway.errors import ConfigError
-from headway.kernels.arrays import has_numba
+from headway.kernels import dispatch
 
 
 def choose_backend(device: torch.device, precision: Precision) -> Backend:
     """Return the Numba backend for a CPU with Numba installed, the PyTorch backend elsewhere."""
-    if device.type == "cpu" and has_numba():
+    if dispatch.decoder(device).by is dispatch.By.NUMBA:
         from headway.decoding.packed.numba_backend import NumbaBackend
 
         return NumbaBackend(precision)

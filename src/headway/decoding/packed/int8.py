@@ -1,6 +1,5 @@
 """x weight^T + bias in 8-bit integers, of PyTorch operators: FBGEMM and oneDNN."""
 
-import os
 import warnings
 from typing import NamedTuple
 
@@ -11,18 +10,12 @@ from torch import Tensor
 
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
+from headway.kernels import dispatch
 from headway.kernels.row_buckets import few_counts
-
-
-def _has(instructions: str) -> bool:
-    """Tell whether the processor has these; a PyTorch that cannot say is taken for no."""
-    capabilities = getattr(torch.cpu, "get_capabilities", dict)()
-    return bool(capabilities.get(instructions))
-
 
 # Activations have 8 bits where sums of products have 32 (VNNI). Other processors sum two products
 # in 16 bits, into which those of 8 by 7 bits fit.
-LEVELS = 127 if _has("avx512_vnni") else 63
+LEVELS = 127 if dispatch.pytorch_has("avx512_vnni") else 63
 
 
 class ByteKind(NamedTuple):
@@ -31,13 +24,13 @@ class ByteKind(NamedTuple):
     dtype: torch.dtype
     offset: int
     fewest_rows: int
-    """Rows from which it takes less time than FBGEMM; benchmarks/log/011, 013."""
+    """Rows from which it takes less time than FBGEMM."""
 
 
 # In tiles of the processor (AMX). Signed, because these tiles need nothing subtracted afterwards.
-TILES = ByteKind(torch.int8, 0, 12)
+TILES = ByteKind(torch.int8, 0, dispatch.ONEDNN_ROWS_AMX)
 # By the dot products of VNNI, which are of an unsigned byte and a signed one.
-DOT_PRODUCTS = ByteKind(torch.uint8, 128, 64)
+DOT_PRODUCTS = ByteKind(torch.uint8, 128, dispatch.ONEDNN_ROWS_VNNI)
 
 
 def quantize_weight(
@@ -130,13 +123,8 @@ def byte_kind() -> ByteKind | None:
 
     Signed bytes without AMX take many times what FBGEMM takes; benchmarks/log/013.
     """
-    if any(name in os.environ for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")):
-        return None  # somebody keeps oneDNN from what the processor has
-    if not torch.backends.mkldnn.is_available():
-        return None
-    if _has("amx_int8"):
-        return TILES
-    return DOT_PRODUCTS if _has("avx512_vnni") else None
+    kinds = {dispatch.By.ONEDNN_AMX: TILES, dispatch.By.ONEDNN_VNNI: DOT_PRODUCTS}
+    return kinds.get(dispatch.pytorch_int8().by)
 
 
 def _multiply_packed(

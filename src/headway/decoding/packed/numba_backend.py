@@ -28,14 +28,12 @@ from headway.decoding.packed.torch_backend import (
     SHARP_PIECES,
     Product,
     product,
-    worth_integers,
 )
 from headway.decoding.packed.weights import Projection
-from headway.kernels import attention_step, layer_norm, linear
-from headway.kernels.codegen.numba_compiler import has_tiles
+from headway.kernels import attention_step, dispatch, layer_norm, linear
 from headway.kernels.decoder_step import decode_rows
 from headway.kernels.float_linear import in_float_blocks, in_pair_blocks
-from headway.kernels.linear_blocks import LARGEST_BYTE, multiplies_bfloat16, multiplies_bytes
+from headway.kernels.linear_blocks import LARGEST_BYTE
 from headway.kernels.quantized_linear import in_byte_blocks, least_steps
 from headway.kernels.shortlist_rows import multiply_listed
 from headway.kernels.top_k import sharpen
@@ -43,9 +41,6 @@ from headway.runtime.sparse import sparse
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
-# Weights up to which bytes gain little beside bfloat16: nothing with few rows, 1.4 times with many;
-# and up to which bytes of fewer bits lose more than they gain (benchmarks/log/022, 054).
-SMALL = 2**17
 
 
 class LoopProduct(ABC):
@@ -156,14 +151,17 @@ class FusedDecoder:
         self.pre = decoder.pre
 
     @staticmethod
-    def fits(decoder: Stack) -> bool:
-        """Tell whether a decoder is of the kind that this one can run."""
+    def choice(decoder: Stack) -> dispatch.Choice:
+        """Return the choice for this decoder: one call, or one for each operation."""
         products = _products(decoder)
-        relu = all(s.activation is None for s in decoder.sublayers if isinstance(s, FeedForward))
-        one_epsilon = len({float(norm.epsilon) for norm in decoder.norms}) == 1
-        one_kind = all(len({type(product) for product in role}) == 1 for role in products)
-        compiled = all(isinstance(p, LoopProduct) for role in products for p in role)
-        return relu and one_epsilon and one_kind and compiled and _has_one_size(decoder)
+        networks = [s for s in decoder.sublayers if isinstance(s, FeedForward)]
+        return dispatch.decoder_step(
+            compiled=all(isinstance(p, LoopProduct) for role in products for p in role),
+            relu=all(network.activation is None for network in networks),
+            one_size=_has_one_size(decoder),
+            one_epsilon=len({float(norm.epsilon) for norm in decoder.norms}) == 1,
+            one_kind=all(len({type(product) for product in role}) == 1 for role in products),
+        )
 
     def __call__(self, x: Floats, step: DecoderStep) -> Floats:
         """Compute (R, d_model) -> (R, d_model), in place."""
@@ -216,9 +214,9 @@ class NumbaBackend:
         text
         for text, there in [
             (f"Numba {numba.__version__}", True),
-            (f"sums of bytes to {LARGEST_BYTE}", multiplies_bytes()),
-            ("sums of bfloat16", multiplies_bfloat16()),
-            ("tiles", has_tiles()),
+            (f"sums of bytes to {LARGEST_BYTE}", dispatch.multiplies_bytes()),
+            ("sums of bfloat16", dispatch.multiplies_bfloat16()),
+            ("tiles", dispatch.has_amx()),
         ]
         if there
     )
@@ -262,33 +260,19 @@ class NumbaBackend:
     def linear(
         self, projection: Projection, *, relu: bool = False, fine: bool = False
     ) -> Callable[[Floats], Floats]:
-        """Prepare x weight^T + bias; in int8 what is fine or small in more bits, if that is cheap.
-
-        The first line that fits decides:
-
-            float32                                              Float32Product
-            bfloat16  summed by the processor                    Bfloat16Product
-            bfloat16                                             PyTorch's product
-            int8      not worth integers                         Float32Product
-            int8      fine or small, bfloat16 is summed          Bfloat16Product
-            int8      small, bytes have fewer bits               Float32Product
-            int8      bytes are summed                           Int8LoopProduct
-            int8                                                 Int8Product, PyTorch's
-        """
-        pairs = multiplies_bfloat16()
-        small = projection.weight.numel() <= SMALL
-        fewer_bits = multiplies_bytes() and LARGEST_BYTE < 255
-        more = (fine or small) if pairs else (small and fewer_bits)
-        integers = self.precision == "int8" and worth_integers(projection)
-        if integers and not more:
-            if multiplies_bytes():
+        """Prepare x weight^T + bias, as `dispatch.compiled_linear` chooses."""
+        weights = projection.weight.numel()
+        match dispatch.compiled_linear(self.precision, weights, fine=fine).by:
+            case dispatch.By.NUMBA_INT8:
                 return Int8LoopProduct(projection, relu)
-            return _by_pytorch(Int8Product(projection, relu))
-        if pairs and (integers or self.precision == "bfloat16"):
-            return Bfloat16Product(projection, relu)
-        if self.precision == "bfloat16":
-            return _by_pytorch(product(projection, "bfloat16", torch.device("cpu"), relu=relu))
-        return Float32Product(projection, relu)
+            case dispatch.By.NUMBA_BFLOAT16:
+                return Bfloat16Product(projection, relu)
+            case dispatch.By.PYTORCH_INT8:
+                return _by_pytorch(Int8Product(projection, relu))
+            case dispatch.By.PYTORCH_BFLOAT16:
+                return _by_pytorch(product(projection, "bfloat16", torch.device("cpu"), relu=relu))
+            case _:
+                return Float32Product(projection, relu)
 
     def output(self, projection: Projection) -> Linear:
         """Prepare the projection to the vocabulary; what decides is computed in float32."""
@@ -316,8 +300,9 @@ class NumbaBackend:
         return LoopFeedForward(first, second) if first.relu and not second.relu else None
 
     def fuse(self, decoder: Stack) -> WholeDecoder | None:
-        """Return the decoder in one call, where it has ReLU and products for it."""
-        return FusedDecoder(decoder) if FusedDecoder.fits(decoder) else None
+        """Return the decoder in one call, where `dispatch.decoder_step` chooses that."""
+        whole = FusedDecoder.choice(decoder).by is dispatch.By.NUMBA_WHOLE
+        return FusedDecoder(decoder) if whole else None
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
         """Take the vectors out of the module."""

@@ -16,6 +16,7 @@ from headway.decoding.engine import Ints
 from headway.decoding.packed.backend import Cache, Heads, Owners, Precision
 from headway.decoding.packed.int8 import Int8Product
 from headway.decoding.packed.weights import Projection
+from headway.kernels import dispatch
 
 Product = Callable[[Tensor], Tensor]
 
@@ -33,9 +34,10 @@ def product(
     projection: Projection, precision: Precision, device: torch.device, *, relu: bool = False
 ) -> Product:
     """Prepare (R, in) -> (R, out) in float32 whatever it is computed in; a ReLU where asked."""
-    if precision == "int8" and worth_integers(projection):
+    by = dispatch.pytorch_linear(precision, projection.weight.numel()).by
+    if by is dispatch.By.PYTORCH_INT8:
         return Int8Product(projection, relu)
-    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+    dtype = torch.bfloat16 if by is dispatch.By.PYTORCH_BFLOAT16 else torch.float32
     weight = projection.weight.to(device, dtype)
     bias = projection.bias.to(device, dtype)
 
@@ -44,17 +46,6 @@ def product(
         return (y.relu_() if relu else y).float()
 
     return multiply
-
-
-def worth_integers(projection: Projection) -> bool:
-    """Tell whether a product is large enough for integers to be faster; benchmarks/log/010."""
-    return projection.weight.numel() >= 2**14
-
-
-def is_exact(projection: Projection, precision: Precision) -> bool:
-    """Tell whether this product is in float32, be it because it is small."""
-    small = precision == "int8" and not worth_integers(projection)
-    return precision == "float32" or small
 
 
 class SharpProduct:
@@ -180,7 +171,8 @@ class TorchBackend:
         A GPU would have to wait until it is known which logits these are.
         """
         rough = self.linear(projection)
-        if self.device.type != "cpu" or is_exact(projection, self.precision):
+        by = dispatch.pytorch_linear(self.precision, projection.weight.numel()).by
+        if self.device.type != "cpu" or by is dispatch.By.PYTORCH_FLOAT32:
             return rough
         return SharpProduct(projection, rough, SHARP[self.precision])
 

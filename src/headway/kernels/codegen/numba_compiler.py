@@ -1,4 +1,12 @@
-"""How loops are compiled, and for which processor."""
+"""The compiler of the kernels: Numba, for this machine's processor.
+
+A compiled function calls the copies of its callees that were optimized with it, and no others.
+Numba links copies of all callees into a function's module and optimizes the whole. But a copy is a
+weak symbol. A process that has compiled the callees as well has them under the same names,
+optimized alone, and would call those; a process that loads the function from disk has only the
+copies. Sums may be reordered (`FAST`), so the two differ in the last bits, and a run on a fresh
+machine would not be repeated by the next run. `PrivateCallees` makes the copies private.
+"""
 
 import contextlib
 import functools
@@ -7,30 +15,31 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite.binding import Linkage
 from numba.core import config, event
 from numba.core.caching import FunctionCache
-from numba.core.codegen import get_host_cpu_features
+from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.typed_passes import IRLegalization
 
 from headway.kernels.codegen.compile_notice import Patience
-from headway.kernels.codegen.private_callees import OwnCopies
 from headway.runtime.processor import request_tiles
 
-if getattr(
-    config, "DISABLE_JIT", 0
-):  # Numba would run the loops as Python, which has no such operations
+if getattr(config, "DISABLE_JIT", 0):  # Python cannot run the kernels' operations
     raise ImportError("the environment variable NUMBA_DISABLE_JIT is set")
 
-# Sums may be reordered, so that they use the machine's vectors. Not nnan or ninf: a model whose
-# numbers are not finite must show it.
+# Sums may be reordered, so that they use the machine's vectors. Not nnan or ninf: numbers that are
+# not finite must show.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
-_FILES = sorted(Path(__file__).parents[1].rglob("*.py"))  # all of the kernels
-# Whoever names a processor, though it be this one, gets other blocks (`host_has`).
+_FILES = sorted(Path(__file__).parents[1].rglob("*.py"))  # all kernels
+# A user who names a processor, even this one, gets other blocks (`host_has`).
 _NAMED = tuple(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES"))
-_TILES_NEED = "amx-bf16", "amx-int8", "avx512bf16", "avx512vnni"
+_AMX_NEEDS = "amx-bf16", "amx-int8", "avx512bf16", "avx512vnni"
 
 
 class _Compilations(event.Listener):
-    """Hears when Numba compiles what it has not kept."""
+    """Listens to Numba's compilations; functions loaded from disk cause none."""
 
     def __init__(self) -> None:
         self.patience = Patience()
@@ -46,41 +55,81 @@ event.register("numba:compile", _Compilations())
 
 
 def host_has(feature: str) -> bool:
-    """Tell whether the processor has what LLVM calls so, and Numba compiles for it."""
+    """Return True if the processor has this feature of LLVM's list, and Numba compiles for it."""
     if any(_NAMED):
-        return False  # somebody wants code for another one
+        return False  # the user wants code for another processor
     return f"+{feature}" in get_host_cpu_features().split(",")
 
 
 @functools.cache
-def has_tiles() -> bool:
-    """Tell whether the processor multiplies tiles (AMX), and the system lets this process do so."""
-    return all(host_has(feature) for feature in _TILES_NEED) and request_tiles()
+def has_amx() -> bool:
+    """Return True if the processor has AMX tiles, and the system lets this process use them."""
+    return all(host_has(feature) for feature in _AMX_NEEDS) and request_tiles()
 
 
 _SOURCES = (
     *((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in _FILES),
     *_NAMED,
-    has_tiles(),
+    has_amx(),
 )
 
 
+class _Library(JITCodeLibrary):
+    """A library whose copies of other functions are private."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            copied = not function.is_declaration and function.linkage == Linkage.linkonce_odr
+            # Numba's passes look for the functions that count references by their names.
+            if copied and not function.name.startswith("NRT_"):
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _MakeLibrary(AnalysisPass):
+    """Makes the library that Numba's own lowering fills."""
+
+    _name = "headway_library"
+
+    def __init__(self) -> None:
+        AnalysisPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if state.library is None:
+            state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+            # Numba does so where it makes the library itself.
+            state.library.enable_object_caching()
+        return False
+
+
+class PrivateCallees(CompilerBase):
+    """Numba's compiler, with libraries whose copies of other functions are private."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the usual passes, with a pass that makes the library before the lowering."""
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_MakeLibrary, IRLegalization)
+        passes.finalize()
+        return [passes]
+
+
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at the first call; keep the machine code where a folder can be written for it."""
-    dispatcher: Any = numba.njit(function, nogil=True, fastmath=FAST, pipeline_class=OwnCopies)
-    # Neither the package's folder nor the user's: compiled in each process.
+    """Compile at the first call; keep the machine code if there is a folder to write it to."""
+    dispatcher: Any = numba.njit(function, nogil=True, fastmath=FAST, pipeline_class=PrivateCallees)
+    # Without a writable folder, each process compiles.
     with contextlib.suppress(RuntimeError):
         dispatcher._cache = _Kept(function)
     return dispatcher
 
 
 class _Kept(FunctionCache):
-    """Machine code on disk; what cannot be read or written there is compiled in this process."""
+    """Machine code on disk; code that cannot be read or written is compiled in this process."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        # Numba would look for changes in the function's own file alone, but what it calls is in it.
-        # One that keeps its stamp elsewhere does just that; a test would tell.
+        # Numba looks for changes only in the function's own file, but the code contains its
+        # callees. A Numba that keeps its stamp elsewhere would do so again; a test would show it.
         with contextlib.suppress(AttributeError):
             self._cache_file._source_stamp = _SOURCES
 
@@ -90,6 +139,6 @@ class _Kept(FunctionCache):
             yield
         except OSError:  # such as a full disk
             return
-        except Exception:  # of a damaged file, from which pickle may raise anything
+        except Exception:  # pickle may raise anything for a damaged file
             with contextlib.suppress(OSError):
-                self._cache_file.flush()  # forget what there is, so that it is written anew
+                self._cache_file.flush()  # forget its content, to write it again

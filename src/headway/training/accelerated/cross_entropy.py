@@ -9,14 +9,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headway.errors import ConfigError
-from headway.kernels import LANES, threads
-from headway.kernels.arrays import array, can_loop
-from headway.kernels.row_buckets import few_counts, has_few_shapes
+from headway.kernels import dispatch, threads
+from headway.kernels.arrays import array
+from headway.kernels.row_buckets import few_counts
 from headway.training.accelerated.linear_gradients import add_weight_gradient
 from headway.training.accelerated.no_double_backward import first_derivatives_only
 from headway.training.loss import LossSums, check_padding, check_rows, sum_dtype
 
-# From logits, labels, smoothing, pad_id, the bias's gradient and whether gradients are wanted.
+# Takes logits, labels, smoothing, pad_id, the bias's gradient and whether to differentiate.
 Compute = Callable[..., tuple[LossSums, Tensor | None]]
 
 
@@ -30,20 +30,20 @@ def projected_cross_entropy(
     chunk: int | None = None,
     compute: Compute | None = None,
 ) -> LossSums:
-    """Compute the same loss from the decoder's output, without holding all logits at once.
+    """Compute the loss from the decoder's output, without holding all logits at once.
 
-    Rows whose label is padding count for nothing. The rows go through projection, loss and gradient
-    in chunks of so many (by default as many as suit the device); the backward pass only scales what
-    the forward pass has stored, so there are first derivatives only. A test holds it equal to
-    `label_smoothed_cross_entropy`. compute: `losses_and_gradient`, or that compiled.
+    Rows whose label is padding count for nothing. chunk: rows that go through projection, loss and
+    gradient at a time; None for `dispatch.loss_rows`. The forward pass stores the gradients and the
+    backward pass only scales them, so there are first derivatives only. A test holds the result
+    equal to `label_smoothed_cross_entropy`. compute: `losses_and_gradient`, or its compiled form.
     """
     check_padding(pad_id, len(weight))
     check_rows(len(hidden), labels)
-    chunk = chunk or _rows_at_once(hidden.device, len(weight))
+    chunk = chunk or dispatch.loss_rows(hidden.device, len(weight))
     if hidden.device.type == "cpu":
-        # A GPU would have to be waited for: how many these are decides the sizes of what follows.
-        few = has_few_shapes(hidden.device, _product_dtype(weight))
-        hidden, labels = _real_rows(hidden, labels, pad_id, few)
+        # Not on a GPU: the CPU would wait for their number, which decides the following sizes.
+        pads = dispatch.pads_rows(hidden.device, _product_dtype(weight))
+        hidden, labels = _real_rows(hidden, labels, pad_id, pads)
     sums = _ProjectedCrossEntropy.apply(
         hidden, weight, bias, labels, smoothing, pad_id, chunk,
         torch.is_grad_enabled(), compute or losses_and_gradient,
@@ -52,29 +52,20 @@ def projected_cross_entropy(
 
 
 def _real_rows(
-    hidden: Float[Tensor, "N d_model"], labels: Int[Tensor, " N"], pad_id: int, few: bool
+    hidden: Float[Tensor, "N d_model"], labels: Int[Tensor, " N"], pad_id: int, pads: bool
 ) -> tuple[Float[Tensor, "R d_model"], Int[Tensor, " R"]]:
-    """Return the rows that count; with few numbers of them the last one again, as padding."""
+    """Return the rows that are no padding; pads: repeat the last as padding, to a row bucket."""
     real = (labels != pad_id).nonzero()[:, 0]
-    missing = few_counts(len(real)) - len(real) if few else 0
+    missing = few_counts(len(real)) - len(real) if pads else 0
     labels = F.pad(labels[real], (0, missing), value=pad_id)
     return hidden.index_select(0, torch.cat([real, real[-1:].expand(missing)])), labels
 
 
 def _product_dtype(weight: Tensor) -> torch.dtype:
-    """Return the type in which products are computed."""
+    """Return the type of the products."""
     device = weight.device.type
     lowered = torch.is_autocast_enabled(device)
     return torch.get_autocast_dtype(device) if lowered else weight.dtype
-
-
-def _rows_at_once(device: torch.device, vocabulary: int) -> int:
-    """Return how many rows have their logits at a time (benchmarks/log/027, 066).
-
-    On a CPU few, which stay in the cache: measured. Elsewhere, by count, as many as have logits of
-    256 MB in float32, for each chunk is some twenty calls; with gradients 1 GB at most.
-    """
-    return 512 if device.type == "cpu" else max(2**26 // vocabulary, 512)
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
@@ -91,7 +82,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         learning: bool,
         compute: Compute,
     ) -> tuple[Tensor, Tensor]:
-        # Needed they are called under no_grad, too.
+        # needs_input_grad is True even under no_grad.
         differentiate = learning and any(ctx.needs_input_grad[:3])
         dtype = _product_dtype(weight)
         hidden_low, weight_low = hidden.to(dtype), weight.to(dtype)
@@ -105,8 +96,8 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             for start in range(0, len(labels), chunk):
                 rows = slice(start, start + chunk)
                 logits = F.linear(hidden_low[rows], weight_low, bias_low)
-                in_loops = _has_loops(logits, pad_id)
-                sums, grad_low = (_losses_and_gradient_in_loops if in_loops else compute)(
+                by_kernel = dispatch.cross_entropy(logits, pad_id).by is dispatch.By.NUMBA
+                sums, grad_low = (_losses_and_gradient_by_kernel if by_kernel else compute)(
                     logits, labels[rows], smoothing, pad_id, grad_bias, differentiate
                 )
                 loss += sums.loss
@@ -141,9 +132,9 @@ def losses_and_gradient(
     grad_bias: Float[Tensor, " V"] | None,
     differentiate: bool,
 ) -> tuple[LossSums, Float[Tensor, "rows V"] | None]:
-    """Return the losses of these rows and, where asked for, their gradient in the logits' type.
+    """Return the losses of these rows and, to differentiate, their gradient in the logits' type.
 
-    The gradient's sum is added to grad_bias. A row whose label is padding has neither.
+    The gradient's sum is added to grad_bias. Rows whose label is padding count for nothing.
     """
     low = logits.dtype
     logits = logits.to(torch.promote_types(low, torch.float32))
@@ -161,7 +152,7 @@ def losses_and_gradient(
     if not differentiate:
         return sums, None
     grad = _logit_gradient(probs, labels, smoothing, pad_id)
-    # Where the answer costs nothing, a pass over all of it is left out.
+    # A GPU would be waited for to learn whether there is padding; a CPU saves the pass.
     if logits.device.type != "cpu" or padding.any():
         grad.masked_fill_(padding[:, None], 0.0)
     if grad_bias is not None:
@@ -169,7 +160,7 @@ def losses_and_gradient(
     return sums, grad.to(low)
 
 
-def _losses_and_gradient_in_loops(
+def _losses_and_gradient_by_kernel(
     logits: Tensor,
     labels: Tensor,
     smoothing: float,
@@ -177,30 +168,26 @@ def _losses_and_gradient_in_loops(
     grad_bias: Tensor | None,
     differentiate: bool,
 ) -> tuple[LossSums, Tensor | None]:
-    """Return the same from loops, which put the gradient in the place of the logits."""
+    """Return the same from the kernel, which overwrites the logits with the gradient."""
     from headway.kernels.cross_entropy import smoothed_losses
 
     _check_labels(labels, logits.size(1))
     rows, pieces = logits.shape
     losses = labels.new_empty(rows, 2, dtype=torch.float64)
-    # One for each part, or sums would depend on which thread was first.
+    # One row for each part, so that sums do not depend on the order of the threads.
     width = 0 if grad_bias is None else pieces
     grads = logits.new_zeros(torch.get_num_threads(), width, dtype=torch.float32)
-    given = array(logits), array(labels), smoothing, pad_id, differentiate
-    threads.divide(smoothed_losses, *given, array(losses), array(grads), count=rows)
+    threads.divide(
+        smoothed_losses, array(logits), array(labels), smoothing, pad_id, differentiate,
+        array(losses), array(grads), count=rows,
+    )  # fmt: skip
     if grad_bias is not None:
         grad_bias += grads.sum(0)
     return LossSums(*losses.sum(0)), logits if differentiate else None
 
 
-def _has_loops(logits: Tensor, pad_id: int) -> bool:
-    if not can_loop(logits) or logits.size(1) < LANES or not 0 <= pad_id < logits.size(1):
-        return False
-    return threads.can_divide()
-
-
 def _check_labels(labels: Tensor, pieces: int) -> None:
-    """Refuse what is no piece: loops would read and write beyond the logits."""
+    """Refuse labels outside the vocabulary: the kernel would read and write beyond the logits."""
     least, largest = labels.aminmax()
     if least < 0 or largest >= pieces:
         wrong = int(least if least < 0 else largest)

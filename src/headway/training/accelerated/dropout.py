@@ -1,25 +1,27 @@
 """Dropout (section 5.4) with random numbers that cost little on a CPU.
 
-There, a mask is a function of a key alone, which is drawn for each call: kernels make it again in
-the backward pass instead of keeping it. Keys come from PyTorch's generator, or from the one that
-`drawing_from` names. Four elements share one 64-bit number, because 16 bits decide p to 1 / 65536.
-Without Numba PyTorch computes the same masks. On other devices, and under torch.compile or
-torch.func, masks are PyTorch's own.
+On a CPU, a mask is a function of a key, and each call draws one key. The backward pass computes the
+mask again from the key instead of keeping it. Keys come from PyTorch's generator, or from the
+generator of `drawing_from`. Four elements share one 64-bit number, because 16 bits decide p to
+1 / 65536. Without Numba, PyTorch computes the same masks. On other devices, and under torch.compile
+or torch.func, masks are PyTorch's own.
 """
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
-from headway.kernels import threads
-from headway.kernels.arrays import array, can_loop, is_traced
+from headway.kernels import dispatch, threads
+from headway.kernels.arrays import array
 from headway.kernels.splitmix import GAMMA, LAST_SHIFT, MIXING
 from headway.model.checks import check_dropout
 
@@ -28,7 +30,7 @@ _of_thread = threading.local()
 
 @contextmanager
 def drawing_from(generator: torch.Generator) -> Iterator[None]:
-    """Let this thread draw its keys from a generator that no other thread draws from."""
+    """Let this thread draw its keys from a generator of its own."""
     before = getattr(_of_thread, "generator", None)
     _of_thread.generator = generator
     try:
@@ -42,9 +44,9 @@ def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tenso
     if not training or p == 0.0:
         return x
     check_dropout(p)
-    if x.device.type != "cpu" or is_traced():
+    if x.device.type != "cpu" or dispatch.is_traced():
         return F.dropout(x, p)
-    if can_loop(x):
+    if dispatch.dropout(x).by is dispatch.By.NUMBA:
         return _Drop.apply(x, _new_key(), p, x.dtype)  # type: ignore[no-any-return]
     wide = torch.promote_types(x.dtype, torch.float32)
     return (x * mask(x.shape, _new_key(), p, wide)).to(x.dtype)
@@ -53,8 +55,10 @@ def dropout(x: Float[Tensor, "*shape"], p: float, training: bool) -> Float[Tenso
 def add_dropped(
     x: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"], p: float, training: bool
 ) -> Float[Tensor, "*shape"]:
-    """Compute x + Dropout(y); on a CPU in one loop where there are loops for it."""
-    if not training or p == 0.0 or x.shape != y.shape or not can_loop(x, y):
+    """Compute x + Dropout(y), in one kernel where `dispatch.dropout` chooses it."""
+    if not training or p == 0.0 or x.shape != y.shape:
+        return x + dropout(y, p, training)
+    if dispatch.dropout(x, y).by is dispatch.By.PYTORCH:
         return x + dropout(y, p, training)
     check_dropout(p)
     return _AddDropped.apply(x, y, _new_key(), p)  # type: ignore[no-any-return]
@@ -65,9 +69,9 @@ class _Drop(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, key: int, p: float, dtype: torch.dtype) -> Tensor:
         ctx.draws, ctx.dtype = (key, p), x.dtype
         out = torch.empty(x.shape, dtype=dtype, device=x.device)
-        loops = _loops()
-        lots = -(-x.numel() // loops.LOT)
-        threads.divide(loops.drop, _row(x), *_draws(key, p), _row(out), count=lots)
+        kernels = _kernels()
+        count = -(-x.numel() // kernels.DROPOUT_LOT)
+        threads.divide(kernels.drop, _flat(x), *_draws(key, p), _flat(out), count=count)
         return out
 
     @staticmethod
@@ -81,9 +85,11 @@ class _AddDropped(torch.autograd.Function):
         ctx.draws, ctx.dtypes = (key, p), (x.dtype, y.dtype)
         dtype = torch.promote_types(x.dtype, y.dtype)
         out = torch.empty(x.shape, dtype=dtype, device=x.device)
-        loops = _loops()
-        lots = -(-x.numel() // loops.LOT)
-        threads.divide(loops.add_dropped, _row(x), _row(y), *_draws(key, p), _row(out), count=lots)
+        kernels = _kernels()
+        count = -(-x.numel() // kernels.DROPOUT_LOT)
+        threads.divide(
+            kernels.add_dropped, _flat(x), _flat(y), *_draws(key, p), _flat(out), count=count
+        )
         return out
 
     @staticmethod
@@ -96,11 +102,11 @@ class _AddDropped(torch.autograd.Function):
 def mask(
     shape: torch.Size, key: int, p: float, dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, "*shape"]:
-    """Return 0 or 1 / (1 - p) for every element: what the loops multiply by, in plain PyTorch."""
+    """Return the factor of every element, 0 or 1 / (1 - p), in plain PyTorch."""
     count = shape.numel()
     lowest, scale = _limits(p)
-    # Each 64-bit draw is four 16-bit ones, uniform from -32768 to 32767. Clamping them between two
-    # neighbours is a comparison, and runs many times as fast as one that gives booleans.
+    # Each 64-bit draw is four 16-bit draws, uniform from -32768 to 32767. Clamping them between two
+    # neighbours is a comparison, and many times faster than a comparison that returns booleans.
     draws = draw((count + 3) // 4, key).view(torch.int16)[:count].view(shape)
     if lowest > -32768:
         draws = draws.clamp_(lowest - 1, lowest).sub_(lowest - 1)
@@ -115,32 +121,32 @@ def _new_key() -> int:
 
 
 def _limits(p: float) -> tuple[int, float]:
-    """Return the smallest draw that keeps an element, and the factor for what is kept."""
+    """Return the smallest draw that keeps an element, and the factor of kept elements."""
     dropped = min(round(p * 65536), 65535)
     return dropped - 32768, 65536 / (65536 - dropped)
 
 
 def _draws(key: int, p: float) -> tuple[np.uint64, int, np.float32]:
-    """Return key, smallest draw that keeps an element, and factor, as loops take them."""
+    """Return key, smallest draw that keeps an element, and factor, as the kernels take them."""
     lowest, scale = _limits(p)
     return np.uint64(key % 2**64), lowest, np.float32(scale)
 
 
-def _row(tensor: Tensor) -> Any:
+def _flat(tensor: Tensor) -> NDArray[Any]:
     return array(tensor).reshape(-1)
 
 
-def _loops() -> Any:
-    """Import what needs Numba when it is needed."""
-    from headway.kernels import dropout
+def _kernels() -> ModuleType:
+    """Import the kernels, which need Numba, when they are used."""
+    from headway.kernels import elementwise
 
-    return dropout
+    return elementwise
 
 
 def draw(count: int, key: int) -> Int[Tensor, " count"]:
-    """Return the first `count` numbers of SplitMix64 (Steele, Lea and Flood 2014) from this key on.
+    """Return the first `count` numbers of SplitMix64 (Steele, Lea and Flood 2014) for this key.
 
-    Each is a function of key and place alone, so that any part of them can be made by itself.
+    Each number depends only on the key and its index, so any part can be computed alone.
     """
     z = torch.arange(count, device="cpu").mul_(_signed(GAMMA)).add_(key)
     for shift, factor in MIXING:
@@ -149,7 +155,7 @@ def draw(count: int, key: int) -> Int[Tensor, " count"]:
 
 
 def _shifted(z: Tensor, shift: int) -> Tensor:
-    """Shift to the right and fill with zeros; PyTorch's own shift fills with the sign."""
+    """Shift right and fill with zeros; PyTorch's own shift fills with the sign."""
     return (z >> shift).bitwise_and_(2 ** (64 - shift) - 1)
 
 

@@ -1,4 +1,4 @@
-"""The seam between the paper's layers and the kernels: substitutes for the time of an update."""
+"""The seam between layers and kernels: substitutes for the duration of an update."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +17,13 @@ from headway.model.probe import listening, probe
 from headway.model.residual import Residual
 from headway.training.accelerated.attention import concat_in_kernels, learns_in_kernels
 from headway.training.accelerated.dropout import add_dropped, dropout
-from headway.training.accelerated.linear import project, project_apart
+from headway.training.accelerated.linear import (
+    Project,
+    is_plain,
+    project,
+    project_apart,
+    project_by_modules,
+)
 
 Method = Callable[..., Any]
 
@@ -29,14 +35,14 @@ def accelerated(model: nn.Module) -> Iterator[None]:
     For a training loop of your own: open it around the forward pass. On a CPU it brings the
     kernels that Numba compiles and, also without Numba, dropout masks that are drawn quickly; on a
     GPU it joins the projections of one input. Layers of your own, layers with another `forward`,
-    and layers that a trace listens to compute as they are written. Gradients are first derivatives
-    only. Blocks may be nested; no other thread may use the model meanwhile.
+    and layers that a trace listens to compute as they are written; projections of your own are
+    called. Gradients are first derivatives only. Blocks may be nested; no other thread may use the
+    model meanwhile.
     """
     substituted = [
         (module, name, method)
         for module in model.modules()
-        if type(module) in _SUBSTITUTES and not is_customized(module)
-        for name, method in _SUBSTITUTES[type(module)].items()
+        for name, method in _substitutes(module).items()
     ]
     for module, name, method in substituted:
         setattr(module, name, MethodType(method, module))
@@ -47,6 +53,19 @@ def accelerated(model: nn.Module) -> Iterator[None]:
             delattr(module, name)
 
 
+def _substitutes(module: nn.Module) -> dict[str, Method]:
+    """Return the methods to replace in this module, by name.
+
+    A layer with a projection of a user's own calls its projections instead of joining them.
+    """
+    kind = type(module)
+    if kind not in _SUBSTITUTES or is_customized(module):
+        return {}
+    if kind in _CALLING_MODULES and not all(is_plain(child) for child in module.children()):
+        return _CALLING_MODULES[kind]
+    return _SUBSTITUTES[kind]
+
+
 def _attention(
     layer: MultiHeadAttention,
     query: Tensor,
@@ -55,15 +74,39 @@ def _attention(
     mask: Tensor | None = None,
     cache: KeyValueCache | None = None,
 ) -> Tensor:
-    """Compute the layer by kernels, equation 1 and its gradient among them, where they fit."""
+    """Compute the layer with joined projections and, where they fit, kernels for equation 1."""
+    return _attend(layer, project, query, key, value, mask, cache)
+
+
+def _attention_calling_modules(
+    layer: MultiHeadAttention,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    cache: KeyValueCache | None = None,
+) -> Tensor:
+    """Compute the layer with a projection of a user's own, which is called."""
+    return _attend(layer, project_by_modules, query, key, value, mask, cache)
+
+
+def _attend(
+    layer: MultiHeadAttention,
+    project: Project,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    cache: KeyValueCache | None,
+) -> Tensor:
     if cache is not None or not learns_in_kernels(layer, query, key, value):
         return MultiHeadAttention.forward(layer, query, key, value, mask, cache)
     check_attention_inputs(layer, query, key, value, mask)
     for name, linear in (("q", layer.w_q), ("k", layer.w_k), ("v", layer.w_v)):
-        width = getattr(linear, "out_features", None)  # a projection of a user's own may not say
+        width = getattr(linear, "out_features", None)  # a projection of a user's own may lack it
         if width is not None:
             check_head_width(layer, name, width)
-    return project(concat_in_kernels(layer, query, key, value, mask), layer.w_o)
+    return project(concat_in_kernels(layer, project, query, key, value, mask), layer.w_o)
 
 
 def _projections(
@@ -90,6 +133,15 @@ def _drop(layer: MultiHeadAttention, weights: Tensor) -> Tensor:
 
 def _feed_forward(layer: PositionwiseFeedForward, x: Tensor) -> Tensor:
     """Compute the layer with bias and ReLU joined to the products, under autocast on a CPU."""
+    return _feed(layer, project, x)
+
+
+def _feed_forward_calling_modules(layer: PositionwiseFeedForward, x: Tensor) -> Tensor:
+    """Compute the layer with a projection of a user's own, which is called."""
+    return _feed(layer, project_by_modules, x)
+
+
+def _feed(layer: PositionwiseFeedForward, project: Project, x: Tensor) -> Tensor:
     if layer.activation == "relu" and not listening():
         activated = project(x, layer.w_1, relu=True)
     else:
@@ -114,4 +166,9 @@ _SUBSTITUTES: dict[type[nn.Module], dict[str, Method]] = {
     Residual: {"add": _add},
     InputEmbedding: {"drop": _drop_embedded},
 }
-"""By class of a layer, the methods that are replaced."""
+"""The methods to replace, by class of a layer."""
+_CALLING_MODULES: dict[type[nn.Module], dict[str, Method]] = {
+    MultiHeadAttention: {"forward": _attention_calling_modules, "drop": _drop},
+    PositionwiseFeedForward: {"forward": _feed_forward_calling_modules},
+}
+"""The same for layers that have a projection of a user's own."""

@@ -1,19 +1,39 @@
-"""Linear layers that learn: several of one input in one product; on a CPU with bias and ReLU."""
+"""Projections that learn: several of one input in one product; on a CPU with bias and ReLU.
 
-import functools
+Whether a projection may join another's product is asked twice. `is_plain` asks for its class and
+its `forward`, when the substitutes are installed. `_joins` asks at each call for what may change in
+between: hooks, and the types of the tensors.
+"""
+
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headway.kernels.arrays import is_traced, is_watched
+from headway.kernels import dispatch, threads
+from headway.kernels.arrays import array
 from headway.kernels.row_buckets import filled_up
+from headway.model.customized import is_customized
 from headway.training.accelerated.linear_gradients import input_gradient, weight_gradient
 from headway.training.accelerated.no_double_backward import first_derivatives_only
-from headway.training.accelerated.relu import relu_, relu_gradient
+
+
+class Project(Protocol):
+    """Computes every projection of x, side by side: `project` or `project_by_modules`."""
+
+    def __call__(
+        self, x: Float[Tensor, "*B d_in"], *projections: nn.Linear, relu: bool = False
+    ) -> Float[Tensor, "*B d_out"]:
+        """Compute (*B, d_in) -> (*B, sum of the projections' widths)."""
+        ...
+
+
+def is_plain(projection: nn.Module) -> bool:
+    """Return True if calling a module computes what `nn.Linear` computes."""
+    return type(projection) is nn.Linear and not is_customized(projection)
 
 
 def project(
@@ -23,19 +43,28 @@ def project(
 
     relu: apply ReLU to the result. Several projections, or one that learns under autocast on a CPU,
     are computed as one product: x is read, rounded and differentiated once, and there are first
-    derivatives only. A projection with hooks or a changed forward is called as it is.
+    derivatives only. The projections must be plain; those with hooks are called as modules.
     """
     if len(projections) == 1 and not _learns_rounded(x):
-        return _one_by_one(x, projections, relu)
-    if not _are_alike(projections, x):
-        return _one_by_one(x, projections, relu)
+        return project_by_modules(x, *projections, relu=relu)
+    if not _joins(projections, x):
+        return project_by_modules(x, *projections, relu=relu)
     weights = [projection.weight for projection in projections]
     biases = [projection.bias for projection in projections if projection.bias is not None]
     shape = x.shape[:-1]
     rows = x.reshape(shape.numel(), x.size(-1))
-    # What the function returns is no view, so that it may be changed in place.
+    # The function must not return a view: its result may be changed in place.
     y = _Project.apply(rows, relu, len(weights), *weights, *biases)
     return y.view(*shape, y.size(1))  # type: ignore[no-any-return]
+
+
+def project_by_modules(
+    x: Float[Tensor, "*B d_in"], *projections: nn.Linear, relu: bool = False
+) -> Float[Tensor, "*B d_out"]:
+    """Compute the same by calling each module."""
+    projected = [projection(x) for projection in projections]
+    output = projected[0] if len(projected) == 1 else torch.cat(projected, dim=-1)
+    return F.relu(output) if relu else output
 
 
 def project_apart(
@@ -43,59 +72,52 @@ def project_apart(
 ) -> tuple[Float[Tensor, "*B d_out"], ...]:
     """Compute each projection of x; while learning on a GPU all of them by one product.
 
-    Few wide products keep a GPU busier than many narrow ones, most of all those of the gradients
+    A few wide products keep a GPU busier than many narrow ones, above all in the gradients
     (benchmarks/log/062).
     """
-    if not _learns_on_a_gpu(x) or not _are_alike(projections, x):
+    if not _learns_on_a_gpu(x) or not _joins(projections, x):
         return tuple(projection(x) for projection in projections)
     weights: list[Tensor] = [projection.weight for projection in projections]
     biases: list[Tensor] = [
         projection.bias for projection in projections if projection.bias is not None
     ]
-    together = F.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
-    return together.split([projection.out_features for projection in projections], dim=-1)
+    joined = F.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
+    return joined.split([projection.out_features for projection in projections], dim=-1)
 
 
 def _learns_on_a_gpu(x: Tensor) -> bool:
     return x.device.type != "cpu" and torch.is_grad_enabled()
 
 
-def _are_alike(projections: Sequence[nn.Linear], x: Tensor) -> bool:
-    """Tell whether one product does what calling each of these modules does."""
-    plain = all(_is_plain(projection, x) for projection in projections)
-    return plain and len({projection.bias is None for projection in projections}) == 1
+def _learns_rounded(x: Tensor) -> bool:
+    """Return True for products on a CPU that autocast rounds and that need gradients."""
+    rounded = x.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+    return rounded and torch.is_grad_enabled() and not dispatch.is_traced()
 
 
-def _one_by_one(x: Tensor, projections: Sequence[nn.Linear], relu: bool) -> Tensor:
-    projected = [projection(x) for projection in projections]
-    output = projected[0] if len(projected) == 1 else torch.cat(projected, dim=-1)
-    return F.relu(output) if relu else output
-
-
-def _is_plain(projection: nn.Linear, x: Tensor) -> bool:
-    """Tell whether calling this module does what `nn.Linear` itself does, in types that fit."""
-    if type(projection) is not nn.Linear or "forward" in vars(projection):
+def _joins(projections: Sequence[nn.Linear], x: Tensor) -> bool:
+    """Return True if one product computes what calling these plain modules does now."""
+    if nn.modules.module._has_any_global_hook():
         return False
-    hooks = (
-        projection._forward_hooks,
-        projection._forward_pre_hooks,
-        projection._backward_hooks,
-        projection._backward_pre_hooks,
+    return all(_is_joinable(projection, x) for projection in projections) and (
+        len({projection.bias is None for projection in projections}) == 1
     )
-    if any(hooks) or nn.modules.module._has_any_global_hook():
+
+
+def _is_joinable(projection: nn.Linear, x: Tensor) -> bool:
+    if (
+        projection._forward_hooks
+        or projection._forward_pre_hooks
+        or projection._backward_hooks
+        or projection._backward_pre_hooks
+    ):
         return False
     weight = projection.weight
     if type(weight) not in (nn.Parameter, Tensor):
         return False
     if torch.is_autocast_enabled(x.device.type):
-        return torch.float64 not in (weight.dtype, x.dtype)  # which autocast leaves as it is
+        return torch.float64 not in (weight.dtype, x.dtype)  # autocast does not round float64
     return weight.dtype == x.dtype
-
-
-def _learns_rounded(x: Tensor) -> bool:
-    """Tell whether gradients are wanted, on a CPU, of products in a type that autocast gives."""
-    rounded = x.device.type == "cpu" and torch.is_autocast_enabled("cpu")
-    return rounded and torch.is_grad_enabled() and not is_traced()
 
 
 class _Project(torch.autograd.Function):
@@ -113,7 +135,7 @@ class _Project(torch.autograd.Function):
             y.resize_(len(x), y.size(1))
         if relu:
             relu_(y)
-        # Where nothing is rounded, no copy is kept: the parameters are there in any case.
+        # Without rounding no copy is kept: the parameters exist in any case.
         weights = [weight] if lowered else parameters[:count]
         needs_rows = any(ctx.needs_input_grad[3 : 3 + count])
         ctx.save_for_backward(rows[: len(x)] if needs_rows else None, y if relu else None, *weights)
@@ -132,14 +154,14 @@ class _Project(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             weight = weights[0] if len(weights) == 1 else _join(weights, grad.dtype)
             grad_x = input_gradient(grad, weight, ctx.dtype)
-        of_weights, of_biases = ctx.parameters[: ctx.count], ctx.parameters[ctx.count :]
+        weight_sizes, bias_sizes = ctx.parameters[: ctx.count], ctx.parameters[ctx.count :]
         grads: list[Tensor | None] = [None] * len(ctx.parameters)
         sums = None
         if rows is not None:
             product, sums = weight_gradient(grad, rows)
-            grads[: ctx.count] = _divide(product, of_weights)
+            grads[: ctx.count] = _divide(product, weight_sizes)
         if any(ctx.needs_input_grad[3 + ctx.count :]):
-            grads[ctx.count :] = _divide(grad.sum(0) if sums is None else sums, of_biases)
+            grads[ctx.count :] = _divide(grad.sum(0) if sums is None else sums, bias_sizes)
         return grad_x, None, None, *grads
 
 
@@ -150,28 +172,42 @@ def _linear(
 ) -> Float[Tensor, "N d_out"]:
     """Compute rows W^T + b.
 
-    PyTorch writes the bias to every row of the result before the product is added to it; oneDNN,
+    PyTorch writes the bias to every row of the result before it adds the product. oneDNN, if it is
     asked for it, adds the bias on the way out, with the same rounding.
     """
-    low = rows.dtype == torch.bfloat16 and rows.device.type == "cpu"
-    if bias is None or not low or is_watched() or not _has_onednn():
+    if dispatch.linear(rows, bias).by is dispatch.By.PYTORCH:
         return F.linear(rows, weight, bias)
-    # Not with its ReLU: that one makes 0 of what is no number.
+    # Not with oneDNN's ReLU, which turns NaN into 0.
     return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")  # type: ignore[no-any-return]
 
 
-@functools.cache
-def _has_onednn() -> bool:
-    """Tell whether oneDNN is there, and computes in bfloat16 on this processor."""
-    try:
-        torch.ops.mkldnn._linear_pointwise.default  # noqa: B018
-        return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
-    except AttributeError:
-        return False
+def relu_(y: Float[Tensor, "*shape"]) -> None:
+    """Put 0 for negative numbers in y, which nothing else holds; NaN stays."""
+    if not y.is_contiguous() or dispatch.relu(y).by is dispatch.By.PYTORCH:
+        y.relu_()
+        return
+    from headway.kernels import elementwise
+
+    count = -(-y.numel() // elementwise.RELU_LOT)
+    threads.divide(elementwise.rectify, array(y).reshape(-1), count=count)
+
+
+def relu_gradient(
+    grad: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]
+) -> Float[Tensor, "*shape"]:
+    """Return the gradient of the input of `relu_` from that of its output y."""
+    if dispatch.relu(grad, y).by is dispatch.By.PYTORCH:
+        return torch.ops.aten.threshold_backward(grad, y, 0)  # type: ignore[no-any-return]
+    from headway.kernels import elementwise
+
+    out = torch.empty(y.shape, dtype=y.dtype)
+    flat = [array(tensor).reshape(-1) for tensor in (grad, y, out)]
+    threads.divide(elementwise.pass_active, *flat, count=-(-out.numel() // elementwise.RELU_LOT))
+    return out
 
 
 def _divide(joined: Tensor, sizes: Sequence[tuple[int, torch.dtype]]) -> list[Tensor]:
-    """Divide what `_join` joined into parts, each in the type that is its own."""
+    """Divide the result of `_join` into parts of these sizes, each in its own type."""
     parts = joined.split([size for size, _ in sizes]) if len(sizes) > 1 else [joined]
     return [part.to(dtype) for part, (_, dtype) in zip(parts, sizes, strict=True)]
 

@@ -1,4 +1,4 @@
-"""Gradients that are computed by hand, and have none of their own."""
+"""Gradients that are computed by hand, and have no derivative."""
 
 import functools
 from collections.abc import Callable
@@ -13,10 +13,11 @@ Backward = Callable[..., tuple[Tensor | None, ...]]
 
 
 def first_derivatives_only(backward: Backward) -> Backward:
-    """Let a `backward` be whatever computation, and have its derivative refused.
+    """Let a `backward` compute without a graph, and refuse its derivative.
 
-    PyTorch's `once_differentiable` refuses only where the gradient that comes in has a history.
-    That of a loss is 1 and has none: the second derivative would lack a part, and nobody be told.
+    PyTorch's `once_differentiable` refuses only where the incoming gradient has a history. The
+    gradient of a loss is the constant 1 and has none, so PyTorch would silently return an
+    incomplete second derivative.
     """
 
     @functools.wraps(backward)
@@ -25,15 +26,15 @@ def first_derivatives_only(backward: Backward) -> Backward:
             gradients = backward(ctx, *grad_outputs)
         if not torch.is_grad_enabled():
             return gradients
-        given = (g.detach().requires_grad_() for g in gradients if g is not None)
-        marked = iter(_Once.apply(*given))
+        leaves = (g.detach().requires_grad_() for g in gradients if g is not None)
+        marked = iter(_RefuseSecondDerivative.apply(*leaves))
         return tuple(None if g is None else next(marked) for g in gradients)
 
     return computed
 
 
-class _Once(torch.autograd.Function):
-    """Hands on what it is given, and knows no derivative."""
+class _RefuseSecondDerivative(torch.autograd.Function):
+    """Pass gradients on; raise ConfigError when they are differentiated."""
 
     @staticmethod
     def forward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:

@@ -9,6 +9,7 @@ import torch
 from headway.config.presets import architecture
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.weights import Projection
+from headway.kernels import dispatch
 from headway.model.transformer import Transformer
 
 module = pytest.importorskip("headway.decoding.packed.numba_backend")
@@ -17,7 +18,7 @@ module = pytest.importorskip("headway.decoding.packed.numba_backend")
 @pytest.fixture
 def with_pairs() -> None:
     """Skip where loops do not multiply bfloat16."""
-    if not module.multiplies_bfloat16():
+    if not dispatch.multiplies_bfloat16():
         pytest.skip("a processor without AVX512_BF16")
 
 
@@ -25,9 +26,9 @@ def with_pairs() -> None:
 def test_in_int8_what_is_fine_or_small_is_in_bfloat16_where_loops_multiply_it(
     instructions: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if instructions == "bfloat16" and not module.multiplies_bfloat16():
+    if instructions == "bfloat16" and not dispatch.multiplies_bfloat16():
         pytest.skip("a processor without AVX512_BF16")
-    monkeypatch.setattr(module, "multiplies_bfloat16", lambda: instructions != "none")
+    monkeypatch.setattr(dispatch, "multiplies_bfloat16", lambda: instructions != "none")
     backend = module.NumbaBackend("int8")
     weights, x = Projection(torch.randn(1100, 130), torch.randn(1100)), torch.randn(6, 130)
     exact = x @ weights.weight.T + weights.bias
@@ -42,7 +43,7 @@ def test_in_int8_what_is_fine_or_small_is_in_bfloat16_where_loops_multiply_it(
         type(backend.linear(Projection(torch.randn(outputs, 130), torch.randn(outputs))))
         for outputs in (20, 300)
     ]
-    few_bits = module.multiplies_bytes() and module.LARGEST_BYTE < 255
+    few_bits = dispatch.multiplies_bytes() and module.LARGEST_BYTE < 255
     least = module.Float32Product if few_bits else type(backend.linear(weights))
     least = module.Bfloat16Product if instructions == "bfloat16" else least
     assert kinds == [module.Float32Product, least]
@@ -52,9 +53,9 @@ def test_in_int8_what_is_fine_or_small_is_in_bfloat16_where_loops_multiply_it(
 def test_what_is_small_is_not_in_fewer_than_eight_bits(
     largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "multiplies_bfloat16", lambda: False)
-    monkeypatch.setattr(module, "multiplies_bytes", lambda: True)
-    monkeypatch.setattr(module, "LARGEST_BYTE", largest)
+    monkeypatch.setattr(dispatch, "multiplies_bfloat16", lambda: False)
+    monkeypatch.setattr(dispatch, "multiplies_bytes", lambda: True)
+    monkeypatch.setattr(dispatch, "has_vnni", lambda: largest == 255)
     backend = module.NumbaBackend("int8")
 
     def exact(outputs: int, *, fine: bool) -> bool:
@@ -70,8 +71,8 @@ def test_what_is_small_is_not_in_fewer_than_eight_bits(
 def test_outputs_of_the_decoders_attention_and_its_memory_stay_in_bfloat16(
     build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "worth_integers", lambda _: True)
-    monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr(dispatch, "INT8_WEIGHTS", 0)
+    monkeypatch.setattr(dispatch, "SMALL_WEIGHTS", 0)
     engine = PackedEngine(build(activation="relu"), module.NumbaBackend("int8"))
 
     def kinds(sublayer: Any) -> dict[str, bool]:
@@ -90,7 +91,7 @@ def test_outputs_of_the_decoders_attention_and_its_memory_stay_in_bfloat16(
 
 @pytest.mark.parametrize("name", ["tiny", "small", "C-d_model-256", "B-d_k-16"])
 def test_a_decoder_of_small_and_large_products_is_one_call(name: str) -> None:
-    if not module.multiplies_bytes():
+    if not dispatch.multiplies_bytes():
         pytest.skip("a processor without sums of bytes")
     config = (
         architecture(name)

@@ -28,10 +28,10 @@ from headway.decoding.packed.torch_backend import (
     SharpProduct,
     TorchBackend,
     product,
-    worth_integers,
 )
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
+from headway.kernels import dispatch
 from headway.model.feed_forward import PositionwiseFeedForward
 
 CPU = torch.device("cpu")
@@ -90,8 +90,8 @@ def loop_product(kind: str) -> Any:
     """Return one of LOOP_PRODUCTS; skip where the processor has no such sums."""
     module = pytest.importorskip("headway.decoding.packed.numba_backend")
     there = {
-        "Int8LoopProduct": module.multiplies_bytes(),
-        "Bfloat16Product": module.multiplies_bfloat16(),
+        "Int8LoopProduct": dispatch.multiplies_bytes(),
+        "Bfloat16Product": dispatch.multiplies_bfloat16(),
     }
     if not there.get(kind, True):
         pytest.skip("a processor without these sums")
@@ -108,8 +108,7 @@ def compiled_products():
 
 def dots(weights: Projection, relu: bool):
     """Return the product by the processor's dot products; skip where it has none."""
-    blocks = pytest.importorskip("headway.kernels.linear_blocks")
-    if not blocks.multiplies_bytes():
+    if not dispatch.multiplies_bytes():
         pytest.skip("a processor without sums of bytes")
     prepared = compiled_products().Int8LoopProduct(weights, relu)
     return lambda x: torch.from_numpy(prepared(x.numpy()))
@@ -246,8 +245,7 @@ def floats(weights: Projection, relu: bool):
 
 def pairs(weights: Projection, relu: bool):
     """Return the product in bfloat16 by the processor's own sums; skip where it has none."""
-    blocks = pytest.importorskip("headway.kernels.linear_blocks")
-    if not blocks.multiplies_bfloat16():
+    if not dispatch.multiplies_bfloat16():
         pytest.skip("a processor without AVX512_BF16")
     module = importlib.import_module("headway.decoding.packed.numba_backend")
     multiply = module.Bfloat16Product(weights, relu)
@@ -308,7 +306,7 @@ def test_bfloat16_is_near(relu: bool) -> None:
 
 def test_small_products_stay_in_float32() -> None:
     small = projection(5, 6)
-    assert not worth_integers(small)
+    assert small.weight.numel() < dispatch.INT8_WEIGHTS
     x = torch.randn(3, 6)
 
     y = product(small, "int8", CPU)(x)
@@ -548,7 +546,7 @@ def test_sums_of_either_sign_fit_into_16_bits(weight: Floats) -> None:
 @example(np.where(np.arange(37 * 260).reshape(37, 260) % 3 == 0, 1, -0.61).astype(np.float32))
 def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Floats) -> None:
     loops = pytest.importorskip("headway.kernels.quantized_linear")
-    if not pytest.importorskip("headway.kernels.linear_blocks").multiplies_bytes():
+    if not dispatch.multiplies_bytes():
         pytest.skip("a processor without sums of bytes")
     outputs = len(weight)
     whole = compiled_products().quantize_to_fit(torch.from_numpy(weight))[0].numpy()
@@ -625,7 +623,7 @@ def test_bytes_are_of_the_kind_that_the_processor_multiplies_fast(
 ) -> None:
     monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
     monkeypatch.delenv("DNNL_MAX_CPU_ISA", raising=False)
-    monkeypatch.setattr(int8, "_has", lambda name: name in has)
+    monkeypatch.setattr(dispatch, "pytorch_has", lambda name: name in has)
     monkeypatch.setattr(int8.torch.backends.mkldnn, "is_available", lambda: True)
 
     assert int8.byte_kind() is kind

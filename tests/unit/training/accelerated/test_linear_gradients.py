@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from headway.kernels import dispatch
 from headway.training.accelerated import linear_gradients as module
 from headway.training.accelerated.cross_entropy import projected_cross_entropy
 from headway.training.accelerated.linear import project
@@ -24,11 +25,9 @@ pytest.importorskip("numba")
 from headway.kernels import input_gradient as input_loops
 from headway.kernels import weight_gradient as weight_loops
 from headway.kernels import weight_gradient_amx
-from headway.kernels.codegen.numba_compiler import has_tiles
-from headway.kernels.linear_blocks import multiplies_bfloat16
 
 pytestmark = pytest.mark.skipif(
-    not multiplies_bfloat16(), reason="this processor has no sums of bfloat16"
+    not dispatch.multiplies_bfloat16(), reason="this processor has no sums of bfloat16"
 )
 
 
@@ -36,23 +35,23 @@ pytestmark = pytest.mark.skipif(
 by_sums_and_tiles = pytest.mark.usefixtures("kind")
 
 
-@pytest.fixture(scope="module", params=[False, True] if has_tiles() else [False])
+@pytest.fixture(scope="module", params=[False, True] if dispatch.has_amx() else [False])
 def kind(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_has_tiles", lambda: request.param)
+        patch.setattr(dispatch, "has_amx", lambda: request.param)
         yield
 
 
 @pytest.fixture
 def by_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_has_tiles", lambda: False)
+    monkeypatch.setattr(dispatch, "has_amx", lambda: False)
 
 
 @pytest.fixture
 def loops_whatever_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LEAST", 1)
-    monkeypatch.setattr(module, "_LEAST_BY_TILES", 1)
-    monkeypatch.setattr(module, "_LOTS", 0)
+    monkeypatch.setattr(dispatch, "LEAST_PRODUCTS", 1)
+    monkeypatch.setattr(dispatch, "LEAST_PRODUCTS_AMX", 1)
+    monkeypatch.setattr(dispatch, "BLOCKS_PER_THREAD", 0)
 
 
 def draw(rows: int, d_out: int, d_in: int, seed: int = 2) -> tuple[Tensor, Tensor]:
@@ -63,9 +62,14 @@ def draw(rows: int, d_out: int, d_in: int, seed: int = 2) -> tuple[Tensor, Tenso
     )
 
 
+def by_kernel(grad: Tensor, rows: Tensor) -> bool:
+    return dispatch.weight_gradient(grad, rows).by is not dispatch.By.PYTORCH
+
+
 def put(grad: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     out = torch.full((grad.size(1), rows.size(1)), math.nan)
-    sums = module._multiply(grad, rows, out, add=False)
+    by = dispatch.By.NUMBA_AMX if dispatch.has_amx() else dispatch.By.NUMBA
+    sums = module._multiply(grad, rows, out, by, add=False)
     return out, sums
 
 
@@ -98,10 +102,12 @@ def test_by_tiles_smaller_products_are_in_loops(
 ) -> None:
     """For which PyTorch would make machine code, as for each number of rows."""
     taken: list[Tensor] = []
-    monkeypatch.setattr(module, "_LOTS", 0)
-    monkeypatch.setattr(module, "_has_tiles", lambda: tiles)
+    monkeypatch.setattr(dispatch, "BLOCKS_PER_THREAD", 0)
+    monkeypatch.setattr(dispatch, "has_amx", lambda: tiles)
     monkeypatch.setattr(module, "_multiply", lambda grad, *_, **__: taken.append(grad))
-    assert 100 * 160 * 128 < module._LEAST_BY_TILES <= 300 * 160 * 128 < module._LEAST
+    assert (
+        100 * 160 * 128 < dispatch.LEAST_PRODUCTS_AMX <= 300 * 160 * 128 < dispatch.LEAST_PRODUCTS
+    )
 
     weight_gradient(*draw(count, 160, 128))
 
@@ -203,7 +209,7 @@ def test_where_there_are_tiles_weights_have_loops_of_these_and_inputs_pytorchs_p
 ) -> None:
     grad, weight = draw(9, 64, 32)[0], draw(64, 32, 64)[1]
     called, loops = forbid_products(monkeypatch), []
-    monkeypatch.setattr(module, "_has_tiles", lambda: tiles)
+    monkeypatch.setattr(dispatch, "has_amx", lambda: tiles)
     monkeypatch.setattr(module.threads, "divide", lambda loop, *_, count: loops.append(loop))
 
     weight_gradient(grad, draw(9, 32, 64)[1])
@@ -296,14 +302,14 @@ def test_what_is_not_finite_shows_where_it_counts_and_nowhere_else(
 def test_what_loops_are_for() -> None:
     grad, rows = draw(3, 5, 64)
 
-    assert module._has_loops(grad, rows)
-    assert not module._has_loops(grad, rows[:, :48])
-    assert not module._has_loops(grad.float(), rows.float())
-    assert not module._has_loops(grad[:0], rows[:0])
-    assert not module._has_loops(nn.Parameter(grad), rows)
-    assert not module._has_loops(grad.to("meta"), rows.to("meta"))
+    assert by_kernel(grad, rows)
+    assert not by_kernel(grad, rows[:, :48])
+    assert not by_kernel(grad.float(), rows.float())
+    assert not by_kernel(grad[:0], rows[:0])
+    assert not by_kernel(nn.Parameter(grad), rows)
+    assert not by_kernel(grad.to("meta"), rows.to("meta"))
     with FlopCounterMode(display=False):
-        assert not module._has_loops(grad, rows)
+        assert not by_kernel(grad, rows)
 
 
 def test_little_is_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,10 +317,10 @@ def test_little_is_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(2)
-        assert not module._has_loops(*small)
-        assert module._has_loops(*large)
+        assert not by_kernel(*small)
+        assert by_kernel(*large)
         torch.set_num_threads(9)  # with one or two lots of columns each
-        assert not module._has_loops(*large)
+        assert not by_kernel(*large)
     finally:
         torch.set_num_threads(before)
 

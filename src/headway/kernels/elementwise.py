@@ -1,7 +1,8 @@
-"""Dropout's draws, and what is dropped and added, sixty-four numbers at a time (section 5.4).
+"""Operations on each element: dropout, dropout with addition, and ReLU with its gradient.
 
-The draws are those of `headway.training.accelerated.dropout.draw`, bit by bit: number i of
-SplitMix64 decides elements 4 i to 4 i + 3 by 16 bits each.
+The draws of dropout (section 5.4) are those of `headway.training.accelerated.dropout.draw`, bit by
+bit: number i of SplitMix64 decides elements 4 i to 4 i + 3 by 16 bits each. ReLU is for bfloat16,
+and compares bits; PyTorch's takes two to three times as long.
 """
 
 import numpy as np
@@ -15,8 +16,11 @@ from headway.kernels.splitmix import GAMMA, LAST_SHIFT, MIXING
 
 BLOCK = 4 * LANES
 """Elements that one vector of draws decides."""
-LOT = 64 * BLOCK
-"""Elements that a thread takes at least: fewer are done before another one has begun."""
+DROPOUT_LOT = 64 * BLOCK
+"""Elements of dropout that a thread takes at least: starting a thread takes longer than fewer."""
+RELU_LOT = 2**14
+"""The same of ReLU."""
+_ZERO, _MINUS_ZERO, _MINUS_INFINITY = np.uint16(0), np.uint16(0x8000), np.uint16(0xFF80)
 _WORDS = ir.VectorType(WORD, LANES)
 
 
@@ -66,7 +70,7 @@ def _add_block(code, x, y, at, key, first, lowest, scale, out):
 def drop(x, key, lowest, scale, out, count, parts, region):
     """Write x * scale where an element is kept, else x * 0. x, out: (N,), of any two types.
 
-    The parts (parts.py) are of `count` lots of LOT numbers.
+    The parts (parts.py) are of `count` lots of DROPOUT_LOT numbers.
     """
     return in_parts(_drop, (x, key, lowest, scale, out), count, parts, region)
 
@@ -117,5 +121,38 @@ def _copy(x, first, out, place, count):
 @compiled
 def _bounds(size, first, last):
     """Return where these lots begin, where their whole blocks end, and where they end."""
-    begin, end = first * LOT, min(last * LOT, size)
+    begin, end = first * DROPOUT_LOT, min(last * DROPOUT_LOT, size)
     return begin, begin + (end - begin) // BLOCK * BLOCK, end
+
+
+@compiled
+def rectify(y, count, parts, region):
+    """Put 0 for negative numbers in y, (N,), uint16; NaN stays.
+
+    The parts (`codegen.parallel`) are of `count` lots of RELU_LOT numbers.
+    """
+    return in_parts(_rectify, (y,), count, parts, region)
+
+
+@compiled
+def pass_active(grad, y, out, count, parts, region):
+    """Write grad where y is positive or NaN, and 0 elsewhere. All (N,), uint16."""
+    return in_parts(_pass_active, (grad, y, out), count, parts, region)
+
+
+@compiled
+def _rectify(y, first, last):
+    part = y[first * RELU_LOT : last * RELU_LOT]  # LLVM vectorizes a loop over a slice
+    for i in range(part.size):
+        bits = part[i]
+        part[i] = _ZERO if (bits >= _MINUS_ZERO) & (bits <= _MINUS_INFINITY) else bits
+
+
+@compiled
+def _pass_active(grad, y, out, first, last):
+    begin, end = first * RELU_LOT, last * RELU_LOT
+    grads, active, passed = grad[begin:end], y[begin:end], out[begin:end]
+    for i in range(grads.size):
+        bits, kept = grads[i], active[i]
+        negative = (kept >= _MINUS_ZERO) & (kept <= _MINUS_INFINITY)
+        passed[i] = _ZERO if (kept == _ZERO) | negative else bits
