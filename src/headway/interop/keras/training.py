@@ -37,8 +37,8 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
         real = ops.cast(ops.not_equal(labels, self.pad_id), y_pred.dtype)
         log_probs = ops.log_softmax(y_pred, axis=-1)
         nll = -ops.take_along_axis(log_probs, labels[..., None], axis=-1)[..., 0]
-        real = ops.sum(log_probs, axis=-1) - log_probs[..., self.pad_id]
-        uniform = -real / (y_pred.shape[-1] - 1)
+        log_prob_sums = ops.sum(log_probs, axis=-1) - log_probs[..., self.pad_id]
+        uniform = -log_prob_sums / (y_pred.shape[-1] - 1)
         loss = (1 - self.smoothing) * nll + self.smoothing * uniform
         return ops.sum(loss * real) / ops.maximum(ops.sum(real), 1.0)
 
