@@ -1,4 +1,4 @@
-"""`headway align`: which words of given translations are about which of their sources."""
+"""`headway align`: word alignments of existing translations."""
 
 import sys
 from collections.abc import Sequence
@@ -59,10 +59,10 @@ def align(
     remark_on_tags(bundle, (pair.source for pair in pairs), quiet)
     readings = _readings(bundle, layer, moment, choose=gold is not None)
     by_hand = None if gold is None else _gold(gold, gold_from_one, pairs, bundle)
-    found = align_by(bundle, [p.source for p in pairs], [p.target for p in pairs], readings)
-    scores = {} if by_hand is None else _scores(found, by_hand)
+    aligned = align_by(bundle, [p.source for p in pairs], [p.target for p in pairs], readings)
+    scores = {} if by_hand is None else _scores(aligned, by_hand)
     chosen = best_of(scores) if scores else readings[0]
-    lines = [pharaoh(alignment) for alignment in found[chosen]]
+    lines = [pharaoh(alignment) for alignment in aligned[chosen]]
     if as_json:
         rows = [reading._asdict() | score.as_dict() for reading, score in scores.items()]
         print_json(chosen._asdict() | {"alignments": lines, "scores": rows})
@@ -76,7 +76,7 @@ def align(
 def _readings(
     bundle: "Bundle", layer: int | None, moment: str | None, *, choose: bool
 ) -> list["Reading"]:
-    """Return what to read: all that is left open where it can be chosen, else the usual."""
+    """Return the readings: all that remain open if a gold file can choose, else the usual one."""
     from headway.decoding.attention import chosen_layer
     from headway.evaluation.aligning import Moment, Reading, all_readings
 
@@ -103,11 +103,11 @@ def _gold(path: Path, from_one: bool, pairs: Sequence["Pair"], bundle: "Bundle")
 
 
 def _scores(
-    found: dict["Reading", list[Any]], gold: Sequence[Any]
+    aligned: dict["Reading", list[Any]], gold: Sequence[Any]
 ) -> dict["Reading", "AlignmentScore"]:
     from headway.evaluation.alignment_error import alignment_error
 
-    return {reading: alignment_error(own, gold) for reading, own in found.items()}
+    return {reading: alignment_error(pairs, gold) for reading, pairs in aligned.items()}
 
 
 def _report(

@@ -1,4 +1,4 @@
-"""The table of commands, and what an error looks like to a person."""
+"""The table of commands, and the messages of errors."""
 
 import errno
 import io
@@ -43,7 +43,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-# In the order in which a newcomer needs them.
+# A newcomer needs them in this order.
 for command in (
     demo.demo,
     check.check,
@@ -92,9 +92,9 @@ def main(arguments: list[str] | None = None) -> None:
         arguments = sys.argv[1:]
     if sys.stderr is None:  # closed; print would write to standard output instead
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper):  # as files of text are, whatever is usual here
+    if isinstance(sys.stdout, io.TextIOWrapper):  # the same in every locale, as in files of text
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    if "--quiet" not in arguments and sys.stderr.isatty():  # somebody is waiting
+    if "--quiet" not in arguments and sys.stderr.isatty():  # a person is waiting
         tell_of_compiling(lambda message: print(f"Note: {message}", file=sys.stderr))
     with warnings.catch_warnings(), unfailing_messages():
         _show_warnings_as_notes("--quiet" in arguments)
@@ -111,7 +111,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _show_warnings_as_notes(quiet: bool) -> None:
-    """Print a warning of ours as one sentence, without the line of code that it concerns."""
+    """Print a warning of Headway as one sentence, without the line of code."""
     warnings.simplefilter("default", HeadwayWarning)
     show_others = warnings.showwarning
 
@@ -125,9 +125,9 @@ def _show_warnings_as_notes(quiet: bool) -> None:
 
 
 def _flush() -> None:
-    """Write the last of the output while what goes wrong can still be said.
+    """Write the rest of the output while an error can still be explained.
 
-    When Python ends it writes that, too, and can only complain.
+    When Python ends, it would write it too, but print a traceback on an error.
     """
     if sys.stdout is None:  # closed from the beginning
         return
@@ -142,7 +142,7 @@ def _explain(error: Exception) -> int:
     from headway.errors import HeadwayError
 
     if isinstance(error, BrokenPipeError):
-        return 1  # a reader that has seen enough
+        return 1  # the reader has closed the pipe
     if isinstance(error, HeadwayError):
         return _fail(f"Error: {error}", error.exit_status)
     if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):

@@ -1,4 +1,4 @@
-"""`headway bench`: speed beside peers, on this machine, in one run."""
+"""`headway bench`: speed compared with peers, on this machine, in one run."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from headway.cli.remarks import remark_on_weights
 
 bench = typer.Typer(
     no_args_is_help=True,
-    help="Measure speed beside peers, in turns, on this machine.",
+    help="Compare speed with peers, in turns, on this machine.",
 )
 
 
@@ -52,7 +52,7 @@ def train(
     """Train on random pieces: target pieces a second, ours and peers'."""
     from headway.bench.training import compare_training
 
-    found = compare_training(
+    comparison = compare_training(
         size,
         _names(against),
         rounds,
@@ -63,23 +63,23 @@ def train(
         compiled=compiled,
     )
     if as_json:
-        print_json(found.as_dict())
+        print_json(comparison.as_dict())
         return
-    name = "compiled" if found.compiled else "headway"
-    rows = [(name, found.precision, found.tokens_per_second)]
+    name = "compiled" if comparison.compiled else "headway"
+    rows = [(name, comparison.precision, comparison.tokens_per_second)]
     rows += [
         (peer, precision, rate)
-        for peer, rates in found.peers.items()
+        for peer, rates in comparison.peers.items()
         for precision, rate in rates.items()
     ]
     for name, precision, rate in rows:
         print(f"{name:<10}{precision:<10}{rate:>10,.0f} target pieces/s")
-    if found.ratio is not None:
-        print(f"{found.ratio:.2f} times the fastest peer")
+    if comparison.ratio is not None:
+        print(f"{comparison.ratio:.2f} times the fastest peer")
     if not quiet:
         print(
-            f"{found.matrix_rate_fraction:.0%} of this machine's rate of matrix products, "
-            f"{found.matrix_rate / 1e9:,.0f} GFLOP/s"
+            f"{comparison.matrix_rate_fraction:.0%} of this machine's rate of matrix products, "
+            f"{comparison.matrix_rate / 1e9:,.0f} GFLOP/s"
         )
 
 
@@ -132,7 +132,7 @@ def translate(
     """Translate text: target pieces a second and time of a sentence, ours and a peer's."""
     from headway.bench.translating import compare_translation
 
-    found = compare_translation(
+    comparison = compare_translation(
         remark_on_weights(model, quiet),
         _names(against),
         source=source,
@@ -148,24 +148,24 @@ def translate(
         say=_say if sys.stderr.isatty() and not quiet else lambda text: None,
     )
     if as_json:
-        print_json(found.as_dict())
+        print_json(comparison.as_dict())
         return
-    for line in found.lines():
+    for line in comparison.lines():
         print(line)
-    for note in found.all_notes():
+    for note in comparison.all_notes():
         print(f"Note: {note}", file=sys.stderr)
 
 
-def _names(given: str) -> list[str]:
-    return [name.strip() for name in given.split(",") if name.strip()]
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _numbers(given: str) -> list[int]:
+def _numbers(text: str) -> list[int]:
     from headway.errors import ConfigError
 
-    names = _names(given)
+    names = _names(text)
     if not all(name.isdecimal() for name in names):
-        raise ConfigError(f"'{given}' is no list of numbers.", "Separate them by commas: 1,64.")
+        raise ConfigError(f"'{text}' is no list of numbers.", "Separate them by commas: 1,64.")
     return [int(name) for name in names]
 
 

@@ -1,4 +1,4 @@
-"""`headway check`: what a run would train on and cost, before its first step."""
+"""`headway check`: the training text and the cost of a run, before its first step."""
 
 import re
 import sys
@@ -74,48 +74,49 @@ def check(
             print("\n".join([head, *lines_of(some, text)]))
         print("\n".join(how_to_clean(findings, corpora)), flush=True)
 
-    found = check_run(load_run_config(config, chosen), device, reporter, tell)
+    result = check_run(load_run_config(config, chosen), device, reporter, tell)
     if as_json:
-        print_json(found.as_dict())
+        print_json(result.as_dict())
     else:
-        for line in report_lines(found):
+        for line in report_lines(result):
             print(line)
-    if found.problem:
-        sys.stdout.flush()  # the report comes first where both streams are one
-        raise found.problem
+    if result.problem:
+        sys.stdout.flush()  # the report comes first if both streams are one
+        raise result.problem
 
 
-def report_lines(found: "RunCheck") -> list[str]:
-    """Return the report for people, one line each."""
+def report_lines(result: "RunCheck") -> list[str]:
+    """Return the report as lines of text."""
     lines = []
-    for text, count in found.unknown.items():
-        if text in found.findings:
-            head = f"{text.capitalize()} text{_files(text, found.corpora)}: {count}"
-            lines += [head, *lines_of(found.findings[text], text)]
+    for text, count in result.unknown.items():
+        if text in result.findings:
+            head = f"{text.capitalize()} text{_files(text, result.corpora)}: {count}"
+            lines += [head, *lines_of(result.findings[text], text)]
         else:
             lines.append(f"{text.capitalize()} text, held out of it: {count}")
-    lines.append(f"In training: {found.cleaning.summary()}")
-    if len(found.corpora) > 1:
-        numbered = enumerate(found.corpora, start=1)
+    lines.append(f"In training: {result.cleaning.summary()}")
+    if len(result.corpora) > 1:
+        numbered = enumerate(result.corpora, start=1)
         lines += [f"  corpus {number}: {_described(corpus)}" for number, corpus in numbered]
-    minutes, gigabytes = found.estimate.seconds / 60, found.estimate.memory / 1e9
+    minutes, gigabytes = result.estimate.seconds / 60, result.estimate.memory / 1e9
+    steps = counted(result.steps, "step")
     lines += [
-        f"Model: {found.parameters:,} parameters, {found.vocabulary:,} pieces"
-        + (", the most that this text gives" if found.problem else ""),
-        f"Training: {counted(found.steps, 'step')}, {found.epochs:,.1f} epochs, {found.precision}",
+        f"Model: {result.parameters:,} parameters, {result.vocabulary:,} pieces"
+        + (", the most that this text gives" if result.problem else ""),
+        f"Training: {steps}, {result.epochs:,.1f} epochs, {result.precision}",
         f"Estimate: {minutes:,.1f} minutes"
         + (f" and {gigabytes:,.1f} GB of memory" if gigabytes else "")
         + f" for the steps; validation takes more{' of both' if gigabytes else ''}. headway train "
         "--minutes N chooses the steps for N minutes of all",
     ]
-    if found.estimate.parts > 1:
-        lines.append(f"Batches are computed in {found.estimate.parts} parts each")
-    lines += [f"Note: {remark}" for remark in found.remarks]
-    return lines + how_to_clean(found.findings, found.read)
+    if result.estimate.parts > 1:
+        lines.append(f"Batches are computed in {result.estimate.parts} parts each")
+    lines += [f"Note: {remark}" for remark in result.remarks]
+    return lines + how_to_clean(result.findings, result.read)
 
 
 def lines_of(findings: Sequence["Finding"], text: str) -> list[str]:
-    """Return what is suspicious about a text of this name, with the remedy and an example."""
+    """Return the findings on a text of this name, each with its remedy and an example."""
     is_trained_on = text.startswith("training")
     lines = []
     for finding in findings:
@@ -128,7 +129,7 @@ def lines_of(findings: Sequence["Finding"], text: str) -> list[str]:
 
 
 def _files(text: str, corpora: "Sequence[CorpusShare | Corpus]") -> str:
-    """Return the files of a text that is one of several corpora, in brackets."""
+    """Return the files of one of several corpora in brackets; empty for other texts."""
     number = re.match(r"training, corpus (\d+)", text)
     return f" ({'; '.join(_names(corpora[int(number[1]) - 1]))})" if number else ""
 
@@ -140,7 +141,7 @@ def _names(corpus: "CorpusShare | Corpus") -> list[str]:
 
 
 def _described(corpus: "CorpusShare") -> str:
-    """Return what a corpus is and how much of the training it makes up."""
+    """Describe a corpus and its share of the training."""
     parts = [
         *_names(corpus),
         f"tag {corpus.tag}" if corpus.tag else "",

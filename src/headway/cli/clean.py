@@ -33,7 +33,7 @@ Out = Annotated[
 ]
 Report = Annotated[
     Path | None,
-    typer.Option("--report", metavar="FILE.tsv", help="Log of each change; beside --out if unset."),
+    typer.Option("--report", metavar="FILE.tsv", help="Log of each change; by default near --out."),
 ]
 Fix = Annotated[
     str | None,
@@ -113,12 +113,12 @@ def clean(
 
 
 def _with_options(text: str) -> str:
-    """Return a text that names options of this command where it named settings of a training."""
+    """Return a text with options of this command in place of settings of a training."""
     return _SETTING.sub(lambda match: "--" + match[1].replace("_", "-"), text)
 
 
 def _tell(pairs: int) -> None:
-    """Say how far the work is after each million."""
+    """Print the progress after each million pairs."""
     from headway.data.mending.text import AT_ONCE
 
     if pairs % AT_ONCE == 0:
@@ -128,9 +128,9 @@ def _tell(pairs: int) -> None:
 def _named_files(
     files: list[str], source: str, target: str, out: str
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return which files are read and which are written.
+    """Return the inputs and the outputs.
 
-    A shell makes two words of `--out clean.{en,ko}`, and the second one stands among the files.
+    A shell makes two words of `--out clean.{en,ko}`, so the second one is among the files.
     """
     if not out:
         raise ConfigError("--out names no file.", f"For example: {_EXAMPLE}.")
@@ -153,11 +153,10 @@ def _named_files(
 
 
 def _second_output(out: str, files: Sequence[str]) -> str:
-    """Return which of the files is the second one of --out.
+    """Return the second file of --out, which is among the files.
 
-    A file that exists is so only if it is the other side of `out`, as a shell makes it of
-    `clean.{en,ko}`: any other one may be what is to be cleaned. Raises ConfigError unless one file
-    is surely meant.
+    An existing file counts only if its name is the other side of `out`, as in `clean.{en,ko}`,
+    because any other one may be an input. Raises ConfigError unless exactly one file is likely.
     """
     from headway.data.hub import is_dataset
 
@@ -177,20 +176,20 @@ def _exists(name: str) -> bool:
         return path.exists()
 
 
-def _differ_in_side(one: str, other: str) -> bool:
-    """Return True if two names are one but for a word that names the side, as clean.{en,ko}."""
+def _differ_in_side(first: str, second: str) -> bool:
+    """Return True if two names differ only in a word for the side, as clean.{en,ko} do."""
     from headway.data.headers import are_two_sides
 
-    words = [re.split(r"[\W_]", name) for name in (one, other)]
-    marks = [re.findall(r"[\W_]", name) for name in (one, other)]
+    words = [re.split(r"[\W_]", name) for name in (first, second)]
+    marks = [re.findall(r"[\W_]", name) for name in (first, second)]
     if marks[0] != marks[1]:
         return False
-    different = [both for both in zip(*words, strict=True) if both[0] != both[1]]
+    different = [(a, b) for a, b in zip(*words, strict=True) if a != b]
     return len(different) == 1 and are_two_sides(*different[0])
 
 
 def _names(listed: str | None) -> list[str] | None:
-    """Return the names in a list with commas; None where it is not given."""
+    """Return the names in a list with commas; None without a list."""
     if listed is None:
         return None
     names = [name.strip() for name in listed.split(",") if name.strip()]

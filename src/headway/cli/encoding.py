@@ -1,4 +1,4 @@
-"""Names of files are UTF-8, whatever the locale is."""
+"""Use UTF-8 for names of files in any locale."""
 
 import os
 import sys
@@ -10,10 +10,10 @@ _COMMAND_LINE = Path("/proc/self/cmdline")
 
 
 def use_utf8() -> None:
-    """Start this program again in Python's UTF-8 mode, where a locale says something else.
+    """Start this program again in Python's UTF-8 mode if the locale has another encoding.
 
-    In another encoding a name such as `말뭉치/훈련.ko` is read as other letters, which a run would
-    write down, and which no other locale finds. A user who has set PYTHONUTF8 has chosen.
+    In another encoding a name such as `말뭉치/훈련.ko` is read as other letters. A run would record
+    them, and no other locale would find the file. Nothing happens if PYTHONUTF8 is set.
     """
     if sys.getfilesystemencoding() == "utf-8" or _MODE in os.environ:
         return
@@ -22,9 +22,9 @@ def use_utf8() -> None:
 
 
 def _words() -> Sequence[str | bytes]:
-    """Return the command line as it was given, if possible before any decoding.
+    """Return the command line, if possible before any decoding.
 
-    Python decodes it by the C library, whose form of an encoding is not always its own.
+    Python decodes it with the C library, whose version of an encoding may differ from Python's.
     """
     try:
         return _COMMAND_LINE.read_bytes().removesuffix(b"\0").split(b"\0")

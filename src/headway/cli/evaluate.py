@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headway.evaluation.comparing import SystemComparison
 
 _EXAMPLES = 10
-_ROUGH = 100  # sentences: of fewer, an interval is a rough one
+_ROUGH = 100  # sentences; with fewer, an interval is rough
 _NOTES = {
     "split": "{sentences} {were} too long and {were} split.",
     "incomplete": "the output limit ended {translations}.",
@@ -36,7 +36,7 @@ Hypothesis = Annotated[
     list[Path] | None,
     typer.Option(
         "--hypothesis",
-        help="A file of translations, scored beside the models or alone; several are allowed.",
+        help="A file of translations, scored alone or with the models; several are allowed.",
     ),
 ]
 Source = Annotated[
@@ -97,8 +97,8 @@ def evaluate(
     models, files = models or [], hypothesis or []
     _check_files(models, source, [reference, *files], out)
     pairs, references = _read(source, reference)
-    beside = f"{source} and {reference}" if source else str(reference)
-    written = read_hypotheses(files, beside, len(references))
+    text = f"{source} and {reference}" if source else str(reference)
+    written = read_hypotheses(files, text, len(references))
     if len(models) + len(files) > 1 and len(references) < 2:
         raise typer.BadParameter("To compare systems takes two sentences at least.")
     way = {"beam_size": beam, "length_penalty": length_penalty}
@@ -117,7 +117,7 @@ def evaluate(
         )
         shown = _furthest(compared, _EXAMPLES if examples is None else examples)
         report, lines = compared.as_dict(), compared.lines()
-        if len({tuple(own) for own in texts.values()}) == 1:
+        if len(set(map(tuple, texts.values()))) == 1:
             lines = [*lines, "All translations are the same, so there is no difference to show."]
     _print(systems, pairs, references, report, lines, shown, as_json=as_json)
     if not quiet:
@@ -126,7 +126,7 @@ def evaluate(
 
 
 def _read(source: Path | None, reference: Path) -> "tuple[list[Pair], list[str]]":
-    """Return sources with their references, no pairs where no source is given, and references."""
+    """Return the pairs of source and reference, empty without a source, and the references."""
     from headway.data.corpus import read_parallel, read_sentences
     from headway.errors import DataError
 
@@ -140,11 +140,11 @@ def _read(source: Path | None, reference: Path) -> "tuple[list[Pair], list[str]]
 
 
 def _check_files(
-    models: Sequence[Path], source: Path | None, others: Sequence[Path], out: Path | None
+    models: Sequence[Path], source: Path | None, read: Sequence[Path], out: Path | None
 ) -> None:
-    """Refuse text in the place of a model, and an output that would replace a text.
+    """Raise an error for text in place of a model, and for an output that would replace a text.
 
-    others: the references, and files of translations.
+    read: the references, and files of translations.
     """
     import os
 
@@ -158,11 +158,11 @@ def _check_files(
             )
     if not models and out is not None:
         raise typer.BadParameter("--out is for translations of a model, but none is given.")
-    if not models and len(others) == 1:
+    if not models and len(read) == 1:
         raise typer.BadParameter("There is nothing to score. Name a model, or --hypothesis FILE.")
     if models and source is None:
         raise typer.BadParameter("A model needs text to translate. Name it with --source FILE.")
-    texts = [*others, source] if source else others
+    texts = [*read, source] if source else read
     for path in output_paths(out, len(models)):
         for text in texts:
             if path.is_file() and os.path.realpath(path) == os.path.realpath(text):
@@ -172,7 +172,7 @@ def _check_files(
 
 
 def _lowest(texts: Sequence[str], references: Sequence[str], count: int) -> dict[int, list[float]]:
-    """Return places of the sentences with the lowest chrF, with it; none that are right."""
+    """Return the places of the sentences with the lowest chrF, and this; none that are correct."""
     from headway.evaluation.comparing import sentence_chrf
 
     if not count:
@@ -184,9 +184,9 @@ def _lowest(texts: Sequence[str], references: Sequence[str], count: int) -> dict
 
 
 def _furthest(compared: "SystemComparison", count: int) -> dict[int, list[float]]:
-    """Return places of the sentences that differ most, with the chrF of each system."""
-    chrf = compared.sentence_chrf.values()
-    return {place: [own[place] for own in chrf] for place in compared.furthest(count)}
+    """Return the places of the sentences that differ most, with the chrF of each system."""
+    systems = compared.sentence_chrf.values()
+    return {place: [chrf[place] for chrf in systems] for place in compared.furthest(count)}
 
 
 def _print(
@@ -201,16 +201,16 @@ def _print(
 ) -> None:
     """Print scores and examples.
 
-    pairs: none where only files are scored. shown: chrF of each system, by place of the sentence.
+    pairs: empty if only files are scored. shown: chrF of each system, by place of the sentence.
     """
     if as_json:
-        own = [system.facts for system in systems]
+        facts = [system.facts for system in systems]
         if len(systems) > 1:
-            named = zip(report["systems"], own, strict=True)
-            report = report | {"systems": [scores | facts for scores, facts in named]}
+            scores = zip(report["systems"], facts, strict=True)
+            report = report | {"systems": [score | more for score, more in scores]}
         else:
-            report = report | own[0]
-        found = [
+            report = report | facts[0]
+        sentences = [
             {"line": place + 1}
             | ({"source": pairs[place].source} if pairs else {})
             | {
@@ -220,7 +220,7 @@ def _print(
             }
             for place, chrf in shown.items()
         ]
-        print_json(report | {"sentences": len(references), "examples": found})
+        print_json(report | {"sentences": len(references), "examples": sentences})
         return
     for line in lines:
         print(line)
@@ -247,7 +247,7 @@ def _remark(
     references: Sequence[str],
     of_references: str,
 ) -> None:
-    """Say on standard error what is remarkable; pairs: none where there is no source."""
+    """Print remarks on standard error; pairs: empty without a source."""
     from headway.evaluation.doubts import are_the_references, doubts
 
     texts = {system.name: system.texts for system in systems}

@@ -28,14 +28,14 @@ def export(
         typer.Option(
             "--sample",
             metavar="FILE",
-            help="Sentences, one a line, to compare on beside random ones (ctranslate2).",
+            help="Sentences, one a line, to compare on, as well as random ones (ctranslate2).",
         ),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write a model in the form of another framework, once both compute the same."""
+    """Write a model in the form of another framework, after checking that both agree."""
     from headway.errors import ConfigError, suggest
 
     if to == "ctranslate2":
@@ -57,8 +57,8 @@ def export(
 
 
 def _to_keras(model: Path, out: Path) -> tuple[dict[str, str | int | float], str]:
-    """Export; return what to print, as JSON and as text."""
-    # The file is the same for every back end, and this one is always there.
+    """Export; return the result as JSON and as text."""
+    # The file is the same for every back end, and this one is always installed.
     os.environ.setdefault("KERAS_BACKEND", "torch")
     from headway.interop.keras.export import export as write
 
@@ -72,7 +72,7 @@ def _to_keras(model: Path, out: Path) -> tuple[dict[str, str | int | float], str
 def _to_ctranslate2(
     model: Path, out: Path, quantization: str, sample: Path | None
 ) -> tuple[dict[str, str | int | float], str]:
-    """Export; return what to print, as JSON and as text."""
+    """Export; return the result as JSON and as text."""
     from dataclasses import asdict
 
     from headway.data.lines import read_lines

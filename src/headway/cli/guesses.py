@@ -1,4 +1,4 @@
-"""What people type who guess: other spellings are taken, and a wrong call says what would be right.
+"""Help with guessed calls: other spellings work, and an error suggests the correct call.
 
 Every command of the table is a `Command`, so that no command has hints of its own.
 """
@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from headway.errors import ConfigError
 from headway.home import expanded
 
-# Typer has Click within it or beside it, depending on its version; this is of the right one.
+# Typer includes Click or depends on it, by its version; this is the class that it raises.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 _SPELLINGS = {
@@ -29,7 +29,7 @@ _SPELLINGS = {
     "--target": ("--reference",),
     "--text": ("--sentence",),
 }
-"""By option: spellings that mean the same where a command has no such option."""
+"""By option: spellings that mean the same if a command has no such option."""
 
 _SHORT = {"--out": "-o"}
 _OTHER_VALUES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "gpu": "cuda"}
@@ -48,7 +48,7 @@ _OTHER_OPTIONS = {
     "dev": ("--valid-source", "--valid-target"),
     "validation": ("--valid-source", "--valid-target"),
 }
-"""By the word of another toolkit: the options that are meant, where a command has them."""
+"""By the word of another toolkit: the options that are meant, if a command has them."""
 _COMPARED = "evaluate A B --source FILE --reference FILE"
 _OTHER_COMMANDS = {
     "bleu": "evaluate --hypothesis FILE --source FILE --reference FILE",
@@ -72,10 +72,10 @@ _WRITE_LINES = ("translate", "evaluate")  # the commands whose --out is a file o
 
 
 class Commands(TyperGroup):
-    """A table of commands that knows what a command of another name is called here."""
+    """A table of commands that knows the names of commands in other toolkits."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find a command; ConfigError with its own name for one of another toolkit."""
+        """Return a command; ConfigError with its name here for one of another toolkit."""
         try:
             return super().resolve_command(ctx, args)
         except UsageError:
@@ -87,32 +87,32 @@ class Commands(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command that takes other spellings, `-` for a standard stream, and hints at what is meant.
+    """A command that takes other spellings and `-` for a standard stream, and gives hints.
 
-    Raises ConfigError, whose message is one line that can be copied, where there is a hint, and
-    Click's own error elsewhere.
+    With a hint, it raises ConfigError, whose message is one line that can be copied; otherwise
+    Click's own error.
     """
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
-        """Give the options that have one their short form."""
+        """Add short forms of options."""
         super().__init__(*arguments, **settings)
         for param in self.params:
             param.opts += [_SHORT[name] for name in param.opts if name in _SHORT]
 
     def make_parser(self, ctx: Any) -> Any:
-        """Return a parser that takes the other spellings, too, which the help does not list."""
+        """Return a parser that also takes the other spellings, which the help does not list."""
         parser = super().make_parser(ctx)
         names = self._options()
-        for name, others in _SPELLINGS.items():
-            spellings = [other for other in others if other not in names]
-            if name in names and spellings:
-                other = copy.copy(names[name])
-                other.opts, other.secondary_opts = spellings, []
-                other.add_to_parser(parser, ctx)
+        for name, spellings in _SPELLINGS.items():
+            free = [spelling for spelling in spellings if spelling not in names]
+            if name in names and free:
+                alias = copy.copy(names[name])
+                alias.opts, alias.secondary_opts = free, []
+                alias.add_to_parser(parser, ctx)
         return parser
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, or say what was probably meant."""
+        """Parse the arguments; ConfigError suggests what was probably meant."""
         asked = list(args)
         try:
             remaining = super().parse_args(ctx, args)
@@ -126,7 +126,7 @@ class Command(TyperCommand):
                 raise ConfigError(f"{message.rstrip('.')}.", hint) from None
             raise
         self._name_streams(ctx)
-        for name, value in ctx.params.items():  # `--out=~/x`, where no shell expands it
+        for name, value in ctx.params.items():  # no shell expands `--out=~/x`
             ctx.params[name] = _at_home(value)
         return remaining
 
@@ -134,7 +134,7 @@ class Command(TyperCommand):
         return {name: param for param in self.params for name in param.opts if name[0] == "-"}
 
     def _no_option(self, ctx: Any, option: str) -> ConfigError:
-        """Return the error for an option that this command has not."""
+        """Return the error for an option that this command does not have."""
         words = [ctx.info_name]
         while (ctx := ctx.parent).parent:
             words.insert(0, ctx.info_name)
@@ -143,7 +143,7 @@ class Command(TyperCommand):
         return ConfigError(message, self._suggestion(option) or f"See headway {command} --help.")
 
     def _no_number(self, ctx: Any, asked: Sequence[str], error: Exception) -> ConfigError | None:
-        """Return the error for an option whose value is no number, or None for another error."""
+        """Return the error for an option whose value is not a number; None for other errors."""
         param = getattr(error, "param", None)
         kind = _NUMBERS.search(getattr(error, "message", ""))
         if param is None or kind is None:
@@ -159,7 +159,7 @@ class Command(TyperCommand):
         )
 
     def _suggestion(self, option: str) -> str:
-        """Return what was probably meant by this option, or nothing."""
+        """Return a hint at the option that was probably meant, or an empty text."""
         names, arguments = self._options(), [p.name for p in self.params if "--" not in p.opts[0]]
         wanted = option.lstrip("-")
         if option in _MODEL and "model" in arguments:
@@ -176,8 +176,8 @@ class Command(TyperCommand):
                 "headway train --minutes N measures the speed and chooses the steps; headway "
                 "check estimates the time of steps that are set: --set training.max_steps=…"
             )
-        if wanted in _OTHER_OPTIONS and (other := _OTHER_OPTIONS[wanted])[0] in names:
-            return f"Did you mean {' and '.join(name for name in other if name in names)}?"
+        if wanted in _OTHER_OPTIONS and (meant := _OTHER_OPTIONS[wanted])[0] in names:
+            return f"Did you mean {' and '.join(name for name in meant if name in names)}?"
         if option in _INPUT and "file" in arguments:
             return f"The text is the second argument: headway {self.name} MODEL FILE"
         if option in _INPUT and "--source" in names:
@@ -191,7 +191,7 @@ class Command(TyperCommand):
         return ""
 
     def _flag_of_value(self, wanted: str) -> str:
-        """Return the option with a value that was written as an option, `--int8`, or nothing."""
+        """Return the option for a value that was written as an option, such as `--int8`."""
         if wanted == "greedy" and "--beam" in self._options():
             return "--beam 1"
         wanted = _OTHER_VALUES.get(wanted, wanted)
@@ -202,7 +202,7 @@ class Command(TyperCommand):
         return ""
 
     def _arguments_hint(self, ctx: Any, asked: Sequence[str]) -> str:
-        """Return which options files are for that were given without one."""
+        """Return a hint at the options for files that were given without any."""
         options, remaining, _ = self.make_parser(ctx).parse_args(list(asked))
         arguments = [p.name for p in self.params if "--" not in p.opts[0]]
         first, *more = [_flat(options.get(name)) for name in arguments] or [[]]
@@ -224,13 +224,13 @@ class Command(TyperCommand):
         return f"Did you mean {' '.join(f'{name} {quote(text)}' for name, text in pairs)}?"
 
     def _name_streams(self, ctx: Any) -> None:
-        """Let `-` stand for standard input or standard output, wherever a file is meant."""
+        """Replace `-` by standard input or standard output for all parameters that are files."""
         streams: dict[str, str] = {}
         for param in self.params:
             value = ctx.params.get(param.name)
             values = value if isinstance(value, (list, tuple)) else [value]
             name = param.opts[0] if param.opts[0][0] == "-" else param.name.upper()
-            dashes = [place for place, each in enumerate(values) if str(each) == "-"]
+            dashes = [place for place, item in enumerate(values) if str(item) == "-"]
             if not dashes or (stream := self._stream(name)) is None:
                 continue
             if stream in streams or len(dashes) > 1:
@@ -250,11 +250,11 @@ class Command(TyperCommand):
             )
 
     def _is_usual(self, name: str) -> bool:
-        """Return True if a command uses the standard stream where this parameter is not given."""
+        """Return True if a command uses the standard stream without this parameter."""
         return name == "FILE" or (self.name == "translate" and name == "--out")
 
     def _stream(self, name: str) -> str | None:
-        """Return the standard stream that `-` is for this parameter; None if it is a text."""
+        """Return the standard stream that `-` means for this parameter; None if it is a text."""
         if name in _TEXT_OPTIONS and ("--set" in self._options() or "valid" in name):
             raise ConfigError(
                 f"{name} is `-`, but this text is read more than once.",
@@ -280,19 +280,19 @@ def _key(option: str) -> str:
 
 def _flat(value: Any) -> list[str]:
     if isinstance(value, (list, tuple)):
-        return [str(each) for each in value if each is not None]
+        return [str(item) for item in value if item is not None]
     return [value] if isinstance(value, str) else []
 
 
 def _at_home(paths: Any) -> Any:
-    """Return a value, where it is a path or several, with the user's folder in the place of `~`."""
+    """Return a value; in a path or several, `~` becomes the user's folder."""
     if isinstance(paths, (list, tuple)):
         return type(paths)(_at_home(path) for path in paths)
     return expanded(paths) if isinstance(paths, Path) else paths
 
 
 def _setting(wanted: str) -> str:
-    """Return the setting, `section.name`, that a word is or nearly is; nothing if none is near."""
+    """Return the setting, `section.name`, that a word is or nearly is, or an empty text."""
     from headway.config.run import RunConfig
 
     name = wanted.replace("-", "_")

@@ -1,4 +1,4 @@
-"""The command of `headway clean` for text that was checked, and the lines that it is for."""
+"""The command of `headway clean` for checked text, and the number of lines that it repairs."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,10 +19,10 @@ _SUFFIX = re.compile(r"[\w-]+")
 def how_to_clean(
     findings: "Mapping[str, Sequence[Finding]]", corpora: "Sequence[Corpus]"
 ) -> list[str]:
-    """Return a closing line for each training text: the next command, and which lines it mends.
+    """Return a closing line for each training text: the next command, and the lines that it mends.
 
-    findings: by the name of the text. There is no line for a text that `headway clean` mends
-    nothing of without options.
+    findings: by the name of the text. A text has no line if `headway clean` without options mends
+    nothing in it.
     """
     from headway.data.mending.choices import Choices
 
@@ -32,11 +32,11 @@ def how_to_clean(
         if not (match := _CORPUS.match(text)):
             continue
         mended = _lines(finding for finding in some if choices.mends(finding.id))
-        others = _lines(finding for finding in some if not choices.mends(finding.id)) - mended
+        undecided = _lines(finding for finding in some if not choices.mends(finding.id)) - mended
         if mended:
             end = (
-                f"repairs or drops about {counted(len(mended), 'line')}; {len(others):,} more "
-                f"{'needs' if len(others) == 1 else 'need'} your decision."
+                f"repairs or drops about {counted(len(mended), 'line')}; {len(undecided):,} more "
+                f"{'needs' if len(undecided) == 1 else 'need'} your decision."
             )
             said.append(f"Next: {_command(corpora[int(match[1] or 1) - 1])}\n      {end}")
     return said
@@ -52,7 +52,7 @@ def _lines(findings: "Iterable[Finding]") -> set[int]:
 
 
 def _command(corpus: "Corpus") -> str:
-    """Return the command for a corpus; of several files for the first ones, and a word on it."""
+    """Return the command for the first files of a corpus, with the number of further files."""
     source, *more = map(str, corpus.sources)
     stem = "cleaned" if Path(source).name.startswith("clean.") else "clean"
     words = ["headway clean --source", quote(source)]
@@ -67,18 +67,18 @@ def _command(corpus: "Corpus") -> str:
 
 
 def _two_endings(source: str, target: str) -> str:
-    """Return `{en,ko}` where the names end like this, else endings that tell the sides."""
+    """Return `{en,ko}` if the names end like this, else endings that tell the sides apart."""
     from headway.data.compression import compression
 
     plain = [name.removesuffix(compression(name)) for name in (source, target)]
-    one, other = (Path(name).suffix.removeprefix(".") for name in plain)
-    if one != other and all(map(_SUFFIX.fullmatch, (one, other))):
-        return f"{{{one},{other}}}"
+    first, second = (Path(name).suffix.removeprefix(".") for name in plain)
+    if first != second and all(map(_SUFFIX.fullmatch, (first, second))):
+        return f"{{{first},{second}}}"
     return "{source,target}.txt"
 
 
 def _reading(corpus: "Corpus") -> list[str]:
-    """Return the options that say how a table is read, where that is not as usual."""
+    """Return the options for a table whose columns, fields or languages are not the usual ones."""
     from headway.data.headers import USUAL_FIELDS
 
     options = []

@@ -1,4 +1,4 @@
-"""`headway info`: what a bundle is."""
+"""`headway info`: a summary of a bundle."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -44,7 +44,7 @@ def inspect(
         ),
     ] = None,
     explain: Annotated[
-        str | None, typer.Option("--explain", help="A tensor of which to work out one number.")
+        str | None, typer.Option("--explain", help="Work out one number of this tensor.")
     ] = None,
     at: Annotated[
         list[str] | None,
@@ -91,7 +91,7 @@ def inspect(
 
 
 def _check(out: Path | None, explain: str | None, at: list[str] | None, lang: str | None) -> None:
-    """Refuse, before the work, what cannot be written or explained."""
+    """Raise an error before the work if the output or the explanation is impossible."""
     from headway.errors import ConfigError, TraceError
     from headway.runtime.atomic_files import check_file_place
 
@@ -120,7 +120,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _number(text: str) -> int | str:
-    """Return a number, or the piece that is not one."""
+    """Return a number if the text is one, or else the text, which is a piece."""
     return int(text) if text.removeprefix("-").isdecimal() else text
 
 
@@ -147,7 +147,7 @@ def _print(trace: "Trace", rows: "list[TargetRow]", name: str | None) -> None:
 
 
 def _known(trace: "Trace", name: str) -> list[str]:
-    """Return the names that match; TraceError with the nearest ones where none does."""
+    """Return the names that match; TraceError with the nearest ones if none does."""
     names = trace.names(name) or trace.names(name, derived=True)
     if not names:
         trace[name]  # raises, with the nearest names
@@ -171,8 +171,8 @@ def _values(trace: "Trace", rows: "list[TargetRow]", name: str | None) -> dict[s
             for row in rows
         ],
         "tensors": {
-            own: {axis.name: length for axis, length in _axes(trace, own)}
-            for own in (list(trace) if name is None else _known(trace, name))
+            path: {axis.name: length for axis, length in _axes(trace, path)}
+            for path in (list(trace) if name is None else _known(trace, name))
         },
     }
 

@@ -1,4 +1,4 @@
-"""Lines of text in and out of a command, as they come, none lost."""
+"""Read and write lines of text as they come, without losing any."""
 
 import codecs
 import sys
@@ -24,7 +24,7 @@ _READ_BYTES = 1 << 18
 
 
 def incoming_lines(file: Path | None) -> Iterator[list[str]]:
-    """Yield lines in groups: of a file, many at once; of standard input, as they arrive.
+    """Yield lines in groups: many at once from a file, and as they arrive from standard input.
 
     So a program that writes one line and waits for its translation gets it.
     """
@@ -33,11 +33,12 @@ def incoming_lines(file: Path | None) -> Iterator[list[str]]:
     elif sys.stdin is None:
         raise DataError("Standard input is closed.", "Name a file, or give text to read.")
     else:
-        yield from _arriving_lines(cast(BufferedReader, sys.stdin.buffer).raw)
+        raw = cast(BufferedReader, sys.stdin.buffer).raw
+        yield from _arriving_lines(cast(RawIOBase, raw))
 
 
 def _groups(lines: Iterator[str]) -> Iterator[list[str]]:
-    """Yield many lines at once; before a line that cannot be read, all that came before it."""
+    """Yield many lines at once; all lines before an unreadable one are yielded first."""
     group: list[str] = []
     try:
         for line in lines:
@@ -54,23 +55,23 @@ def _groups(lines: Iterator[str]) -> Iterator[list[str]]:
 
 
 def _arriving_lines(stream: RawIOBase) -> Iterator[list[str]]:
-    """Yield whatever lines are complete, as soon as they are.
+    """Yield lines as soon as they are complete.
 
-    stream: without a buffer. On a console of Windows it gives UTF-8, and its descriptor does not.
+    stream: unbuffered. On a Windows console it gives UTF-8, unlike its descriptor.
     """
-    first, rest, number = b"", b"", 0
+    first, unfinished, number = b"", b"", 0
     while data := stream.read(_READ_BYTES):
-        *complete, rest = (rest + data).split(b"\n")
-        if number == 0 and complete:  # a byte order mark is no text, here as in a file
+        *complete, unfinished = (unfinished + data).split(b"\n")
+        if number == 0 and complete:  # a byte order mark is not text, here as in a file
             first = complete[0] = complete[0].removeprefix(codecs.BOM_UTF8)
         yield from _groups(_decoded(complete, number))
         number += len(complete)
     if number == 0:
-        rest = rest.removeprefix(codecs.BOM_UTF8)
-    if number == 0 or (number == 1 and not rest):
-        check_only_line(rest or first, "standard input")
-    if rest:
-        yield from _groups(_decoded([rest], number))
+        unfinished = unfinished.removeprefix(codecs.BOM_UTF8)
+    if number == 0 or (number == 1 and not unfinished):
+        check_only_line(unfinished or first, "standard input")
+    if unfinished:
+        yield from _groups(_decoded([unfinished], number))
 
 
 def _decoded(lines: Sequence[bytes], before: int) -> Iterator[str]:
@@ -79,7 +80,7 @@ def _decoded(lines: Sequence[bytes], before: int) -> Iterator[str]:
 
 
 class LineWriter:
-    """Write translations, one line for each sentence, and remark on what a person should know."""
+    """Writes translations, one line for each sentence, and remarks on doubtful ones."""
 
     def __init__(
         self,
@@ -91,9 +92,9 @@ class LineWriter:
         requests: RequestMaker,
         alignments: Path | None = None,
     ) -> None:
-        """Write to a file, or to standard output.
+        """Prepare to write to a file, or to standard output.
 
-        requests: what made requests of the sentences. alignments: where those of all lines go.
+        requests: the maker of the sentences' requests. alignments: the file of all alignments.
         """
         self.nbest = nbest
         self.as_json = as_json
@@ -106,7 +107,7 @@ class LineWriter:
         self._replaced = ""
 
     def __enter__(self) -> Self:
-        """Open what will become the files."""
+        """Open the files."""
         if self.file is None:
             check_output()
         self.opened.enter_context(opened(*self._files()))
@@ -119,7 +120,7 @@ class LineWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Put the whole files in their places; after an error, say where the lines so far are."""
+        """Move the complete files to their places; after an error, print where the lines are."""
         self.opened.__exit__(kind, error, trace)
         if error is None and self._replaced and not self.quiet:
             print(f"Note: {self._replaced}", file=sys.stderr)
@@ -128,7 +129,7 @@ class LineWriter:
         return [file for file in (self.file, self.alignments) if file is not None]
 
     def write(self, sentences: Sequence[str], translations: Sequence[Translation]) -> None:
-        """Write the translations of these sentences, and flush: somebody may be waiting."""
+        """Write the translations of these sentences, and flush, because a reader may be waiting."""
         for sentence, translation in zip(sentences, translations, strict=True):
             self.number += 1
             for line in self._lines(translation):
@@ -147,7 +148,7 @@ class LineWriter:
             file.flush()
 
     def _hypotheses(self, translation: Translation) -> Sequence[ScoredText]:
-        """Return the hypotheses that have a line each."""
+        """Return the hypotheses that are written, one on each line."""
         return translation.hypotheses[: 1 if self.as_json or self.nbest == 1 else None]
 
     def _lines(self, translation: Translation) -> list[str]:
@@ -164,32 +165,32 @@ class LineWriter:
 
 
 def check_output() -> None:
-    """Refuse to translate for a standard output that is closed."""
+    """Raise DataError if standard output is closed."""
     if sys.stdout is None:
         raise DataError("Standard output is closed.", "Name a file with --out.")
 
 
 def remark(
-    number: int, sentence: str, found: Translation | StreamEnd, requests: RequestMaker
+    number: int, sentence: str, result: Translation | StreamEnd, requests: RequestMaker
 ) -> None:
-    """Say on standard error what a person should know of the translation of a line."""
+    """Print remarks on the translation of a line on standard error."""
     notes = []
-    if found.num_parts > found.num_sentences:
-        what = "longer" if found.num_sentences == 1 else "a sentence is longer"
-        notes.append(f"{what} than the model can take; translated in {found.num_parts} parts")
-    if not found.complete:
+    if result.num_parts > result.num_sentences:
+        what = "longer" if result.num_sentences == 1 else "a sentence is longer"
+        notes.append(f"{what} than the model can take; translated in {result.num_parts} parts")
+    if not result.complete:
         notes.append("the output limit ended the translation; it may lack its end")
-    if found.unknown_pieces:
+    if result.unknown_pieces:
         tokenizer = requests.bundle.source_tokenizer
         unknown = [shown(text) for text in dict.fromkeys(tokenizer.unknown_texts(sentence))]
         more = f" and {len(unknown) - _EXAMPLES} more" if len(unknown) > _EXAMPLES else ""
         notes.append(f"unknown to the vocabulary: {', '.join(unknown[:_EXAMPLES])}{more}")
-    if found.empty_parts == found.num_parts:
-        if not isinstance(found, StreamEnd):  # whose reader has seen it
+    if result.empty_parts == result.num_parts:
+        if not isinstance(result, StreamEnd):  # the reader of a stream has seen it
             notes.append("the translation is empty")
-    elif found.empty_parts:
-        lost = "is empty" if found.empty_parts == 1 else "are empty"
-        notes.append(f"{found.empty_parts} of its {found.num_parts} translated parts {lost}")
+    elif result.empty_parts:
+        lost = "is empty" if result.empty_parts == 1 else "are empty"
+        notes.append(f"{result.empty_parts} of its {result.num_parts} translated parts {lost}")
     for note in notes:
         print(f"Note: line {number}: {note}.", file=sys.stderr)
 

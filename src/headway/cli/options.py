@@ -10,7 +10,7 @@ from headway.json_text import to_json
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A bundle, or a run that holds one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")]
-# Read by `main`, which sees the arguments before any command does.
+# `main` reads it, because it sees the arguments before any command does.
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
 Device = Annotated[
     str, typer.Option("--device", metavar="auto|cpu|cuda|mps", help="Where to compute.")

@@ -1,4 +1,4 @@
-"""Lines of several sentences, translated as a model is used to that was trained on such."""
+"""Remarks on lines of several sentences, for models that were trained on such lines."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 class ParagraphWatch:
-    """Remark, once each, on lines with several sentences, and with more than the usual number."""
+    """Remarks once on lines with several sentences, and once on lines with unusually many."""
 
     def __init__(
         self, translator: "TextTranslator", *, split_sentences: bool | None, quiet: bool
     ) -> None:
-        """Listen for such lines unless it was asked how to take them."""
+        """Watch for such lines unless the caller decided how to split them."""
         self.requests = translator.requests
         of_paragraphs = self.requests.bundle.trained_on_paragraphs
         self.usual = self.requests.sentences_a_part(None)
@@ -25,7 +25,7 @@ class ParagraphWatch:
         self.number = 0
 
     def of(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the lines again."""
+        """Yield the lines unchanged."""
         for line in lines:
             self.number += 1
             if self.listens_for:

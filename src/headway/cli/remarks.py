@@ -1,4 +1,4 @@
-"""Remarks of a command on the model that it loads: which weights, and which precision."""
+"""Remarks of a command, on standard error, on its model: the weights and the precision."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def remark_on_weights(model: Path, quiet: bool) -> Path:
-    """Say on standard error which bundle stands for a run, if a run is named; return the path."""
+    """Print the bundle that is used if the path is a run; return the path."""
     from headway.saved_bundle import which_weights
 
     words = which_weights(model)
@@ -19,7 +19,7 @@ def remark_on_weights(model: Path, quiet: bool) -> Path:
 
 
 def remark_on_precision(translator: "TextTranslator", precision: str, quiet: bool) -> None:
-    """Say on standard error what `--precision auto` chose."""
+    """Print the precision that `--precision auto` chose."""
     from headway.decoding.build_engine import computed_by
 
     if precision == "auto" and not quiet:

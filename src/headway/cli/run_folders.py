@@ -1,4 +1,4 @@
-"""Which folder a run goes into, or is continued in, where --out does not say."""
+"""The folder of a new or continued run without --out."""
 
 import re
 import sys
@@ -12,11 +12,10 @@ _NAME = re.compile(r"[\w-]+")
 def named_folder(
     config: Path | None, settings: Sequence[str], *, resume: bool, quiet: bool = False
 ) -> Path:
-    """Return the folder of a run that is named by its configuration or its languages, and say it.
+    """Return and print the folder of a run, named after its configuration or its languages.
 
-    settings: all that is chosen, `data.source_language=en` among them. Where a run is to be
-    continued of which nothing is known, it is the only one in `runs` that can be. ConfigError where
-    there are several.
+    settings: all chosen settings, such as `data.source_language=en`. Without either, --resume
+    continues the only run in `runs` that can go on; ConfigError if several can.
     """
     if config is not None:
         folder = _RUNS / config.stem
@@ -32,7 +31,7 @@ def named_folder(
 
 
 def _languages(settings: Sequence[str]) -> str:
-    """Return `en-af`, from and to, or nothing where a language is not known or is no name."""
+    """Return `en-af`, from and to; empty if a language is unknown or cannot name a folder."""
     parts = [setting.partition("=") for setting in settings]
     chosen = {key.strip(): value.strip(" \"'") for key, _, value in parts}
     names = [chosen.get(f"data.{side}_language", "") for side in ("source", "target")]
@@ -58,7 +57,7 @@ def _only_run() -> Path:
 
 
 def _translates(folder: Path) -> str:
-    """Return the languages of a run as words; nothing where there is no run, or they are unset."""
+    """Return the languages of a run in words; empty without a run, or if they are unset."""
     for path in (folder / "config.toml", *sorted(folder.glob("seed-*/config.toml"))):
         if path.is_file():
             from headway.config.run import load_run_config

@@ -1,4 +1,4 @@
-"""What `headway train` and `headway check` have in common: which run is meant."""
+"""Options that `headway train` and `headway check` share: those that describe a run."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -44,16 +44,17 @@ Minutes = Annotated[
 
 
 def check_minutes(minutes: float | None, settings: Sequence[str], seeds: int | None = None) -> None:
-    """Refuse what --minutes decides itself, and what it cannot be meant for."""
+    """Raise ConfigError for settings that --minutes chooses itself, and for --seeds."""
     if minutes is None:
         return
     from headway.errors import ConfigError
     from headway.training.budget import DECIDED
 
     chosen = [setting.partition("=")[0].strip() for setting in settings]
-    if both := [key for key in chosen if key.removeprefix("training.") in DECIDED]:
+    if set_twice := [key for key in chosen if key.removeprefix("training.") in DECIDED]:
         raise ConfigError(
-            f"--minutes chooses {both[0]} by the speed of this machine, but --set also sets it.",
+            f"--minutes chooses {set_twice[0]} by the speed of this machine, but --set also sets "
+            "it.",
             "Leave one of the two out.",
         )
     if seeds is not None:
@@ -71,10 +72,10 @@ def chosen_settings(
     starter: bool,
     start_from: str = "",
 ) -> list[str]:
-    """Return everything that the command line chose as settings, `a.b=c`.
+    """Return all choices of the command line as settings, `a.b=c`.
 
-    files: names by setting of [data]. starter: there is no configuration, so a small preset, or
-    fine-tuning, brings its own training.
+    files: names by setting of [data]. starter: without a configuration, a small preset or
+    fine-tuning has its own training settings.
     """
     from headway.config.presets import FINE_TUNING, STARTER_TRAINING
 
@@ -95,7 +96,7 @@ def chosen_settings(
 
 
 def _language(name: str) -> str:
-    """Guess the language from a name like `train.ko` or `train.ko.gz`; nothing from `a.txt`."""
+    """Guess the language from a name like `train.ko` or `train.ko.gz`; empty for `a.txt`."""
     from headway.data.compression import compression
     from headway.data.tables import FORMS
 

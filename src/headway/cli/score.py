@@ -1,4 +1,4 @@
-"""`headway score`: how probable the model finds given translations."""
+"""`headway score`: the probability that a model gives to existing translations."""
 
 from pathlib import Path
 from typing import Annotated

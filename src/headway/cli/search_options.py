@@ -1,4 +1,4 @@
-"""Options of `translate` that say how to search, and what they make of a model's own way."""
+"""Options of `translate` for the search, and how they change a model's own options."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -65,7 +65,7 @@ Glossary = Annotated[
 Groups = Annotated[
     int | None,
     typer.Option(
-        "--groups", help="Divide the beam into so many groups that avoid each other's choices."
+        "--groups", help="Divide the beam into this many groups that avoid each other's choices."
     ),
 ]
 LengthForm = Annotated[
@@ -163,10 +163,10 @@ _NAMES = {"beam": "beam_size", "nbest": "n_best"}  # in Python, where they diffe
 
 
 def change(options: "SearchOptions", chosen: Mapping[str, Any]) -> "SearchOptions":
-    """Return a model's own options, changed where something was chosen.
+    """Return a model's own options with the chosen changes.
 
-    chosen: values of the options of `translate` by name, None where unset. Any number for drawing
-    means that pieces are drawn, but for a seed alone.
+    chosen: values of the options of `translate` by name, None if unset. Any number for sampling
+    turns sampling on, except a seed alone.
     """
     from headway.decoding.options import Sampling, changed_options
 
@@ -174,7 +174,7 @@ def change(options: "SearchOptions", chosen: Mapping[str, Any]) -> "SearchOption
     searching = {name: value for name, value in searching.items() if value is not None}
     drawing = {name: value for name in _DRAWING if (value := chosen[name]) is not None}
     if drawing.keys() == {"seed"} and not chosen["sample"]:
-        raise typer.BadParameter("--seed is of what is drawn; add --sample, or leave it out.")
+        raise typer.BadParameter("--seed is for sampling; add --sample, or leave it out.")
     if "diversity" in searching and searching.get("groups", options.groups) == 1:
         raise typer.BadParameter("--diversity is between groups; add --groups, or leave it out.")
     if chosen["sample"] or drawing:

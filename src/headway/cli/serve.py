@@ -46,7 +46,7 @@ def serve(
     from headway.serving.request_queue import is_computing
 
     if is_computing():
-        # Python would take away what the thread computes with, and PyTorch then aborts.
+        # Python would destroy objects that the thread still uses, and PyTorch would abort.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
@@ -65,7 +65,7 @@ def _demo() -> Path:
 
 
 def _say(address: str) -> None:
-    """Print the address; where standard output takes nothing, on standard error."""
+    """Print the address, on standard error if standard output is closed."""
     if sys.stdout is not None:
         try:
             print(address, flush=True)
@@ -76,4 +76,4 @@ def _say(address: str) -> None:
 
 
 def _keep_quiet(address: str) -> None:
-    """Say nothing: whoever starts it so knows the address."""
+    """Print nothing, because the caller of --quiet knows the address."""

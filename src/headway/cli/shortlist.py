@@ -1,4 +1,4 @@
-"""`headway shortlist`: learn which pieces a translation may need, and what that costs."""
+"""`headway shortlist`: learn which pieces a translation may need, and report the cost."""
 
 import sys
 import time
@@ -56,8 +56,8 @@ def shortlist(
     from headway.errors import ConfigError
     from headway.saved_bundle import find_bundle
 
-    wanted = _both(source, target, "--source", "--target")
-    wanted_report = _both(valid_source, valid_target, "--valid-source", "--valid-target")
+    wanted = _has_both(source, target, "--source", "--target")
+    wanted_report = _has_both(valid_source, valid_target, "--valid-source", "--valid-target")
     if not (wanted or wanted_report):
         raise ConfigError(
             "There is no text.", "Give --source and --target, --valid-source and --valid-target."
@@ -81,21 +81,21 @@ def shortlist(
             )
     if wanted_report:
         report = _report(bundle, valid_source, valid_target, translate, tokenize, device)
-        values |= {name: found.as_dict() for name, found in report.items()}
+        values |= {name: result.as_dict() for name, result in report.items()}
         if not as_json:
-            print("\n".join(line for found in report.values() for line in found.lines()))
+            print("\n".join(line for result in report.values() for line in result.lines()))
     if as_json:
         print_json(values)
 
 
-def _both(one: Path | str | None, other: Path | str | None, *names: str) -> bool:
-    """Tell whether both sides of a text are given; ConfigError when only one is."""
+def _has_both(source: Path | str | None, target: Path | str | None, *names: str) -> bool:
+    """Return True if both sides of a text are given, False for neither; ConfigError for one."""
     from headway.errors import ConfigError
 
-    if bool(one) != bool(other):
-        given, lacking = names if one else reversed(names)
-        raise ConfigError(f"There is {given}, but no {lacking}.", f"Give {lacking}, too.")
-    return bool(one)
+    if bool(source) != bool(target):
+        present, missing = names if source else reversed(names)
+        raise ConfigError(f"There is {present}, but no {missing}.", f"Give {missing}, too.")
+    return bool(source)
 
 
 def _learned(
@@ -106,7 +106,7 @@ def _learned(
     numbers: dict[str, Any],
     quiet: bool,
 ) -> tuple["Bundle", dict[str, Any]]:
-    """Return the bundle, which goes to this folder, with a shortlist, and how that was learned."""
+    """Return the bundle for this folder with a shortlist, and the record of its learning."""
     from headway.bundle_folder import check_place
     from headway.data.corpus import iterate_parallel
     from headway.evaluation.shortlists import with_shortlist
@@ -123,15 +123,15 @@ def _learned(
             "into may be left out of the shortlist. Learn it from text of all tags.",
             file=sys.stderr,
         )
-    found = with_shortlist(bundle, sources, targets, **numbers)
+    learned = with_shortlist(bundle, sources, targets, **numbers)
     seconds = round(time.perf_counter() - started, 1)
-    return found, found.record["shortlist"] | {"seconds": seconds}
+    return learned, learned.record["shortlist"] | {"seconds": seconds}
 
 
 def _report(
     bundle: "Bundle", source: str, reference: str, translate: bool, tokenize: str, device: str
 ) -> dict[str, Any]:
-    """Return what the shortlist leaves out and, where asked, what becomes of translations."""
+    """Return the coverage of the shortlist and, if `translate`, its effect on translations."""
     from headway.data.corpus import read_parallel
     from headway.decoding.translator import TextTranslator
     from headway.evaluation.shortlists import coverage, effect

@@ -1,4 +1,4 @@
-"""How far a file of lines is translated, shown where the terminal has room for it."""
+"""Progress of translating a file of lines, unless translations go to the terminal."""
 
 import os
 import stat
@@ -11,10 +11,10 @@ from typing import IO
 
 @contextmanager
 def showing_lines(file: Path | None, out: Path | None, *, quiet: bool) -> Iterator[None]:
-    """Show how many lines are translated within, where the translations go into a file.
+    """Show how many lines are translated inside the block, if translations go into a file.
 
-    file: what is read, None for standard input or text whose number of lines is not known. out:
-    where it is written, None for standard output, which may be a file, too.
+    file: the input; None for standard input or text with an unknown number of lines. out: the
+    output; None for standard output, which may be a file, too.
     """
     from headway.data.lines import count_lines
     from headway.decoding.counting import counting_sentences
@@ -32,8 +32,8 @@ def showing_lines(file: Path | None, out: Path | None, *, quiet: bool) -> Iterat
 
 
 def _is_file(output: IO[str] | None) -> bool:
-    """Return True if the output goes into a file, and neither to a terminal nor to a program."""
+    """Return True if the output goes into a file, not to a terminal or a program."""
     try:
         return output is not None and stat.S_ISREG(os.fstat(output.fileno()).st_mode)
-    except (OSError, ValueError):  # of a stream without a descriptor
+    except (OSError, ValueError):  # a stream without a descriptor
         return False

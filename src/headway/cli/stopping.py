@@ -1,4 +1,4 @@
-"""A sentence at every Ctrl-C, whichever command it ends."""
+"""Print a sentence when Ctrl-C ends a command."""
 
 import sys
 from contextlib import suppress
@@ -11,7 +11,7 @@ from headway.stopping import last_words
 
 _INTERRUPTED = 130
 
-# For commands that do not know better where they are.
+# For commands that have no sentence of their own.
 _SENTENCES = {
     "align": "Stopped. The lines printed so far are complete.",
     "bench": "Stopped. No measurements were kept.",
@@ -26,10 +26,10 @@ _OTHERS = "Stopped. Nothing was written; run it again."
 
 
 class StoppableCommands(Commands):
-    """The table of commands; a Ctrl-C that ends one of them prints a sentence."""
+    """The table of commands; prints a sentence when Ctrl-C ends one of them."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Call the command; exit with 130 where Ctrl-C ends it."""
+        """Call the command; exit with 130 if Ctrl-C ends it."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:

@@ -1,4 +1,4 @@
-"""What `evaluate` compares: models that it has translate, and files of translations."""
+"""The systems that `evaluate` compares: models, which translate, and files of translations."""
 
 import sys
 import time
@@ -24,7 +24,7 @@ from headway.progress import progress
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Translations of the whole text, and where they come from."""
+    """Translations of the whole text, and their origin."""
 
     name: str
     texts: list[str]
@@ -57,25 +57,26 @@ class Work:
     quiet: bool
 
 
-def read_hypotheses(files: Sequence[Path], beside: str, count: int) -> list[System]:
-    """Read files of translations; DataError where one has not as many lines as the text.
+def read_hypotheses(files: Sequence[Path], text: str, count: int) -> list[System]:
+    """Read files of translations; DataError unless each has as many lines as the text.
 
-    beside: the names of the files that have so many lines.
+    text: the names of the text's files, which have `count` lines.
     """
     systems = []
     for file in files:
         texts = list(read_sentences(file))
         if len(texts) != count:
             raise DataError(
-                f"{file} has {counted(len(texts), 'line')}, but there are {count:,} in {beside}.",
-                "Give one translation for each of these lines, an empty one where there is none.",
+                f"{file} has {counted(len(texts), 'line')}, but there are {count:,} in {text}.",
+                "Give one translation for each of these lines, and an empty line for a missing "
+                "one.",
             )
         systems.append(System(str(file), texts))
     return systems
 
 
 def output_paths(out: Path | None, count: int) -> list[Path]:
-    """Return where each model's translations go: `hyp.en` is hyp.1.en, hyp.2.en, … for several."""
+    """Return the file of each model's translations; `hyp.en` gives hyp.1.en, hyp.2.en and so on."""
     if out is None or count < 2:
         return [] if out is None else [out]
     coded = compression(out)
@@ -146,7 +147,7 @@ def _translate(model: Path, what: str, pairs: Sequence[Pair], work: Work) -> Sys
 def _counts(
     pairs: Sequence[Pair], translations: Sequence[Translation], requests: RequestMaker
 ) -> dict[str, int]:
-    """Return how many were not translated as a whole, and how many became nothing."""
+    """Return the numbers of translations that were split, cut off or empty, and of split lines."""
     lost = [
         not translation.text.strip() and bool(requests.parts(pair.source))
         for pair, translation in zip(pairs, translations, strict=True)

@@ -1,4 +1,4 @@
-"""What a model of several corpora expects each line to begin with, and lines that do not."""
+"""Remarks on lines without a tag, for models that were trained with tags."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def remark_on_tags(bundle: "Bundle", lines: Iterable[str], quiet: bool) -> set[str]:
-    """Remark on lines without a tag, all at once; return with which words lines begin."""
+    """Remark on lines without a tag; return the first words of all lines."""
     tags = TagWatch(bundle, quiet)
     beginnings = {words[0] for line in tags.of(lines) if (words := line.split(maxsplit=1))}
     tags.finish()
@@ -19,21 +19,21 @@ def remark_on_tags(bundle: "Bundle", lines: Iterable[str], quiet: bool) -> set[s
 
 
 class TagWatch:
-    """Remark on lines without a tag, if the model was trained on tagged text alone.
+    """Remarks on lines without a tag, if all training text of the model was tagged.
 
-    Such a line is translated, but into what is chance: the tag is what says which corpus, or
-    language, the translation is to be like.
+    Such a line is translated, but the result is chance: only a tag names the corpus, or the
+    language, that the translation should resemble.
     """
 
     def __init__(self, bundle: "Bundle", quiet: bool) -> None:
-        """Take the tags from the record of its training."""
+        """Take the tags from the record of the model's training."""
         self.tags = bundle.tags if all(bundle.tags) else []
         self.quiet = quiet
         self.number = 0
         self.untagged = 0
 
     def of(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the lines again; the first without a tag is remarked on at once."""
+        """Yield the lines unchanged; the first one without a tag is remarked on at once."""
         for line in lines:
             self.number += 1
             if self.tags and line.strip() and line.split(maxsplit=1)[0] not in self.tags:
@@ -46,7 +46,7 @@ class TagWatch:
             yield line
 
     def finish(self) -> None:
-        """Say how many there were in all."""
+        """Print the number of all lines without a tag."""
         if self.untagged > 1:
             begin = "begins" if self.untagged == 1 else "begin"
             self._say(f"{counted(self.untagged, 'line')} in all {begin} with no tag of this model.")

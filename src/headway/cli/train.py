@@ -42,7 +42,7 @@ def train(
     ] = False,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", min=2, help="Train so many runs, whose seeds follow each other."),
+        typer.Option("--seeds", min=2, help="Train this many runs, with consecutive seeds."),
     ] = None,
     minutes: Minutes = None,
     source: Source = "",
@@ -80,9 +80,9 @@ def train(
     silent = quiet or as_json or not is_leader()
     folder = out or named_folder(config, overrides, resume=resume, quiet=silent)
     if continues:
-        # A continued run has its own configuration, and only what is named here changes it.
+        # A continued run has its own configuration, which only options of this call change.
         config = begun_config(folder) if seeds else folder / "config.toml"
-    # Without one, `run` says that there is no run.
+    # Without a configuration, `run` reports that no run exists.
     wanted = not continues or (overrides and config is not None and config.exists())
     chosen = load_run_config(config, overrides) if wanted else None
     if seeds:
@@ -98,7 +98,7 @@ def train(
 
 
 def _tell(result: "RunResult", took: str, *, as_json: bool, quiet: bool) -> None:
-    """Print what the run came to, or how to go on with it."""
+    """Print the result of the run, or the command that continues it."""
     folder = result.folder
     if not result.finished:
         typer.echo(_how_to_go_on(result.step, folder), err=True)
@@ -132,7 +132,7 @@ def _train_seeds(
     quiet: bool,
     json: bool,
 ) -> None:
-    """Train several runs; print what they came to, or how to go on with them."""
+    """Train several runs; print their results, or the command that continues them."""
     from headway.training.reporting import Reporter
     from headway.training.seeds import table, train_seeds
 

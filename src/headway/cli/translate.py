@@ -1,4 +1,4 @@
-"""`headway translate`: one line in, one line out, always, in order."""
+"""`headway translate`: one line out for each line in, in the same order."""
 
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -122,7 +122,7 @@ def _load(
 
 
 def _check_options(chosen: Mapping[str, Any]) -> None:
-    """Refuse options that do not go together."""
+    """Raise an error for options that do not go together."""
     lines = chosen["out"] or chosen["alignments"] or chosen["nbest"] != 1 or chosen["as_json"]
     if chosen["stream"] and lines:
         raise typer.BadParameter(_STREAM_ALONE)
@@ -133,7 +133,7 @@ def _check_options(chosen: Mapping[str, Any]) -> None:
 def _check_sentences(
     model: Path, file: Path | None, text: Sequence[str] | None, *, as_text: bool
 ) -> None:
-    """Refuse a sentence where a file is to be named, a file beside sentences, and a document."""
+    """Raise an error for a sentence in place of a file, a file next to sentences, or a document."""
     if file is None:
         return
     if text:
@@ -163,18 +163,18 @@ def _incoming(file: Path | None, text: Sequence[str] | None, as_text: bool) -> I
 
 
 def _check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]) -> None:
-    """Refuse, before the work, an output that would take the place of another file of the call."""
+    """Raise an error, before the work, for an output that would replace another named file."""
     named = [(name, path) for name, path in (inputs | outputs).items() if path is not None]
     for number, (name, path) in enumerate(named):
-        for other, earlier in named[:number]:
-            one = os.path.realpath(path) == os.path.realpath(earlier)
-            if name in outputs and one and (path.is_file() or not path.exists()):  # no device
-                raise typer.BadParameter(f"{other} and {name} are one file; choose two.")
+        for earlier_name, earlier in named[:number]:
+            same = os.path.realpath(path) == os.path.realpath(earlier)
+            if name in outputs and same and (path.is_file() or not path.exists()):  # no device
+                raise typer.BadParameter(f"{earlier_name} and {name} are one file; choose two.")
     if outputs["--out"] is None:
         from headway.data.output import goes_to
 
         for name, path in inputs.items():
-            if path is not None and goes_to(path):  # it would be read, and grow, for ever
+            if path is not None and goes_to(path):  # reading would never end, because it grows
                 raise typer.BadParameter(f"{name} and standard output are one file; choose two.")
 
 
@@ -207,7 +207,7 @@ def _stream(
 
 
 def _print_bits(bits: "Generator[str, None, StreamEnd]") -> "StreamEnd":
-    """Print a translation as it comes; return what is to be said of it."""
+    """Print a translation as it comes; return its end, which has the facts for remarks."""
     while True:
         try:
             print(next(bits), end="", flush=True)

@@ -1,4 +1,4 @@
-"""What `translate` is asked for beside the text: options, and lines that go with each sentence."""
+"""Arguments of `translate` apart from the text: options, and lines that belong to each sentence."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _GLOSSARY_REMEDY = (
 
 
 class Wishes:
-    """What is asked for every line, and the lines that go with each."""
+    """Arguments that are the same for every line, and files with a line for each."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Wishes:
         split_sentences: bool | None,
         file: Path | None,
     ) -> None:
-        """Open the files; file: the text, None for what comes as it is typed.
+        """Open the files; file: the text, None for standard input.
 
         Raises DataError for a glossary that is damaged, or was given as terms.
         """
@@ -51,7 +51,7 @@ class Wishes:
         self.count = 0
 
     def check(self, requests: RequestMaker) -> None:
-        """Refuse what the model cannot write of a glossary, before the work."""
+        """Raise an error for a glossary that the model cannot write, before the work."""
         if self.glossary is not None:
             requests.check_glossary(self.glossary)
 
@@ -67,7 +67,7 @@ class Wishes:
         return wanted
 
     def finish(self, quiet: bool) -> None:
-        """Remark on lines that no sentence had; DataError if they are those of a glossary."""
+        """Remark on lines without a sentence; DataError if they are those of a glossary."""
         for what, lines in (("prefix", self.prefixes), ("terms", self.terms)):
             if lines is None or next(lines, None) is None:
                 continue
@@ -78,7 +78,7 @@ class Wishes:
                 print(f"Note: {message}", file=sys.stderr)
 
     def _glossary_remedy(self) -> str:
-        """Return the advice for a terms file that has the form of a glossary, or nothing."""
+        """Return the advice for a terms file in the form of a glossary, or an empty text."""
         path = self.terms_file
         if path is None or not path.is_file() or not looks_like_glossary(read_lines(path)):
             return ""
@@ -86,7 +86,7 @@ class Wishes:
 
 
 def _check_terms(terms: Path, file: Path) -> None:
-    """Refuse a glossary where terms of each line are wanted, before the work."""
+    """Raise DataError for a glossary in place of a file of terms, before the work."""
     if not (terms.is_file() and file.is_file() and looks_like_glossary(read_lines(terms))):
         return
     rows, lines = (sum(1 for _ in read_lines(path)) for path in (terms, file))
@@ -99,7 +99,7 @@ def _check_terms(terms: Path, file: Path) -> None:
 
 
 def take_lines(lines: Iterator[str], count: int, what: str, remedy: str = "") -> list[str]:
-    """Return the lines of the next sentences; DataError when there are too few."""
+    """Return the lines of the next sentences; DataError for too few."""
     taken = list(islice(lines, count))
     if len(taken) < count:
         raise DataError(

@@ -259,7 +259,7 @@ def test_a_document_is_refused_and_its_lines_can_be_forced(
     Path(name).write_text("<!DOCTYPE html>\n<p>너는 온다 !</p>\n", encoding="utf-8")
     status, out, err = run("translate", bundle_path, name)
     assert (status, out) == (1, "")
-    assert err.startswith(f"Error: {name} is an HTML page, ")
+    assert err.startswith(f"Error: {name} is an HTML page: ")
     assert "--as-text" in err
     status, out, _ = run("translate", bundle_path, name, "--as-text")
     assert (status, out.count("\n")) == (0, 2)
