@@ -1,1 +1,1 @@
-"""The packed engine: weights prepared once, caches written in place, hypotheses told by index."""
+"""The packed engine: prepared weights, caches written in place, hypotheses as indices."""

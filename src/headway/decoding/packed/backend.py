@@ -1,4 +1,4 @@
-"""The operations that the packed engine needs; PyTorch and Numba each have a backend of them."""
+"""The operations of the packed engine, which a PyTorch and a Numba backend implement."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from headway.decoding.packed.weights import Projection
 
 Precision = Literal["float32", "bfloat16", "int8"]
 Array = Any
-"""A float32 array of the kind that the backend works with; the engine only hands it on."""
+"""A float32 array of the backend's own type; the engine only passes it on."""
 Linear = Callable[[Array], Array]
 Listed = Callable[[Array, Ints, AllowedPieces], Array]
 Owners = NDArray[np.int32]
@@ -23,7 +23,7 @@ Owners = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """How an attention is divided."""
+    """The heads of an attention: their number and widths."""
 
     num_heads: int
     d_k: int
@@ -34,37 +34,37 @@ class Backend(Protocol):
     """The operations of an encoder pass and a decoder step; R rows, or N source pieces."""
 
     name: str
-    """What computes, in words, with all that its speed depends on."""
+    """A description of the backend, with everything that its speed depends on."""
 
     precision: Precision
-    """Of the products."""
+    """The precision of the matrix products."""
 
     by_memory: bool
-    """Whether a row takes as long beside many as beside few, so that what it reads decides."""
+    """True if the time of a row does not depend on the number of rows, but on its memory reads."""
 
     def array(self, tensor: Tensor) -> Array:
-        """Return the tensor's numbers in the backend's own kind."""
+        """Convert a tensor to the backend's type."""
         ...
 
     def tensor(self, array: Array) -> Tensor:
-        """Return an array as a tensor."""
+        """Convert an array to a tensor."""
         ...
 
     def empty(self, *shape: int) -> Array:
-        """Return room for a cache."""
+        """Return an array for a cache."""
         ...
 
     def grow(self, cache: Array, room: int, lengths: Ints) -> Array:
-        """Return a cache, (rows, T, H * d), with more room and what is written of this one.
+        """Return a longer cache, (rows, room, H * d), with the contents of this one.
 
-        lengths: positions of each row that may be written.
+        lengths: the number of positions of each row that may be written.
         """
         ...
 
     def keep(self, rows: Array, first: int, slots: Ints, starts: Ints, cache: Array) -> None:
         """Write sentences' keys or values to the beginning of their slots, (slots, S, H * d).
 
-        Sentence b is rows starts[b] to starts[b + 1]; its numbers begin in column `first`.
+        Sentence b has rows starts[b] to starts[b + 1]; its keys or values begin in column `first`.
         """
         ...
 
@@ -73,9 +73,9 @@ class Backend(Protocol):
         ...
 
     def linear(self, projection: Projection, *, relu: bool = False, fine: bool = False) -> Linear:
-        """Prepare (R, in) -> (R, out), with a ReLU after it where asked.
+        """Prepare (R, in) -> (R, out), with a ReLU after it if `relu`.
 
-        fine: one whose rounding to 8 bits loses more than the time that it saves is worth.
+        fine: the product needs more than 8 bits, because rounding would cost too much quality.
         """
         ...
 
@@ -84,15 +84,15 @@ class Backend(Protocol):
         ...
 
     def listed(self, projection: Projection) -> Listed:
-        """Prepare the same for the pieces in each row's list: x, slots, lists -> (R, W)."""
+        """Prepare the same for the pieces of each row's list: x, slots, lists -> (R, W)."""
         ...
 
     def join(self, first: Linear, second: Linear) -> Linear | None:
-        """Return a projection with a ReLU and the one after it in one call, if there is one."""
+        """Return two projections with a ReLU between them as one call; None if not supported."""
         ...
 
     def fuse(self, decoder: Any) -> "WholeDecoder | None":
-        """Return the whole decoder in one call, if this backend has it."""
+        """Return the whole decoder as one call; None if not supported."""
         ...
 
     def norm(self, module: nn.LayerNorm) -> Any:
@@ -108,13 +108,13 @@ class Backend(Protocol):
         ...
 
     def attend_to_source(self, qkv: Array, starts: Ints, heads: Heads) -> Array:
-        """Let each piece attend to its sentence, pieces starts[b] to starts[b + 1] of all."""
+        """Let pieces attend to their sentence; sentence b has pieces starts[b] to starts[b + 1]."""
         ...
 
     def attend_to_past(
         self, qkv: Array, rows: Ints, lengths: Ints, owners: Owners, cache: "Cache", heads: Heads
     ) -> Array:
-        """Append the newest keys and values of these rows to the cache; attend to all so far."""
+        """Append the newest keys and values of these rows to the cache, and attend to all."""
         ...
 
     def attend_to_memory(
@@ -137,7 +137,7 @@ class Cache:
     """Keys and values of one attention, in float32 or bfloat16.
 
     Self-attention: by row and position, (rows, T, H * d). Cross-attention: by slot and position,
-    (slots, S, H * d). So what is read together lies together.
+    (slots, S, H * d). In this order, numbers that are read together are contiguous.
     """
 
     keys: Float[Array, "_ _ H*d_k"]

@@ -1,10 +1,10 @@
-"""The packed engine: the decoder step in as few and as large operations as it takes.
+"""The packed engine: a decoder step in few, large operations.
 
-What it does otherwise than the reference: queries, keys and values come of one product; the keys
-and values that all layers make of the memory come of one product, once a sentence, and its
-hypotheses share them; source sentences are read without padding; caches are written in place and
-grow rarely; a hypothesis knows by index in which row each position of its past lies, so that a
-beam is re-ordered without copying keys and values.
+The differences from the reference engine: one product makes queries, keys and values. One product
+makes the keys and values of the memory for all layers, once a sentence, and all hypotheses share
+them. Source sentences are encoded without padding. Caches are written in place and grow rarely. A
+hypothesis has an index of the row that holds each position of its past, so that a beam is reordered
+without copying keys and values.
 """
 
 from collections.abc import Sequence
@@ -33,20 +33,20 @@ from headway.model.encoder import EncoderLayer
 from headway.model.transformer import Transformer
 from headway.runtime.processes import trim_heap
 
-# Numbers that caches may always hold: with so small a decoder the way into a step is what costs.
+# Caches may always hold this many numbers: the overhead of a step dominates a decoder so small.
 _ALWAYS = 2**20
-# Numbers that are made together as keys and values of the memory, in all layers: the most that is
-# computed of a source piece. More would leave the processor's caches (benchmarks/log/056).
+# The numbers computed together for keys and values of the memory, in all layers: the largest arrays
+# of encoding. More would not fit into the processor's caches (benchmarks/log/056).
 _READ_TOGETHER = 2**21
 
 
 class PackedEngine:
-    """Compute what the model computes, with these kernels."""
+    """Compute the model's logits with the operations of a backend."""
 
     copies_weights = True
 
     def __init__(self, model: Transformer, backend: Backend) -> None:
-        """Prepare the weights, some of which stay the model's own: it must not change any more."""
+        """Prepare the weights; some are shared with the model, which must not change any more."""
         self.backend = backend
         self.source_embedding = PackedEmbedding(model.source_embedding, backend)
         self.target_embedding = PackedEmbedding(model.target_embedding, backend)
@@ -55,7 +55,7 @@ class PackedEngine:
             attention = SourceAttention(layer.self_attention, backend)
             self.encoder.add(attention, layer.self_attention_residual)
             self.encoder.add(FeedForward(layer.feed_forward, backend), layer.feed_forward_residual)
-            trim_heap()  # what each weight was while it was prepared would add up
+            trim_heap()  # frees the temporary copies of weights
         self.decoder = Stack(model.decoder.norm, backend)
         layers = cast("list[DecoderLayer]", list(model.decoder.layers))
         for index, layer in enumerate(layers):
@@ -83,10 +83,10 @@ class PackedEngine:
         return PackedState(slots, copies, self.past_heads, self.memory_heads, self.backend)
 
     def max_useful_source_pieces(self, copies: int) -> int | None:
-        """Return for how many the caches hold as many numbers as the decoder has weights.
+        """Return the number that makes the caches as large as the weights of the decoder.
 
-        Hypotheses are, on average, half written. A step reads both, and caches that are much
-        larger push the weights out of the processor's own (benchmarks/log/018).
+        A step reads both. Larger caches would evict the weights from the processor's caches
+        (benchmarks/log/018). On average, half of each hypothesis is written.
         """
         if not self.backend.by_memory:
             return None
@@ -101,7 +101,7 @@ class PackedEngine:
         sources: Sequence[Sequence[int]],
         allowed: Sequence[Ints] | None = None,
     ) -> None:
-        """Read source sentences, END included, into these slots."""
+        """Encode source sentences, END included, into these slots."""
         lengths = np.array([len(ids) for ids in sources])
         state.begin(slots, lengths)
         state.allowed.begin(slots, allowed)
@@ -115,7 +115,7 @@ class PackedEngine:
         sources: Sequence[Sequence[int]],
         lengths: Ints,
     ) -> None:
-        """Read some of them, whose pieces follow one another without padding."""
+        """Encode some sentences together, without padding."""
         starts = np.concatenate([[0], lengths.cumsum()])
         ids = np.concatenate([np.asarray(source, dtype=np.int64) for source in sources])
         at = np.concatenate([np.arange(length) for length in lengths])
@@ -123,7 +123,7 @@ class PackedEngine:
         state.remember(slots, starts, self.memory_projection(x))
 
     def step(self, state: PackedState, rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
-        """Take the newest piece of each of these rows; return the next logits."""
+        """Append the newest piece to each of these rows; return the next logits."""
         at = state.lengths[rows]
         state.make_room(int(at.max()) + 1)
         slots = rows // state.copies
@@ -138,13 +138,15 @@ class PackedEngine:
         return self.backend.tensor(self.output_projection(x))
 
     def reorder(self, state: PackedState, rows: Ints, parents: Ints) -> None:
-        """Let rows[i] go on from where parents[i] stands: a matter of indices."""
+        """Let rows[i] continue parents[i], by copying indices."""
         state.owners[rows] = state.owners[parents]
         state.lengths[rows] = state.lengths[parents]
 
 
 def parts_of(lengths: Ints, most: int | None) -> list[slice]:
-    """Divide sentences of these lengths, in their order, into parts of `most` pieces or one each.
+    """Divide sentences of these lengths, in order, into parts of at most `most` pieces.
+
+    A longer sentence is a part by itself.
 
     >>> parts_of(np.array([3, 2, 9, 1]), 5)
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]

@@ -1,4 +1,4 @@
-"""x weight^T + bias in 8-bit integers, of PyTorch operators: FBGEMM and oneDNN."""
+"""x weight^T + bias in 8-bit integers, with PyTorch's FBGEMM and oneDNN."""
 
 import warnings
 from typing import NamedTuple
@@ -13,33 +13,33 @@ from headway.errors import ConfigError
 from headway.kernels import dispatch
 from headway.kernels.row_buckets import few_counts
 
-# Activations have 8 bits where sums of products have 32 (VNNI). Other processors sum two products
-# in 16 bits, into which those of 8 by 7 bits fit.
+# Activations have 8 bits on processors that sum products in 32 bits (VNNI). Others sum two products
+# in 16 bits, which hold products of 8 by 7 bits.
 LEVELS = 127 if dispatch.pytorch_has("avx512_vnni") else 63
 
 
 class ByteKind(NamedTuple):
-    """How oneDNN wants whole numbers: in which bytes, what is added to them, and how many rows."""
+    """The form of oneDNN's integers: their type, the offset added to them, and enough rows."""
 
     dtype: torch.dtype
     offset: int
     fewest_rows: int
-    """Rows from which it takes less time than FBGEMM."""
+    """The number of rows from which it is faster than FBGEMM."""
 
 
-# In tiles of the processor (AMX). Signed, because these tiles need nothing subtracted afterwards.
+# For tiles of the processor (AMX): signed, so that nothing must be subtracted afterwards.
 TILES = ByteKind(torch.int8, 0, dispatch.ONEDNN_ROWS_AMX)
-# By the dot products of VNNI, which are of an unsigned byte and a signed one.
+# For the dot products of VNNI, which multiply an unsigned byte by a signed one.
 DOT_PRODUCTS = ByteKind(torch.uint8, 128, dispatch.ONEDNN_ROWS_VNNI)
 
 
 def quantize_weight(
     weight: Float[Tensor, "out in"], least: Float[Tensor, " out"] | None = None
 ) -> tuple[Int8[Tensor, "out in"], Float[Tensor, " out"]]:
-    """Return whole numbers from -127 to 127 and the step of each output, `least` or above.
+    """Return whole numbers from -127 to 127 and the step of each output, at least `least`.
 
-    Tolerance: each weight is off by half a step at most, 1/254 of the largest of its output where
-    no step has to be above that.
+    Tolerance: the error of a weight is at most half a step, which is 1/254 of the largest weight of
+    its output unless `least` is larger.
     """
     steps = (weight.float().abs().amax(dim=1) / 127).clamp_min(1e-30)
     if least is not None:
@@ -52,20 +52,20 @@ def quantize_rows(
 ) -> tuple[Float[Tensor, "R in"], Float[Tensor, " R"]]:
     """Return whole numbers from -LEVELS to LEVELS and the step of each row."""
     largest = x.abs().amax(dim=1)
-    steps = torch.where(largest < 1e-30, 1.0, largest / LEVELS)  # whose inverse is finite
+    steps = torch.where(largest < 1e-30, 1.0, largest / LEVELS)  # so that its inverse is finite
     return (x * steps.reciprocal()[:, None]).round(), steps
 
 
 class Int8Product:
     """A product of integers: weights in 8 bits with a step for each output, rows in 7 or 8 bits.
 
-    The integers are multiplied and summed without any rounding, so a row's result is the same in
-    every batch, whoever multiplies: PyTorch's FBGEMM or, where the processor has AMX or VNNI and
-    there are many rows, its oneDNN.
+    The integers are multiplied and summed without rounding, so a row's result is the same in every
+    batch and with both libraries of PyTorch: FBGEMM, or oneDNN for many rows on a processor with
+    AMX or VNNI.
     """
 
     def __init__(self, projection: Projection, relu: bool) -> None:
-        """Round and pack the weights; ConfigError where PyTorch has no such product."""
+        """Round and pack the weights; ConfigError if PyTorch has no such product."""
         weight, self.steps = quantize_weight(projection.weight)
         self.bias = projection.bias.float()
         self.relu = relu
@@ -83,7 +83,7 @@ class Int8Product:
         return y.relu_() if self.relu else y
 
     def bytes_for(self, rows: int) -> ByteKind | None:
-        """Return the bytes that `multiply` wants of so many rows; None where it wants float32."""
+        """Return the type of bytes that `multiply` needs for `rows` rows; None for float32."""
         if self.many is None or rows < self.many.kind.fewest_rows:
             return None
         return self.many.kind
@@ -91,26 +91,26 @@ class Int8Product:
     def multiply(
         self, whole: Float[Tensor, "R in"] | Integer[Tensor, "R in"]
     ) -> Float[Tensor, "R out"]:
-        """Multiply whole numbers; the result has no steps in it yet."""
+        """Multiply whole numbers; the caller multiplies the result by the steps."""
         if self.many is not None and not whole.is_floating_point():
             return self.many(whole)
         return _multiply_packed(whole, self.packed)
 
 
 class OneDnnProduct:
-    """The same product by oneDNN, of activations that are bytes already."""
+    """The same product by oneDNN, for activations in bytes."""
 
     def __init__(self, weight: Int8[Tensor, "out in"], kind: ByteKind) -> None:
-        """Pack the weights for it, with steps of 1 and zero points of 0."""
+        """Pack the weights for oneDNN, with steps of 1 and zero points of 0."""
         self.kind = kind
         self.packed = torch.ops.onednn.qlinear_prepack(weight, None)
         self.ones = torch.ones(len(weight))
         self.zeros = torch.zeros(len(weight), dtype=torch.int32)
 
     def __call__(self, whole: Integer[Tensor, "R in"]) -> Float[Tensor, "R out"]:
-        """Sum up in 32 bits; what is above 2^24 is rounded to float32, as FBGEMM does it.
+        """Sum in 32 bits; sums above 2^24 are rounded to float32, as in FBGEMM.
 
-        The offset is taken out of the sums while they are whole numbers.
+        The offset is subtracted from the sums while they are whole numbers.
         """
         return torch.ops.onednn.qlinear_pointwise(
             whole, 1.0, self.kind.offset, self.packed, self.ones, self.zeros,
@@ -119,9 +119,9 @@ class OneDnnProduct:
 
 
 def byte_kind() -> ByteKind | None:
-    """Return how oneDNN multiplies 8-bit integers fast here; None where it does not.
+    """Return the form of integers that oneDNN multiplies fast on this processor; None if none.
 
-    Signed bytes without AMX take many times what FBGEMM takes; benchmarks/log/013.
+    Without AMX, signed bytes take many times as long as FBGEMM; benchmarks/log/013.
     """
     kinds = {dispatch.By.ONEDNN_AMX: TILES, dispatch.By.ONEDNN_VNNI: DOT_PRODUCTS}
     return kinds.get(dispatch.pytorch_int8().by)
@@ -137,14 +137,14 @@ def _multiply_packed(
 
 
 def _pack(weight: Int8[Tensor, "out in"]) -> torch.ScriptObject:
-    """Pack whole numbers, with a step of 1: what comes out of a product are then its sums."""
+    """Pack whole numbers with a step of 1, so that the output of a product is its sums."""
     try:
         with warnings.catch_warnings():
-            # PyTorch means to drop these tensors one day; on AVX2 it has no other fast product.
+            # PyTorch deprecates these tensors, but on AVX2 it has no other fast product.
             warnings.filterwarnings("ignore", message=".*quantized tensor creation.*")
             whole = torch.quantize_per_tensor(weight.float(), 1.0, 0, torch.qint8)
             packed = torch.ops.quantized.linear_prepack(whole, None)
-            # Packing succeeds for kinds of products, too, that have no such multiplication.
+            # Packing also succeeds where the multiplication does not exist, so it is tried here.
             _multiply_packed(torch.zeros(1, weight.size(1)), packed)
             return packed
     except (AttributeError, NotImplementedError, RuntimeError) as error:

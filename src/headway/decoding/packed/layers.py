@@ -1,4 +1,4 @@
-"""Sub-layers and their frame, as the packed engine runs them: on rows, with caches beside them."""
+"""The sub-layers of the packed engine: on rows, with caches."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from headway.model.residual import Residual
 
 @dataclass(frozen=True, slots=True)
 class DecoderStep:
-    """Which rows a decoder step computes, and the slot of each."""
+    """The rows that a decoder step computes, and the slot of each."""
 
     state: PackedState
     rows: Ints
@@ -31,7 +31,7 @@ class PackedEmbedding:
     """embedding * sqrt(d_model) + position, for pieces at any positions."""
 
     def __init__(self, embedding: InputEmbedding, backend: Backend) -> None:
-        """Take the table; positions are computed as far as they are needed."""
+        """Convert the table; positions are computed when they are needed."""
         self.backend = backend
         self.table = backend.array(embedding.tokens.weight)
         self.scale = embedding.scale
@@ -39,9 +39,9 @@ class PackedEmbedding:
         self.positions = backend.array(self.module(1))
 
     def __call__(self, ids: Ints, at: Ints) -> Array:
-        """Embed ids that stand at these positions, (R,) each -> (R, d_model)."""
+        """Embed ids at these positions, (R,) each -> (R, d_model)."""
         longest = int(at.max()) + 1
-        positions = self.positions  # one look: another worker may put a longer or shorter in place
+        positions = self.positions  # read once: another worker may replace it
         if longest > positions.shape[0]:
             positions = self.positions = self.backend.array(self.module(longest))
         try:
@@ -56,21 +56,21 @@ class PackedEmbedding:
 
 
 class Stack:
-    """Sub-layers in a row, each in its frame of Add & Norm.
+    """Sub-layers one after the other, each with Add & Norm.
 
-    After each addition comes one LayerNorm: post-norm its own; pre-norm the one that the next
-    sub-layer begins with, or that closes the stack, while the bare sum goes on beside it.
+    After each addition there is one LayerNorm. In post-norm it is the sub-layer's own. In pre-norm
+    it is that of the next sub-layer, or the last of the stack, and the sum is kept as well.
     """
 
     def __init__(self, last_norm: nn.LayerNorm | None, backend: Backend) -> None:
-        """Start without sub-layers; last_norm closes a pre-norm stack, and only that."""
+        """Start without sub-layers; last_norm ends a pre-norm stack, and is None in post-norm."""
         self.backend = backend
         self.pre = last_norm is not None
         self.norms: list[Any] = [] if last_norm is None else [backend.norm(last_norm)]
         self.sublayers: list[Callable[[Array, Any], Array]] = []
 
     def add(self, sublayer: Callable[[Array, Any], Array], frame: Residual) -> None:
-        """Add a sub-layer with its frame at the end."""
+        """Append a sub-layer with its residual connection."""
         self.sublayers.append(sublayer)
         place = len(self.norms) - 1 if self.pre else len(self.norms)
         self.norms.insert(place, self.backend.norm(frame.norm))
@@ -88,14 +88,14 @@ class Stack:
 
 
 def heads_of(attention: MultiHeadAttention) -> Heads:
-    """Return how an attention is divided; ConfigError where its projections are of other sizes."""
+    """Return the heads of an attention; ConfigError if its projections have other widths."""
     for name, linear in (("q", attention.w_q), ("k", attention.w_k), ("v", attention.w_v)):
         check_head_width(attention, name, linear.out_features)
     return Heads(attention.num_heads, attention.d_k, attention.d_v)
 
 
 class SourceAttention:
-    """Self-attention in the encoder, of sentences one after the other."""
+    """Self-attention in the encoder, over concatenated sentences."""
 
     def __init__(self, attention: MultiHeadAttention, backend: Backend) -> None:
         """Prepare the projections."""
@@ -110,7 +110,7 @@ class SourceAttention:
 
 
 class PastAttention:
-    """Self-attention in the decoder: one position a row, the past in a cache."""
+    """Self-attention in the decoder: one position a row, earlier positions in a cache."""
 
     def __init__(self, attention: MultiHeadAttention, layer: int, backend: Backend) -> None:
         """Prepare the projections."""
@@ -135,10 +135,10 @@ class PastAttention:
 
 
 class MemoryAttention:
-    """Cross-attention: keys and values of the memory were made when the source was read."""
+    """Cross-attention; encoding has already made the keys and values of the memory."""
 
     def __init__(self, attention: MultiHeadAttention, layer: int, backend: Backend) -> None:
-        """Prepare the projections of what comes from the decoder."""
+        """Prepare the projections of queries and outputs."""
         self.backend = backend
         self.heads = heads_of(attention)
         self.layer = layer
@@ -167,11 +167,11 @@ class FeedForward:
         first = first_projection(feed_forward)
         self.w_1: Linear = backend.linear(first, relu=self.activation is None)
         self.w_2: Linear = backend.linear(Projection.of(feed_forward.w_2))
-        self.both = backend.join(self.w_1, self.w_2)
+        self.joined = backend.join(self.w_1, self.w_2)
 
     def __call__(self, x: Array, context: Any) -> Array:
         """Compute (R, d_model) -> (R, d_model)."""
-        return self.both(x) if self.both else self.w_2(self._activate(self.w_1(x)))
+        return self.joined(x) if self.joined else self.w_2(self._activate(self.w_1(x)))
 
     def _activate(self, hidden: Array) -> Array:
         if self.activation is None:

@@ -1,4 +1,4 @@
-"""The backend that Numba compiles, for the CPU."""
+"""The backend of kernels compiled by Numba, on a CPU."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -44,7 +44,7 @@ Kept = NDArray[Any]
 
 
 class LoopProduct(ABC):
-    """A product in one compiled loop."""
+    """A matrix product by one compiled kernel."""
 
     def __init__(self, projection: Projection, relu: bool) -> None:
         """Pack the weights."""
@@ -56,7 +56,7 @@ class LoopProduct(ABC):
     @staticmethod
     @abstractmethod
     def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
-        """Return weights and bias as `project` takes them."""
+        """Return weights and bias in the layout of `linear.project`."""
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, in) -> (R, out)."""
@@ -66,10 +66,10 @@ class LoopProduct(ABC):
 
 
 class LoopFeedForward:
-    """Two products with a ReLU between them, equation 2, in one compiled loop."""
+    """Two products with a ReLU between them, equation 2, by one compiled kernel."""
 
     def __init__(self, first: LoopProduct, second: LoopProduct) -> None:
-        """Take the prepared weights, as they are."""
+        """Use the prepared weights."""
         self.first, self.second = first, second
 
     def __call__(self, x: Floats) -> Floats:
@@ -85,12 +85,12 @@ class Float32Product(LoopProduct):
 
     @staticmethod
     def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
-        """Keep them as they are."""
+        """Keep float32."""
         return in_float_blocks(weight.float().contiguous().numpy(), bias)
 
 
 class Bfloat16Product(LoopProduct):
-    """A product of what is rounded to bfloat16, summed up in float32."""
+    """A product of numbers rounded to bfloat16, summed in float32."""
 
     @staticmethod
     def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
@@ -99,7 +99,7 @@ class Bfloat16Product(LoopProduct):
 
 
 class Int8LoopProduct(LoopProduct):
-    """A product of integers, rows rounded between their extremes."""
+    """A product of integers; each row is rounded between its extremes."""
 
     @staticmethod
     def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
@@ -111,20 +111,20 @@ class Int8LoopProduct(LoopProduct):
 def quantize_to_fit(
     weight: Float[Tensor, "out in"],
 ) -> tuple[Int8[Tensor, "out in"], Float[Tensor, " out"]]:
-    """Return whole numbers and the step of each output such that no sum runs over."""
+    """Return whole numbers and the step of each output, such that no sum overflows."""
     least = least_steps(weight.detach().float().numpy())
     return quantize_weight(weight, torch.from_numpy(least))
 
 
 class ListedLoop:
-    """x weight^T + bias for the pieces of each row's own list, in float32.
+    """x weight^T + bias for the pieces of each row's list, in float32.
 
-    The rows of the output table are read where they lie, so that nothing is gathered when a
-    sentence begins, and a row costs what its own list costs.
+    The rows of the output table are read in place. So nothing is gathered when a sentence begins,
+    and the time of a row depends on its own list alone.
     """
 
     def __init__(self, weight: Floats, bias: Floats) -> None:
-        """Use the table as it is, (V, d_model), and the bias, (V,)."""
+        """Use the table, (V, d_model), and the bias, (V,), without copying."""
         self.weight = weight
         self.bias = bias
 
@@ -136,10 +136,10 @@ class ListedLoop:
 
 
 class FusedDecoder:
-    """All layers of a decoder with ReLU, of the same sizes and kinds of products in all of them."""
+    """A whole decoder with ReLU, whose layers have the same sizes and kinds of products."""
 
     def __init__(self, decoder: Stack) -> None:
-        """Take the prepared weights, as they are."""
+        """Use the prepared weights."""
         products = _products(decoder)
         self.weights = tuple(tuple(product.weight for product in role) for role in products)
         self.d_ff = products[-2][0].num_outputs
@@ -179,7 +179,7 @@ class FusedDecoder:
 
 
 def _has_one_size(decoder: Stack) -> bool:
-    """Tell whether all layers are as wide as the first, and all attentions divided as its own."""
+    """Return True if all layers have the same width, and all attentions the same heads."""
     attentions = (s for s in decoder.sublayers if isinstance(s, PastAttention | MemoryAttention))
     networks = (s for s in decoder.sublayers if isinstance(s, FeedForward))
     heads = {attention.heads for attention in attentions}
@@ -187,7 +187,7 @@ def _has_one_size(decoder: Stack) -> bool:
 
 
 def _products(decoder: Stack) -> list[list[Any]]:
-    """Return those of all layers, by what they are for, as `decode_rows` takes them."""
+    """Return the products of all layers, by role, in the order of `decode_rows`."""
     past = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
     memory = [s for s in decoder.sublayers if isinstance(s, MemoryAttention)]
     feed_forward = [s for s in decoder.sublayers if isinstance(s, FeedForward)]
@@ -212,20 +212,20 @@ class NumbaBackend:
 
     name = ", ".join(
         text
-        for text, there in [
+        for text, applies in [
             (f"Numba {numba.__version__}", True),
             (f"sums of bytes to {LARGEST_BYTE}", dispatch.multiplies_bytes()),
             ("sums of bfloat16", dispatch.multiplies_bfloat16()),
             ("tiles", dispatch.has_amx()),
         ]
-        if there
+        if applies
     )
     by_memory = True
 
     def __init__(self, precision: Precision = "float32") -> None:
-        """Compute products in this precision, all else in float32.
+        """Compute products in this precision, and everything else in float32.
 
-        Caches are kept in bfloat16 where products are not in float32.
+        Caches are in float32 with float32 products, else in bfloat16.
         """
         self.precision: Precision = precision
         self.cache_dtype = np.float32 if precision == "float32" else np.uint16
@@ -239,11 +239,11 @@ class NumbaBackend:
         return torch.from_numpy(array)
 
     def empty(self, *shape: int) -> Kept:
-        """Return room for a cache; the system gives the memory when it is first written."""
+        """Return an array for a cache; memory is allocated when it is first written."""
         return sparse(shape, self.cache_dtype)
 
     def grow(self, cache: Kept, room: int, lengths: Ints) -> Kept:
-        """Copy what is written, so that the rest takes no memory yet."""
+        """Copy only the written part, so that the rest takes no memory yet."""
         longer = self.empty(len(cache), room, cache.shape[2])
         for row, length in enumerate(lengths.tolist()):
             longer[row, : min(length, cache.shape[1])] = cache[row, :length]
@@ -275,7 +275,7 @@ class NumbaBackend:
                 return Float32Product(projection, relu)
 
     def output(self, projection: Projection) -> Linear:
-        """Prepare the projection to the vocabulary; what decides is computed in float32."""
+        """Prepare the projection to the vocabulary; logits near the best are in float32."""
         rough = self.linear(projection)
         if type(rough) is Float32Product:
             return rough
@@ -294,18 +294,18 @@ class NumbaBackend:
         return ListedLoop(self.array(projection.weight), self.array(projection.bias))
 
     def join(self, first: Linear, second: Linear) -> LoopFeedForward | None:
-        """Return both products in one call, where there are loops and a ReLU for them."""
+        """Return both products as one call if both are compiled and only the first has a ReLU."""
         if not isinstance(first, LoopProduct) or not isinstance(second, LoopProduct):
             return None
         return LoopFeedForward(first, second) if first.relu and not second.relu else None
 
     def fuse(self, decoder: Stack) -> WholeDecoder | None:
-        """Return the decoder in one call, where `dispatch.decoder_step` chooses that."""
+        """Return the decoder as one call if `dispatch.decoder_step` chooses that."""
         whole = FusedDecoder.choice(decoder).by is dispatch.By.NUMBA_WHOLE
         return FusedDecoder(decoder) if whole else None
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
-        """Take the vectors out of the module."""
+        """Extract the vectors of the module."""
         shape = module.normalized_shape
         gamma = torch.ones(shape) if module.weight is None else module.weight
         beta = torch.zeros(shape) if module.bias is None else module.bias
@@ -350,5 +350,5 @@ class NumbaBackend:
 
 
 def _by_pytorch(multiply: Product) -> Callable[[Floats], Floats]:
-    """Give arrays to a product that loops have no instructions for."""
+    """Call a PyTorch product with arrays, if kernels lack instructions for it."""
     return lambda x: multiply(torch.from_numpy(x)).numpy()

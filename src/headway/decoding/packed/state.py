@@ -1,4 +1,4 @@
-"""What the packed engine keeps of the sentences at work."""
+"""The state of the packed engine: caches of the sentences at work."""
 
 from collections.abc import Sequence
 
@@ -9,19 +9,19 @@ from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
 from headway.decoding.packed.backend import Array, Backend, Cache, Heads
 
-# Positions; what is not used is not written and so takes no memory on a CPU. Odd: rows that lie a
-# power of two apart would all be kept in the same few places of a processor's caches.
+# Initial numbers of positions. Unused ones are not written, so they take no memory on a CPU. They
+# are odd, because rows at a distance of a power of two share few places of a processor's caches.
 _PAST_ROOM = 133
 _MEMORY_ROOM = 33
 
 
 class PackedState:
-    """Caches, and whose they are.
+    """Caches, with the slots and rows that they belong to.
 
-    source_lengths: source pieces of each slot, (slots,). lengths: positions that each row has
-    decoded, (rows,). owners: the row that holds each position of a row's past, (rows, T). past:
-    self-attention's cache of each layer. memory: cross-attention's. allowed: the lists of pieces
-    that sentences may have.
+    source_lengths: the source pieces of each slot, (slots,). lengths: the decoded positions of each
+    row, (rows,). owners: the row that holds each position of a row's past, (rows, T). past: the
+    cache of self-attention in each layer. memory: that of cross-attention. allowed: the lists of
+    allowed pieces.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class PackedState:
         memory: Sequence[Heads],
         backend: Backend,
     ) -> None:
-        """Make room for a few positions; it grows when it must."""
+        """Allocate a few positions; caches grow when necessary."""
         self.copies = copies
         self.backend = backend
         self.allowed = AllowedPieces(slots)
@@ -51,7 +51,7 @@ class PackedState:
 
     def begin(self, slots: Sequence[int], source_lengths: Ints) -> None:
         """Put sentences of these lengths into slots, before their first piece."""
-        self.source_lengths[slots] = 0  # what they held before need not be kept
+        self.source_lengths[slots] = 0  # their old contents need not be copied
         self._make_room_for_memory(int(source_lengths.max()))
         self.source_lengths[slots] = source_lengths
         first = np.asarray(slots) * self.copies
@@ -60,15 +60,15 @@ class PackedState:
     def remember(
         self, slots: Sequence[int], starts: Ints, keys_values: Float[Array, "N width"]
     ) -> None:
-        """Keep the keys and values of the memory, which all layers have side by side."""
-        first, into = 0, np.asarray(slots)
+        """Store the keys and values of the memory; keys_values: those of all layers in columns."""
+        first, slot_numbers = 0, np.asarray(slots)
         for cache in self.memory:
             for part in (cache.keys, cache.values):
-                self.backend.keep(keys_values, first, into, starts, part)
+                self.backend.keep(keys_values, first, slot_numbers, starts, part)
                 first += part.shape[2]
 
     def make_room(self, positions: int) -> None:
-        """See that so many positions of the past can be held."""
+        """Lengthen the caches of the past to `positions` if they are shorter."""
         room = self.owners.shape[1]
         if positions > room:
             longer = max(positions, room + room // 4) | 1
@@ -83,7 +83,7 @@ class PackedState:
             self._lengthen(self.memory, max(positions, room + room // 2) | 1, self.source_lengths)
 
     def _lengthen(self, caches: Sequence[Cache], room: int, lengths: Ints) -> None:
-        """Make caches longer, one by one, so that only one is there twice."""
+        """Lengthen caches, one by one, so that only one is in memory twice."""
         for cache in caches:
             cache.keys = self.backend.grow(cache.keys, room, lengths)
             cache.values = self.backend.grow(cache.values, room, lengths)

@@ -22,18 +22,18 @@ Product = Callable[[Tensor], Tensor]
 
 
 SHARP: dict[Precision, float] = {"bfloat16": 1.0, "int8": 4.0}
-"""Logits that are so much below the best of their row may stay rough; benchmarks/log/010, 048."""
+"""Logits this far below the best of their row may stay rough; benchmarks/log/010, 048."""
 SHARP_PIECES = 64
-"""Logits that are computed again, at most, for one row: more than may ever be chosen from."""
+"""The most logits of a row that are computed again: more than a search chooses from."""
 
-# From this share of the vocabulary on, gathering weights costs more than it saves.
+# Above this share of the vocabulary, gathering weights costs more than it saves.
 _NEARLY_ALL = 0.5
 
 
 def product(
     projection: Projection, precision: Precision, device: torch.device, *, relu: bool = False
 ) -> Product:
-    """Prepare (R, in) -> (R, out) in float32 whatever it is computed in; a ReLU where asked."""
+    """Prepare (R, in) -> (R, out); the result is in float32, with a ReLU if `relu`."""
     by = dispatch.pytorch_linear(precision, projection.weight.numel()).by
     if by is dispatch.By.PYTORCH_INT8:
         return Int8Product(projection, relu)
@@ -49,9 +49,9 @@ def product(
 
 
 class SharpProduct:
-    """The projection to the vocabulary in fewer bits; what comes near the best, in float32 again.
+    """The projection to the vocabulary in fewer bits; logits near the best again in float32.
 
-    So rounding does not decide between pieces of which each may be chosen.
+    So rounding does not decide between pieces that may be chosen.
     """
 
     def __init__(self, projection: Projection, rough: Product, margin: float) -> None:
@@ -71,21 +71,21 @@ class SharpProduct:
 
 
 class ListedProduct:
-    """x weight^T + bias for the union of all lists, of which each row then takes its own.
+    """x weight^T + bias for the union of all lists; each row then takes its own list.
 
-    The union is gathered when sentences begin, not at each step. In float32 whatever the rest is
-    in, for there is little to save in so few pieces.
+    The union is gathered when sentences begin, not at each step. It is always in float32, because
+    fewer bits save little time for so few pieces.
     """
 
     def __init__(self, projection: Projection, device: torch.device) -> None:
-        """Keep the weights where they are; most models are never asked for a list."""
+        """Keep the weights without copying; most models never use lists."""
         self.projection = projection
         self.device = device
         self.size = len(projection.weight)
 
     @cached_property
     def _all(self) -> tuple[Float[Tensor, "V+1 d_model"], Float[Tensor, " V+1"]]:
-        """Add one output: minus infinity, for places without a piece."""
+        """Append an output of minus infinity, for places without a piece."""
         weight = self.projection.weight.to(self.device, torch.float32)
         bias = self.projection.bias.to(self.device, torch.float32)
         return (
@@ -100,15 +100,15 @@ class ListedProduct:
         if allowed.prepared is None:
             allowed.prepared = self._gather(allowed)
         weight, bias, columns = allowed.prepared
-        own = columns[torch.from_numpy(slots).to(x.device), : allowed.width(slots)]  # (R, W)
-        return F.linear(x, weight, bias).gather(1, own)
+        by_row = columns[torch.from_numpy(slots).to(x.device), : allowed.width(slots)]  # (R, W)
+        return F.linear(x, weight, bias).gather(1, by_row)
 
     def _gather(
         self, allowed: AllowedPieces
     ) -> tuple[Float[Tensor, "U d_model"], Float[Tensor, " U"], Int[Tensor, "slots W"]]:
-        """Return the outputs that are in any list, and in which of these each list's are."""
-        there = np.arange(allowed.table.shape[1]) < allowed.sizes[:, None]
-        pieces = np.where(there, allowed.table, self.size)
+        """Return the outputs in any list, and the columns of each list among these."""
+        in_list = np.arange(allowed.table.shape[1]) < allowed.sizes[:, None]
+        pieces = np.where(in_list, allowed.table, self.size)
         union = np.union1d(pieces, [self.size])
         weight, bias = self._all
         if len(union) > _NEARLY_ALL * self.size:
@@ -125,9 +125,9 @@ class TorchBackend:
     by_memory = False
 
     def __init__(self, device: torch.device, precision: Precision = "float32") -> None:
-        """Work on this device, with products in this precision, all else in float32.
+        """Compute on this device, products in this precision, everything else in float32.
 
-        Caches are kept in bfloat16 where products are not in float32.
+        Caches are in float32 with float32 products, else in bfloat16.
         """
         self.device = device
         self.precision: Precision = precision
@@ -138,15 +138,15 @@ class TorchBackend:
         return tensor.to(self.device, torch.float32)
 
     def tensor(self, array: Tensor) -> Tensor:
-        """Return it as it is."""
+        """Return the tensor."""
         return array
 
     def empty(self, *shape: int) -> Tensor:
-        """Return room for a cache."""
+        """Return an array for a cache."""
         return torch.zeros(shape, device=self.device, dtype=self.cache_dtype)
 
     def grow(self, cache: Tensor, room: int, lengths: Ints) -> Tensor:
-        """Copy all of it at once."""
+        """Copy the whole cache at once."""
         longer = cache.new_zeros(len(cache), room, cache.size(2))
         longer[:, : cache.size(1)] = cache
         return longer
@@ -162,13 +162,13 @@ class TorchBackend:
         return table[self._index(ids)]
 
     def linear(self, projection: Projection, *, relu: bool = False, fine: bool = False) -> Product:
-        """Prepare x weight^T + bias; in int8 also what is fine, for PyTorch is slower between."""
+        """Prepare x weight^T + bias; in int8 also if `fine`: PyTorch's bfloat16 is too slow."""
         return product(projection, self.precision, self.device, relu=relu)
 
     def output(self, projection: Projection) -> Product:
-        """Prepare the projection to the vocabulary; on a CPU what decides is in float32.
+        """Prepare the projection to the vocabulary; on a CPU logits near the best are in float32.
 
-        A GPU would have to wait until it is known which logits these are.
+        A GPU would have to wait until the best logits are known.
         """
         rough = self.linear(projection)
         by = dispatch.pytorch_linear(self.precision, projection.weight.numel()).by
@@ -184,10 +184,10 @@ class TorchBackend:
         """Return None, as `fuse` does."""
 
     def fuse(self, decoder: object) -> None:
-        """Return None: operators are what these kernels are made of."""
+        """Return None: PyTorch has separate operators."""
 
     def norm(self, module: nn.LayerNorm) -> nn.LayerNorm:
-        """Use the module, or where its numbers are of another type a copy of it in float32."""
+        """Return the module, or a copy in float32 if its weights have another type."""
         if module.weight is None or module.weight.dtype == torch.float32:
             return module
         return copy.deepcopy(module).float()
@@ -204,14 +204,14 @@ class TorchBackend:
     def attend_to_source(
         self, qkv: Float[Tensor, "N width"], starts: Ints, heads: Heads
     ) -> Float[Tensor, "N H*d_v"]:
-        """Pad the sentences to one length, attend, and take the padding away again."""
+        """Pad the sentences to one length, attend, and remove the padding."""
         lengths = self._index(starts[1:] - starts[:-1])
-        there = torch.arange(int(lengths.max()), device=self.device) < lengths[:, None]  # (B, S)
-        padded = qkv.new_zeros(*there.shape, qkv.size(1))
-        padded[there] = qkv
+        mask = torch.arange(int(lengths.max()), device=self.device) < lengths[:, None]  # (B, S)
+        padded = qkv.new_zeros(*mask.shape, qkv.size(1))
+        padded[mask] = qkv
         q, k, v = (_split(part, heads.num_heads) for part in padded.split(_widths(heads), dim=2))
-        out = F.scaled_dot_product_attention(q, k, v, attn_mask=there[:, None, None])
-        return out.transpose(1, 2).flatten(2)[there]
+        out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None])
+        return out.transpose(1, 2).flatten(2)[mask]
 
     def attend_to_past(
         self,
@@ -222,7 +222,7 @@ class TorchBackend:
         cache: Cache,
         heads: Heads,
     ) -> Float[Tensor, "R H*d_v"]:
-        """Write in place, gather each row's past by its owners, attend."""
+        """Write in place, gather each row's past by its owners, and attend."""
         q, k, v = qkv.split(_widths(heads), dim=1)
         at = lengths[rows]
         owners[rows, at] = rows
@@ -232,29 +232,29 @@ class TorchBackend:
         longest = int(at.max()) + 1
         past = torch.from_numpy(owners[rows, :longest]).long().to(self.device)  # (R, T)
         steps = torch.arange(longest, device=self.device)
-        there = steps <= now[:, None]
-        past = past.where(there, 0)
+        mask = steps <= now[:, None]  # (R, T)
+        past = past.where(mask, 0)
         q = q.unflatten(1, (heads.num_heads, 1, heads.d_k))  # (R, H, 1, d_k)
         keys, values = cache.keys[past, steps], cache.values[past, steps]  # (R, T, H * d)
-        return _attend(q, keys, values, there[:, None, None]).flatten(1)
+        return _attend(q, keys, values, mask[:, None, None]).flatten(1)
 
     def attend_to_memory(
         self, q: Float[Tensor, "R width"], slots: Ints, lengths: Ints, cache: Cache, heads: Heads
     ) -> Float[Tensor, "R H*d_v"]:
-        """Attend with all hypotheses of a sentence together, which reads its memory once."""
+        """Attend with all hypotheses of a sentence together, to read its memory once."""
         at_work, place = np.unique(slots, return_inverse=True)
         copy = np.arange(len(slots)) - np.searchsorted(slots, slots)  # the slots ascend
-        where, beside = self._index(place), self._index(copy)
+        sentence, hypothesis = self._index(place), self._index(copy)
         queries = q.new_zeros(len(at_work), int(copy.max()) + 1, q.size(1))  # (N, K, H * d_k)
-        queries[where, beside] = q
-        own = self._index(lengths[at_work])
+        queries[sentence, hypothesis] = q
+        source_lengths = self._index(lengths[at_work])
         longest = int(lengths[at_work].max())
-        there = torch.arange(longest, device=self.device) < own[:, None]  # (N, S)
+        mask = torch.arange(longest, device=self.device) < source_lengths[:, None]  # (N, S)
         index = self._index(at_work)
         keys, values = cache.keys[index, :longest], cache.values[index, :longest]
         queries = queries.unflatten(2, (heads.num_heads, -1)).transpose(1, 2)  # (N, H, K, d_k)
-        out = _attend(queries, keys, values, there[:, None, None])  # (N, H, K, d_v)
-        return out.transpose(1, 2).flatten(2)[where, beside]
+        out = _attend(queries, keys, values, mask[:, None, None])  # (N, H, K, d_v)
+        return out.transpose(1, 2).flatten(2)[sentence, hypothesis]
 
     def _index(self, ints: Ints) -> Tensor:
         return torch.from_numpy(ints).to(self.device)
@@ -272,9 +272,9 @@ def _attend(
     q: Float[Tensor, "B H L d_k"],
     keys: Float[Tensor, "B T H*d_k"],
     values: Float[Tensor, "B T H*d_v"],
-    there: Bool[Tensor, "B 1 1 T"],
+    mask: Bool[Tensor, "B 1 1 T"],
 ) -> Float[Tensor, "B H L d_v"]:
-    """Compute equation 1; caches hold zeros where nothing was written, never NaN."""
+    """Compute equation 1; unwritten places of caches are zeros, never NaN."""
     k, v = (_split(part.float(), q.size(1)) for part in (keys, values))  # (B, H, T, d)
     scores = q @ k.mT / math.sqrt(q.size(-1))  # (B, H, L, T)
-    return scores.masked_fill(~there, -math.inf).softmax(dim=-1) @ v
+    return scores.masked_fill(~mask, -math.inf).softmax(dim=-1) @ v

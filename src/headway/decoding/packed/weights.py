@@ -1,4 +1,4 @@
-"""The weights of a model as the packed engine takes them: projections of one input side by side."""
+"""The weights of the packed engine: projections of the same input are joined."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Projection:
 
     @classmethod
     def of(cls, *linears: nn.Linear) -> "Projection":
-        """Join projections of the same input: their outputs follow one another."""
+        """Join projections of the same input; their outputs are concatenated."""
         return cls(
             torch.cat([linear.weight.detach() for linear in linears]),
             torch.cat([_bias(linear) for linear in linears]),
@@ -42,12 +42,12 @@ def _bias(linear: nn.Linear) -> Tensor:
 
 
 def project_all(attention: MultiHeadAttention) -> Projection:
-    """Return queries, keys and values in one: (L, d_model) -> (L, H * (2 d_k + d_v))."""
+    """Join queries, keys and values: (L, d_model) -> (L, H * (2 d_k + d_v))."""
     return Projection.of(attention.w_q, attention.w_k, attention.w_v)
 
 
 def project_memory(attentions: Sequence[MultiHeadAttention]) -> Projection:
-    """Return the keys and values that all layers make of the memory, in one."""
+    """Join the keys and values of the memory in all layers."""
     return Projection.of(*(linear for a in attentions for linear in (a.w_k, a.w_v)))
 
 

@@ -455,7 +455,7 @@ def test_a_feed_forward_with_relu_is_one_call(activation: str, joined: bool) -> 
     packed = FeedForward(module, backend)
     x = torch.randn(5, 24)
 
-    assert (packed.both is not None) == joined
+    assert (packed.joined is not None) == joined
     found = torch.from_numpy(packed(x.numpy(), None))
     torch.testing.assert_close(found, module(x), rtol=1e-5, atol=1e-5)
 
