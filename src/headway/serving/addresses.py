@@ -1,4 +1,4 @@
-"""The state of the page as its address has it; `static/app/address.js` in Python."""
+"""The state of the page in its address, as `static/app/address.js` reads and writes it."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 _SCREEN = "translate"
-_BEAM = 4  # of a page whose address says nothing
+_BEAM = 4  # if the address does not say
 
 
 def read_address(address: str) -> dict[str, str]:
@@ -31,7 +31,7 @@ def write_address(state: Mapping[str, str]) -> str:
 
 
 def search_body(state: Mapping[str, str]) -> dict[str, Any]:
-    """Return the search that a state asks for, as `Explorer.request` of the page does.
+    """Return the request for the search of a state, as `Explorer.request` of the page does.
 
     >>> search_body({"src": "나는", "lp": "1", "temp": "0"})
     {'source': '나는', 'beam': 4, 'length_penalty': 1}
@@ -59,7 +59,7 @@ def search_body(state: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _number(state: Mapping[str, str], key: str, default: float) -> float:
-    """Return a number of the state; what is none is the default."""
+    """Return a number of the state, or the default if it is not a number."""
     try:
         number = json.loads(state.get(key, ""))
     except (ValueError, RecursionError):

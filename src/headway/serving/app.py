@@ -24,10 +24,10 @@ def create_app(
 ) -> FastAPI:
     """Make the application that serves these models.
 
-    host: where it will listen; requests that name another host are refused. cache_bytes: what
-    traces may take together.
+    host: the address of the server; requests that name another host are refused. cache_bytes: the
+    most memory of all traces together.
     """
-    # Documentation that FastAPI makes would load scripts from elsewhere.
+    # The documentation pages of FastAPI would load scripts from other sites.
     app = FastAPI(title="Headway", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.explorer = Explorer(served, cache_bytes)
     for room in (models, searches, paragraphs, sentences, questions, offline_answers, files, pages):

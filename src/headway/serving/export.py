@@ -1,4 +1,4 @@
-"""One HTML file of a traced sentence: from a trace in Python, or from what the page shows."""
+"""One HTML file of a traced sentence, from a trace in Python or for a notebook."""
 
 from dataclasses import dataclass
 from html import escape
@@ -26,16 +26,16 @@ def write_page(
     model: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> None:
-    """Write the explorer with this sentence as one HTML file, which opens from a disk.
+    """Write the explorer with this sentence as one HTML file, which opens without a server.
 
-    translator: the one that the trace is of. state: the address to open at, as in the browser's
-    address bar behind `#`. model: what `headway.load` takes, for the page's Python. max_bytes:
-    tensors beyond it are left out, those that the screens ask for least first; the page says which.
-    Raises MissingExtraError without the extra `serve`, ConfigError for another kind of file, for a
-    trace of no sentence and for one with edits.
+    translator: the translator that made the trace. state: the address to open, the part after `#`
+    in the browser's address bar. model: the argument for `headway.load` in the page's Python.
+    max_bytes: most bytes of tensors; the least needed ones are left out, and the page names them.
+    Raises MissingExtraError without the extra `serve`, and ConfigError for another kind of file, a
+    trace that is not of a sentence, or one with edits.
     """
     if Path(path).suffix not in (".html", ".htm"):
-        raise ConfigError(f"{path} is no name for a page.", "Let it end in .html.")
+        raise ConfigError(f"{path} is not the name of a page.", "Let it end in .html.")
     html = _html(translator, trace, state, model, max_bytes, in_frame=False)
     remedy = "Choose another place, or free some space."
     with writing(f"The page {path}", ServingError, remedy):
@@ -44,18 +44,18 @@ def write_page(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Shown:
-    """What a notebook shows of a trace: the explorer, and a picture where no script may run."""
+    """A trace in a notebook: the explorer, and a picture where scripts are forbidden."""
 
     trace: Trace
     html: str
     height: int
 
     def __repr__(self) -> str:
-        """Show the trace as text does."""
+        """Return the text of the trace."""
         return repr(self.trace)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Return text, picture and page; a notebook shows the last that it can."""
+        """Return text, picture and page; a notebook shows the last one that it can."""
         frame = (
             f'<iframe srcdoc="{escape(self.html)}" style="width: 100%; height: {self.height}px; '
             f'border: 0" title="Headway"></iframe>'
@@ -74,11 +74,11 @@ def show(
     height: int = _HEIGHT,
     max_bytes: int = _NOTEBOOK_BYTES,
 ) -> Shown:
-    """Return the explorer with this sentence, for the last line of a notebook's cell.
+    """Return the explorer with this sentence, to be the last line of a notebook's cell.
 
-    The page is in the notebook itself, isolated in an <iframe>: it works offline and for whoever
-    opens the notebook later; where no script may run there is a picture of cross-attention.
-    Arguments and errors are those of `write_page`.
+    The page is saved in the notebook, isolated in an <iframe>, so it works offline and for later
+    readers. Where scripts are forbidden, a picture of cross-attention replaces it. Arguments and
+    errors are those of `write_page`.
     """
     return Shown(trace, _html(translator, trace, state, model, max_bytes, in_frame=True), height)
 
@@ -98,7 +98,7 @@ def _html(
         )
     if trace.edits:
         raise ConfigError(
-            "The trace has edits, and a page in one file shows a model as it is.",
+            "The trace has edits, but a page in one file shows the unedited model.",
             "Trace without edits; the screen 'What if' of `headway serve` shows what they change.",
         )
     try:
@@ -114,8 +114,8 @@ def _html(
 
     bundle = translator.bundle
     name = str(bundle.record.get("name") or f"{bundle.source_language} → {bundle.target_language}")
-    given = model or "path/to/the/model"
-    served = Served(name, translator, checksum="", given=given)
+    path = model or "path/to/the/model"
+    served = Served(name, translator, checksum="", path=path)
     here = Explorer([served])
     kept = Kept("0", served, trace)
     here.traces.put(kept)

@@ -1,4 +1,4 @@
-"""What goes wrong, as an answer: always JSON with one sentence and what to do."""
+"""Answers to requests that fail: always JSON, with one sentence and a remedy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,14 +24,14 @@ Code = Literal[
     "beam",
     "other",
 ]
-"""What is wrong, for a page that says it in another language."""
+"""The kind of failure, for a page in another language."""
 
 HEADERS = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
-"""What every answer has."""
+"""Headers of every answer."""
 
-_SHOWN = 60  # characters of what was given
+_SHOWN = 60  # characters of a refused value
 _NO_JSON = ("json_invalid", "model_attributes_type", "model_type")
-# What is allowed, by pydantic's name for what is wrong.
+# The allowed values, by pydantic's name of the failure.
 _ALLOWED = {
     "bool_parsing": "true or false",
     "bool_type": "true or false",
@@ -50,7 +50,7 @@ _ALLOWED = {
     "string_too_short": "at least {min_length} characters long",
     "string_type": "text",
 }
-# What is wrong where a field is not as allowed, by the first part of its name.
+# The kind of failure of a wrong field, by the first part of its name.
 _FIELDS: dict[str, Code] = {"beam": "beam", "edits": "edit", "gold": "gold", "prefix": "prefix"}
 _FAULT = "Try again; if it stays, the terminal of `headway serve` says where it came from."
 
@@ -59,7 +59,7 @@ class RefusedError(HeadwayError):
     """A request that cannot be answered, with the status of its answer."""
 
     def __init__(self, status: int, message: str, remedy: str = "", code: Code = "other") -> None:
-        """Keep the status and the code beside the sentence."""
+        """Keep the status and the code with the sentence."""
         super().__init__(message, remedy)
         self.status, self.code = status, code
 
@@ -76,7 +76,7 @@ def told_as(code: Code, kind: type[HeadwayError] = HeadwayError) -> Iterator[Non
 
 
 class Json(JSONResponse):
-    """JSON without NaN and infinity, which it does not know: they are null."""
+    """Standard JSON, with null for NaN and infinity."""
 
     def render(self, content: Any) -> bytes:
         """Return the bytes."""
@@ -84,12 +84,12 @@ class Json(JSONResponse):
 
 
 def json_bytes(content: Any) -> bytes:
-    """Write JSON; a number that is not finite is null, half a character a question mark."""
+    """Write JSON; null replaces a number that is not finite, `?` a lone surrogate."""
     return to_json(content, compact=True).encode(errors="replace")
 
 
 def error_body(error: HeadwayError) -> dict[str, dict[str, str]]:
-    """Return an error as every answer has it."""
+    """Return the body of an answer for an error."""
     if isinstance(error, RefusedError):
         code = error.code
     else:
@@ -98,7 +98,7 @@ def error_body(error: HeadwayError) -> dict[str, dict[str, str]]:
 
 
 def failure(status: int, message: str, remedy: str = "", code: Code = "other") -> Json:
-    """Return an answer that says what is wrong."""
+    """Return the answer for a failure."""
     return answer_of(RefusedError(status, message, remedy, code))
 
 
@@ -108,14 +108,14 @@ def answer_of(error: RefusedError) -> Json:
 
 
 def answer_failures(app: FastAPI) -> None:
-    """Have the application answer all errors in this way."""
+    """Let the application answer all errors in this form."""
     app.add_exception_handler(HeadwayError, _of_headway)
     app.add_exception_handler(RequestValidationError, _of_validation)
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(Exception, _of_anything)
 
 
-# Not in a thread: when the server ends there is no time to wait for one.
+# Not in a thread, because the server does not wait for one when it ends.
 
 
 async def _of_headway(request: Request, error: Exception) -> Json:
@@ -126,8 +126,8 @@ async def _of_headway(request: Request, error: Exception) -> Json:
 async def _of_validation(request: Request, error: Exception) -> Json:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    # The first part says where the value stood: body, query or path. Of a value that may be of
-    # several types pydantic adds each type; a person knows the field.
+    # The first part is the place of the value: body, query or path. If a value may have several
+    # types, pydantic adds each type; the field is enough for a person.
     parts = [str(part) for part in first["loc"][1:]]
     field = ".".join(part for part in parts if part not in ("str", "int") and "[" not in part)
     code = _FIELDS.get(parts[0] if parts else "", "other")
@@ -141,10 +141,12 @@ async def _of_validation(request: Request, error: Exception) -> Json:
         return failure(422, f"There is no field '{field}'.", "docs/serving.md lists all fields.")
     allowed = _ALLOWED.get(first["type"])
     if allowed is None:
-        rest = f": {first['msg'][:1].lower()}{first['msg'][1:].rstrip('.')}."
+        problem = f": {first['msg'][:1].lower()}{first['msg'][1:].rstrip('.')}."
     else:
-        rest = f", but must be {allowed.format(**first.get('ctx', {}))}."
-    return failure(422, f"{_quoted(field)} is {_shown(first['input'])}{rest}", "Change it.", code)
+        problem = f", but must be {allowed.format(**first.get('ctx', {}))}."
+    return failure(
+        422, f"{_quoted(field)} is {_shown(first['input'])}{problem}", "Change it.", code
+    )
 
 
 def _no_json() -> Json:
@@ -163,7 +165,7 @@ def _shown(given: Any) -> str:
 async def _of_http(request: Request, error: Exception) -> Json:
     assert isinstance(error, HTTPException)
     path = request.url.path[:200]
-    if error.status_code == 400:  # FastAPI could not even begin to read the body
+    if error.status_code == 400:  # FastAPI could not read the body at all
         return _no_json()
     if error.status_code == 404:
         return failure(404, f"There is no {path}.", "docs/serving.md lists what there is.")
@@ -177,7 +179,7 @@ async def _of_http(request: Request, error: Exception) -> Json:
 
 async def _of_anything(request: Request, error: Exception) -> Json:
     answer = failure(500, f"{type(error).__name__}: {error}. This is a fault of Headway.", _FAULT)
-    answer.headers.update(HEADERS)  # it is made outside of all that stands around the routes
+    answer.headers.update(HEADERS)  # because it does not pass through the middleware
     return answer
 
 

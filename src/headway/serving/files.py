@@ -1,4 +1,4 @@
-"""What can be taken along: tensors and whole traces as files, figures, positional encodings."""
+"""Downloads: tensors and whole traces as files, figures, positional encodings."""
 
 import csv
 import io
@@ -34,8 +34,8 @@ _TYPES = {
 }
 _TRACES, _FIGURES = ("json", "safetensors", "npz"), ("svg", "png")
 TEXT_BYTES = 20 * 2**20
-"""Numbers beyond it are not written as text, which takes many times as much memory."""
-_LINES = 2**14  # of a CSV that are made at once
+"""Most bytes of numbers that are written as text, which takes many times the memory."""
+_LINES = 2**14  # of a CSV file that are written at once
 
 
 @router.get("/api/position")
@@ -58,7 +58,7 @@ def encodings(served: Served, length: int) -> Response:
 
 @router.get("/api/traces/{trace}/download/{file}")
 async def download(here: Here, request: Request, trace: str, file: str) -> Response:
-    """Return one tensor, or its part at the places in the query, as a file."""
+    """Return one tensor, or its part at the positions in the query, as a file."""
     name, _, form = file.rpartition(".")
     writers = {"npy": _npy, "csv": _csv, "json": _json}
     if form not in writers:
@@ -120,12 +120,12 @@ def _npy(tensor: TracedTensor) -> bytes:
 
 
 def _csv(tensor: TracedTensor) -> bytes:
-    """Write a line for each number: its places, then the number as Python writes it."""
+    """Write a line for each number: its positions, then the number as Python writes it."""
     places = np.ndindex(*tensor.shape)
     flat = tensor.detach().as_subclass(torch.Tensor).flatten()
     parts = [_lines([(*(axis.name for axis in tensor.axes), "value")])]
     for values in flat.split(_LINES):
-        # A part at a time: as Python's objects they take ten times the room of their text.
+        # In parts, because Python objects take ten times the memory of their text.
         parts.append(_lines((*next(places), value) for value in values.tolist()))
     return b"".join(parts)
 
@@ -137,7 +137,7 @@ def _lines(rows: Iterable[Sequence[Any]]) -> bytes:
 
 
 def _json(tensor: TracedTensor) -> bytes:
-    """Write a tensor as in a trace's JSON, with its axes and what stands along them."""
+    """Write a tensor as in the JSON of a trace, with its axes and their labels."""
     axes = [
         {"name": axis.name, "letter": axis.letter, "labels": axis.labels()} for axis in tensor.axes
     ]

@@ -1,4 +1,4 @@
-"""What a request may be: from whom, how large; checked before anything else sees it."""
+"""Limits on the origin and the size of a request, checked before anything else."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ CHARACTERS = 2000
 BEAM = 8
 CACHE_BYTES = 256 * 2**20
 POSITIONS = 4096
-_DRAINED = 2**20  # bytes of a body too large that are read, so that its sender reads the answer
+_DRAINED = 2**20  # bytes read of a body too large, so that its sender reads the answer
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::"})
 
@@ -21,14 +21,14 @@ _HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.i
 
 
 class Gate:
-    """Answer requests that come from another site or are too large; pass on the others.
+    """Refuse requests that come from another site or are too large; pass on all others.
 
-    A page of another site could have a browser ask this server. Its requests either have a foreign
-    Host (where the site has bound its own name to this address) or a foreign Origin.
+    A page of another site could make a browser ask this server. Its requests have a foreign Host,
+    if the site has bound its name to this address, or else a foreign Origin.
     """
 
     def __init__(self, app: ASGIApp, host: str) -> None:
-        """Stand before this application; host: where the server was told to listen."""
+        """Guard this application; host: the address that the server listens at."""
         self.app, self.host = app, host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,8 +40,8 @@ class Gate:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 names = {name for name, _ in message["headers"]}
-                own = [pair for pair in _HEADERS if pair[0] not in names]
-                message = {**message, "headers": [*message["headers"], *own]}
+                missing = [pair for pair in _HEADERS if pair[0] not in names]
+                message = {**message, "headers": [*message["headers"], *missing]}
             await send(message)
 
         try:
@@ -75,7 +75,7 @@ class Gate:
             return False
         if name in _LOOPBACK or name == self.host.strip("[]").lower():
             return True
-        # Who listens everywhere is asked for by address; no site can bind a name to an address.
+        # A server on all addresses is reached by address, and no site can bind a name to that.
         return self.host.strip("[]") in _ANY_ADDRESS and _is_address(name)
 
 
@@ -92,7 +92,7 @@ def check_characters(texts: Iterable[str | None]) -> None:
 
 
 async def _whole_body(receive: Receive) -> Receive:
-    """Read the body; return what hands it on. RefusedError where it is too large."""
+    """Read the body and return a function that passes it on; RefusedError if it is too large."""
     parts: list[bytes] = []
     size, more = 0, True
     while more and size <= _DRAINED:
@@ -120,10 +120,10 @@ async def _whole_body(receive: Receive) -> Receive:
 
 
 def _host_name(host: str) -> str | None:
-    """Return the name in a Host header, without its port; None where it is none."""
+    """Return the name in a Host header, without its port; None if the header is malformed."""
     try:
         parts = urlsplit(f"//{host}")
-        _ = parts.port  # raises where it is no number
+        _ = parts.port  # raises if it is not a number
     except ValueError:
         return None
     if parts.netloc != host or "@" in host or parts.path:

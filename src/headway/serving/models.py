@@ -1,4 +1,4 @@
-"""The models that are served, and what is told about each."""
+"""The served models, and their descriptions."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -27,28 +27,28 @@ router = APIRouter()
 
 @dataclass(eq=False)
 class Served:
-    """One model, which one request at a time computes with."""
+    """One model, used by one request at a time."""
 
     name: str
     translator: Translator
     checksum: str
-    given: str | None = None
-    """The path as it was typed, for the Python that the page shows; else the name is."""
+    path: str | None = None
+    """The path as the user typed it, for the Python that the page shows; None for the name."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while the model computes; of the loop in which it was first waited for."""
+    """Held while the model computes; it belongs to the event loop that first waited for it."""
 
     @property
     def longest(self) -> int:
-        """Return how many source pieces a sentence may have."""
+        """Return the largest number of source pieces of a sentence."""
         limit = self.translator.requests.position_limit
         return min(self.translator.bundle.decoding.max_source_pieces, limit)
 
     @property
     def examples(self) -> list[str]:
-        """Return sentences to try: those of the recipe, else some of the validation text.
+        """Return sentences to try, of the recipe or else of the validation text.
 
-        The record of the bundle holds them. A file that it names is never opened: the record may
-        come from a stranger, and the path may lead to a file of this machine.
+        They are in the record of the bundle. A file that the record names is never opened, because
+        a bundle from a stranger could name any file of this machine.
         """
         record = self.translator.bundle.record
         recipe = (record.get("config") or {}).get("recipe")
@@ -57,12 +57,12 @@ class Served:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """Return all that a page needs to know, but the examples."""
+        """Return everything that a page needs to know, except the examples."""
         bundle = self.translator.bundle
         config, sizes = bundle.config, letter_sizes(bundle.model, 1, 1)
         return {
             "name": self.name,
-            "given": self.given or self.name,
+            "given": self.path or self.name,
             "checksum": self.checksum,
             "parameters": count_parameters(bundle.model),
             "config": config.model_dump(),
@@ -86,17 +86,17 @@ class Served:
 
 
 class Explorer:
-    """Everything that requests share: models by name, and the traces that were made."""
+    """The state that requests share: models by name, and traces."""
 
     def __init__(self, models: Sequence[Served], cache_bytes: int = CACHE_BYTES) -> None:
-        """Serve these; the first is meant where a request names none."""
+        """Serve these models; the first is the default."""
         self.models = {served.name: served for served in models}
         self.traces: TraceStore[Served] = TraceStore(cache_bytes)
-        # They take memory, and matplotlib's settings are of the whole process.
+        # One at a time, because figures take memory and matplotlib's settings are global.
         self.export_turn = asyncio.Lock()
 
     def model(self, name: str | None) -> Served:
-        """Return the model of this name; RefusedError where there is none."""
+        """Return the model of this name; RefusedError for an unknown name."""
         if name is None:
             return next(iter(self.models.values()))
         if name not in self.models:
@@ -107,7 +107,7 @@ class Explorer:
 
 
 def explorer_of(request: Request) -> Explorer:
-    """Return what the application serves."""
+    """Return the models and traces of the application."""
     return request.app.state.explorer
 
 
@@ -117,7 +117,7 @@ Here = Annotated[Explorer, Depends(explorer_of)]
 def load_models(
     paths: Sequence[Path], device: str, say: Callable[[str], None] = lambda _: None
 ) -> list[Served]:
-    """Load bundles; each has the name of its folder, of a run that of the run."""
+    """Load bundles; each gets the name of its folder, or of its run."""
     models: list[Served] = []
     for path in paths:
         folder = find_bundle(path)
@@ -144,13 +144,13 @@ def model(here: Here, model: str | None = None) -> Json:
 
 @router.get("/api/vocabulary")
 def vocabulary(here: Here, model: str | None = None) -> Json:
-    """Return the pieces that can be written, in the order of the vocabulary axis."""
+    """Return the pieces of the target, in the order of the vocabulary axis."""
     tokenizer = here.model(model).translator.bundle.target_tokenizer
     return Json({"target": tokenizer.pieces(range(len(tokenizer)))})
 
 
 def _sentences(value: Any) -> list[str]:
-    """Return the sentences of a list in a record; what is not a short text is left out."""
+    """Return the short texts of a list in a record."""
     texts = value if isinstance(value, list) else []
     return [text for text in texts if isinstance(text, str) and 0 < len(text) <= CHARACTERS]
 
@@ -185,18 +185,18 @@ def _catalog_rows(translator: Translator) -> list[dict[str, Any]]:
 
 
 def _mathml(latex: str) -> str:
-    # Inside \text the converter takes an escaped underscore as it stands, backslash and all.
+    # Inside \text the converter keeps the backslash of an escaped underscore.
     return convert(latex.replace(r"\_", "_"), display="block")
 
 
 def _attentions(translator: Translator) -> list[dict[str, Any]]:
-    found = []
+    attentions = []
     names = dict(zip(KINDS, ("encoder", "decoder", "cross"), strict=True))
     for kind, short in names.items():
         side, part = kind.split(".")
         layers = getattr(translator.bundle.model, side).layers
         for number, layer in enumerate(layers):
-            found.append(
+            attentions.append(
                 {
                     "name": f"{side}.layers.{number}.{part}",
                     "kind": short,
@@ -205,4 +205,4 @@ def _attentions(translator: Translator) -> list[dict[str, Any]]:
                     "heads": getattr(layer, part).num_heads,
                 }
             )
-    return found
+    return attentions

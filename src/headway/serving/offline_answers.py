@@ -1,7 +1,7 @@
-"""The answers that a page in one file takes along, asked as a browser asks them.
+"""The answers that a page in one file contains, asked as a browser asks them.
 
-The questions are those of `static/app/network.js` about one sentence; what only some readers would
-ask, and what takes long, stays out, and the page says so when it is asked for.
+The questions are those of `static/app/network.js` about one sentence. Rare questions, and those
+that take long, are left out; the page says so when a reader asks them.
 """
 
 import base64
@@ -34,7 +34,7 @@ POSITIONS = 128
 _END = SPECIAL_PIECES[END_ID]
 _QUICK = 400_000  # source pieces x target pieces x parameters / 1000, below which to attribute
 
-# What the screens cannot do without goes first; each line is weighed before the next.
+# The most needed tensors come first; a line has precedence over the next.
 _ORDER = (
     ("*.weights", "source_mask", "target_mask"),
     ("*.scores", "*.masked_scores", "*.q", "*.k", "*.v", "*.heads"),
@@ -51,10 +51,10 @@ router = APIRouter()
 
 @router.get("/api/traces/{trace}/export.html")
 async def export_page(here: Here, request: Request, trace: str, state: str = "") -> Response:
-    """Return the page with what it says of one trace, as a file that opens by itself."""
+    """Return the page about one trace, as a file that needs no server."""
     kept = here.traces.get(trace)
     questions.refuse_edits(kept.trace.edits)
-    # One turn after the other: who waits for a model must not hold up what needs none.
+    # One turn after the other, so that a wait for the model blocks no other request.
     answers = await in_turn(
         kept.owner.turn, request, lambda: collect(here, kept, read_address(state))
     )
@@ -68,8 +68,8 @@ def collect(
 ) -> Answers:
     """Return the answers about a trace, as `static/app/embedded.js` reads them.
 
-    state: what the page shows first, by the names of `static/app/address.js`. max_bytes: tensors
-    beyond it are left out, the least asked for first, and named in `left_out`.
+    state: the first view of the page, by the names of `static/app/address.js`. max_bytes: most
+    bytes of tensors; the least needed ones are left out and named in `left_out`.
     """
     seen = kept.trace
     assert seen.sentence is not None
@@ -77,8 +77,9 @@ def collect(
     state["src"] = seen.sentence.source
     body = search_body(state)
     searched = list(_searches(here, kept, body))
-    if not any(_found(seen.sentence, own["answer"]["record"]) for own in searched):
-        # A translation that was given, as the page says then.
+    records = [search["answer"]["record"] for search in searched]
+    if not any(_found(seen.sentence, record) for record in records):
+        # The page then says that the translation was given.
         state["target"] = seen.sentence.target
     tensors, left_out = _tensors(kept, max_bytes)
     model = _json(model_routes.model(here, kept.owner.name))
@@ -99,7 +100,7 @@ def collect(
 
 
 def _found(sentence: TracedSentence, record: Mapping[str, Any]) -> bool:
-    """Tell whether a search ended with the target that was traced."""
+    """Return True if the search ended with the traced target."""
     node, pieces = record["nodes"][record["ranking"][0]], []
     while node["parent"] is not None:
         pieces.append(node["piece"])
@@ -108,19 +109,23 @@ def _found(sentence: TracedSentence, record: Mapping[str, Any]) -> bool:
 
 
 def _ended(pieces: list[str]) -> list[str]:
-    """Return pieces without the end symbol, which a search that was cut off has not."""
+    """Return pieces without the end symbol, which is missing after a search that was cut off."""
     return pieces[:-1] if pieces[-1:] == [_END] else pieces
 
 
-def _portable(given: str) -> str:
-    """Return what `headway.load` takes where the file may be read: no folder of this machine."""
-    return Path(given).name if Path(given).is_absolute() else given
+def _portable(path: str) -> str:
+    """Return a path for `headway.load` without the folders of this machine."""
+    return Path(path).name if Path(path).is_absolute() else path
 
 
 def _searches(
     here: Explorer, kept: Kept[Served], body: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    asked = {**body, "model": kept.owner.name, "split_sentences": False}  # what was traced is one
+    asked = {
+        **body,
+        "model": kept.owner.name,
+        "split_sentences": False,
+    }  # the trace has one sentence
     try:
         answer = _json(searches.answer(searches.search_wish(here, SearchBody(**asked))))
     except (HeadwayError, ValidationError):
@@ -129,14 +134,14 @@ def _searches(
 
 
 def _others(kept: Kept[Served]) -> Iterator[tuple[str, Any]]:
-    """Return what else is asked about a trace, by question."""
+    """Return the other answers about a trace, by question."""
     asked: list[tuple[tuple[Any, ...], Callable[[], Json]]] = [
         (("lens", kept.id), lambda: Json(questions.lens_of(kept.trace)))
     ]
     asked += [
         (
             ("align", kept.id, options),
-            lambda own=options: Json(questions.alignment_of(kept, **own)),
+            lambda options=options: Json(questions.alignment_of(kept, **options)),
         )
         for options in _alignments(kept)
     ]
@@ -144,7 +149,7 @@ def _others(kept: Kept[Served]) -> Iterator[tuple[str, Any]]:
         asked += [
             (
                 ("attribute", kept.id, method),
-                lambda own=method: Json(questions.attributed(kept, own)),
+                lambda method=method: Json(questions.attributed(kept, method)),
             )
             for method in get_args(Method)
         ]
@@ -152,11 +157,11 @@ def _others(kept: Kept[Served]) -> Iterator[tuple[str, Any]]:
         try:
             yield _key(question), _json(answer())
         except HeadwayError:
-            continue  # such as a lens where not all layers were recorded
+            continue  # such as a lens of a trace that lacks some layers
 
 
 def _alignments(kept: Kept[Served]) -> Iterator[dict[str, Any]]:
-    """Return all ways to read an alignment off a trace; what is left open is the model's way."""
+    """Return all options of an alignment of a trace; an absent option is the model's default."""
     layers = range(len(kept.owner.translator.bundle.model.decoder.layers))
     heads = range(kept.owner.translator.bundle.config.num_heads)
     for layer in (None, *layers):
@@ -169,21 +174,22 @@ def _alignments(kept: Kept[Served]) -> Iterator[dict[str, Any]]:
 def _is_quick(kept: Kept[Served]) -> bool:
     sentence = kept.trace.sentence
     assert sentence is not None
-    parameters = sum(own.numel() for own in kept.owner.translator.bundle.model.parameters())
+    model = kept.owner.translator.bundle.model
+    parameters = sum(weights.numel() for weights in model.parameters())
     work = len(sentence.source_ids) * len(sentence.target_ids) * parameters / 1000
     return work < _QUICK
 
 
 def _tensors(kept: Kept[Served], max_bytes: int) -> tuple[dict[str, Any], list[str]]:
-    """Return the tensors that fit, by name, and the names of the others."""
-    found: dict[str, Any] = {}
+    """Return the tensors that fit, by name, and the names of those left out."""
+    packed: dict[str, Any] = {}
     left_out: dict[str, None] = {}
     room = max_bytes
     entries = manifest(kept)["tensors"]
     for patterns in _ORDER:
         for entry in entries:
             name = entry["name"]
-            if name in found or not any(fnmatchcase(name, pattern) for pattern in patterns):
+            if name in packed or not any(fnmatchcase(name, pattern) for pattern in patterns):
                 continue
             size = torch.Size(entry["shape"]).numel() * (1 if entry["type"] == "bool" else 4)
             if size > room:
@@ -191,11 +197,11 @@ def _tensors(kept: Kept[Served], max_bytes: int) -> tuple[dict[str, Any], list[s
                 continue
             try:
                 tensor = kept.trace[name]
-            except HeadwayError:  # derived from what was not recorded
+            except HeadwayError:  # derived from tensors that were not recorded
                 continue
             room -= size
-            found[name] = _packed(tensor, [axis["name"] for axis in entry["axes"]])
-    return found, list(left_out)
+            packed[name] = _packed(tensor, [axis["name"] for axis in entry["axes"]])
+    return packed, list(left_out)
 
 
 def _packed(tensor: torch.Tensor, axes: list[str]) -> dict[str, Any]:

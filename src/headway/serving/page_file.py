@@ -1,7 +1,7 @@
-"""The page as one file: it opens from a disk, in a notebook, anywhere; no network, no program.
+"""The page as one file that opens from a disk or in a notebook, without network and server.
 
-Modules of a page from a disk cannot be files beside it: browsers refuse these. So each module is a
-`data:` address in the page's import map, which is why all of them import each other by bare names.
+Browsers refuse to load modules from other files on a disk. So each module is a `data:` address in
+the page's import map, and modules import each other by bare names.
 """
 
 import base64
@@ -13,13 +13,13 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 MAX_BYTES = 20_000_000
-"""The most bytes that the tensors of one file may take; in base64 they take a third more."""
+"""Most bytes of the tensors of one file; in base64 they take a third more."""
 
 _STYLE = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)">')
 _SCRIPTS = re.compile(r"<script\b.*?</script>\s*", re.DOTALL)
 _ICON = re.compile(r'<link rel="icon"[^>]*>\s*')
 
-# Whatever the page may try, it can reach nothing: no address but what is in the file.
+# The page can load nothing but the content of its file.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
     "img-src data: blob:"
@@ -31,11 +31,11 @@ const answers = JSON.parse(document.getElementById("answers").textContent);
 if (location.hash.length < 2) history.replaceState(null, "", answers.address);
 start(new Embedded(answers));
 """
-_IN_FRAME = '<base href="about:srcdoc">'  # else an address like #/tree is one of the page around it
+_IN_FRAME = '<base href="about:srcdoc">'  # or #/tree would be an address of the outer page
 
 
 def page_html(answers: Mapping[str, Any], *, in_frame: bool = False) -> str:
-    """Return the page with these answers in it, as `app/embedded.js` has them.
+    """Return the page with these answers, for `app/embedded.js`.
 
     in_frame: for the `srcdoc` of an <iframe>, as in a notebook.
     """
@@ -56,21 +56,21 @@ def page_html(answers: Mapping[str, Any], *, in_frame: bool = False) -> str:
     ]
     before, _, after = html.partition("</head>")
     charset = '<meta charset="utf-8">'
-    policy, *rest = (part for part in head if part)
-    before = before.replace(charset, f"{charset}\n{policy}")  # it holds for what stands behind it
-    scripts = "\n".join(rest)
+    policy, *elements = (part for part in head if part)
+    before = before.replace(charset, f"{charset}\n{policy}")  # it applies to the elements after it
+    scripts = "\n".join(elements)
     return f"{before}{scripts}\n</head>{after}"
 
 
 def _modules(folder: Traversable, lead: str = "") -> list[tuple[str, bytes]]:
     """Return the names and the code of all modules below a folder."""
-    found: list[tuple[str, bytes]] = []
+    modules: list[tuple[str, bytes]] = []
     for entry in folder.iterdir():
         if entry.is_dir():
-            found += _modules(entry, f"{lead}{entry.name}/")
+            modules += _modules(entry, f"{lead}{entry.name}/")
         elif entry.name.endswith(".js"):
-            found.append((f"{lead}{entry.name}", entry.read_bytes()))
-    return found
+            modules.append((f"{lead}{entry.name}", entry.read_bytes()))
+    return modules
 
 
 def _text(static: Traversable, path: str) -> str:
@@ -78,6 +78,6 @@ def _text(static: Traversable, path: str) -> str:
 
 
 def _inline(answers: Mapping[str, Any]) -> str:
-    """Return JSON that cannot end the element that it stands in."""
+    """Return JSON that cannot close the element around it."""
     text = json.dumps(answers, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""The page itself: `index.html` and the files beside it, from the package."""
+"""The page: `index.html` and its other files, from the package."""
 
 import base64
 import hashlib
@@ -21,13 +21,13 @@ _TYPES = {
     "svg": "image/svg+xml",
     "woff2": "font/woff2",
 }
-_PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")  # no folder above, nothing hidden
+_PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")  # no parent folder, no hidden file
 _SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)</script>", re.DOTALL | re.IGNORECASE)
 
 
 @router.api_route("/", methods=["GET", "HEAD"])
 def page() -> Response:
-    """Return the page, and what a browser may run of it."""
+    """Return the page, with a policy for its scripts."""
     html = static_file("index.html")
     headers = {"Content-Security-Policy": security_policy(html)}
     return Response(html, media_type=_TYPES["html"], headers=headers)
@@ -41,7 +41,7 @@ def static(path: str) -> Response:
 
 
 def static_file(path: str) -> bytes:
-    """Return the bytes of a file below `static`; RefusedError where there is none."""
+    """Return the bytes of a file below `static`; RefusedError for an unknown file."""
     place = files("headway.serving") / "static"
     parts = path.split("/")
     if all(_PART.fullmatch(part) for part in parts):

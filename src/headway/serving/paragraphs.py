@@ -1,7 +1,7 @@
 """Texts of several sentences: the sentences, and the translation of the text.
 
-One search, and so one record and one trace, is about one sentence. The page keeps the whole text,
-shows its translation, and asks about one sentence of it at a time.
+A search, its record and its trace are about one sentence. The page keeps the whole text, shows its
+translation, and asks about one of its sentences at a time.
 """
 
 from dataclasses import dataclass
@@ -24,34 +24,34 @@ router = APIRouter()
 
 
 class TextSentence(NamedTuple):
-    """One sentence of a text, as it can be asked about by itself."""
+    """One sentence of a text, for questions about it alone."""
 
     source: str
-    """With the tags of the text, which stand before the first sentence only."""
+    """The sentence with the tags of the text, which only the first sentence has in the text."""
     joint: Joint | None
-    """How it follows on the sentence before; None for the first one."""
+    """How it is joined to the previous sentence; None for the first one."""
 
 
 @router.post("/api/sentences")
 def sentences(here: Here, body: TextBody) -> Json:
-    """Return the sentences of a text; one where it is not split."""
+    """Return the sentences of a text; one if it is not split."""
     served = here.model(body.model)
     return Json({"sentences": [sentence.source for sentence in sentences_of(served, body)]})
 
 
 @dataclass(frozen=True, slots=True)
 class TextWish:
-    """A text that was checked, and how to translate each of its sentences."""
+    """A checked text, and how to translate each of its sentences."""
 
     served: Served
     sentences: list[TextSentence]
     options: SearchOptions
     prefixes: list[str | None]
-    """Of each sentence."""
+    """The prefix of each sentence's translation, if it has one."""
 
 
 def text_wish(here: Here, body: ParagraphBody) -> TextWish:
-    """Check a text; RefusedError where it is blank or too long, or cannot begin as it must."""
+    """Check a text; RefusedError if it is blank or too long, or has an impossible prefix."""
     served = here.model(body.model)
     texts = sentences_of(served, body)
     if body.chosen >= len(texts):
@@ -79,7 +79,7 @@ async def paragraph(request: HttpRequest, wish: Annotated[TextWish, Depends(text
 
 
 def sentences_of(served: Served, body: TextBody) -> list[TextSentence]:
-    """Return the sentences of a text; RefusedError where it is blank or too long."""
+    """Return the sentences of a text; RefusedError if it is blank or too long."""
     check_characters([body.source])
     requests = served.translator.requests
     at_most = requests.sentences_a_part(body.split_sentences)
@@ -88,21 +88,21 @@ def sentences_of(served: Served, body: TextBody) -> list[TextSentence]:
         raise RefusedError(400, "The text is blank.", "Give a text to translate.", "blank")
     if len({part.sentence for part in parts}) == 1:
         return [TextSentence(body.source, None)]
-    first_parts: dict[int, Part] = {}  # of each sentence, by where it begins
+    first_parts: dict[int, Part] = {}  # of each sentence, by its start
     for part in parts:
         first_parts.setdefault(part.sentence.start, part)
     return [TextSentence(_source(served, part), part.joint) for part in first_parts.values()]
 
 
 def _source(served: Served, part: Part) -> str:
-    """Return a sentence with the tags that are put before it."""
+    """Return a sentence with its tags."""
     tokenizer = served.translator.bundle.source_tokenizer
     tags = "".join(tokenizer.pieces(part.ids[: part.sentence.repeated])).replace("▁", " ").strip()
     return f"{tags} {part.sentence.text}" if tags else part.sentence.text
 
 
 def answer(wish: TextWish) -> Json:
-    """Translate each sentence by itself, as a search for it does, and join the translations."""
+    """Translate each sentence by itself, as its search does, and join the translations."""
     joined = JoinedText()
     translated = []
     for sentence, prefix in zip(wish.sentences, wish.prefixes, strict=True):

@@ -1,4 +1,4 @@
-"""Questions about a trace that take more than looking up: why, what if, which word."""
+"""Questions about a trace that need computing: lens, ablation, attribution, alignment."""
 
 import math
 from collections.abc import Callable, Collection
@@ -34,13 +34,13 @@ _SHORT: dict[str, str] = dict(zip(KINDS, ("encoder", "decoder", "cross"), strict
 
 @router.get("/lens")
 def lens(here: Here, trace: str) -> Json:
-    """Return what each decoder layer would write, and how long its residual streams are."""
+    """Return the prediction of each decoder layer, and the lengths of its residual streams."""
     return Json(lens_of(here.traces.get(trace).trace))
 
 
 def lens_of(seen: Trace) -> dict[str, Any]:
-    """Return what each decoder layer of a trace would write."""
-    # The lens reads what the layers gave, edited or not, and goes on from there without edits.
+    """Return the prediction of each decoder layer of a trace."""
+    # The lens starts from the layers' outputs, edited or not, and continues without edits.
     refuse_edits(seen.edits.keys() & {"decoder.output", "logits"})
     layers = [
         {
@@ -56,25 +56,25 @@ def lens_of(seen: Trace) -> dict[str, Any]:
 
 @router.post("/compare")
 def compare(here: Here, trace: str, body: CompareBody) -> Json:
-    """Compare a trace with another one, as before and after."""
+    """Compare a trace with a later one."""
     before, after = here.traces.get(trace), here.traces.get(body.other)
-    found = compare_traces(before.trace, after.trace)
-    rows = zip(found.before, found.after, strict=True)
+    changes = compare_traces(before.trace, after.trace)
+    rows = zip(changes.before, changes.after, strict=True)
     return Json(
         {
             "rows": [
                 {"writes": old.writes, "before": old.probability, "after": new.probability}
                 for old, new in rows
             ],
-            "moved": [{"name": name, "relative": relative} for name, relative in found.moved],
-            "sentence": {"en": found.sentence("en"), "ko": found.sentence("ko")},
+            "moved": [{"name": name, "relative": relative} for name, relative in changes.moved],
+            "sentence": {"en": changes.sentence("en"), "ko": changes.sentence("ko")},
         }
     )
 
 
 @router.post("/ablate")
 async def ablate(here: Here, request: Request, trace: str, body: AblateBody) -> Json:
-    """Return what becomes of one row's log-probability without each head in turn."""
+    """Return the fall of one row's log-probability without each head in turn."""
     kept = here.traces.get(trace)
     refuse_edits(kept.trace.edits)
     sentence = _sentence(kept.trace)
@@ -84,7 +84,7 @@ async def ablate(here: Here, request: Request, trace: str, body: AblateBody) -> 
 
 def _ablated(kept: Kept[Served], row: int) -> dict[str, Any]:
     sentence = _sentence(kept.trace)
-    # Of both sides the end and start symbols are added when a batch is made.
+    # The end and start symbols are left out, because making a batch adds them.
     pair = EncodedPair(list(sentence.source_ids[:-1]), list(sentence.target_ids[1:]), 1)
     importance = pairs_importance(kept.owner.translator.bundle, [pair], row)
     falls = {
@@ -95,25 +95,25 @@ def _ablated(kept: Kept[Served], row: int) -> dict[str, Any]:
 
 @router.post("/attribute")
 async def attribute(here: Here, request: Request, trace: str, body: AttributeBody) -> Json:
-    """Return how much each piece that was read has to do with each that was written."""
+    """Return the influence of each piece that was read on each piece that was written."""
     kept = here.traces.get(trace)
     refuse_edits(kept.trace.edits)
     return await _once(kept, request, body.method, lambda: attributed(kept, body.method))
 
 
 def attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
-    """Return what each written piece is due to."""
+    """Return the influences on each written piece."""
     if method in kept.answers:
         return kept.answers[method]
     sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
     values: list[list[float | None]] = []
     baselines, gaps = [], []
     for row in range(len(sentence.writes)):
-        found = attribute_piece(bundle, sentence.source, sentence.writes[:-1], row, method=method)
-        unread = [None] * (len(sentence.reads) - len(found.prefix_scores))
-        values.append([*found.source_scores, *found.prefix_scores, *unread])
-        baselines.append(found.baseline)
-        gaps.append(found.gap)
+        scores = attribute_piece(bundle, sentence.source, sentence.writes[:-1], row, method=method)
+        unread = [None] * (len(sentence.reads) - len(scores.prefix_scores))
+        values.append([*scores.source_scores, *scores.prefix_scores, *unread])
+        baselines.append(scores.baseline)
+        gaps.append(scores.gap)
     kept.answers[method] = {
         "method": method,
         "rows": _row_axis(sentence).labels(),
@@ -126,11 +126,11 @@ def attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
 
 
 def refuse_edits(edits: Collection[str]) -> None:
-    """Refuse a question of the model as it is, where it was asked of an edited trace."""
+    """Refuse to answer a question about the unedited model for an edited trace."""
     if edits:
         raise RefusedError(
             400,
-            "The trace has edits, and this question is of the unedited model.",
+            "The trace has edits, but this question is about the unedited model.",
             "Ask about the trace without edits.",
             "edit",
         )
@@ -144,21 +144,21 @@ def align(
     head: int | None = None,
     reads: bool = False,
 ) -> Json:
-    """Return which source word each target word is about, read off cross-attention."""
+    """Return the source words that each target word is aligned to, by cross-attention."""
     return Json(alignment_of(here.traces.get(trace), layer, head, reads))
 
 
 def alignment_of(
     kept: Kept[Served], layer: int | None = None, head: int | None = None, reads: bool = False
 ) -> dict[str, Any]:
-    """Return the words of both sides and which belong together, by this layer and head."""
+    """Return the words of both sides and their alignment, by this layer and head."""
     sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
     name, weights = _weights(kept, chosen_layer(bundle.model, layer), head, reads)
     source_words, target_words = _words(kept)
     sources, targets, sums = word_sums(weights, source_words, target_words)
     pieces = [target_words.count(word) for word in targets]
     return {
-        # A word's row is the mean of those of its pieces, so that it has the sum 1 at most.
+        # The row of a word is the mean of its pieces' rows, so its sum is at most 1.
         "matrix": (sums / torch.tensor(pieces, dtype=sums.dtype)[:, None]).tolist(),
         "source_words": _named(words_of(bundle.source_tokenizer, sentence.source), sources),
         "target_words": _named(_target_words(kept), targets),
@@ -169,7 +169,7 @@ def alignment_of(
 
 @router.post("/align_error")
 def align_error(here: Here, trace: str, body: GoldBody) -> Json:
-    """Score each layer and head, and the mean of the heads, by an alignment by hand."""
+    """Score each layer and head, and the mean of the heads, by a gold alignment."""
     kept = here.traces.get(trace)
     sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
     tokenizers = bundle.source_tokenizer, bundle.target_tokenizer
@@ -184,17 +184,17 @@ def align_error(here: Here, trace: str, body: GoldBody) -> Json:
 
 
 def _readings(kept: Kept[Served], body: GoldBody) -> list[tuple[int, int | None, bool]]:
-    """Return what is to be scored; the head None is the mean of all."""
+    """Return the layers, heads and moments to score; the head None is the mean of all."""
     model = kept.owner.translator.bundle.model
     count = len(model.decoder.layers)
     layers = range(count) if body.layer is None else [chosen_layer(model, body.layer)]
-    found: list[tuple[int, int | None, bool]] = []
+    readings: list[tuple[int, int | None, bool]] = []
     for layer in layers:
         heads = kept.trace[_name(layer)].size(0)
         chosen = [None, *range(heads)] if body.head is None else [body.head]
         moments = (False, True) if body.reads is None else (body.reads,)
-        found += [(layer, head, reads) for head in chosen for reads in moments]
-    return found
+        readings += [(layer, head, reads) for head in chosen for reads in moments]
+    return readings
 
 
 def _aligned(kept: Kept[Served], layer: int, head: int | None, reads: bool) -> Alignment:
@@ -207,10 +207,10 @@ def _weights(
     """Return the name and the weights, (T, S) without end symbols; the head None is the mean."""
     name = _name(layer)
     weights = kept.trace[name]
-    own = weights.float().mean(dim=0) if head is None else weights.at(head=head).float()
-    # The last of the rows chooses the end symbol; the row that reads a piece is the next one.
-    own = own[1:] if reads else own[:-1]
-    return name, own[:, :-1].cpu()
+    rows = weights.float().mean(dim=0) if head is None else weights.at(head=head).float()
+    # The last row chooses the end symbol; a piece is read in the row after it is written.
+    rows = rows[1:] if reads else rows[:-1]
+    return name, rows[:, :-1].cpu()
 
 
 def _name(layer: int) -> str:
@@ -218,7 +218,7 @@ def _name(layer: int) -> str:
 
 
 def _words(kept: Kept[Served]) -> tuple[list[int | None], list[int | None]]:
-    """Return the number of the word of each piece of both sides, end symbols left out."""
+    """Return the word number of each piece of both sides, without end symbols."""
     sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
     source = number_words(bundle.source_tokenizer, sentence.source)
     return source, number_words(bundle.target_tokenizer, sentence.target_ids[1:])
@@ -239,14 +239,14 @@ def _row_axis(sentence: TracedSentence) -> Axis:
 
 def _sentence(trace: Trace) -> TracedSentence:
     if trace.sentence is None:
-        raise TraceError("The trace is of no sentence.", "Ask for one with POST /api/trace.")
+        raise TraceError("The trace is not of a sentence.", "Ask for one with POST /api/trace.")
     return trace.sentence
 
 
 async def _once(
     kept: Kept[Served], request: Request, question: str, compute: Callable[[], dict[str, Any]]
 ) -> Json:
-    """Compute an answer in turn, or return at once what was computed before."""
+    """Compute an answer in turn, or return the earlier answer at once."""
 
     def answer() -> None:
         if question not in kept.answers:

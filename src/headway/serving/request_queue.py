@@ -1,4 +1,4 @@
-"""Whose turn it is: what takes long is computed for one request at a time."""
+"""A queue for long computations: a model computes for one request at a time."""
 
 import asyncio
 import contextlib
@@ -17,38 +17,37 @@ _COMPUTING = "headway: an answer"
 
 
 async def in_turn(turn: asyncio.Lock, request: Request, compute: Callable[[], Answer]) -> Answer:
-    """Compute in a thread once those who came before have their answers.
+    """Compute in a thread after the requests that came before.
 
-    Who waits holds no thread, so that other models and the page answer meanwhile. For a sender
-    that went away while it waited nothing is computed. Raises RefusedError, which then nobody
-    reads, and when the server ends.
+    A waiting request holds no thread, so other models and the page answer meanwhile. Raises
+    RefusedError if the sender has disconnected meanwhile, or the server ends.
     """
     try:
         async with turn:
             if await request.is_disconnected():
                 raise RefusedError(499, "The sender went away.", "Ask again.")
             return await in_own_thread(compute)
-    except asyncio.CancelledError:  # by the server, for which it would be a fault of this code
+    except asyncio.CancelledError:  # the server ends; it would report this as a fault
         raise RefusedError(503, "The server ends.", "Start it again.") from None
 
 
 async def in_own_thread(compute: Callable[[], Answer]) -> Answer:
-    """Compute in a thread that the server does not wait for when it is to end."""
+    """Compute in a thread that the server does not wait for when it ends."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Answer] = loop.create_future()
 
     def run() -> None:
         end: Callable[[Any], None]
         try:
-            end, found = answer.set_result, compute()
+            end, outcome = answer.set_result, compute()
         except BaseException as error:
-            end, found = answer.set_exception, error
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and the server with it
-            loop.call_soon_threadsafe(tell, end, found)
+            end, outcome = answer.set_exception, error
+        with contextlib.suppress(RuntimeError):  # the loop has ended with the server
+            loop.call_soon_threadsafe(tell, end, outcome)
 
-    def tell(end: Callable[[Any], None], found: object) -> None:
-        if not answer.done():  # by a server that ends
-            end(found)
+    def tell(end: Callable[[Any], None], outcome: object) -> None:
+        if not answer.done():  # a server that ends has cancelled it
+            end(outcome)
 
     whole = copy_context().run
     threading.Thread(target=whole, args=(run,), name=_COMPUTING, daemon=True).start()
@@ -56,5 +55,5 @@ async def in_own_thread(compute: Callable[[], Answer]) -> Answer:
 
 
 def is_computing() -> bool:
-    """Tell whether an answer is being computed still."""
+    """Return True if an answer is still being computed."""
     return any(thread.name == _COMPUTING for thread in threading.enumerate())

@@ -1,4 +1,4 @@
-"""Running the server: from bundles to an address that answers."""
+"""Run the server: load bundles and listen at an address."""
 
 import contextlib
 import socket
@@ -18,10 +18,10 @@ def serve(
     device: str = "auto",
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve these bundles until Ctrl-C; `ready` hears the address once it answers.
+    """Serve these bundles until Ctrl-C; call `ready` with the address once it answers.
 
-    port: 0 takes a free one. Raises MissingExtraError without FastAPI, ServingError where nobody
-    can listen at that address.
+    port: 0 takes a free one. Raises MissingExtraError without FastAPI, and ServingError if the
+    server cannot listen at that address.
     """
     try:
         import fastapi  # noqa: F401
@@ -43,18 +43,18 @@ def serve(
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, ws="none", lifespan="off",
             timeout_graceful_shutdown=1, server_header=False,
-            log_config=None,  # its own would close the handlers of the whole process
+            log_config=None,  # the default would close the logging handlers of the whole process
         )  # fmt: skip
-        # uvicorn ends in order at Ctrl-C, and then passes it on.
+        # uvicorn shuts down at Ctrl-C, and then raises KeyboardInterrupt.
         with contextlib.suppress(KeyboardInterrupt):
             Server(config).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that holds the address, before time is spent on models."""
+    """Return a socket bound to the address, before models are loaded."""
     bare = host.strip("[]")
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
-    # By this protocol asyncio knows that small answers are not to wait for larger ones.
+    # With this protocol asyncio sends small answers without delay (TCP_NODELAY).
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform != "win32":  # where it would let two servers have one address
@@ -65,7 +65,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.close()
         reason = getattr(error, "strerror", None) or error
         raise ServingError(
-            f"Nobody can listen at {_address(host, port)} ({reason}).",
+            f"The server cannot listen at {_address(host, port)} ({reason}).",
             "Choose another --port, 0 for any free one, or another --host.",
         ) from error
     return listener

@@ -1,4 +1,4 @@
-"""What a request's body may hold: names, types and ranges, each checked before any work."""
+"""Bodies of requests: names, types and ranges of their fields, checked before any work."""
 
 from typing import Annotated, Literal
 
@@ -11,13 +11,13 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Strict(BaseModel):
-    """A body without unknown fields, whose types are exactly those asked for."""
+    """A body without unknown fields and without conversion of types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class EditBody(Strict):
-    """One edit, as `headway.inspection.edit` has them."""
+    """One edit, see `headway.inspection.edit`."""
 
     name: Name
     kind: Literal["zero", "replace", "allow", "forbid"]
@@ -73,7 +73,7 @@ class ParagraphBody(OptionsBody):
 
 
 class TraceBody(SentenceBody):
-    """A pass to trace: over a target of one's own, or the one that the search finds."""
+    """A pass to trace: over this target, or the one that the search finds."""
 
     target: str | list[Annotated[str, Field(max_length=200)]] | None = None
 
@@ -85,7 +85,7 @@ class CompareBody(Strict):
 
 
 class AblateBody(Strict):
-    """The row of the target whose probability is asked for."""
+    """The target row whose probability is compared."""
 
     row: int = Field(ge=0)
 
@@ -97,7 +97,7 @@ class AttributeBody(Strict):
 
 
 class GoldBody(Strict):
-    """An alignment by hand, and what to score: all layers, heads and moments unless given."""
+    """A gold alignment, and the layers, heads and moments to score; all of them by default."""
 
     gold: str = Field(max_length=10_000)
     layer: int | None = None

@@ -1,4 +1,4 @@
-"""Searches, and the sentences that they are about: step by step as they run, or as one record."""
+"""Searches and their sentences: step by step as they run, or as one record."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ router = APIRouter()
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A sentence that was checked, with all that is left open filled in."""
+    """A checked sentence with all options of its search."""
 
     served: Served
     source: str
@@ -39,7 +39,7 @@ class Wish:
     edits: Edits
 
     def search(self, watcher: "Events | None" = None) -> SearchRecord:
-        """Search, under edits where there are some."""
+        """Search, under the edits of the model if it has any."""
         translator = self.served.translator
         if self.edits:
             with told_as("edit", TraceError):
@@ -53,7 +53,7 @@ class Wish:
 
 
 def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = None) -> Wish:
-    """Check a sentence; RefusedError where it is blank, too long, or cannot begin as it must."""
+    """Check a sentence; RefusedError if it is blank or too long, or has an impossible prefix."""
     served = here.model(body.model)
     check_characters([body.source, body.prefix])
     requests = served.translator.requests
@@ -73,12 +73,12 @@ def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = 
     prefix = body.prefix if body.prefix and body.prefix.strip() else None
     options = search_options(served, body, sampling)
     with told_as("prefix"):
-        requests.make([parts], options, prefix=prefix)  # refuses what nothing can begin with
+        requests.make([parts], options, prefix=prefix)  # refuses an impossible prefix
     return Wish(served, body.source, prefix, options, edits_of(here, body.edits))
 
 
 def _check_one_sentence(served: Served, body: SentenceBody) -> None:
-    """Refuse a text of several sentences, of which one search would leave some out."""
+    """Refuse a text of several sentences, because one search would leave some out."""
     requests = served.translator.requests
     at_most = requests.sentences_a_part(body.split_sentences)
     parts = requests.parts(body.source, at_most=at_most)
@@ -94,11 +94,11 @@ def _check_one_sentence(served: Served, body: SentenceBody) -> None:
 
 
 def edits_of(here: Explorer, bodies: Sequence[EditBody] | None) -> dict[str, Edit]:
-    """Return edits by name; several of one name follow each other."""
-    found: dict[str, list[Edit]] = {}
+    """Return edits by name; several edits of one name are applied in order."""
+    edits_by_name: dict[str, list[Edit]] = {}
     for body in bodies or ():
-        found.setdefault(body.name, []).append(_edit(here, body))
-    return {name: edit.then(*edits) for name, edits in found.items()}
+        edits_by_name.setdefault(body.name, []).append(_edit(here, body))
+    return {name: edit.then(*edits) for name, edits in edits_by_name.items()}
 
 
 def _edit(here: Explorer, body: EditBody) -> Edit:
@@ -120,16 +120,16 @@ def _edit(here: Explorer, body: EditBody) -> Edit:
         )
     if body.trace is None:
         return Edit("replace", body.where, body.value)
-    other = here.traces.get(body.trace).trace
+    donor = here.traces.get(body.trace).trace
     with told_as("edit"):
-        return Edit("replace", body.where, other[body.name])
+        return Edit("replace", body.where, donor[body.name])
 
 
 def search_options(
     served: Served, body: OptionsBody, sampling: SamplingBody | None = None
 ) -> SearchOptions:
-    """Return how to search; an option that the body leaves open is the model's own."""
-    own = served.translator.options
+    """Return the options of a search; those absent from the body are the model's."""
+    defaults = served.translator.options
     if sampling is not None and body.beam not in (None, 1):
         raise RefusedError(
             400,
@@ -137,8 +137,8 @@ def search_options(
             "Give the beam 1, or none.",
             "beam",
         )
-    beam = min(own.beam_size, BEAM) if body.beam is None else body.beam
-    penalty = own.length_penalty if body.length_penalty is None else body.length_penalty
+    beam = min(defaults.beam_size, BEAM) if body.beam is None else body.beam
+    penalty = defaults.length_penalty if body.length_penalty is None else body.length_penalty
     return SearchOptions(
         1 if sampling else beam,
         penalty,
@@ -155,7 +155,7 @@ def search_options(
 
 
 def search_wish(here: Here, body: SearchBody) -> Wish:
-    """Check a search, so that it has not begun when it is refused."""
+    """Check a search before it begins."""
     wish = wish_of(here, body, body.sampling)
     with told_as("edit"):
         check_search_edits(wish.served.translator.bundle.model, wish.edits)
@@ -183,14 +183,14 @@ async def translate(wish: Checked) -> StreamingResponse:
 
 
 class _GoneError(Exception):
-    """Nobody listens any more."""
+    """The client has disconnected."""
 
 
 class Events:
-    """Hear of a search in its thread, and put its events where the server's loop waits."""
+    """Observe a search in its thread, and queue its events for the server's loop."""
 
     def __init__(self, wish: Wish) -> None:
-        """Make events of this search; to be made in the loop."""
+        """Prepare for this search; call this in the loop."""
         self.wish = wish
         self.loop = asyncio.get_running_loop()
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -200,7 +200,7 @@ class Events:
         self.prefix: list[str] = []
 
     async def run(self) -> None:
-        """Search in a thread when it is this search's turn, unless nobody listens by then."""
+        """Search in a thread in turn, unless the client has disconnected by then."""
         try:
             async with self.wish.served.turn:
                 if not self.gone.is_set():
@@ -209,7 +209,7 @@ class Events:
             self.queue.put_nowait(None)
 
     def _search(self) -> None:
-        """Search to the end, or until nobody listens."""
+        """Search to the end, or until the client disconnects."""
         self.started = time.perf_counter()
         try:
             record = self.wish.search(self)
@@ -228,7 +228,7 @@ class Events:
             self.put("error", error_body(error))
 
     def read(self, request: Request, /) -> None:
-        """Tell the pieces of the source, which the encoder has just read."""
+        """Send the pieces of the source, after the encoder has read them."""
         bundle = self.wish.served.translator.bundle
         self.prefix = bundle.target_tokenizer.pieces(request.prefix)
         pieces = bundle.source_tokenizer.pieces(request.source_ids)
@@ -236,7 +236,7 @@ class Events:
         self.put("encoded", {"source_pieces": pieces, "seconds": seconds})
 
     def step(self, expansions: Sequence[Expansion], nodes: Sequence[Node], /) -> None:
-        """Tell what the step considered and which hypotheses it made."""
+        """Send the pieces that the step considered and the hypotheses that it made."""
         self.put(
             "step",
             {
@@ -248,13 +248,13 @@ class Events:
         self.steps += 1
 
     def put(self, name: str, value: dict[str, Any]) -> None:
-        """Send one event; ends the search where nobody listens."""
+        """Send one event; end the search if the client has disconnected."""
         if self.gone.is_set():
             raise _GoneError
         event = b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n"
         try:
             self.loop.call_soon_threadsafe(self.queue.put_nowait, event)
-        except RuntimeError:  # the loop has ended, and the server with it
+        except RuntimeError:  # the loop has ended with the server
             self.gone.set()
 
 

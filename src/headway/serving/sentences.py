@@ -1,4 +1,4 @@
-"""Traced sentences: the manifest of a trace, and its tensors as bytes, in short, or worked out."""
+"""Traced sentences: the manifest of a trace; its tensors as bytes, summaries, explanations."""
 
 import re
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ _OTHER_QUERIES = ("model", "language", "name")  # never the name of an axis
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A trace that is asked for, checked; target: None for that of a search."""
+    """A checked request for a trace; target: None for the result of a search."""
 
     wish: Wish
     target: str | list[str] | None
@@ -45,7 +45,7 @@ class Asked:
 
 
 def asked_of(here: Here, body: TraceBody) -> Asked:
-    """Check what is to be traced; the same request has the same id."""
+    """Check the request for a trace; equal requests have the same id."""
     target = body.target
     check_characters([target] if isinstance(target, str) else ["".join(target or ())])
     wish = wish_of(here, body)
@@ -66,7 +66,7 @@ def asked_of(here: Here, body: TraceBody) -> Asked:
 
 @router.post("/api/trace")
 async def trace(here: Here, request: Request, asked: Annotated[Asked, Depends(asked_of)]) -> Json:
-    """Trace a sentence, or find the trace that is there already; return its manifest."""
+    """Trace a sentence, or find its earlier trace; return the manifest."""
     kept = here.traces.find(asked.id)
     if kept is None:
         kept = await in_turn(asked.wish.served.turn, request, lambda: _traced(here, asked))
@@ -95,7 +95,7 @@ def _compute(here: Explorer, asked: Asked) -> Trace:
 
 
 def manifest(kept: Kept[Served]) -> dict[str, Any]:
-    """Return what a page needs to know of a trace before it asks for numbers."""
+    """Return the description of a trace without its numbers."""
     seen = kept.trace
     sentence, model = seen.sentence, seen.module
     assert sentence is not None
@@ -171,7 +171,7 @@ def _pieces(axis: Axis) -> str | None:
 
 @router.get("/api/traces/{trace}/tensors/{name}")
 def tensor(here: Here, request: Request, trace: str, name: str) -> Response:
-    """Return the bytes of a tensor, or of what stands at the places in the query."""
+    """Return the bytes of a tensor, or of its part at the positions in the query."""
     part = slice_of(here.traces.get(trace).trace, name, request.query_params)
     kind, data = tensor_bytes(part)
     shape = ",".join(map(str, part.shape))
@@ -181,29 +181,29 @@ def tensor(here: Here, request: Request, trace: str, name: str) -> Response:
 
 @router.get("/api/traces/{trace}/statistics/{name}")
 def statistics(here: Here, trace: str, name: str) -> Json:
-    """Return a tensor in a nutshell."""
+    """Return statistics of a tensor."""
     return Json(statistics_of(here.traces.get(trace).trace[name]).as_dict())
 
 
 @router.get("/api/traces/{trace}/explain/{name}")
 def explain(here: Here, request: Request, trace: str, name: str, language: str = "en") -> Json:
-    """Return how one number came about."""
+    """Return how one number was computed."""
     seen = here.traces.get(trace).trace
     where = places(request.query_params)
-    # `explain` refuses a language that has no words.
+    # `explain` refuses an unknown language.
     explanation = work_out(seen, name, (), where, language=cast(Language, language))
     return Json(explanation.as_dict() | {"text": str(explanation)})
 
 
 def slice_of(trace: Trace, name: str, query: Mapping[str, str]) -> TracedTensor:
-    """Return a tensor at the places that a query names."""
-    found, where = trace[name], places(query)
-    check_axes(name, found.axes, where)
-    return found.at(**where) if where else found
+    """Return a tensor at the positions in a query."""
+    tensor, where = trace[name], places(query)
+    check_axes(name, tensor.axes, where)
+    return tensor.at(**where) if where else tensor
 
 
 def places(query: Mapping[str, str]) -> dict[str, int | str]:
-    """Return the places of a query: numbers, or pieces."""
+    """Return the positions in a query: numbers, or pieces."""
     return {
         axis: int(place) if _NUMBER.fullmatch(place) else place
         for axis, place in query.items()
@@ -212,7 +212,7 @@ def places(query: Mapping[str, str]) -> dict[str, int | str]:
 
 
 def tensor_bytes(tensor: Tensor) -> tuple[str, bytes]:
-    """Return the type and the bytes as they are sent: little-endian float32, or one byte each."""
+    """Return type and bytes for sending: little-endian float32, or one byte for a boolean."""
     plain = tensor.detach().as_subclass(Tensor).cpu()
     if plain.dtype == torch.bool:
         return "bool", plain.to(torch.uint8).numpy().tobytes()

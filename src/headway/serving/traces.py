@@ -1,4 +1,4 @@
-"""The traces that were made, by what was asked for; those of longest ago go first."""
+"""The latest traces, by the requests for them."""
 
 import hashlib
 import json
@@ -15,45 +15,45 @@ Owner = TypeVar("Owner")
 
 @dataclass(eq=False)
 class Kept(Generic[Owner]):
-    """A trace with what has been computed of it."""
+    """A trace, and the answers that were computed from it."""
 
     id: str
     owner: Owner
-    """The model that it is of."""
+    """The model of the trace."""
     trace: Trace
     answers: dict[str, Any] = field(default_factory=dict)
-    """What took long to compute, by question."""
+    """Answers that took long to compute, by question."""
 
 
 class TraceStore(Generic[Owner]):
-    """Traces by id, within a number of bytes."""
+    """Traces by id, with a limit on their bytes."""
 
     def __init__(self, max_bytes: int) -> None:
-        """Keep at most so many bytes of tensors."""
+        """Keep at most this many bytes of tensors."""
         self.max_bytes = max_bytes
         self._kept: OrderedDict[str, Kept[Owner]] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Return how many traces there are."""
+        """Return the number of traces."""
         return len(self._kept)
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes that all of them take."""
+        """Return the bytes of all traces."""
         with self._lock:
             return sum(self._sizes.values())
 
     def find(self, trace_id: str) -> Kept[Owner] | None:
-        """Return a trace, which is thereby the latest, or None."""
+        """Return a trace, now the latest one, or None."""
         with self._lock:
             if trace_id in self._kept:
                 self._kept.move_to_end(trace_id)
             return self._kept.get(trace_id)
 
     def get(self, trace_id: str) -> Kept[Owner]:
-        """Return a trace; RefusedError where it is gone or never was."""
+        """Return a trace; RefusedError if it was dropped or never existed."""
         kept = self.find(trace_id)
         if kept is None:
             raise RefusedError(
@@ -65,7 +65,7 @@ class TraceStore(Generic[Owner]):
         return kept
 
     def put(self, kept: Kept[Owner]) -> None:
-        """Keep a trace, and drop those of longest ago until all fit."""
+        """Keep a trace, and drop the oldest ones until all fit."""
         with self._lock:
             self._kept[kept.id] = kept
             self._sizes[kept.id] = kept.trace.nbytes
@@ -75,6 +75,6 @@ class TraceStore(Generic[Owner]):
 
 
 def trace_id(checksum: str, request: dict[str, Any]) -> str:
-    """Return the id of what is asked of a model: the same for the same request."""
+    """Return the id of a request to a model; equal requests have equal ids."""
     text = json.dumps([checksum, request], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

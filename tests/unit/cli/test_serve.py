@@ -142,7 +142,7 @@ def test_a_port_that_is_taken_is_said(run, bundle_path: Path) -> None:
         port = other.getsockname()[1]
         status, out, err = run("serve", bundle_path, "--port", port)
     assert (status, out) == (1, "")
-    assert err.startswith(f"Error: Nobody can listen at http://127.0.0.1:{port}/")
+    assert err.startswith(f"Error: The server cannot listen at http://127.0.0.1:{port}/")
     assert err.count("\n") == 1
 
 

@@ -100,7 +100,7 @@ def test_a_page_shows_no_edited_trace(translator: Translator, tmp_path: Path) ->
 
 
 def test_another_kind_of_file_is_refused(translator: Translator, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no name for a page"):
+    with pytest.raises(ConfigError, match="is not the name of a page"):
         write_page(translator, translator.trace(SOURCE), tmp_path / "page.pdf")
     assert list(tmp_path.iterdir()) == []
 

@@ -92,7 +92,7 @@ def test_nothing_is_inside_that_its_page_cannot_ask(
 def test_a_file_names_no_folder_of_the_machine(
     translator: Translator, given: str | None, told: str
 ) -> None:
-    served = Served("own", translator, "c" * 64, given=given)
+    served = Served("own", translator, "c" * 64, path=given)
     with TestClient(create_app([served]), base_url="http://127.0.0.1:8080") as own:
         traced = own.post("/api/trace", json={"source": SOURCE}).json()
         assert own.get("/api/model").json()["given"] == (given or "own")
