@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway.inspection.particles import with_particles
+from headway.inspection.phrases import with_particles
 
 SCREENS = [
     "translate", "attention", "hand", "tree", "what-if", "tensors", "position", "alignment",

@@ -95,7 +95,7 @@ def translate(
     ] = None,
     reference: Annotated[
         Path | None,
-        typer.Option("--reference", help="The right translations: decides what int8 may change."),
+        typer.Option("--reference", help="The right translations, to judge the changes by int8."),
     ] = None,
     sentences: Annotated[
         int | None, typer.Option("--sentences", min=1, help="Take only the first N.")
@@ -106,7 +106,7 @@ def translate(
     precision: Annotated[
         str,
         typer.Option(
-            "--precision", metavar="float32,bfloat16,int8", help="Of ours; all that make sense."
+            "--precision", metavar="float32,bfloat16,int8", help="Ours; all sensible ones if unset."
         ),
     ] = "",
     search: Annotated[

@@ -48,7 +48,7 @@ def check(
 ) -> None:
     """Look at the text of a run, and estimate its time and memory.
 
-    It takes what `headway train` takes.
+    It takes the arguments of `headway train`.
     """
     from headway.config.run import load_run_config
     from headway.runtime.memory import prepare_process

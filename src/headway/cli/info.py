@@ -84,8 +84,8 @@ def _show_kernels(model: Path | None, *, as_json: bool) -> None:
         kernels = [row._asdict() for row in rows]
         print_json({"processor": machine, "capabilities": capabilities(), "kernels": kernels})
         return
-    has = [name for name, there in capabilities().items() if there]
-    print(f"{machine}: {', '.join(has) or 'none of the capabilities that kernels use'}")
+    available = [name for name, is_available in capabilities().items() if is_available]
+    print(f"{machine}: {', '.join(available) or 'none of the capabilities that kernels use'}")
     parts: dict[tuple[str, str, str, str, str], list[str]] = {}
     for row in rows:
         key = row.phase, row.operation, row.precision, row.implementation, row.reason

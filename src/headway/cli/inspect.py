@@ -26,7 +26,7 @@ def inspect(
         typer.Option("--target", help="A translation to look at instead of the model's own."),
     ] = None,
     prefix: Annotated[
-        str | None, typer.Option("--prefix", help="How the model's own must begin.")
+        str | None, typer.Option("--prefix", help="Beginning of the model's own translation.")
     ] = None,
     out: Annotated[
         Path | None,

@@ -53,7 +53,7 @@ Engine = Annotated[
     typer.Option(
         "--engine",
         metavar="auto|packed|reference",
-        help="What computes; auto: packed, unless a changed model needs reference.",
+        help="Implementation; auto: packed, unless a changed model needs reference.",
     ),
 ]
 Glossary = Annotated[
@@ -104,7 +104,7 @@ Precision = Annotated[
 ]
 Prefix = Annotated[
     Path | None,
-    typer.Option("--prefix", help="How each translation must begin, one line a sentence."),
+    typer.Option("--prefix", help="Beginnings of the translations, one line a sentence."),
 ]
 PrefixBias = Annotated[
     float | None, typer.Option("--prefix-bias", help="Below 1, the prefix is favoured, not forced.")

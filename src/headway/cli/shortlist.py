@@ -20,7 +20,7 @@ def shortlist(
     model: Model,
     source: Annotated[
         Path | None,
-        typer.Option("--source", help="Training text to learn from; unset reports what is there."),
+        typer.Option("--source", help="Training text to learn from; unset: only report."),
     ] = None,
     target: Annotated[
         Path | None, typer.Option("--target", help="Its translations, line by line.")

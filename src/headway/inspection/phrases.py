@@ -1,11 +1,17 @@
 """The words of an explanation, in English and Korean; the numbers come from the trace."""
 
+import re
 from typing import Literal, get_args
 
 from headway.errors import ConfigError
-from headway.inspection.particles import with_particles
 
 Language = Literal["en", "ko"]
+
+# Korean particles have one form after a consonant and another after a vowel.
+_FORMS = {"을(를)": "을를", "은(는)": "은는", "이(가)": "이가", "(으)로": ("으로", "로")}
+_BEHIND = re.compile(r"([가-힣0-9%])([”’»\"')\]]*)(을\(를\)|은\(는\)|이\(가\)|\(으\)로)")
+_DIGITS = "영일이삼사오육칠팔구"
+_RIEUL = 8  # the final consonant that 로 follows as it follows a vowel
 
 PHRASES: dict[str, tuple[str, str]] = {
     "activation": (
@@ -119,7 +125,7 @@ PHRASES: dict[str, tuple[str, str]] = {
         "값",
     ),
     "share": (
-        "the own exponential, divided by the sum",
+        "its own exponential, divided by the sum",
         "자신의 지수 함수 값을 합으로 나눈 값",
     ),
     "unchanged": (
@@ -143,3 +149,19 @@ def say(phrase: str, language: Language, **fields: object) -> str:
     """Return a phrase with its fields filled in."""
     filled = PHRASES[phrase][get_args(Language).index(language)].format(**fields)
     return with_particles(filled) if language == "ko" else filled
+
+
+def with_particles(text: str) -> str:
+    """Choose the form of each particle that follows Hangul, a digit or a per cent sign.
+
+    After other letters both forms stay, because their sound is not known.
+    """
+    return _BEHIND.sub(_chosen, text)
+
+
+def _chosen(match: re.Match[str]) -> str:
+    last, closing, particle = match.groups()
+    syllable = "트" if last == "%" else _DIGITS[int(last)] if last.isdigit() else last
+    final = (ord(syllable) - ord("가")) % 28
+    is_open = final == 0 or (particle == "(으)로" and final == _RIEUL)
+    return last + closing + _FORMS[particle][is_open]

@@ -1,9 +1,8 @@
-"""Particles agree with the sound before them."""
+"""Korean phrases: particles agree with the sound before them."""
 
 import pytest
 
-from headway.inspection.particles import with_particles
-from headway.inspection.phrases import PHRASES, say
+from headway.inspection.phrases import PHRASES, say, with_particles
 
 # The browser tests hold the page to the same.
 SETTLED = {
