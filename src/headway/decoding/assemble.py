@@ -79,8 +79,8 @@ class TranslationBuilder:
         joints = [part.joint for part in parts]
         written = [[self.target.decode(part.ids) for part in chosen] for chosen in combined]
         texts = tuple(
-            self._scored_text(*choice, joints)
-            for choice in zip(combined, written, attended, strict=True)
+            self._scored_text(chosen, part_texts, attentions, joints)
+            for chosen, part_texts, attentions in zip(combined, written, attended, strict=True)
         )
         best = texts[0]
         return Translation(

@@ -13,8 +13,8 @@ the best one is returned as it is, incomplete.
 Without a length penalty a score is a log-probability, which only falls as a hypothesis grows. So
 a hypothesis that is worse than all that will be returned is dropped at once, and no result changes.
 
-With a coverage penalty finished hypotheses are ranked with it. Live ones are compared without it,
-which is an upper bound of their scores.
+A coverage penalty counts for finished hypotheses. Live ones are compared without it, by an upper
+bound of their scores.
 """
 
 import math
@@ -123,7 +123,7 @@ class BeamSearch:
         totals, pieces, parents = totals[rows, best], ids[rows, best], best // width
         ends = pieces == END_ID
         self._finish(totals, parents, ends)
-        # The stable sort puts extensions that go on before those that end, best first in each.
+        # The stable sort puts extensions that continue before those that end, each best first.
         order = ends.argsort(axis=1, kind="stable")[:, :size]  # (N, K or fewer)
         totals[ends] = -math.inf
         totals, parents, pieces = totals[rows, order], parents[rows, order], pieces[rows, order]

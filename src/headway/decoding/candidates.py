@@ -102,7 +102,7 @@ def steer(
     rules: Rules,
     pasts: Sequence[Past],
 ) -> tuple[Float[Tensor, "R V"], dict[int, float], _Values | None]:
-    """Apply the rules; return the logits, the logits of only choices by row, and the sums.
+    """Apply the rules; return the logits, the logit of each row with one choice, and the sums.
 
     The sums are log(sum(exp(logits))) before pieces were forbidden, (R,); None without such rules.
     """

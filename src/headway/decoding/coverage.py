@@ -21,9 +21,9 @@ def coverage_penalty(weights: Float[Tensor, "T S"], beta: float) -> float:
     """Compute beta * sum_i log(min(sum_j p_ij, 1)) (Wu et al. 2016, equation 14).
 
     p_ij is the attention of target piece j, the end symbol included, to source piece i. The last
-    column, the end symbol of the source, needs no translation and is left out. The attention to a
-    piece is at least the smallest number of float32, a penalty of about -87 beta: scores stay
-    finite.
+    column, the end symbol of the source, needs no translation and is left out. A piece without any
+    attention counts with the smallest number of float32, a penalty of about -87 beta, so that
+    scores stay finite.
 
     >>> weights = torch.tensor([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]])
     >>> round(coverage_penalty(weights, 0.2), 4)  # 0.2 * (log 1 + log .25)

@@ -62,9 +62,9 @@ class SearchOptions:
     length_form: LengthForm = "gnmt"
     """gnmt is ((5 + |Y|) / 6)^alpha, as in the paper; plain is |Y|^alpha."""
     max_length: int | None = None
-    """The longest translation, or part of one; the model's own limit also holds."""
+    """The most pieces of a translation, or of each part; the model's limit also holds."""
     min_length: int = 0
-    """The shortest translation, or part of one; the end symbol is forbidden before."""
+    """The fewest pieces of a translation, or of each part; the end is forbidden before."""
     no_repeat_ngram: int = 0
     """Forbid a sequence of this many pieces to occur twice; 0 allows it."""
     patience: float = 1.0
@@ -74,7 +74,7 @@ class SearchOptions:
     repetition_penalty: float = 1.0
     """Lowers the logits of pieces that were chosen before; 1 is no penalty."""
     shortlist: bool = False
-    """Only pieces of the sentence in the bundle's shortlist; scores are over these alone."""
+    """Only pieces that the bundle's shortlist has for the sentence; scores are over these."""
     sampling: Sampling | None = None
     """Draw pieces, n_best times; None searches."""
 

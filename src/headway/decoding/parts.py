@@ -29,8 +29,8 @@ class Joint(NamedTuple):
     def between(self, written: str, following: str) -> str:
         """Return the text between the translations of the two parts.
 
-        It is the spaces of the source, except if only one language puts spaces between words: then
-        it is a space, or nothing between ideographs.
+        It is the spaces of the source, unless only one of the languages puts spaces between words:
+        then it is a space, or nothing between ideographs.
         """
         spaceless = is_spaceless(self.before) or is_spaceless(self.after)
         ends = written[-1:], following[:1]
@@ -155,7 +155,7 @@ def part_texts(parts: Sequence[Part], tokenizer: Tokenizer) -> list[str]:
 def word_numbers(text: str, parts: Sequence[Part], tokenizer: Tokenizer) -> list[list[int | None]]:
     """Return for each piece of each part the number of its word in the whole text.
 
-    Words are those of `headway.data.words`. A repeated tag belongs to the words of the first tag.
+    Words are those of `headway.data.words`. A repeated tag has the word numbers of the first one.
     """
     numbers: dict[int, list[int | None]] = {}  # by the first character of each sentence
     first: list[int | None] = []

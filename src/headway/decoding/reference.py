@@ -114,12 +114,12 @@ class ReferenceEngine:
         """Let rows[i] continue parents[i]; other rows of these slots are forgotten."""
         slots = rows // state.copies
         for cohort in state.cohorts:
-            mine = np.isin(slots, cohort.rows // state.copies)
-            if mine.any():
+            in_cohort = np.isin(slots, cohort.rows // state.copies)
+            if in_cohort.any():
                 untouched = cohort.rows[~np.isin(cohort.rows // state.copies, slots)]
                 cohort.take(
-                    np.concatenate([rows[mine], untouched]),
-                    np.concatenate([parents[mine], untouched]),
+                    np.concatenate([rows[in_cohort], untouched]),
+                    np.concatenate([parents[in_cohort], untouched]),
                     state.copies,
                 )
 

@@ -122,7 +122,7 @@ class RequestMaker:
             self._writable(target, "glossary's translation")
 
     def _prefix_ids(self, prefix: str, parts: Sequence[Part]) -> list[int]:
-        """Return the pieces of a prefix; ConfigError if it is longer than a separate sentence."""
+        """Return the pieces of a prefix; ConfigError if it and the text have several sentences."""
         several = len({part.sentence for part in parts}) > 1
         language = splitting_language(self.bundle.target_language)
         if several and (count := len(split_sentences(prefix, language))) > 1:

@@ -39,7 +39,7 @@ def stream_search(
 
 
 def text_fragments(tokenizer: Tokenizer, growing: Iterable[Sequence[int]]) -> Iterator[str]:
-    """Yield the text of a growing sequence of pieces, without repetition."""
+    """Yield the new text at each growth of a sequence of pieces."""
     length, ids = 0, ()
     for ids in growing:
         # An unfinished character or a space at the end may still change.

@@ -48,9 +48,9 @@ class Translation:
     hypotheses: tuple[ScoredText, ...] = field(repr=False)
     """The n best hypotheses, best first; the first is this translation."""
     num_parts: int = 1
-    """The parts translated separately: sentences, groups of them, or parts of a long one."""
+    """The number of parts translated separately: sentences, groups, or parts of a long one."""
     num_sentences: int = 1
-    """The sentences, or groups of them; fewer than the parts if one was too long."""
+    """The number of sentences, or groups; fewer than the parts if one was too long."""
     complete: bool = True
     """False if the output limit ended the translation, or rules forbade every piece."""
     unknown_pieces: int = 0

@@ -106,7 +106,7 @@ class TextTranslator:
         loaded = (load_mapped_bundle(member, change) for member in (path, *ensemble))
         bundles, weights = zip(*loaded, strict=True)
         translator = cls(bundles[0], engine, precision, ensemble=bundles[1:])
-        for mapped in weights:  # the engine has copied the weights
+        for mapped in weights:  # the engine has prepared its weights
             mapped.let_go()
         return translator
 

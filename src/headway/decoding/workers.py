@@ -22,7 +22,7 @@ R = TypeVar("R")
 Result = tuple[int, list[Hypothesis]]
 
 _FIRST_TIME = 16  # requests
-_SENT = 10_000  # requests; more are not copied to a pool, but shared in new forks
+_SENT = 10_000  # requests; more are shared with new forks, because a pool needs copies
 _used: weakref.WeakSet[Engine[Any]] = weakref.WeakSet()
 
 

@@ -335,8 +335,9 @@ class NumbaBackend:
     ) -> Floats:
         """Append the newest keys and values; attend to all so far."""
         out = np.empty((len(qkv), heads.num_heads * heads.d_v), np.float32)
-        past = cache.keys, cache.values
-        attention_step.attend_to_past(qkv, rows, lengths, owners, *past, heads.num_heads, out)
+        attention_step.attend_to_past(
+            qkv, rows, lengths, owners, cache.keys, cache.values, heads.num_heads, out
+        )
         return out
 
     def attend_to_memory(
@@ -344,8 +345,9 @@ class NumbaBackend:
     ) -> Floats:
         """Attend to the memory in each row's slot."""
         out = np.empty((len(q), heads.num_heads * heads.d_v), np.float32)
-        memory = cache.keys, cache.values
-        attention_step.attend_to_memory(q, slots, lengths, *memory, heads.num_heads, out)
+        attention_step.attend_to_memory(
+            q, slots, lengths, cache.keys, cache.values, heads.num_heads, out
+        )
         return out
 
 
