@@ -235,7 +235,7 @@ def _print(
 
 
 def _worded(note: str, count: int) -> str:
-    """Return a note with its count, and the noun of it in singular or plural."""
+    """Return a note with its count, with nouns and verbs in singular or plural."""
     nouns = {"sentences": counted(count, "sentence"), "translations": counted(count, "translation")}
     verbs = {"are": "is", "were": "was"} if count == 1 else {"are": "are", "were": "were"}
     return note.format(count=count, **nouns, **verbs)

@@ -260,7 +260,7 @@ class Command(TyperCommand):
                 f"{name} is `-`, but this text is read more than once.",
                 "Write it into a file, and name that.",
             )
-        reads = name in _INPUTS and self.name != "inspect"  # where they are sentences
+        reads = name in _INPUTS and self.name != "inspect"  # whose arguments are sentences
         if not reads and name not in _OUTPUTS:
             return None
         if sys.platform == "win32" and not self._is_usual(name):

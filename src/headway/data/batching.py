@@ -35,7 +35,7 @@ class Batch:
     Attributes:
         source_ids: x1 … xn END.  # (B, S)
         target_ids: START y1 … yn, the input of the decoder.  # (B, T)
-        label_ids: y1 … yn END, what the decoder must predict.  # (B, T)
+        label_ids: y1 … yn END, which the decoder must predict.  # (B, T)
         num_target_tokens: Labels that are not padding, END included.
         indices: Where each row comes from.
     """

@@ -41,7 +41,7 @@ def read_parallel(source_path: StrPath, target_path: StrPath) -> list[Pair]:
 def read_sentences(path: StrPath) -> Iterator[str]:
     """Return the lines of a file with one sentence each.
 
-    Raises DataError if lines are records or have columns, because each would be one sentence.
+    Raises DataError if lines are records or have columns, because both sides would be one sentence.
     """
     name = plain_name(path)
     if name.endswith(FORMS) and not name.endswith(".tsv"):

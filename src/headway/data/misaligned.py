@@ -30,7 +30,7 @@ from headway.data.alignment_features import (
 SHIFTS = (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5)
 _FEWEST = 50  # lines that are needed
 # The least evidence for a change of course, as the logarithm of how much more probable it makes the
-# text. A stretch amid right lines has two changes: by chance, one line in e**20 begins a stretch.
+# text. A stretch among aligned lines needs two changes, so by chance one line in e**20 begins one.
 _CHANGE = 10.0
 _CLIP = 4.0  # the most evidence of one pair, for or against
 _TELLING = 0.05  # the average evidence of a pair that is needed to find any stretch
@@ -53,7 +53,7 @@ class Stretch(NamedTuple):
 
     @property
     def what_targets_do(self) -> str:
-        """Return what the targets seem to do, as words behind a plural."""
+        """Return the shift of the targets in words that follow a plural."""
         if self.late is None:
             return "seem to be of other sources"
         count = counted(abs(self.late), "line")

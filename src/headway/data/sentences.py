@@ -34,7 +34,7 @@ _OPENING = re.compile(rf"[{re.escape(_OPENERS)}]*")
 _ENUMERATOR = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivx]{2,4}|[IVX]{2,4}|[가-하])[.)]+\s*")
 _HANGUL = re.compile("[가-힣]")
 _HANGUL_WORD = re.compile("[가-힣]{2}[.!?]+$")
-# What goes on after a quotation in the same sentence, with a space or without.
+# Words that continue a sentence after a quotation, with a space or without.
 _SAID = re.compile("(?:이?라고|이?라는|이?라며|하고|하며|하는|했)")
 _PARTICLE = re.compile("と(?!ころ|ても)|って|は|が|を|に|も(?!し)|の|で(?!も)|など|へ|や")
 _WORD_BEFORE = re.compile(r"(?:^|[\s(\[])([^\W\d_]+)\.$")

@@ -150,7 +150,7 @@ class StoreWriter:
             self.add(EncodedPairs.of(chunk))
 
     def begin_corpus(self) -> None:
-        """Begin the next corpus, to which all pairs added from now on belong."""
+        """Begin the next corpus; all pairs added from now on belong to it."""
         self.sizes.append(0)
 
     def add(self, pairs: EncodedPairs) -> None:

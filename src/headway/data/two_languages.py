@@ -1,8 +1,8 @@
 """Recognize which of a text's two languages a line is in, learned from the text alone.
 
-The model counts the lines of each side in which a run of two or four letters occurs: naive Bayes
-over character n-grams (Cavnar and Trenkle, "N-Gram-Based Text Categorization", 1994). A line is
-judged by all lines except itself and its translation, so that a name in a single pair shows
+For each run of two or four letters, the model counts the lines of each side that have it: naive
+Bayes over character n-grams (Cavnar and Trenkle, "N-Gram-Based Text Categorization", 1994). A line
+is judged by all lines except itself and its translation, so that a name in a single pair shows
 nothing. Digits and punctuation show nothing either.
 """
 

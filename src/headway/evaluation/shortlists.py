@@ -138,9 +138,9 @@ def coverage(
     )
 
 
-def _sides(sources: Iterable[str], others: Iterable[str], name: str) -> tuple[list[str], list[str]]:
+def _sides(sources: Iterable[str], texts: Iterable[str], name: str) -> tuple[list[str], list[str]]:
     """Return both sides as lists; DataError unless they are texts of the same number."""
-    first, second = as_texts(sources, "sources"), as_texts(others, f"{name}s")
+    first, second = as_texts(sources, "sources"), as_texts(texts, f"{name}s")
     if len(first) != len(second):
         raise DataError(
             f"There are {len(first):,} sources and {len(second):,} {name}s.",

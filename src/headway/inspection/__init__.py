@@ -1,1 +1,1 @@
-"""Look inside: traces with named axes, what each name means, edits of one run, and figures."""
+"""Look inside a model: traces with named axes, a catalog of names, edits of a run, and figures."""

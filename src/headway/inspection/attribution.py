@@ -132,7 +132,7 @@ def attribute(
 
 
 class _Question:
-    """f as a function of embeddings, for one sentence and one target piece."""
+    """f as a function of the embeddings of one sentence; the target piece is fixed."""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ def rate_curve(rates: Mapping[str, Sequence[float]], path: str | Path, *, title:
 def loss_curve(
     metrics: Mapping[str, StrPath] | StrPath, path: str | Path, *, title: str = ""
 ) -> None:
-    """Draw the losses in `metrics.jsonl`, for one run or for several with a name each.
+    """Draw the losses in the `metrics.jsonl` of one run, or of several runs with a name each.
 
     A thin line is the loss of training, with smoothed labels; a thick one is that of validation.
     """

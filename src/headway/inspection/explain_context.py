@@ -39,7 +39,7 @@ class Working:
         return f"{self.path}.{last}" if self.path else last
 
     def tensor(self, name: str) -> Tensor:
-        """Return a tensor of the trace, for the sentence of the number only."""
+        """Return a tensor of the trace without the axis of the batch."""
         tensor = self.trace[name]
         batch = bool(tensor.axes) and tensor.axes[0].name == "batch"
         return (tensor[self.place.get("batch", 0)] if batch else tensor.detach()).double()
@@ -114,10 +114,10 @@ class Working:
         )
         return ExplanationStep(words + note, text, value, size)
 
-    def same(self, other: str, *index: int) -> list[ExplanationStep]:
+    def same(self, origin: str, *index: int) -> list[ExplanationStep]:
         """Return the step that says that the number is the same as one of another name."""
-        value = float(self.tensor(other)[index].item())
-        return [ExplanationStep(self.say("same", other=other), "", value, abs(value))]
+        value = float(self.tensor(origin)[index].item())
+        return [ExplanationStep(self.say("same", other=origin), "", value, abs(value))]
 
 
 _ROWS = ("query", "key", "source", "target")
