@@ -189,9 +189,14 @@ def _write(
     from headway.cli.lines import LineWriter
 
     with LineWriter(out, requests=translator.requests, **form) as writer:
-        wanted = {"attention": form["alignments"] is not None, "batch_tokens": batch_tokens}
         for lines in incoming:
-            writer.write(lines, translator.translate(lines, **wishes.of(len(lines)), **wanted))
+            translations = translator.translate(
+                lines,
+                attention=form["alignments"] is not None,
+                batch_tokens=batch_tokens,
+                **wishes.of(len(lines)),
+            )
+            writer.write(lines, translations)
 
 
 def _stream(

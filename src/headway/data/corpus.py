@@ -102,8 +102,8 @@ def _where_moved(source_path: StrPath, target_path: StrPath, rows: list[int]) ->
     if go_together_at_the_end(read_sentences(source_path), read_sentences(target_path)):
         shorter, longer = names if rows[0] < rows[1] else reversed(names)
         end = f" Up to its last line {shorter} goes with {longer}: its end seems to be missing."
-    sides = read_sentences(source_path), read_sentences(target_path)
-    return end + where_they_part(*sides, names[1])
+    sources, targets = read_sentences(source_path), read_sentences(target_path)
+    return end + where_they_part(sources, targets, names[1])
 
 
 def read_pairs(
@@ -186,8 +186,10 @@ class Corpus:
         """Return a remark for each table, on the columns that are source and target."""
         if self.targets:
             return []
-        how = self.columns, self.fields, self.languages
-        return [remark for file in self.sources if (remark := header_remark(file, *how))]
+        remarks = (
+            header_remark(file, self.columns, self.fields, self.languages) for file in self.sources
+        )
+        return list(filter(None, remarks))
 
     def numbered(self) -> Iterator[tuple[int, Pair]]:
         """Yield each pair to be trained on with its line, counted from 1 over all files."""

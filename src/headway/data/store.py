@@ -207,8 +207,8 @@ def write_store(store: PairStore, folder: Path, record: dict[str, Any]) -> None:
             for first in range(begin, end, _CHUNK):
                 rows = np.arange(first, min(first + _CHUNK, end))
                 texts = [Pair(*store.text(row)) for row in rows.tolist()] if keep_texts else ()
-                pairs = store.source.pick(rows), store.target.pick(rows), store.lines[rows]
-                writer.add(EncodedPairs(*pairs, texts))
+                source, target = store.source.pick(rows), store.target.pick(rows)
+                writer.add(EncodedPairs(source, target, store.lines[rows], texts))
         writer.finish(record)
 
 

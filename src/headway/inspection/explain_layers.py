@@ -163,8 +163,8 @@ def _explain_position(working: Working) -> list[ExplanationStep]:
 
 
 def _explain_embedded(working: Working) -> list[ExplanationStep]:
-    names = working.beside("scaled"), working.beside("position")
-    return [_added(working, "piece_and_position", *names)]
+    scaled, position = working.beside("scaled"), working.beside("position")
+    return [_added(working, "piece_and_position", scaled, position)]
 
 
 def _explain_layer_input(working: Working) -> list[ExplanationStep]:

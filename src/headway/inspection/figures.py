@@ -196,8 +196,8 @@ def head_importance_map(importance: HeadImportance, path: str | Path, *, title: 
     tables = importance.rises
     most = max(float(table.abs().max()) for table in tables.values()) or 1.0
     rows, columns = (max(table.size(axis) for table in tables.values()) for axis in (0, 1))
-    size = 1.8 + len(tables) * (0.9 + 0.48 * columns), 2.0 + 0.48 * rows
-    with drawing(path, *size) as figure:
+    width, height = 1.8 + len(tables) * (0.9 + 0.48 * columns), 2.0 + 0.48 * rows
+    with drawing(path, width, height) as figure:
         grid = figure.subplots(1, len(tables), squeeze=False)[0]
         image = None
         for axes, (kind, table) in zip(grid, tables.items(), strict=True):

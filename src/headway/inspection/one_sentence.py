@@ -139,12 +139,12 @@ def _check_size(
 ) -> None:
     """Raise ConfigError for a trace that would take too much memory."""
     require_type("max_bytes", max_bytes, Real, "Give a number of bytes.")
-    lengths = len(sentence.source_ids), len(sentence.target_ids)
-    sizes = tensor_bytes(bundle.model, *lengths)
+    source, target = len(sentence.source_ids), len(sentence.target_ids)
+    sizes = tensor_bytes(bundle.model, source, target)
     total = sum(sizes[name] for name in names)
     if total > max_bytes:
         raise ConfigError(
-            f"The trace of {lengths[0]} and {lengths[1]} pieces may take {total:,} bytes, but "
+            f"The trace of {source} and {target} pieces may take {total:,} bytes, but "
             f"max_bytes is {max_bytes:,}.",
             "Record less, such as record='attention', or raise max_bytes.",
         )
