@@ -1,1 +1,1 @@
-"""How fast this is beside its peers, on one machine, in turns: absolute figures do not travel."""
+"""Compare the speed of Headway and its peers, in turns on one machine."""

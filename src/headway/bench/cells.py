@@ -1,4 +1,4 @@
-"""What was found in one cell: every configuration's figures, and the best of each side."""
+"""The results of one cell: figures of every configuration, and the best of each side."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -14,20 +14,20 @@ from headway.bench.quality import Judge, Quality
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Medians of the turns of one configuration, and what it put out."""
+    """Medians over the turns of one configuration, and its translations."""
 
     rate: float
     """Target pieces a second, without end symbols."""
     p50: float | None
-    """Milliseconds of a sentence; None for a file."""
+    """Milliseconds for a sentence; None for a file."""
     p99: float | None
     texts: tuple[str, ...]
     cut: int
-    """Translations that the output limit ended."""
+    """Number of translations that the output limit ended."""
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> "Figures":
-        """Put together what came of each turn."""
+        """Combine the outcomes of all turns."""
         last = outcomes[-1]
         p50, p99 = (
             statistics.median(float(np.percentile(o.milliseconds, share)) for o in outcomes)
@@ -41,19 +41,19 @@ class Figures:
 
 @dataclass(slots=True)
 class Row:
-    """One configuration with all that is known of it."""
+    """One configuration with all its results."""
 
     configuration: Configuration
     figures: Figures
     quality: Quality
     accepted: bool
-    """False: its translations are not worth those of float32, so its speed does not count."""
+    """False if its translations are worse than those of float32, so its speed does not count."""
     memory_mb: float | None = None
-    """Peak of a process that does nothing else; measured for the best of each side."""
+    """Peak memory of a process that does nothing else; for the best of each side."""
 
     @classmethod
     def of(cls, configuration: Configuration, figures: Figures, judge: Judge) -> "Row":
-        """Judge what a configuration put out."""
+        """Judge the translations of a configuration."""
         accepted = judge.accepts(figures.texts, gains=not configuration.ours)
         return cls(configuration, figures, judge.quality(figures.texts), accepted)
 
@@ -80,14 +80,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Refill:
-    """A file with continuous refill, and with batches that are decoded to their end."""
+    """A file with continuous refill, and with batches that are decoded to the end."""
 
     configuration: Configuration
     rates: Mapping[tuple[bool, bool], float]
     """Target pieces a second by (refill, longest first)."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return rates and ratio as `translate` sorts a file, and with sentences as they come."""
+        """Return rates and ratio, with sentences sorted as by `translate`, and unsorted."""
         return {
             **self._compare(longest_first=True),
             "as_they_come": self._compare(longest_first=False),
@@ -110,52 +110,52 @@ class Cell:
     search: str
     single: bool
     float32: Quality
-    """Of our own translations in float32, which all others are measured by."""
+    """Quality of our float32 translations, the baseline of all others."""
     rows: list[Row] = field(default_factory=list)
     hopeless: list[Configuration] = field(default_factory=list)
-    """Those that were far too slow on the first sentences to be measured."""
+    """Configurations that were far too slow on the first sentences to be measured."""
     refill: Refill | None = None
 
     @property
     def ours(self) -> Row | None:
-        """Return our fastest row that counts."""
+        """Return our fastest accepted row."""
         return _fastest(row for row in self.rows if row.configuration.ours and row.accepted)
 
     @property
     def peer(self) -> Row | None:
-        """Return the peer's fastest row that counts; None without one."""
+        """Return the peer's fastest accepted row, or None."""
         return _fastest(row for row in self.rows if not row.configuration.ours and row.accepted)
 
     @property
     def fastest_peer(self) -> Row | None:
-        """Return the peer's fastest row whatever it puts out."""
+        """Return the peer's fastest row, accepted or not."""
         return _fastest(row for row in self.rows if not row.configuration.ours)
 
     @property
     def ratio(self) -> float | None:
-        """Return how many times as fast we are as the peer, each at its best."""
+        """Return our best rate divided by the peer's best rate."""
         return _ratio(self.ours, self.peer)
 
     def notes(self, references: bool) -> list[str]:
-        """Return what a reader must know before comparing."""
-        found = []
+        """Return notes that a reader needs before comparing."""
+        notes = []
         refused = [row for row in self.rows if not row.accepted]
         if refused:
             what = "scores" if references else "texts"
             names = dict.fromkeys(str(row.configuration.entrant) for row in refused)
-            remedy = "" if references else " With --reference their quality could tell."
-            found.append(
-                f"{self.title}: {', '.join(names)} do not count, for their {what} differ by "
+            remedy = "" if references else " With --reference their quality would decide."
+            notes.append(
+                f"{self.title}: {', '.join(names)} do not count, because their {what} differ by "
                 f"more than 0.1 BLEU or chrF from ours in float32.{remedy}"
             )
         if self.hopeless:
-            found.append(
-                f"{self.title}: not measured, for the first sentences took many times as long as "
-                f"in another layout: {', '.join(map(str, self.hopeless))}."
+            notes.append(
+                f"{self.title}: not measured, because the first sentences took many times as long "
+                f"as in another layout: {', '.join(map(str, self.hopeless))}."
             )
         if cut := max(row.figures.cut for row in self.rows):
-            found.append(f"{self.title}: the output limit ended up to {cut} translations.")
-        return found
+            notes.append(f"{self.title}: the output limit ended up to {cut} translations.")
+        return notes
 
     @property
     def title(self) -> str:
@@ -163,7 +163,7 @@ class Cell:
         return f"{self.search}, {'one sentence at a time' if self.single else 'file'}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; `batch` is that of our best row."""
+        """Return plain values for JSON; `batch` is the batch of our best row."""
         ours, peer, fastest = self.ours, self.peer, self.fastest_peer
         batches = [row.configuration.job.batch for row in (ours, *self.rows) if row is not None]
         sides = {"ours": ours, "peer": peer}

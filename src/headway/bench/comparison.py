@@ -9,12 +9,12 @@ from headway.bench.cells import Cell, Refill, Row
 
 @dataclass(frozen=True, slots=True)
 class TranslationComparison:
-    """What a comparison found."""
+    """The results of a comparison."""
 
     model: str
     sentences: int
     references: bool
-    """Whether BLEU and chrF are against references, and not against our float32."""
+    """Whether BLEU and chrF are against references, or else against our float32."""
     rounds: int
     machine: dict[str, Any]
     pytorch_memory_mb: float
@@ -23,7 +23,7 @@ class TranslationComparison:
     notes: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what `headway bench translate --json` prints."""
+        """Return the output of `headway bench translate --json`."""
         return {
             "model": self.model,
             "sentences": self.sentences,
@@ -37,7 +37,7 @@ class TranslationComparison:
         }
 
     def all_notes(self) -> list[str]:
-        """Return what was left out, and what does not count."""
+        """Return notes on configurations that were left out or do not count."""
         return self.notes + [note for cell in self.cells for note in cell.notes(self.references)]
 
     def lines(self) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _cell_lines(cell: Cell) -> Iterator[str]:
     yield cell.title
     best = [row for row in (cell.ours, cell.peer) if row is not None]
     for row in sorted(cell.rows, key=lambda row: -row.figures.rate):
-        mark = "*" if any(row is one for one in best) else " " if row.accepted else "!"
+        mark = "*" if any(row is winner for winner in best) else " " if row.accepted else "!"
         yield f"{mark} {_row_line(row)}"
     if cell.ratio is not None:
         yield f"  {cell.ratio:.2f} times the peer's best (* best of its side, ! does not count)"
@@ -65,22 +65,22 @@ def _cell_lines(cell: Cell) -> Iterator[str]:
 
 
 def _row_line(row: Row) -> str:
-    one, figures, quality = row.configuration, row.figures, row.quality
+    entry, figures, quality = row.configuration, row.figures, row.quality
     speed = f"{figures.rate:>9,.0f} pieces/s"
     if figures.p50 is not None:
         speed += f"  p50 {figures.p50:7.2f} ms  p99 {figures.p99:7.2f} ms"
     memory = "" if row.memory_mb is None else f"  {row.memory_mb:,.0f} MiB"
     return (
-        f"{one.entrant.side:<12}{one.entrant.precision:<9}"
-        f"{one.workers:>3} x {one.threads:<3}batch {one.job.batch:<4}{speed}"
+        f"{entry.entrant.side:<12}{entry.entrant.precision:<9}"
+        f"{entry.workers:>3} x {entry.threads:<3}batch {entry.job.batch:<4}{speed}"
         f"  BLEU {quality.bleu:6.2f}  chrF {quality.chrf:6.2f}"
         f"  {quality.changed:6.1%} changed{memory}"
     )
 
 
 def _refill_lines(refill: Refill) -> Iterator[str]:
-    found = refill.as_dict()
-    for name, values in (("longest first", found), ("as they come", found["as_they_come"])):
+    rates = refill.as_dict()
+    for name, values in (("longest first", rates), ("as they come", rates["as_they_come"])):
         yield (
             f"  sentences {name}: {values['with']:,.0f} pieces/s with refill, "
             f"{values['without']:,.0f} without, {values['ratio']:.2f} times"

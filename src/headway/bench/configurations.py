@@ -1,4 +1,4 @@
-"""Which configurations of each side compete: precision, layout of threads, batch."""
+"""The competing configurations of each side: precision, layout of threads, batch."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ OURS = "headway"
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """One process; the searches of ours can be spread anew each time, those of a peer cannot."""
+    """One process; ours can divide its searches differently each time, a peer cannot."""
 
     side: str
     precision: str
@@ -26,14 +26,14 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A process and how it goes through the text."""
+    """A process, and its way through the text."""
 
     entrant: Entrant
     job: Job
 
     @property
     def ours(self) -> bool:
-        """Tell whose it is."""
+        """Return True for a configuration of Headway."""
         return self.entrant.side == OURS
 
     @property
@@ -43,20 +43,20 @@ class Configuration:
 
     @property
     def workers(self) -> int:
-        """Return how many searches run side by side."""
+        """Return the number of searches at the same time."""
         return self.job.workers if self.ours else self.entrant.replicas
 
     @property
     def threads(self) -> int:
-        """Return how many threads each of them has."""
+        """Return the number of threads of each search."""
         return self.job.threads if self.ours else self.entrant.threads
 
     def __str__(self) -> str:
-        """Return everything on one line."""
+        """Return the whole configuration on one line."""
         return f"{self.entrant} {self.workers} x {self.threads} batch {self.job.batch}"
 
     def layout(self) -> dict[str, Any]:
-        """Return what tells it from the others of its side."""
+        """Return the values that differ within a side."""
         return {
             "precision": self.entrant.precision,
             "workers": self.workers,
@@ -66,7 +66,7 @@ class Configuration:
 
 
 def peer_layouts(cores: int) -> list[tuple[int, int]]:
-    """Return replicas and threads: 1, 2, 4, … and as many replicas as cores, and all as threads.
+    """Return pairs of replicas and threads: 1, 2, 4, … replicas up to cores, and all as threads.
 
     >>> peer_layouts(6)
     [(1, 1), (2, 1), (4, 1), (6, 1), (1, 6)]
@@ -81,24 +81,24 @@ def peer_layouts(cores: int) -> list[tuple[int, int]]:
 def configurations(
     entrants: Iterable[Entrant], beam_size: int, batches: Sequence[int], cores: int
 ) -> list[Configuration]:
-    """Return what competes in one cell: batches is [1], or all sizes to try for a file.
+    """Return the configurations of one cell; batches: [1], or all sizes to try for a file.
 
-    A file of ours takes a worker of one thread a core, one sentence one or all threads. More than
-    one replica of a peer is of no use for one sentence.
+    For a file ours has a worker of one thread on each core; for one sentence, one or all threads.
+    More than one replica of a peer is of no use for one sentence.
     """
     single = list(batches) == [1]
-    found = []
+    competing = []
     for entrant in entrants:
         for batch in batches:
             if entrant.side != OURS:
                 if not single or entrant.replicas == 1:
-                    found.append(Configuration(entrant, Job(beam_size, batch)))
+                    competing.append(Configuration(entrant, Job(beam_size, batch)))
             elif single:
                 for threads in sorted({1, cores}):
-                    found.append(Configuration(entrant, Job(beam_size, batch, threads=threads)))
+                    competing.append(Configuration(entrant, Job(beam_size, batch, threads=threads)))
             else:
-                found.append(Configuration(entrant, Job(beam_size, batch, workers=cores)))
-    return found
+                competing.append(Configuration(entrant, Job(beam_size, batch, workers=cores)))
+    return competing
 
 
 def beam_size_of(search: str) -> int:

@@ -1,7 +1,7 @@
-"""Processes that take turns: each does its own work, one at a time, and says how long it took.
+"""Processes that take turns: each does its work, one at a time, and reports the time.
 
-A process each, because libraries disturb one another (threads, memory, autotuning); in turns,
-because a machine's speed drifts by more than the differences that are to be measured.
+They are processes, because libraries disturb one another (threads, memory, autotuning). They take
+turns, because a machine's speed drifts by more than the differences to be measured.
 """
 
 import multiprocessing
@@ -14,21 +14,21 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 from headway.errors import HeadwayError, RunError
 
-# A function that prepares the work, which then is a function, usually of no arguments. Both run in
-# the process of the contestant, so the first must be importable.
+# A function that prepares the work and returns it as a function, usually of no arguments. Both run
+# in the process of the contestant, so the first must be importable.
 Prepare = Callable[..., Callable[..., Any]]
 
 
 @runtime_checkable
 class Resting(Protocol):
-    """Work with something to do when its turn is over."""
+    """Work that releases resources after its turn."""
 
     def __call__(self, *arguments: Any) -> Any:
-        """Do it."""
+        """Do the work."""
         ...
 
     def rest(self) -> None:
-        """Make room for the others; before the next turn the work is done once, unmeasured."""
+        """Release resources; before the next turn the work is done once, unmeasured."""
         ...
 
 
@@ -40,21 +40,21 @@ _PATIENCE = 5.0  # seconds; ending PyTorch takes one or two
 
 
 class Contestant:
-    """One process, started at once, that does its work whenever it is asked to.
+    """One process, started at once, that does its work on request.
 
-    A block, `with Contestant(…) as one`, waits for it first.
+    A block, `with Contestant(…) as contestant`, waits for it first.
     """
 
     def __init__(self, prepare: Prepare, *arguments: Any, warm_up: int = _WARM_UP) -> None:
-        """Start the process, which goes on to prepare its work.
+        """Start the process, which then prepares its work.
 
-        warm_up: how often `wait` lets it do that; 0 for work that takes arguments.
+        warm_up: the number of unmeasured runs in `wait`; 0 for work that takes arguments.
         """
         self._warm_up = warm_up
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        # Not a daemon, for those may not have the worker processes that a translator starts; it
-        # ends with the connection.
+        # Not a daemon, because a daemon may not start the worker processes of a translator. It ends
+        # with the connection.
         self._process = context.Process(target=_serve, args=(theirs, prepare, arguments))
         self._process.start()
         theirs.close()
@@ -62,8 +62,7 @@ class Contestant:
     def wait(self) -> None:
         """Wait until it is prepared and has done its work, unmeasured.
 
-        Raises what `prepare` raises, if that is an error of ours, and RunError if it has died; then
-        the process is ended.
+        Raises the HeadwayError of `prepare`, or RunError if the process has died; it is then ended.
         """
         try:
             self._ask(self._warm_up)
@@ -72,17 +71,17 @@ class Contestant:
             raise
 
     def seconds(self) -> float:
-        """Let it do its work once; return how long that took."""
+        """Let it do its work once; return the seconds."""
         return self._ask(1)[0]
 
     def result(self, *arguments: Any) -> Any:
-        """Let it do its work once, with these arguments; return what came of it."""
+        """Let it do its work once, with these arguments; return the result."""
         return self._ask(1, *arguments, wanted=True)[1]
 
     def close(self) -> None:
-        """End the process: it does so by itself unless it is at work."""
+        """End the process, by force if it is at work."""
         self._connection.close()
-        # What it has from the system, such as semaphores of tqdm, it gives back only by itself.
+        # By itself, if possible, so that it gives back resources such as semaphores of tqdm.
         self._process.join(timeout=_PATIENCE)
         self._process.terminate()
         self._process.join()
@@ -114,41 +113,42 @@ class Contestant:
 
 
 def take_turns(contestants: Mapping[str, Contestant], rounds: int) -> dict[str, float]:
-    """Return each one's median of so many turns, in seconds."""
-    seconds = in_turns({name: one.seconds for name, one in contestants.items()}, rounds)
+    """Return the median seconds of each contestant over this many turns."""
+    calls = {name: contestant.seconds for name, contestant in contestants.items()}
+    seconds = in_turns(calls, rounds)
     return {name: statistics.median(times) for name, times in seconds.items()}
 
 
 def in_turns(calls: Mapping[Key, Callable[[], T]], rounds: int) -> dict[Key, list[T]]:
-    """Call each once, then each once more, and so on; return what each returned."""
-    found: dict[Key, list[T]] = {key: [] for key in calls}
+    """Call each function once per round, in turns; return their results."""
+    results: dict[Key, list[T]] = {key: [] for key in calls}
     for _ in range(rounds):
         for key, call in calls.items():
-            found[key].append(call())
-    return found
+            results[key].append(call())
+    return results
 
 
 def _serve(connection: Connection, prepare: Prepare, arguments: tuple[Any, ...]) -> None:
-    """Prepare the work; then do it as often as asked and answer with the seconds of the last.
+    """Prepare the work; then do it as often as requested and send the seconds of the last time.
 
-    What comes of it goes along if it is wanted: the result of a training step stays here.
+    The result is sent only if it is wanted; that of a training step stays here.
     """
     try:
         work = prepare(*arguments)
-        rest = work.rest if isinstance(work, Resting) else None
+        release = work.rest if isinstance(work, Resting) else None
         while True:
-            times, given, wanted = connection.recv()
+            times, values, wanted = connection.recv()
             took, result = 0.0, None
-            if rest is not None:
-                work(*given)
+            if release is not None:
+                work(*values)
             for _ in range(times):
                 start = time.perf_counter()
-                result = work(*given)
+                result = work(*values)
                 took = time.perf_counter() - start
-            if rest is not None:
-                rest()
+            if release is not None:
+                release()
             connection.send((took, result if wanted else None))
     except HeadwayError as error:
         connection.send(error)
     except (EOFError, KeyboardInterrupt):
-        pass  # whoever asked has gone
+        pass  # the parent has gone

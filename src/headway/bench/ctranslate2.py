@@ -1,8 +1,8 @@
 """The peer CTranslate2: text in, text out, with the weights of the same bundle.
 
-Its settings are those that the README of an exported model gives, so that it puts out what the
-bundle would. The ranking of a beam is by probability alone (alpha 0), for its length penalty is
-another formula than the paper's.
+Its settings are those in the README of an exported model, so that its translations are those of
+the bundle. A beam is ranked by probability alone (alpha 0), because its length penalty differs from
+the paper's formula.
 """
 
 import sys
@@ -30,7 +30,7 @@ _SPACE = "▁"
 def prepare_ctranslate2(
     folder: str, precision: str, replicas: int, threads: int, text: Text
 ) -> Callable[[Job], Outcome]:
-    """Load an exported model with so many replicas of so many threads."""
+    """Load an exported model with this number of replicas and of threads for each."""
     translator = _library().Translator(
         folder,
         device="cpu",
@@ -50,7 +50,7 @@ def prepare_ctranslate2(
 
 
 class _CTranslate2:
-    """A translator of CTranslate2 with SentencePiece before and behind it."""
+    """A translator of CTranslate2 with SentencePiece on both sides."""
 
     def __init__(self, translator: Any, folder: Path, text: Text) -> None:
         self.translator = translator
@@ -58,7 +58,7 @@ class _CTranslate2:
         names = sorted(file.name for file in folder.glob("*.model"))  # one, or source and target
         processors = [SentencePieceProcessor(model_file=str(folder / name)) for name in names]
         self.source, self.target = processors[0], processors[-1]
-        # Pieces of ids, and not pieces at once: what the vocabulary lacks is then <unk>.
+        # By way of ids, so that pieces outside the vocabulary become <unk>.
         self.pieces = [self.source.id_to_piece(i) for i in range(len(self.source))]
         special = [self.target.pad_id(), self.target.bos_id()]
         self.never = [[self.target.id_to_piece(i)] for i in special]
@@ -77,23 +77,23 @@ class _CTranslate2:
             max_input_length=0,
             max_decoding_length=limit,
         )
-        found = [result.hypotheses[0] for result in results]
-        texts = self.target.decode(found)
+        hypotheses = [result.hypotheses[0] for result in results]
+        texts = self.target.decode(hypotheses)
         return [
             Translated(_as_ours(text), len(pieces), len(pieces) >= limit)
-            for text, pieces in zip(texts, found, strict=True)
+            for text, pieces in zip(texts, hypotheses, strict=True)
         ]
 
 
 def _as_ours(text: str) -> str:
-    """Return what `Tokenizer.decode` makes of a text, where byte pieces spell odd things."""
+    """Return the text as `Tokenizer.decode` gives it, if byte pieces spell spaces or line ends."""
     return text.replace("\n", " ").removeprefix(_SPACE).replace(_SPACE, " ")
 
 
 def _library() -> Any:
-    """Import CTranslate2 as a program finds it that has no PyTorch.
+    """Import CTranslate2 as if PyTorch were not installed.
 
-    Its converters import PyTorch where it is installed, which would count in its memory.
+    Its converters would otherwise import PyTorch, which would count in its memory.
     """
     hidden = "torch" not in sys.modules
     if hidden:

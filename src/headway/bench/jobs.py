@@ -1,6 +1,6 @@
-"""What both sides of a comparison of translators are asked, and what they answer.
+"""The jobs of both sides in a comparison of translators, and their outcomes.
 
-Nothing here imports PyTorch: a peer that does not need it must not have it in its memory.
+Nothing here imports PyTorch, which must not count in the memory of a peer without it.
 """
 
 import multiprocessing
@@ -14,16 +14,16 @@ from headway.runtime.resident_memory import held_by, peak_of_ended_children, pea
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The sentences that everybody translates, and how long a translation may become."""
+    """The sentences to translate, and the limits on a translation."""
 
     sentences: tuple[str, ...]
     extra_pieces: int
-    """Output limit: the pieces of the source, of the longest one in a file, plus this many."""
+    """Output limit: the pieces of the (longest) source plus this many."""
     most_pieces: int
-    """Pieces that the model has positions for."""
+    """Positions of the model."""
 
     def limit(self, source_pieces: int) -> int:
-        """Return the output limit for a longest source of so many pieces."""
+        """Return the output limit if the longest source has this many pieces."""
         return min(source_pieces + self.extra_pieces, self.most_pieces)
 
 
@@ -34,32 +34,32 @@ class Job:
     beam_size: int
     """1 is greedy."""
     batch: int
-    """Sentences computed together; 1: each sentence is given when the one before is done."""
+    """Sentences computed together; 1: each sentence comes after the previous one is done."""
     workers: int = 1
-    """Searches side by side. A peer has its own from the beginning."""
+    """Searches at the same time, of ours; a peer has its number from the beginning."""
     threads: int = 1
     sentences: int | None = None
-    """Only the first so many."""
+    """Number of first sentences to take; None for all."""
     refill: bool = True
-    """False: a batch is decoded to its end before the next one begins."""
+    """False: a batch is decoded to the end before the next one begins."""
     longest_first: bool = True
-    """False: sentences are taken as they come. Both matter for files only."""
+    """False: sentences keep their order. Like refill, it matters for files only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a job, tokenization included."""
+    """The outcome of a job, tokenization included."""
 
     seconds: float
     milliseconds: tuple[float, ...]
-    """Of each sentence, where they were translated one by one."""
+    """Milliseconds of each sentence, if they were translated one by one."""
     texts: tuple[str, ...]
     pieces: int
-    """Of all translations, without end symbols."""
+    """Pieces of all translations, without end symbols."""
     cut: int
-    """Translations that the output limit ended."""
+    """Number of translations that the output limit ended."""
     memory_mb: float
-    """The most memory that the process has had yet."""
+    """Peak memory of the process so far."""
 
     @property
     def rate(self) -> float:
@@ -77,13 +77,13 @@ class Translated:
 
 
 def one_by_one(sentences: Sequence[str], translate: Callable[[str], Translated]) -> Outcome:
-    """Translate each sentence by itself and time each."""
-    found, milliseconds = [], []
+    """Translate the sentences one by one and time each."""
+    translations, milliseconds = [], []
     for sentence in sentences:
         start = time.perf_counter()
-        found.append(translate(sentence))
+        translations.append(translate(sentence))
         milliseconds.append(1000 * (time.perf_counter() - start))
-    return _outcome(sum(milliseconds) / 1000, milliseconds, found)
+    return _outcome(sum(milliseconds) / 1000, milliseconds, translations)
 
 
 def all_at_once(
@@ -91,30 +91,32 @@ def all_at_once(
 ) -> Outcome:
     """Translate all sentences in one call."""
     start = time.perf_counter()
-    found = translate(sentences)
-    return _outcome(time.perf_counter() - start, [], found)
+    translations = translate(sentences)
+    return _outcome(time.perf_counter() - start, [], translations)
 
 
-def _outcome(seconds: float, milliseconds: Sequence[float], found: Sequence[Translated]) -> Outcome:
+def _outcome(
+    seconds: float, milliseconds: Sequence[float], translations: Sequence[Translated]
+) -> Outcome:
     return Outcome(
         seconds=seconds,
         milliseconds=tuple(milliseconds),
-        texts=tuple(one.text for one in found),
-        pieces=sum(one.pieces for one in found),
-        cut=sum(one.cut for one in found),
+        texts=tuple(translated.text for translated in translations),
+        pieces=sum(translated.pieces for translated in translations),
+        cut=sum(translated.cut for translated in translations),
         memory_mb=peak_memory_mb(),
     )
 
 
 def peak_memory_mb() -> float:
-    """Return the most memory that this process has had, in MiB."""
+    """Return the peak memory of this process, in MiB."""
     return peak_of_process() / 2**20
 
 
 def workers_memory_mb(workers: int) -> float:
-    """Return what forked workers had at most beside what they share with this process, in MiB.
+    """Return the memory of forked workers without the part shared with this process, in MiB.
 
-    The largest of those that have ended or still live counts for each. 0 where there were none.
+    Each counts as the largest of those that have ended or are alive. 0 without workers.
     """
     if workers == 1 or sys.platform != "linux":
         return 0.0
@@ -124,7 +126,7 @@ def workers_memory_mb(workers: int) -> float:
 
 
 def pytorch_alone() -> Callable[[], float]:
-    """Prepare a measurement of what a process takes that has PyTorch and does nothing."""
+    """Prepare to measure the memory of a process that has PyTorch and does nothing."""
     import torch
 
     torch.ones(1)

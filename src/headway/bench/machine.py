@@ -1,4 +1,4 @@
-"""What a figure was measured on."""
+"""The machine that figures were measured on."""
 
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -9,7 +9,7 @@ from headway.runtime.processor import processor_name
 
 
 def describe_machine(cores: int, *packages: str) -> dict[str, Any]:
-    """Return processor, cores in use, instructions that PyTorch takes, and versions."""
+    """Return processor, cores in use, instructions that PyTorch uses, and versions."""
     return {
         "processor": processor_name(),
         "cores": cores,

@@ -17,12 +17,12 @@ _CODES = {"korean": "ko", "english": "en"}
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Sentences, with references if there are any."""
+    """Sentences, perhaps with references."""
 
     text: Text
     references: tuple[str, ...] | None
     blank: int
-    """Lines left out because there is nothing to translate."""
+    """Number of lines left out because they are blank."""
 
 
 def read_material(
@@ -33,8 +33,8 @@ def read_material(
 ) -> Material:
     """Read the first `count` lines; without files, the test sentences of the built-in corpus.
 
-    Those are Korean and English, so they serve bundles of these languages only; ConfigError for
-    others. Raises DataError for a sentence that the bundle would translate in parts: a peer would
+    The built-in corpus is for bundles of Korean and English; ConfigError for other languages.
+    Raises DataError for a sentence that the bundle would translate in parts, because a peer would
     not.
     """
     pairs, has_references = _read(bundle, source, reference)
@@ -85,5 +85,5 @@ def _check_lengths(bundle: Bundle, pairs: list[Pair], longest: int) -> None:
             raise DataError(
                 f"Sentence {number} has {pieces} pieces and would be translated in parts: the "
                 f"model takes {longest}.",
-                "Leave it out, for a peer would not split it.",
+                "Leave it out, because a peer would not split it.",
             )

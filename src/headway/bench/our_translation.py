@@ -32,7 +32,7 @@ _Found = dict[int, list[Hypothesis]]
 def prepare_ours(
     bundle: str, precision: PrecisionName, text: Text, threads: int = 1
 ) -> Callable[[Job], Outcome]:
-    """Load a bundle for the CPU; int8 and bfloat16 prepare their weights here."""
+    """Load a bundle for the CPU, and prepare weights for int8 and bfloat16."""
     torch.set_num_threads(threads)
     translator = load(bundle, "cpu", precision=precision)
 
@@ -49,18 +49,18 @@ def prepare_ours(
 
 
 def _one(translator: TextTranslator, sentence: str, job: Job) -> Translated:
-    found = translator.translate(
+    translation = translator.translate(
         sentence, beam_size=job.beam_size, length_penalty=0.0, split_sentences=False
     )
-    return Translated(found.text, len(found.pieces), not found.complete)
+    return Translated(translation.text, len(translation.pieces), not translation.complete)
 
 
 def _file(
     translator: TextTranslator, sentences: Sequence[str], text: Text, job: Job
 ) -> list[Translated]:
-    """Translate all, with so many workers of so many slots each.
+    """Translate all sentences, with the workers and slots of the job.
 
-    One output limit for all, as the peer has it; `Translator.translate` has one for each.
+    All have one output limit, as in the peer; `Translator.translate` has one for each sentence.
     """
     bundle = translator.bundle
     sources = bundle.source_tokenizer.encode_batch(sentences)
@@ -69,10 +69,10 @@ def _file(
     if job.longest_first:
         requests.sort(key=lambda numbered: -len(numbered[1].source_ids))
     search = _search_batches if not job.refill else _search_refilled
-    found = search(translator, requests, job)
-    best = [found[number][0] for number in range(len(sources))]
+    hypotheses = search(translator, requests, job)
+    best = [hypotheses[number][0] for number in range(len(sources))]
     decode = bundle.target_tokenizer.decode
-    return [Translated(decode(one.ids), len(one.ids), not one.complete) for one in best]
+    return [Translated(decode(h.ids), len(h.ids), not h.complete) for h in best]
 
 
 def _search_refilled(translator: TextTranslator, requests: list[_Numbered], job: Job) -> _Found:
@@ -90,7 +90,7 @@ def _search_refilled(translator: TextTranslator, requests: list[_Numbered], job:
 
 
 def _search_batches(translator: TextTranslator, requests: list[_Numbered], job: Job) -> _Found:
-    """Search batch by batch; a worker takes the next one when its own is done to the last row."""
+    """Search batch by batch; a worker takes the next batch after the last row of its batch."""
     limit = pieces_at_work(translator.engine, job.beam_size)
     batches = [*_cut(requests, job.batch, limit)]
 
@@ -102,7 +102,7 @@ def _search_batches(translator: TextTranslator, requests: list[_Numbered], job: 
 
 
 def _cut(requests: list[_Numbered], most: int, max_tokens: int) -> Iterator[list[_Numbered]]:
-    """Cut into batches of so many requests and, but for one alone, source pieces at most."""
+    """Cut into batches of at most this many requests and source pieces, or of one request."""
     batch: list[_Numbered] = []
     tokens = 0
     for numbered in requests:
@@ -117,5 +117,5 @@ def _cut(requests: list[_Numbered], most: int, max_tokens: int) -> Iterator[list
 
 
 def _new_search(job: Job) -> Search:
-    """Return a search that ranks by probability alone, as the peer can."""
+    """Return a search that ranks by probability alone, as the peer does."""
     return build_search(SearchOptions(job.beam_size, 0.0))

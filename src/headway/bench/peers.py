@@ -1,7 +1,7 @@
-"""The peers: other people's Transformers as they come, in a plain loop of PyTorch.
+"""The peers: Transformers of other libraries, unchanged, in a plain loop of PyTorch.
 
-What they drop out is their own business: nn.Transformer drops attention weights and the hidden
-layer too. The loss is `F.cross_entropy` on all logits.
+Their dropout is their own: nn.Transformer also has it on attention weights and on the hidden layer.
+The loss is `F.cross_entropy` on all logits.
 """
 
 from collections.abc import Callable
@@ -86,7 +86,7 @@ def build_marian(
 
 
 def marian_logits(model: nn.Module, source: Tensor, target: Tensor) -> Tensor:
-    """Return its logits, (B, S) (B, T) -> (B, T, V)."""
+    """Return the logits of the model, (B, S) (B, T) -> (B, T, V)."""
     seen = (source != PAD_ID).long()
     return model(source, seen, decoder_input_ids=target, use_cache=False).logits
 

@@ -1,27 +1,27 @@
-"""Whether two translators may be compared in speed: what they put out, against float32."""
+"""Whether a translator counts in a comparison of speed: its quality against float32."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway.evaluation.metrics import score_texts
 
-# Of BLEU and of chrF.
+# A difference of BLEU and of chrF.
 TOLERANCE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What one side's translations are worth."""
+    """The quality of one side's translations."""
 
     bleu: float
-    """Against the references; without any, against our own translations in float32."""
+    """Against the references, or else against our float32 translations."""
     chrf: float
     changed: float
-    """Share of sentences whose text is not that of ours in float32."""
+    """Share of sentences whose text differs from our float32 translation."""
 
 
 class Judge:
-    """Compares translations with ours in float32, by references where there are any."""
+    """Compare translations with ours in float32, by references if there are any."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Judge:
         references: Sequence[str] | None = None,
         tokenize: str = "13a",
     ) -> None:
-        """Take our translations in float32 as the measure of all others."""
+        """Take our float32 translations as the baseline of all others."""
         self.exact = tuple(exact)
         self.references = references
         self.tokenize = tokenize
@@ -42,7 +42,7 @@ class Judge:
         if key not in self.known:
             changed = sum(a != b for a, b in zip(key, self.exact, strict=True)) / len(key)
             if self.references is None and not changed:
-                self.known[key] = Quality(100.0, 100.0, 0.0)  # whatever the texts, blank ones too
+                self.known[key] = Quality(100.0, 100.0, 0.0)  # also for blank texts
             else:
                 against = self.exact if self.references is None else self.references
                 bleu, chrf = score_texts(key, against, ("bleu", "chrf"), self.tokenize)
@@ -50,10 +50,10 @@ class Judge:
         return self.known[key]
 
     def accepts(self, texts: Sequence[str], *, gains: bool) -> bool:
-        """Tell whether BLEU and chrF are within 0.1 of those of ours in float32.
+        """Return True if BLEU and chrF are within 0.1 of our float32 translations.
 
-        gains: whether scores may be higher by more, too. Of a peer they may: to leave it out
-        because it translates better would flatter us.
+        gains: whether scores may be higher by more. A peer's may: to leave it out because it
+        translates better would flatter us.
         """
         quality = self.quality(texts)
         differences = (quality.bleu - self.float32.bleu, quality.chrf - self.float32.chrf)

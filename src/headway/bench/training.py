@@ -1,4 +1,4 @@
-"""Training speed: target pieces a second, ours and peers', of the same work."""
+"""Training speed: target pieces a second of Headway and its peers, for the same work."""
 
 import contextlib
 import dataclasses
@@ -26,37 +26,37 @@ from headway.runtime.devices import processor, resolve_device
 from headway.runtime.processor import num_cores
 from headway.training.precision import choose_precision, product_seconds
 
-# A processor whose products take so many times as long in bfloat16 has no instructions for it; a
+# A processor whose products take this many times as long in bfloat16 has no instructions for it; a
 # peer's step would take minutes.
 _HOPELESS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingComparison:
-    """What a comparison found; rates are target pieces a second."""
+    """The results of a comparison; rates are target pieces a second."""
 
     task: Task
     precision: str
-    """Of ours: the faster one here, as `headway train` chooses it."""
+    """Our precision: the faster one here, as `headway train` chooses it."""
     compiled: bool
     """Whether our layers were compiled by torch.compile (`training.compile`)."""
     tokens_per_second: float
     peers: dict[str, dict[str, float]]
     matrix_rate: float
-    """Operations a second of large matrix products in our precision, measured in between."""
+    """Operations a second of large matrix products in our precision, measured in turns."""
     matrix_rate_fraction: float
-    """The share of that rate which the matrix products of our training reach."""
+    """The matrix products of our training as a share of that rate."""
     machine: dict[str, Any] = field(default_factory=dict)
-    """What it was measured on."""
+    """The machine it was measured on."""
 
     @property
     def ratio(self) -> float | None:
-        """Return how many times as fast we are as the fastest peer in its best precision."""
+        """Return our rate divided by that of the fastest peer in its best precision."""
         best = max((max(rates.values()) for rates in self.peers.values()), default=None)
         return None if best is None else self.tokens_per_second / best
 
     def as_dict(self) -> dict[str, object]:
-        """Return what `headway bench train --json` prints."""
+        """Return the output of `headway bench train --json`."""
         return {
             "size": self.task.size,
             "device": self.task.device,
@@ -86,12 +86,12 @@ def compare_training(
     length: int | None = None,
     compiled: bool = False,
 ) -> TrainingComparison:
-    """Measure ours, the peers and the machine's matrix products, in turns.
+    """Measure Headway, the peers and the machine's matrix products, in turns.
 
     peers: `marian` (MarianMTModel of transformers) and `torch` (torch.nn.Transformer), each in
-    float32, and in bfloat16 unless the processor only imitates it. sentences, length: of a batch,
-    if not those of `default_task`. compiled: ours with `training.compile`. Raises ConfigError for
-    another name or device, MissingExtraError for a peer that is not installed.
+    float32, and in bfloat16 unless the processor only emulates it. sentences, length: size of a
+    batch instead of that of `default_task`. compiled: Headway with `training.compile`. Raises
+    ConfigError for another name or device, MissingExtraError for a peer that is not installed.
     """
     if size not in SIZES:
         raise ConfigError(f"There is no size '{size}'.", suggest(size, SIZES))
@@ -120,7 +120,7 @@ def compare_training(
             for name in precisions:
                 contestants[f"{peer} {name}"] = start(peer_step, peer, name)
         for contestant in contestants.values():
-            contestant.wait()  # all have been preparing side by side
+            contestant.wait()  # all have been preparing at the same time
         seconds = take_turns(contestants, rounds)
     rates = {name: task.target_tokens / value for name, value in seconds.items()}
     matrix_rate = product_operations(task) / seconds["matrix"]
@@ -144,13 +144,13 @@ def _machine(device: str) -> dict[str, Any]:
 
 
 def _has_only_float32(device: str) -> bool:
-    """Tell whether a peer would wait too long for bfloat16, or ours would not take it anyway."""
+    """Return True if bfloat16 would take a peer too long, or ours would not use it."""
     if device == "cpu":
         return is_imitated("bfloat16")
     return choose_precision("auto", torch.device(device)) == "float32"
 
 
 def is_imitated(precision: str) -> bool:
-    """Tell whether this processor only imitates a precision and takes very long for it."""
+    """Return True if this processor only emulates a precision, very slowly."""
     seconds = product_seconds()
     return seconds[precision] > _HOPELESS * seconds["float32"]

@@ -1,9 +1,9 @@
-"""Translation speed: target pieces a second and milliseconds a sentence, ours and a peer's.
+"""Translation speed: target pieces a second and milliseconds a sentence, of ours and of a peer.
 
-Both have the same weights, text, beam and output limit, and rank by probability alone; each does
-all from text to text. A contestant is a process with one precision and, for a peer, one layout of
-threads. A cell is a search with one sentence at a time or with a file: its configurations take
-turns, the median of the turns counts, and then the best configuration of each side.
+Both have the same weights, text, beam and output limit, rank by probability alone, and go from text
+to text. A contestant is a process with one precision and, for a peer, one layout of threads. A cell
+is a search with one sentence at a time or with a file. Its configurations take turns; the median of
+the turns counts, and then the best configuration of each side.
 """
 
 import contextlib
@@ -64,12 +64,12 @@ def compare_translation(
     tokenize: str = "13a",
     say: Say = lambda text: None,
 ) -> TranslationComparison:
-    """Measure a bundle and the peers, of which `ctranslate2` is the only one, in turns.
+    """Measure a bundle and the peers, so far only `ctranslate2`, in turns.
 
-    precisions: of ours; all that make sense on this processor if empty, and float32 always, which
-    is the measure of what the others put out. batches: 1 is one sentence at a time; of all others
-    each side takes its best for a file. refill: also measure batches that are not filled again.
-    tokenize: sacreBLEU's, for BLEU. say: is told what is measured next.
+    precisions: of ours; if empty, all that make sense on this processor. float32 is always among
+    them, because it is the baseline of quality. batches: 1 is one sentence at a time; among the
+    others each side takes its best for a file. refill: also measure batches without refill.
+    tokenize: tokenization of sacreBLEU, for BLEU. say: called with the next measurement.
 
     Raises ConfigError for an unknown name, MissingExtraError for a peer that is not installed.
     """
@@ -108,12 +108,12 @@ def compare_translation(
 
 
 class Field:
-    """The processes that compete, and how to start another one."""
+    """The competing processes, and how to start another one."""
 
     def __init__(
         self, stack: contextlib.ExitStack, bundle: Path, exported: Path, text: Text
     ) -> None:
-        """Keep what each process needs; they end with the stack."""
+        """Keep the arguments of the processes; they end with the stack."""
         self.stack = stack
         self.bundle = bundle
         self.exported = exported
@@ -121,9 +121,9 @@ class Field:
         self.processes: dict[Entrant, Contestant] = {}
 
     def start(self, entrants: Sequence[Entrant], needed: Sequence[str], say: Say) -> list[str]:
-        """Start a process for each; return what had to be left out, in words.
+        """Start a process for each entrant; return notes on those that were left out.
 
-        A precision of ours that was not asked for is left out where it cannot be computed.
+        A precision of ours is left out if it cannot be computed and was not requested.
         """
         notes = []
         for entrant in entrants:
@@ -153,7 +153,7 @@ class Field:
         )
 
     def memory(self, configuration: Configuration) -> float:
-        """Return the peak memory of a new process that does nothing but this."""
+        """Return the peak memory of a new process that does only this."""
         with self.fresh(configuration.entrant) as process:
             return process.result(configuration.job).memory_mb
 
@@ -163,14 +163,14 @@ class Field:
             return process.result()
 
     def race(self, entries: Sequence[Configuration], rounds: int) -> dict[Configuration, Figures]:
-        """Let all take turns; those that a trial of a few sentences shows to be hopeless do not.
+        """Let all take turns, except those that were far too slow in a trial of a few sentences.
 
-        Threads that wait for a core which another program has can take a hundred times as long.
+        Threads that wait for a core of another program can take a hundred times as long.
         """
         trial = {entry: self._call(entry, sentences=_TRIAL) for entry in entries}
         # The first time is a warm-up.
         tried = {entry: outcomes[1:] for entry, outcomes in in_turns(trial, 3).items()}
-        seconds = {entry: min(one.seconds for one in tries) for entry, tries in tried.items()}
+        seconds = {entry: min(run.seconds for run in runs) for entry, runs in tried.items()}
         return self.take_turns(_not_hopeless(seconds), rounds)
 
     def take_turns(
@@ -178,7 +178,7 @@ class Field:
     ) -> dict[Configuration, Figures]:
         """Let all take turns."""
         calls = {entry: self._call(entry) for entry in entries}
-        return {entry: Figures.of(found) for entry, found in in_turns(calls, rounds).items()}
+        return {entry: Figures.of(runs) for entry, runs in in_turns(calls, rounds).items()}
 
     def _call(self, entry: Configuration, sentences: int | None = None) -> Callable[[], Outcome]:
         process = self.processes[entry.entrant]
@@ -186,9 +186,9 @@ class Field:
 
 
 def _not_hopeless(seconds: Mapping[Configuration, float]) -> list[Configuration]:
-    """Return those that take no more than some times as long as the fastest of their kind.
+    """Return those that are not many times slower than the fastest of their kind.
 
-    A kind is a side and a precision: how fast another precision is says nothing of this one.
+    A kind is a side and a precision, because precisions differ in speed.
     """
     fastest: dict[tuple[str, str], float] = {}
     for entry, taken in seconds.items():
@@ -214,7 +214,7 @@ def _measure(
     figures = field.race(entries, rounds)
     exact = next(f for e, f in figures.items() if e.ours and e.entrant.precision == "float32")
     judge = Judge(exact.texts, material.references, tokenize)
-    rows = [Row.of(entry, found, judge) for entry, found in figures.items()]
+    rows = [Row.of(entry, medians, judge) for entry, medians in figures.items()]
     hopeless = [entry for entry in entries if entry not in figures]
     cell = Cell(search, single, judge.float32, rows, hopeless)
     for row in (cell.ours, cell.peer):
@@ -229,7 +229,7 @@ def _measure(
 def _measure_refill(field: Field, row: Row, rounds: int) -> Refill:
     """Measure the best configuration again, with and without refill, in both orders.
 
-    With one worker: those with refill live on from call to call, those without are started anew.
+    With one worker, because workers with refill live on between calls and others are restarted.
     """
     entrant, job = row.configuration.entrant, replace(row.configuration.job, workers=1)
     ways = {
@@ -244,7 +244,7 @@ def _measure_refill(field: Field, row: Row, rounds: int) -> Refill:
 
 
 def _cells(batches: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the batches of each cell: those for a file compete with one another."""
+    """Yield the batches of each cell; all batches for a file compete in one cell."""
     if several := sorted({batch for batch in batches if batch > 1}):
         yield several
     if 1 in batches:
@@ -252,7 +252,7 @@ def _cells(batches: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _our_precisions(asked: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the precisions of ours to measure, float32 first, and what is left out, in words."""
+    """Return our precisions to measure, float32 first, and notes on those left out."""
     if asked:
         return list(dict.fromkeys(["float32", *asked])), []
     if not is_imitated("bfloat16"):
@@ -268,7 +268,7 @@ def _peer_entrants(cores: int) -> Iterator[Entrant]:
 
 
 def _export(bundle: Bundle, folder: Path) -> None:
-    """Write the bundle for the peer, in each precision as its users would store it."""
+    """Write the bundle for the peer, in each precision, as its users store it."""
     from headway.interop.ctranslate2 import write
 
     for precision in ctranslate2.PRECISIONS:

@@ -1,6 +1,6 @@
-"""One training step of the same work, ours and, for the machine itself, large matrix products.
+"""One training step of ours, and large matrix products, which measure the machine itself.
 
-Everybody trains a model of the same size on the same kind of batch: random pieces, no padding,
+All contestants train a model of the same size on the same kind of batch: random pieces, no padding,
 dropout 0.1, label smoothing 0.1, Adam, one table of embeddings.
 """
 
@@ -47,13 +47,13 @@ SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What everybody trains, and where: a model of this size on a batch of random pieces."""
+    """A model of this size to train on a batch of random pieces, and the device."""
 
     size: str
     device: str
     sentences: int
     length: int
-    """Of both sides, in pieces."""
+    """Length of both sides, in pieces."""
 
     @property
     def target_tokens(self) -> int:
@@ -62,12 +62,12 @@ class Task:
 
 
 def default_task(size: str, device: str) -> Task:
-    """Return a batch that keeps the device busy: of a GPU about 25,000 pieces, as section 5.1."""
+    """Return a batch that keeps the device busy: about 25,000 pieces on a GPU, as section 5.1."""
     return Task(size, device, 128, 16) if device == "cpu" else Task(size, device, 800, 32)
 
 
 def our_step(threads: int | None, task: Task, precision: str, compiled: bool = False) -> Work:
-    """Prepare one step of our trainer, with layers as they are or compiled by torch.compile."""
+    """Prepare one step of our trainer, with or without torch.compile."""
     set_threads(threads)
     prepare_process()  # as `headway train` does
     model = our_model(task.size).to(task.device)
@@ -81,12 +81,12 @@ def our_step(threads: int | None, task: Task, precision: str, compiled: bool = F
 
 
 def finished(device: str, work: Work) -> Work:
-    """Return work that ends when the device is done with it, too."""
+    """Return work that ends when the device has finished it."""
     return work if device == "cpu" else _OnDevice(torch.device(device), work)
 
 
 class _OnDevice:
-    """Work of a device other than the CPU."""
+    """Work on a device other than the CPU."""
 
     def __init__(self, device: torch.device, work: Work) -> None:
         self.device = device
@@ -97,7 +97,7 @@ class _OnDevice:
         torch.accelerator.synchronize(self.device)
 
     def rest(self) -> None:
-        """Let others have the memory that PyTorch keeps for the next time."""
+        """Release the memory that PyTorch keeps for the next time."""
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
@@ -116,9 +116,9 @@ def our_batch(task: Task) -> Batch:
 
 
 def matrix_product(threads: int | None, task: Task, precision: str) -> Work:
-    """Prepare large matrix products, which every processor is good at.
+    """Prepare large matrix products, which every processor computes at its full rate.
 
-    Several: a single one after a while of nothing is a third slower.
+    There are several, because a single product after a pause is a third slower.
     """
     set_threads(threads)
     dtype, width = getattr(torch, precision), _width(task)
@@ -133,7 +133,7 @@ def matrix_product(threads: int | None, task: Task, precision: str) -> Work:
 
 
 def _width(task: Task) -> int:
-    """Return how wide a product must be to reach the full rate."""
+    """Return the width at which a product reaches the full rate."""
     return 2048 if task.device == "cpu" else 8192
 
 
@@ -143,7 +143,7 @@ def product_operations(task: Task) -> int:
 
 
 def training_operations(task: Task) -> int:
-    """Count the operations of the matrix products of one step: the backward pass has twice more."""
+    """Count the operations of the matrix products of one step: forward, and twice that backward."""
     config = _architecture(task.size).with_vocabulary(VOCABULARY)
     return 3 * 2 * task.sentences * multiply_adds(config, task.length, task.length).total
 
@@ -157,6 +157,6 @@ def _architecture(size: str) -> Architecture:
 
 
 def set_threads(threads: int | None) -> None:
-    """Use so many threads, or PyTorch's own number."""
+    """Use this number of threads, or the default of PyTorch."""
     if threads is not None:
         torch.set_num_threads(threads)

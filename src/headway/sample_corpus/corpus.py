@@ -1,7 +1,7 @@
 """Generate the built-in Korean-English corpus and split it, all from one seed.
 
-A fixed part of all pairings is held out: (verb, object), (adjective, noun) and (pattern, word),
-by a checksum of their names, whatever the seed. No sentence with a held-out pairing is in train,
+A fixed part of all pairings is held out: (verb, object), (adjective, noun) and (pattern, word). A
+checksum of their names decides, whatever the seed. No sentence with a held-out pairing is in train,
 valid or test_unseen; every sentence of test_compositional has at least one.
 """
 
@@ -23,14 +23,14 @@ from headway.sample_corpus.grammar import Draw, Sentence
 from headway.sample_corpus.lexicon import Entry, all_words, kind_of
 from headway.sample_corpus.pattern_registry import PATTERNS
 
-# Importing the pattern modules fills the registry; naming them here keeps the imports honest.
+# Importing the pattern modules fills the registry; naming them here uses the imports.
 _MODULES = (
     patterns_events, patterns_things, patterns_amounts, patterns_places, patterns_clauses,
 )  # fmt: skip
 
 TRAIN, VALID, UNSEEN, COMPOSITIONAL = 24_000, 500, 500, 500
-# One pairing in this many is held out, of a verb or adjective with a noun and of a pattern with a
-# word. A sentence has more of the latter, so that both kinds are about half of the test.
+# One pairing in this many is held out: of a verb or adjective with a noun, and of a pattern with a
+# word. A sentence has more of the latter, so each kind is about half of the test.
 _HELD_OUT_COLLOCATIONS = 12
 _HELD_OUT_USES = 48
 
@@ -55,7 +55,7 @@ class SampleCorpus:
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """The splits with what each sentence is made of, for checks of the claims above."""
+    """The splits with the words and pairings of each sentence, to check the claims above."""
 
     train: tuple[Sentence, ...]
     valid: tuple[Sentence, ...]
@@ -65,13 +65,13 @@ class Splits:
 
 @cache
 def is_held_out(pairing: tuple[str, str]) -> bool:
-    """Tell whether a pairing is kept out of train, by a checksum that no seed changes."""
+    """Return True if a pairing is kept out of train, by a checksum independent of the seed."""
     share = _HELD_OUT_USES if pairing[0] in PATTERNS else _HELD_OUT_COLLOCATIONS
     return zlib.crc32("+".join(pairing).encode()) % share == 0
 
 
 def sentences(seed: int) -> Iterator[Sentence]:
-    """Generate sentences without end, one per pattern in turn; repeats are possible."""
+    """Generate endless sentences, one per pattern in turn, with possible repeats."""
     rng = random.Random(seed)
     draws = {name: Draw(name, random.Random(rng.random())) for name in PATTERNS}
     while True:
@@ -82,7 +82,7 @@ def sentences(seed: int) -> Iterator[Sentence]:
 
 
 def build_splits(seed: int = 1) -> Splits:
-    """Generate and split the corpus, keeping what each sentence is made of."""
+    """Generate and split the corpus, with the words and pairings of each sentence."""
     plain: list[Sentence] = []
     held: list[Sentence] = []
     seen: set[str] = set()
@@ -127,5 +127,5 @@ def patterns() -> tuple[str, ...]:
 
 
 def words() -> tuple[Entry, ...]:
-    """Return all dictionary entries that sentences are made of."""
+    """Return all dictionary entries of the sentences."""
     return tuple(Entry(word.korean, word.english, kind_of(word)) for word in all_words())

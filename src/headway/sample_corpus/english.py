@@ -20,7 +20,7 @@ _IRREGULAR_PLURAL = {
 }  # fmt: skip
 _IRREGULAR_COMPARATIVE = {"good": "better", "bad": "worse", "far": "farther"}
 _IRREGULAR_SUPERLATIVE = {"good": "best", "bad": "worst", "far": "farthest"}
-# Two syllables, and yet compared with endings.
+# Adjectives of two syllables that are compared with endings.
 _SHORT_TWO_SYLLABLES = {"quiet", "narrow", "simple", "humble", "gentle", "clever"}
 _SOUNDS_LIKE_VOWEL = ("hour", "honest")
 _SOUNDS_LIKE_CONSONANT = ("university", "uniform", "useful", "one")
@@ -75,36 +75,36 @@ def plural(phrase: str) -> str:
 @cache
 def third_person(phrase: str) -> str:
     """Return the present with he or she, changing the first word: goes, turns on, studies."""
-    verb, rest = _first_word(phrase)
+    verb, particle = _first_word(phrase)
     if verb in ("have", "be"):
-        return {"have": "has", "be": "is"}[verb] + rest
+        return {"have": "has", "be": "is"}[verb] + particle
     if _sibilant(verb) or verb in ("go", "do"):
-        return verb + "es" + rest
-    return (verb[:-1] + "ies" if _ends_in_consonant_y(verb) else verb + "s") + rest
+        return verb + "es" + particle
+    return (verb[:-1] + "ies" if _ends_in_consonant_y(verb) else verb + "s") + particle
 
 
 @cache
 def past(phrase: str) -> str:
     """Return the past, changing the first word: went, turned on, studied, chopped."""
-    verb, rest = _first_word(phrase)
+    verb, particle = _first_word(phrase)
     if verb in _IRREGULAR_PAST:
-        return _IRREGULAR_PAST[verb] + rest
+        return _IRREGULAR_PAST[verb] + particle
     if verb.endswith("e"):
-        return verb + "d" + rest
+        return verb + "d" + particle
     if _ends_in_consonant_y(verb):
-        return verb[:-1] + "ied" + rest
-    return (verb + verb[-1] if _doubles(verb) else verb) + "ed" + rest
+        return verb[:-1] + "ied" + particle
+    return (verb + verb[-1] if _doubles(verb) else verb) + "ed" + particle
 
 
 @cache
 def ing(phrase: str) -> str:
     """Return the -ing form, changing the first word: making, lying down, swimming."""
-    verb, rest = _first_word(phrase)
+    verb, particle = _first_word(phrase)
     if verb.endswith("ie"):
-        return verb[:-2] + "ying" + rest
+        return verb[:-2] + "ying" + particle
     if verb.endswith("e") and not verb.endswith("ee"):
-        return verb[:-1] + "ing" + rest
-    return (verb + verb[-1] if _doubles(verb) else verb) + "ing" + rest
+        return verb[:-1] + "ing" + particle
+    return (verb + verb[-1] if _doubles(verb) else verb) + "ing" + particle
 
 
 def _takes_endings(adjective: str) -> bool:

@@ -1,4 +1,4 @@
-"""Draw words evenly and build the phrases that sentence patterns are made of.
+"""Draw words evenly and build the phrases of sentence patterns.
 
 Conventions that give each sentence one translation: a bare countable noun is "a/an", 그 is
 "the", 이 "this", 저 "that" and 제 "my"; bare places take "the" (도서관에 = to the library).
@@ -31,18 +31,18 @@ W = TypeVar("W", bound=Word)
 
 Agreement = Literal["i", "third", "plural"]
 
-# These never take a determiner; rooms stand with "the", the others with nothing.
+# Places that never take a determiner: rooms have "the", the others nothing.
 _BARE_GROUPS = {
     "field", "language", "ballgame", "racket", "room", "utility", "home", "city", "country",
 }  # fmt: skip
 _DETERMINERS = {"그": ("the", "the"), "이": ("this", "these"), "저": ("that", "those"),
                 "제": ("my", "my")}  # fmt: skip
-# Pairs of an adjective and a verb that contradict each other: nobody washes a clean cup.
+# Pairs of an adjective and a verb that contradict each other, such as to wash a clean cup.
 _CONTRADICTIONS = {"clean": ("wash", "wipe", "sweep")}
 
 
 class Phrase(NamedTuple):
-    """A noun phrase on both sides and what its English verb agrees with."""
+    """A noun phrase on both sides, and the agreement of its English verb."""
 
     korean: str
     english: str
@@ -72,7 +72,7 @@ class Sentence:
 
 
 def label(word: Word) -> str:
-    """Return the name of a word in pairings: both sides, so that homonyms stay apart."""
+    """Return the name of a word in pairings; it has both sides, to distinguish homonyms."""
     return f"{word.korean}={word.english}"
 
 
@@ -124,9 +124,9 @@ _SOME = ("그", "그", "이", "저")
 
 @dataclass(slots=True)
 class Draw:
-    """The source of words for one pattern; each set of choices is a deck dealt to its end.
+    """The source of words for one pattern; it deals each set of choices as a deck of cards.
 
-    Decks, unlike independent draws, use rare and frequent choices equally often.
+    Unlike independent draws, a deck uses all choices equally often.
     """
 
     pattern: str
@@ -137,7 +137,7 @@ class Draw:
     many: bool = False
 
     def start(self) -> None:
-        """Forget the words of the sentence before."""
+        """Forget the words of the previous sentence."""
         self.words, self.pairings, self.many = [], [], False
 
     def say(self, korean: str, english: str, end: str = ".") -> Sentence:
@@ -148,7 +148,7 @@ class Draw:
         )
 
     def deal(self, options: Sequence[T]) -> T:
-        """Take the next card of the deck that belongs to these options."""
+        """Take the next card of the deck of these options."""
         key = tuple(options)
         deck = self.decks.setdefault(key, [])
         if not deck:
@@ -163,13 +163,13 @@ class Draw:
         self.pairings = [p for p in self.pairings if p[1] not in taken]
 
     def fixed(self, word: Word) -> None:
-        """Record a word that the pattern always has; it is no choice, so it makes no pairing."""
+        """Record a word that the pattern always has, which makes no pairing."""
         self.words.append(word)
 
     def use(self, word: Word) -> None:
         """Record a chosen word and its pairing with the pattern.
 
-        Names, times and numbers make no such pairing: many of them have one pattern only.
+        Names, times and numbers make no such pairing, because many occur in one pattern only.
         """
         self.words.append(word)
         if not isinstance(word, Term):
@@ -197,7 +197,7 @@ class Draw:
         return word
 
     def someone(self, kinds: str = "name kin job", determiners: Sequence[str] = ("그",)) -> Phrase:
-        """Deal a person who is not yet in the sentence, from the kinds given."""
+        """Deal a person of these kinds that is not yet in the sentence."""
         kind = self.deal(kinds.split())
         if kind == "name":
             name = self.fresh(terms("name"))
@@ -208,7 +208,7 @@ class Draw:
         return noun_phrase(noun, self.deal(determiners), many=kind == "jobs")
 
     def subject(self, first: bool = True, determiners: Sequence[str] = _SOME) -> Phrase:
-        """Deal a subject: I, we, a name, one of my people or somebody by trade."""
+        """Deal a subject: I, we, a name, a relative of mine or a person by trade."""
         kinds = ["name", "name", "kin", "kin", "job", "job", "job", "job", "jobs"]
         kind = self.deal([*kinds, "i", "i", "we"] if first else kinds)
         self.many = kind in ("we", "jobs")
@@ -223,11 +223,11 @@ class Draw:
         return _ME[kind]
 
     def thing(self, noun: Noun, determiners: Sequence[str] = ("그", "이", "저")) -> Phrase:
-        """Build a noun phrase with a dealt determiner, where the noun takes one."""
+        """Build a noun phrase, with a dealt determiner if the noun takes one."""
         return noun_phrase(noun, "" if noun.group in _BARE_GROUPS else self.deal(determiners))
 
     def _fits(self, verb: Verb, noun: Noun) -> bool:
-        # Several people do not wear one hat, and children neither drink beer nor drive.
+        # Not several people with one hat, nor children who drink beer or drive.
         if noun in self.words or verb in self.words:
             return False
         if self.many and noun.number == "count" and verb.english in ("wear", "take off", "ride"):
@@ -236,9 +236,9 @@ class Draw:
         return not (child and (noun.group == "alcohol" or verb.english == "drive"))
 
     def _match(self, verbs: Sequence[Verb], bare: bool) -> tuple[Verb, Noun]:
-        """Deal a verb and an object, either of them first half of the time.
+        """Deal a verb and an object, each of them first half of the time.
 
-        Thus neither verbs with few objects nor nouns with few verbs stay rare.
+        So neither verbs with few objects nor nouns with few verbs are rare.
         """
         verbs = [verb for verb in verbs if _objects((verb,), bare)]
         while True:
@@ -272,7 +272,7 @@ class Draw:
         return Action(verb, noun, self.thing(noun, determiners))
 
     def chosen(self, tags: str = "r") -> tuple[Verb, Noun]:
-        """Deal a verb and a thing that one can speak of afterwards, for relative clauses."""
+        """Deal a verb and a thing that exists afterwards, for relative clauses."""
         verb, noun = self._match(transitive(tags), bare=False)
         self.use(verb)
         self.use(noun)
@@ -298,7 +298,7 @@ class Draw:
         determiners: Sequence[str] = ("그", "이", "저"),
         first: bool = True,
     ) -> tuple[Phrase, Adjective]:
-        """Deal somebody or something with an adjective that suits; `first` also allows I, we."""
+        """Deal a person or thing with an adjective that suits; `first` also allows I, we."""
         noun, adjective = self.described(options, bare)
         self.use(adjective)
         if noun.group in PERSON:
@@ -314,7 +314,7 @@ class Draw:
 
 
 def contradicts(adjective: Adjective, verb: Verb) -> bool:
-    """Tell whether an object so described makes no sense with a verb."""
+    """Return True if an object with this adjective makes no sense with the verb."""
     return verb.english in _CONTRADICTIONS.get(adjective.english, ())
 
 

@@ -24,7 +24,7 @@ class Syllable(NamedTuple):
 
 
 def is_syllable(character: str) -> bool:
-    """Tell whether a character is one composed Hangul syllable."""
+    """Return True if a character is one composed Hangul syllable."""
     return len(character) == 1 and _FIRST <= ord(character) <= _LAST
 
 
@@ -32,13 +32,13 @@ def decompose(character: str) -> Syllable:
     """Return the letters of one composed syllable."""
     if not is_syllable(character):
         raise ValueError(f"{character!r} is not one composed Hangul syllable.")
-    rest, final = divmod(ord(character) - _FIRST, len(FINALS))
-    initial, vowel = divmod(rest, len(VOWELS))
+    open_syllable, final = divmod(ord(character) - _FIRST, len(FINALS))
+    initial, vowel = divmod(open_syllable, len(VOWELS))
     return Syllable(INITIALS[initial], VOWELS[vowel], FINALS[final])
 
 
 def compose(initial: str, vowel: str, final: str = "") -> str:
-    """Return the syllable made of the given letters."""
+    """Return the syllable of these letters."""
     position = INITIALS.index(initial) * len(VOWELS) + VOWELS.index(vowel)
     return chr(_FIRST + position * len(FINALS) + FINALS.index(final))
 

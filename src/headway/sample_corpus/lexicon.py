@@ -18,7 +18,7 @@ from headway.sample_corpus.terms import MANNER, TERMS
 
 Number = Literal["count", "mass", "plural"]
 
-# "person" in the verb and adjective lists stands for these noun groups.
+# The noun groups that "person" means in the verb and adjective lists.
 PERSON = ("job", "adult", "child")
 
 
@@ -82,10 +82,10 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _noun(korean: str, english: str, group: str) -> Noun:
-    preposition, colon, rest = english.partition(":")
+    preposition, colon, place = english.partition(":")
     if colon:
         return Noun(
-            korean, rest.removesuffix("!"), group, "count", preposition, not rest.endswith("!")
+            korean, place.removesuffix("!"), group, "count", preposition, not place.endswith("!")
         )
     numbers: dict[str, Number] = {"~": "mass", "+": "plural"}
     return Noun(korean, english.lstrip("~+"), group, numbers.get(english[0], "count"))
@@ -119,9 +119,9 @@ def _verbs(text: str, kind: str) -> list[Verb]:
 
 def _adjectives(text: str) -> list[Adjective]:
     adjectives: list[Adjective] = []
-    for korean, english, *rest in _rows(text):
+    for korean, english, *groups in _rows(text):
         word, irregular = _irregular(korean)
-        adjectives.append(Adjective(word, english, _groups("".join(rest)), irregular))
+        adjectives.append(Adjective(word, english, _groups("".join(groups)), irregular))
     return adjectives
 
 
@@ -151,7 +151,7 @@ MANNER_VERBS = {
 
 @cache
 def nouns(*groups: str) -> tuple[Noun, ...]:
-    """Return the nouns of the given groups, in the order of the lists."""
+    """Return the nouns of these groups, in the order of the lists."""
     return tuple(noun for noun in NOUN_LIST if noun.group in groups)
 
 
@@ -188,7 +188,7 @@ def adjectives(group: str) -> tuple[Adjective, ...]:
 
 
 def find(korean: str, english: str = "") -> Word:
-    """Return the entry with the given Korean side, and English side where that is needed."""
+    """Return the entry with this Korean side, and English side if needed."""
     for word in all_words():
         if word.korean == korean and english in ("", word.english):
             return word
@@ -201,7 +201,7 @@ def _key(word: Word) -> tuple[str, str]:
 
 @cache
 def all_words() -> tuple[Word, ...]:
-    """Return every word once: two lists that share an entry count as one."""
+    """Return every word once, also if it is in two lists."""
     everything: tuple[Word, ...] = (
         *NOUN_LIST, *NAME_LIST, *TERM_LIST, *TRANSITIVE_LIST, *GIVING_LIST, *STATIVE_LIST,
         *INTRANSITIVE_LIST, *ADJECTIVE_LIST, *WEATHER_LIST, *MANNER_VERBS,
@@ -222,5 +222,5 @@ def kind_of(word: Word) -> str:
 
 
 def term_of(korean: str, group: str) -> Term:
-    """Return the entry of a group of terms with the given Korean side."""
+    """Return the term of a group with this Korean side."""
     return next(term for term in terms(group) if term.korean == korean)

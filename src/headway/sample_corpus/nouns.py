@@ -1,8 +1,8 @@
 """List the nouns of the built-in corpus, by semantic group.
 
 One entry is `Korean=English`. Marks before the English: `~` a mass noun (never a/an), `+` a noun
-that is always plural, `in:`, `at:` or `on:` the preposition of a place; a mark `!` after the
-English says that the place takes no article. Bare countable nouns stand for a/an.
+that is always plural, `in:`, `at:` or `on:` the preposition of a place. A mark `!` after the
+English says that the place takes no article. Bare countable nouns mean a/an.
 """
 
 NAMES = """

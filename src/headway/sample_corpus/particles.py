@@ -1,4 +1,4 @@
-"""Attach Korean particles in the form that the last syllable of a noun asks for."""
+"""Attach Korean particles in the form that the last syllable of a noun requires."""
 
 from headway.sample_corpus.hangul import final_of
 

@@ -1,4 +1,4 @@
-"""Keep the sentence patterns under their names, in the order in which they are defined."""
+"""Keep the sentence patterns under their names, in the order of their definition."""
 
 from collections.abc import Callable
 

@@ -36,7 +36,7 @@ _MEASURES = {
 
 
 def counter(noun: Noun) -> str:
-    """Return the counter of a countable noun, empty when it has none here."""
+    """Return the counter of a countable noun; empty if it has none here."""
     if noun.korean in _COUNTER_OF_WORD:
         return _COUNTER_OF_WORD[noun.korean]
     if noun.number == "plural" and noun.group not in ("footwear", "garment"):
@@ -46,12 +46,12 @@ def counter(noun: Noun) -> str:
 
 def amount(noun: Noun, number: Term) -> str:
     """Return the English of a counted noun: three apples, one pair of socks."""
-    one = number.english == "one"
+    is_one = number.english == "one"
     if noun.number == "mass":
-        return f"{number.english} {'sheet' if one else 'sheets'} of {noun.english}"
+        return f"{number.english} {'sheet' if is_one else 'sheets'} of {noun.english}"
     if noun.number == "plural":
-        return f"{number.english} {'pair' if one else 'pairs'} of {noun.english}"
-    return f"{number.english} {noun.english if one else en.plural(noun.english)}"
+        return f"{number.english} {'pair' if is_one else 'pairs'} of {noun.english}"
+    return f"{number.english} {noun.english if is_one else en.plural(noun.english)}"
 
 
 @pattern
@@ -70,7 +70,7 @@ def people_there(d: Draw) -> Sentence:
 
 
 _COUNTABLE = tuple(n for n in nouns(*_COUNTER_OF_GROUP, "material") if counter(n))
-# The event in which things are counted: people are met, animals seen, the rest is bought.
+# The event with counted things: people are met, animals seen, all else is bought.
 _COUNTED_EVENT = {"명": ("만나다", "meet"), "마리": ("보다", "see")}
 
 
@@ -149,11 +149,11 @@ def price(d: Draw) -> Sentence:
 def storey(d: Draw) -> Sentence:
     """Say "서점은 삼 층에 있습니다." for "The bookstore is on the third floor."."""
     place, number = d.pick(nouns("shop")), d.term("floor")
-    there = d.deal(("yes", "no", "question"))
-    end = {"yes": "있습니다", "no": "없습니다", "question": "있습니까"}[there]
+    form = d.deal(("yes", "no", "question"))
+    end = {"yes": "있습니다", "no": "없습니다", "question": "있습니까"}[form]
     korean = f"{pt.topic(place.korean)} {number.korean} 층에 {end}"
     name = noun_phrase(place).english
-    if there == "question":
+    if form == "question":
         return d.say(korean, f"is {name} on the {number.english} floor", "?")
-    verb = "is" if there == "yes" else "is not"
+    verb = "is" if form == "yes" else "is not"
     return d.say(korean, f"{name} {verb} on the {number.english} floor")

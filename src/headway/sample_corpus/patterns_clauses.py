@@ -1,4 +1,4 @@
-"""Sentence patterns that join: two things, tools, relative clauses, reasons and conditions."""
+"""Sentence patterns with two things, tools, relative clauses, reasons and conditions."""
 
 from headway.sample_corpus import conjugation as ko
 from headway.sample_corpus import english as en
@@ -42,7 +42,7 @@ _SHARED = tuple(
 _GENERAL = ("꽃", "책", "고기", "나무", "이메일", "밥")
 _FAR = ("다음 주에", "다음 달에", "내년에")
 _FINE = ("좋다", "따뜻하다", "시원하다", "맑다")
-# What one does something with: the tool, the verb and the words it is done to.
+# Tools: the tool, the verb and its objects.
 _TOOLS = (
     ("칼", "cut", "material bakery"), ("칼", "chop", "vegetable"), ("가위", "cut", "material"),
     ("연필", "write", "message"), ("볼펜", "write", "message"),
@@ -50,7 +50,7 @@ _TOOLS = (
     ("숟가락", "eat", "dessert meal rice"), ("포크", "eat", "fruit meat"),
     ("젓가락", "eat", "meat staple"), ("수건", "wipe", "crockery"),
 )  # fmt: skip
-# What people do when they feel so.
+# Actions of people with this feeling.
 _REASONS = {
     "피곤하다": "자다 쉬다 졸다 하품하다", "슬프다": "울다 기도하다", "아프다": "쉬다 자다 울다",
     "행복하다": "웃다 춤추다 노래하다", "외롭다": "울다 산책하다",
@@ -77,13 +77,13 @@ def two_things(d: Draw) -> Sentence:
     while a.noun.korean in _GENERAL:
         d.forget(2)
         a = d.action(determiners=("",), only=_SHARED)
-    other = d.fresh([n for n in nouns(a.noun.group) if n.korean not in _GENERAL])
-    d.join(a.verb, other)
-    english = noun_phrase(other).english
+    second = d.fresh([n for n in nouns(a.noun.group) if n.korean not in _GENERAL])
+    d.join(a.verb, second)
+    english = noun_phrase(second).english
     if "t" in a.verb.tags:
-        english = f"the {other.english}"
+        english = f"the {second.english}"
     return d.say(
-        f"{pt.topic(s.korean)} {pt.with_(a.object.korean)} {pt.object_(other.korean)} "
+        f"{pt.topic(s.korean)} {pt.with_(a.object.korean)} {pt.object_(second.korean)} "
         f"{ko.past(a.verb.korean, a.verb.irregular)}",
         f"{s.english} {en.past(a.verb.english)} {a.object.english} and {english}",
     )

@@ -114,8 +114,11 @@ def but(d: Draw) -> Sentence:
     """
     against = tuple(a for a in ADJECTIVE_LIST if a.korean in _AGAINST)
     for_ = tuple(a for a in ADJECTIVE_LIST if a.korean in _FOR)
-    both = {g for a in against for g in a.groups} & {*PERSON, *(g for a in for_ for g in a.groups)}
-    noun = d.pick([n for n in nouns(*both) if n.group != "field"])
+    shared = {g for a in against for g in a.groups} & {
+        *PERSON,
+        *(g for a in for_ for g in a.groups),
+    }
+    noun = d.pick([n for n in nouns(*shared) if n.group != "field"])
     first = d.pick([a for a in against if noun.group in a.groups])
     if kinds := _BUT_OF_PERSON.get(first.korean):
         for_ = tuple(a for a in ADJECTIVE_LIST if a.korean in kinds)
@@ -135,10 +138,10 @@ def _compared(d: Draw) -> tuple[Phrase, Phrase, Adjective]:
     d.use(noun)
     d.join(adjective, noun)
     if noun.group in PERSON:
-        other = d.someone("kin name")
+        person = d.someone("kin name")
         d.join(adjective, d.words[-1])
-        return noun_phrase(noun, "그"), other, adjective
-    # No hill is lower than a fence: heights are compared with their like.
+        return noun_phrase(noun, "그"), person, adjective
+    # Heights are compared with their kind, because no hill is lower than a fence.
     second = noun if noun.group == "height" else d.pick(nouns(noun.group))
     d.join(adjective, second)
     return noun_phrase(noun, "이"), noun_phrase(second, "저"), adjective
@@ -150,10 +153,10 @@ def comparison(d: Draw) -> Sentence:
 
     이 소파는 저 침대보다 비쌉니다. = This sofa is more expensive than that bed.
     """
-    s, other, adjective = _compared(d)
+    s, standard, adjective = _compared(d)
     return d.say(
-        f"{pt.topic(s.korean)} {other.korean}보다 {ko.present(adjective.korean)}",
-        f"{s.english} {be(s.agreement)} {en.comparative(adjective.english)} than {other.english}",
+        f"{pt.topic(s.korean)} {standard.korean}보다 {ko.present(adjective.korean)}",
+        f"{s.english} {be(s.agreement)} {en.comparative(adjective.english)} than {standard.english}",
     )
 
 
@@ -183,7 +186,7 @@ def possession(d: Draw) -> Sentence:
 
 
 def _spot(d: Draw) -> tuple[str, str, Noun]:
-    """Deal a thing and where it lies: on a table, in a box or in front of a shop."""
+    """Deal a thing and its place: on a table, in a box or in front of a shop."""
     kind = d.deal(("surface", "surface", "beside", "container", "shop"))
     options, things = {
         "surface": (("위", "위", "아래"), _SMALL_THINGS),
@@ -219,11 +222,11 @@ def there_is(d: Draw) -> Sentence:
 def lies_there(d: Draw) -> Sentence:
     """Say "그 열쇠는 책상 위에 있습니다." for "The key is on the desk."."""
     korean, english, thing = _spot(d)
-    there = d.deal((True, True, False))
+    is_there = d.deal((True, True, False))
     s = d.thing(thing, ("그",) if thing.group in PERSON else ("그", "그", "제"))
     return d.say(
-        f"{pt.topic(s.korean)} {korean} {'있습니다' if there else '없습니다'}",
-        f"{s.english} {be(s.agreement)} {'' if there else 'not '}{english}",
+        f"{pt.topic(s.korean)} {korean} {'있습니다' if is_there else '없습니다'}",
+        f"{s.english} {be(s.agreement)} {'' if is_there else 'not '}{english}",
     )
 
 

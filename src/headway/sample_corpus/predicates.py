@@ -1,8 +1,8 @@
-"""List the verbs and adjectives of the built-in corpus, with what they can be said of.
+"""List the verbs and adjectives of the built-in corpus, with the nouns that suit them.
 
 A transitive verb is `Korean[/irregular] = English : groups of its objects : tags`. Tags: `h` a
 habit, `p` an activity one can be in the middle of, `v` an act of will (wishes, duties, plans),
-`q` may stand in "What did ... ?", `t` its bare object takes "the", `l` a matter of weeks or
+`q` occurs in "What did ... ?", `t` its bare object takes "the", `l` a matter of weeks or
 years, `a` of any time (others: of hours or days), `r` one has the thing afterwards.
 """
 
@@ -87,7 +87,7 @@ bike vegetable material : avqr
 쓸다 = sweep : path : pvq
 """
 
-# Verbs whose object goes to somebody.
+# Verbs of giving an object to a person.
 GIVING = """
 주다 = give : book garment belonging stationery plant fruit : v
 보내다 = send : message mail : v
@@ -212,7 +212,7 @@ ingredient alcohol
 현명하다 = wise : person
 """
 
-# What the weather can be like.
+# Adjectives of the weather.
 WEATHER = """
 좋다 = good
 나쁘다 = bad

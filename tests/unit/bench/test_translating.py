@@ -148,7 +148,7 @@ def test_other_texts_are_shown_and_do_not_count(
     assert "headway bfloat16 is not measured" in notes
     assert "1 blank lines were left out" in notes
     assert "greedy, file: headway int8, ctranslate2 int8 do not count" in notes
-    assert "With --reference their quality could tell." in notes
+    assert "With --reference their quality would decide." in notes
 
 
 def test_with_references_a_peer_may_be_better_and_we_may_not(
@@ -175,7 +175,7 @@ def test_with_references_a_peer_may_be_better_and_we_may_not(
     assert cell["bleu"]["ours"] == cell["bleu"]["float32"] < cell["bleu"]["peer"] == 100
     assert cell["changed"] == {"float32": 0, "ours": 0, "peer": 0.25}
     (note,) = (note for note in found.all_notes() if "do not count" in note)
-    assert "headway int8 do not count, for their scores differ" in note
+    assert "headway int8 do not count, because their scores differ" in note
 
 
 def test_configurations_take_turns_and_the_hopeless_do_not(
@@ -204,8 +204,8 @@ def test_what_was_hopeless_is_named(
     found = compare_translation(
         bundle_path, ["ctranslate2"], source=source, searches=["greedy"], batches=[1], cores=2
     )
-    (note,) = (note for note in found.all_notes() if "not measured, for" in note)
-    assert note.startswith("greedy, one sentence at a time: not measured, for the first sentences")
+    (note,) = (note for note in found.all_notes() if "not measured, because" in note)
+    assert note.startswith("greedy, one sentence at a time: not measured, because the first ")
     assert "headway float32 1 x 2 batch 1, " in note
     assert all(c["threads"] == 1 for c in found.cells[0].as_dict()["configurations"])
 
