@@ -1,11 +1,17 @@
-"""Memory of a process: its peak, its freed memory, its compiled kernels."""
+"""Memory of a process: its peak, freed memory, compiled kernels, and arrays written in part."""
 
+import contextlib
 import ctypes
+import math
+import mmap
 import os
 import platform
 import sys
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import DTypeLike, NDArray
 
 from headway.runtime import resident_memory
 from headway.runtime.processes import trim_heap
@@ -16,6 +22,8 @@ _LARGEST_MMAP_THRESHOLD = 32 * 2**20
 _STEPS_BETWEEN_HOLES = 20
 _KERNELS = 128
 _DESCRIPTIONS = 64
+# From here on NumPy asks for huge pages: one written number would take two megabytes.
+_HUGE = 4 * 2**20
 
 
 def prepare_process() -> None:
@@ -91,6 +99,21 @@ def peak_memory(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     return resident_memory.peak_of_process()
+
+
+def sparse(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array with arbitrary content that takes memory only where it is written.
+
+    A small array may share a huge page with others.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < _HUGE or not hasattr(mmap, "MADV_NOHUGEPAGE"):  # absent on other systems than Linux
+        return np.empty(shape, dtype)
+    # Private to this process: by default, all workers would see what one of them writes.
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with contextlib.suppress(OSError):  # a system without huge pages
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, dtype).reshape(shape)
 
 
 def _set(mmap_threshold: int, trim_threshold: int, top_pad: int) -> bool:

@@ -4,12 +4,13 @@ import os
 import platform
 import subprocess
 import sys
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
 import torch
 
-from headway.runtime.memory import forget_peak, peak_memory
+from headway.runtime.memory import forget_peak, peak_memory, sparse
 
 CPU = torch.device("cpu")
 
@@ -141,3 +142,51 @@ def test_memory_is_the_peak_since_it_was_forgotten() -> None:
         assert peak_memory(CPU) > before + 150e6
         forget_peak(CPU)
         assert peak_memory(CPU) < before + 50e6
+
+
+ROWS, WIDTH = 160, 2**17  # bytes: 20 MB
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is of Linux")
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (ROWS, WIDTH // 2), (0, 7)])
+@pytest.mark.parametrize("dtype", [np.uint16, np.float32])
+def test_it_is_an_array_like_any_other(shape: tuple[int, ...], dtype: type) -> None:
+    array = sparse(shape, dtype)
+
+    assert (array.shape, array.dtype) == (shape, dtype)
+    assert array.flags.c_contiguous
+    assert array.flags.writeable
+    assert array.flags.aligned
+    array[...] = 7
+    assert (array == 7).all()
+
+
+@on_linux
+def test_what_is_not_written_takes_no_memory() -> None:
+    before = resident()
+
+    array = sparse((ROWS, WIDTH), np.uint8)
+    array[:, :1000] = 1
+
+    # NumPy's own would take nearly all of it where the system has huge pages.
+    assert resident() - before < ROWS * WIDTH / 4
+    array[:] = 1
+    assert resident() - before > ROWS * WIDTH / 2
+
+
+@on_linux
+def test_what_a_forked_process_writes_does_not_show() -> None:
+    array = sparse((ROWS, WIDTH), np.uint8)
+    writer = get_context("fork").Process(target=array.fill, args=(9,))
+
+    writer.start()
+    writer.join()
+
+    assert writer.exitcode == 0
+    assert not array.any()

@@ -37,7 +37,7 @@ from headway.kernels.linear_blocks import LARGEST_BYTE
 from headway.kernels.quantized_linear import in_byte_blocks, least_steps
 from headway.kernels.shortlist_rows import multiply_listed
 from headway.kernels.top_k import sharpen
-from headway.runtime.sparse import sparse
+from headway.runtime.memory import sparse
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]

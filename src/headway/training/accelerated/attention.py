@@ -15,7 +15,7 @@ from headway.training.accelerated.no_double_backward import first_derivatives_on
 
 
 @runtime_checkable
-class Attention(Protocol):
+class AttentionLayer(Protocol):
     """The parts of a `MultiHeadAttention` that are read here."""
 
     w_q: nn.Linear
@@ -29,7 +29,7 @@ class Attention(Protocol):
 
 
 def learns_in_kernels(
-    module: Attention,
+    module: AttentionLayer,
     query: Float[Tensor, "B T d_model"],
     key: Float[Tensor, "B S d_model"],
     value: Float[Tensor, "B S d_model"],
@@ -44,7 +44,7 @@ def learns_in_kernels(
 
 
 def concat_in_kernels(
-    module: Attention,
+    module: AttentionLayer,
     project: Project,
     query: Float[Tensor, "B T d_model"],
     key: Float[Tensor, "B S d_model"],
