@@ -123,7 +123,7 @@ def translate(
         bool, typer.Option("--refill", help="Measure a file without continuous refill, too.")
     ] = False,
     tokenize: Annotated[
-        str, typer.Option("--tokenize", help="sacreBLEU's; none for tokenized text.")
+        str, typer.Option("--tokenize", help="sacreBLEU's tokenization; none for tokenized text.")
     ] = "13a",
     as_json: AsJson = False,
     quiet: Quiet = False,

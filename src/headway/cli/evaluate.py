@@ -62,7 +62,7 @@ def evaluate(
         str, typer.Option("--metric", help="Any of bleu,chrf,ter,exact,wer.")
     ] = "bleu,chrf",
     tokenize: Annotated[
-        str, typer.Option("--tokenize", help="sacreBLEU's; none for tokenized text.")
+        str, typer.Option("--tokenize", help="sacreBLEU's tokenization; none for tokenized text.")
     ] = "13a",
     examples: Annotated[
         int | None,

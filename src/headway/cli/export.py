@@ -13,7 +13,7 @@ from headway.counted import counted
 
 def export(
     model: Model,
-    to: Annotated[str, typer.Option("--to", metavar="keras|ctranslate2", help="What to write.")],
+    to: Annotated[str, typer.Option("--to", metavar="keras|ctranslate2", help="Form to write.")],
     out: Annotated[Path, typer.Option("--out", help="A new folder.")],
     quantization: Annotated[
         str | None,

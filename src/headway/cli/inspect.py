@@ -20,7 +20,7 @@ _PAGE = ".html"
 
 def inspect(
     model: Model,
-    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="What to translate.")],
+    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="Sentence to translate.")],
     target: Annotated[
         str | None,
         typer.Option("--target", help="A translation to look at instead of the model's own."),
@@ -49,7 +49,7 @@ def inspect(
     at: Annotated[
         list[str] | None,
         typer.Option(
-            "--at", metavar="AXIS=PLACE", help="Where that number is; once for each axis."
+            "--at", metavar="AXIS=PLACE", help="Place of that number; once for each axis."
         ),
     ] = None,
     lang: Annotated[

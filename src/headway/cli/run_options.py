@@ -24,7 +24,7 @@ Preset = Annotated[
     str,
     typer.Option(
         "--preset",
-        help="tiny (if unset; with a CONFIG base), small, base, big, or a row of Table 3.",
+        help="tiny, small, base, big, or a row of Table 3; unset: tiny, with a CONFIG base.",
     ),
 ]
 StartFrom = Annotated[
@@ -38,7 +38,7 @@ Minutes = Annotated[
     typer.Option(
         "--minutes",
         metavar="N",
-        help="Choose steps, warm-up and validations so that all of it takes N minutes.",
+        help="Choose steps, warm-up and validations so that everything takes N minutes.",
     ),
 ]
 

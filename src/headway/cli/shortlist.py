@@ -26,13 +26,13 @@ def shortlist(
         Path | None, typer.Option("--target", help="Its translations, line by line.")
     ] = None,
     frequent: Annotated[
-        int, typer.Option("--frequent", min=0, help="Most frequent pieces, for every sentence.")
+        int, typer.Option("--frequent", min=0, help="Number of frequent pieces for all sentences.")
     ] = 100,
     per_piece: Annotated[
-        int, typer.Option("--per-piece", min=0, help="Best pieces for each piece of the source.")
+        int, typer.Option("--per-piece", min=0, help="Number of best pieces for a source piece.")
     ] = 100,
     min_probability: Annotated[
-        float, typer.Option("--min-probability", min=0, max=1, help="Least probability of these.")
+        float, typer.Option("--min-probability", min=0, max=1, help="Their smallest probability.")
     ] = 0.0,
     valid_source: ValidSource = "",
     valid_target: ValidTarget = "",
@@ -41,7 +41,7 @@ def shortlist(
         typer.Option("--translate", help="Translate the validation text with and without it, too."),
     ] = False,
     tokenize: Annotated[
-        str, typer.Option("--tokenize", help="sacreBLEU's; none for tokenized text.")
+        str, typer.Option("--tokenize", help="sacreBLEU's tokenization; none for tokenized text.")
     ] = "13a",
     as_json: AsJson = False,
     quiet: Quiet = False,

@@ -58,7 +58,7 @@ def train(
 ) -> None:
     """Train a model from aligned text files.
 
-    Without a CONFIG, the presets tiny and small come with a training that suits a laptop.
+    Without a CONFIG, the presets tiny and small have training settings for a laptop.
     """
     began = time.monotonic()
     from headway.config.run import load_run_config

@@ -198,8 +198,8 @@ def _lone_rows() -> Mapping[tuple[str, str], CatalogRow]:
     side_fields = {"side": "position", "side_ko": "문장", "L": "L"}
     variant = Variant()
     gated = Variant(activation="glu")
-    around = {"x": "x", "sublayer": "Sublayer(·)", "normalized": "what is normalized"}
-    layer = {"embedding": "embedding", "last": "the last frame's result", "last_latex": "last"}
+    around = {"x": "x", "sublayer": "Sublayer(·)", "normalized": "the input of the norm"}
+    layer = {"embedding": "embedding", "last": "the result of Add & Norm", "last_latex": "last"}
     reads = {"x": "x", "y": "y"}
     parts = {
         "MultiHeadAttention": (lines.ATTENTION, reads | _attention_fields(*sides, bias=True)),
