@@ -11,7 +11,7 @@ from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.stepwise_check import find_stepwise_mismatch
 from headway.errors import ConfigError, suggest, warn
-from headway.model.customized import changes_in_words
+from headway.model.customized import describe_customizations
 from headway.model.transformer import Transformer
 
 EngineName = Literal["auto", "packed", "reference"]
@@ -36,7 +36,7 @@ def build_engine(
         raise ConfigError(
             f"There is no precision '{precision}'.", suggest(precision, get_args(PrecisionName))
         )
-    if engine != "reference" and (changes := changes_in_words(model)):
+    if engine != "reference" and (changes := describe_customizations(model)):
         if engine == "packed" or precision not in ("auto", "float32"):
             raise ConfigError(
                 f"The packed engine computes the paper's equations, but {changes}.",

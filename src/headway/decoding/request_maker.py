@@ -64,7 +64,7 @@ class RequestMaker:
             return self.bundle.usual_sentences
         return None if asked is False else 1
 
-    def whole(self, sentence: str, what: str) -> list[Part]:
+    def single_part(self, sentence: str, what: str) -> list[Part]:
         """Return the only part of a sentence; ConfigError if it has several or none.
 
         what: the subject and verb of the message, such as `alternatives are`.
@@ -113,7 +113,9 @@ class RequestMaker:
                     demanded = [*begun, *(i for term in term_ids for i in term)]
                     self._fitting(demanded, "A prefix with its terms")
                     where = (number, place)
-                    requests.append(self.one(part.ids, begun, options, place=where, terms=term_ids))
+                    requests.append(
+                        self.make_one(part.ids, begun, options, place=where, terms=term_ids)
+                    )
         return requests
 
     def check_glossary(self, glossary: Glossary) -> None:
@@ -134,7 +136,7 @@ class RequestMaker:
             )
         return self._writable(prefix, "prefix")
 
-    def one(
+    def make_one(
         self,
         ids: Sequence[int],
         prefix: Sequence[int],

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headway.model.cache import DecoderCache
-from headway.model.customized import changed_parts, changes_in_words
+from headway.model.customized import changed_parts, describe_customizations
 from headway.model.embedding import InputEmbedding
 from headway.model.masks import padding_mask
 from headway.model.modes import evaluating
@@ -37,9 +37,9 @@ def find_stepwise_mismatch(model: Transformer) -> str:
         return ""
     return (
         f"At target position {int(far.nonzero()[0])} this model gives other results one position "
-        "at a time, as translation does, than for all positions at once, as training does: "
-        f"{changes_in_words(model)}. A part of the decoder that looks at other positions must keep "
-        "those before in the cache, and see none after its own."
+        "at a time, as in translation, than for all positions together, as in training: "
+        f"{describe_customizations(model)}. A part of the decoder that attends to other positions "
+        "must keep the earlier ones in the cache, and must not see later ones."
     )
 
 

@@ -300,12 +300,14 @@ class TextTranslator:
         check_request([text])
         check_count("count", count)
         self._check_ready()
-        parts, options = self.requests.whole(text, "alternatives are"), self._options(options)
+        parts, options = self.requests.single_part(text, "alternatives are"), self._options(options)
         before = self.requests.unfinished_ids(pieces)
         source = parts[0].ids
-        choices = next_pieces(self.engine, self.requests.one(source, before, options), count)
+        choices = next_pieces(self.engine, self.requests.make_one(source, before, options), count)
         # Each choice, even the end, is the last piece of a prefix that the search completes.
-        requests = [self.requests.one(source, [*before, piece], options) for piece, _ in choices]
+        requests = [
+            self.requests.make_one(source, [*before, piece], options) for piece, _ in choices
+        ]
         best = search_all(
             self.engine,
             replace(options, prefix_bias=1.0),
@@ -347,7 +349,7 @@ class TextTranslator:
         check_count("candidates", candidates)
         self._check_ready()
         options, rule = self._options(options), self._banned(banned)
-        parts = self.requests.whole(text, "a record of a search is")
+        parts = self.requests.single_part(text, "a record of a search is")
         (request,) = self.requests.make([parts], options, prefix=prefix, terms=terms, banned=rule)
         recorder = SearchRecorder(request, self.bundle.target_tokenizer, candidates, watcher)
         hypotheses = record_search(

@@ -10,7 +10,7 @@ from headway.inspection.catalog import catalog, pattern_of
 from headway.inspection.dataflow import normalized
 from headway.inspection.model_kind import Variant
 from headway.model.attention import MultiHeadAttention
-from headway.model.customized import changes_in_words
+from headway.model.customized import describe_customizations
 
 Recorded = Mapping[str, Tensor]
 
@@ -54,7 +54,7 @@ def _contributions(path: str, heads: Tensor, module: nn.Module | None) -> Tensor
         )
     attention = module.get_submodule(path)
     assert isinstance(attention, MultiHeadAttention)
-    if changes := changes_in_words(attention):
+    if changes := describe_customizations(attention):
         raise TraceError(
             f"What each head adds is known of Headway's own attention, but {path}: {changes}.",
             "Use 'heads' and 'output', which the trace has.",

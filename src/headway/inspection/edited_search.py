@@ -43,7 +43,7 @@ def search_edited(
     check_search_edits(bundle.model, edit)
     reference = TextTranslator(bundle, engine="reference")
     requests, options = reference.requests, options or reference.options
-    pieces = [requests.one(p.ids, [], options).source_ids for p in requests.parts(text)[:1]]
+    pieces = [requests.make_one(p.ids, [], options).source_ids for p in requests.parts(text)[:1]]
     source_ids = tuple(pieces[0]) if pieces else ()
     sentence = TracedSentence(
         source=text, target="", source_ids=source_ids, target_ids=(), label_ids=(),

@@ -72,7 +72,7 @@ def hooked_parts(model: nn.Module) -> list[str]:
     return [path for path, hooked in zip(paths, have_hooks(parts), strict=True) if hooked]
 
 
-def changes_in_words(model: nn.Module) -> str:
+def describe_customizations(model: nn.Module) -> str:
     """Describe the parts that must be called to compute their results; empty if none."""
     changes = [
         f"{path or 'the model'} is of class {kind}" for path, kind in changed_parts(model).items()

@@ -172,7 +172,7 @@ def test_the_n_best_of_a_sentence_are_the_best_ways_to_join_its_parts(
     parts = translator.requests.parts(LONG)
     assert len(parts) >= 3
     options = replace(translator.options, beam_size=5, n_best=n_best)
-    requests = [translator.requests.one(part.ids, [], options) for part in parts]
+    requests = [translator.requests.make_one(part.ids, [], options) for part in parts]
     each = search_all(translator.engine, options, requests)
 
     found = translator.translate(LONG, options=options, split_sentences=False).hypotheses
@@ -185,7 +185,7 @@ def test_the_n_best_of_a_sentence_are_the_best_ways_to_join_its_parts(
 def test_parts_that_became_nothing_are_counted(make: Make) -> None:
     translator = TextTranslator(make(max_source_pieces=12))
     parts = translator.requests.parts(LONG)
-    requests = [translator.requests.one(part.ids, [], translator.options) for part in parts]
+    requests = [translator.requests.make_one(part.ids, [], translator.options) for part in parts]
     found = [list(each) for each in search_all(translator.engine, translator.options, requests)]
     builder = TranslationBuilder(translator.bundle, translator.options)
     assert builder.join(parts, found).empty_parts == 0

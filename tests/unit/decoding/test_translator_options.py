@@ -293,15 +293,15 @@ def test_a_stream_ends_with_as_many_parts_as_a_translation(make: Make, text: str
 def test_an_empty_part_leaves_no_space_in_a_stream(
     translator: TextTranslator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, one = f"{TEXT[1]} " * 5, translator.requests.one
+    text, make_one = f"{TEXT[1]} " * 5, translator.requests.make_one
     count = len(translator.requests.parts(text, at_most=1))
     assert count >= 3
     lengths = itertools.cycle([0, 3, *[0] * (count - 3), 2])  # 0: the end at once
 
-    def limited(*given: Any, **named: Any) -> Request:
-        return replace(one(*given, **named), max_length=next(lengths))
+    def limited(*arguments: Any, **named: Any) -> Request:
+        return replace(make_one(*arguments, **named), max_length=next(lengths))
 
-    monkeypatch.setattr(translator.requests, "one", limited)
+    monkeypatch.setattr(translator.requests, "make_one", limited)
     bits = "".join(translator.stream(text))
 
     assert bits == translator.translate(text).text
@@ -361,7 +361,7 @@ def test_rows_of_the_table_without_a_piece_are_never_chosen(
         assert all(tokenizer.id(piece) < pieces for h in found.hypotheses for piece in h.pieces)
         assert TextTranslator(wider).alternatives(text, count=99, options=options)
     requests = TextTranslator(wider).requests
-    lists = {id(requests.one(ids, [], options).allowed) for ids in ([4], [5, 6])}
+    lists = {id(requests.make_one(ids, [], options).allowed) for ids in ([4], [5, 6])}
     assert len(lists) == 1  # shared, for it may be long
 
 

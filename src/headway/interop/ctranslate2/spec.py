@@ -17,7 +17,7 @@ from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK
 from headway.errors import ConfigError
 from headway.interop.ctranslate2.library import common_spec, transformer_spec
 from headway.model.attention import MultiHeadAttention
-from headway.model.customized import changes_in_words
+from headway.model.customized import describe_customizations
 from headway.model.decoder import DecoderLayer
 from headway.model.embedding import InputEmbedding
 from headway.model.encoder import EncoderLayer
@@ -43,7 +43,7 @@ _ACTIVATIONS = {
 
 def check_expressible(bundle: Bundle) -> None:
     """Refuse, with a ConfigError, a model that CTranslate2 cannot compute."""
-    if changes := changes_in_words(bundle.model):
+    if changes := describe_customizations(bundle.model):
         raise ConfigError(
             f"CTranslate2 computes the equations of Headway's own parts, but {changes}.",
             "Export a model without parts of your own or hooks.",

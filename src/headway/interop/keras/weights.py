@@ -15,7 +15,7 @@ from headway.errors import BundleError, ConfigError
 from headway.interop.keras.backend import keras
 from headway.interop.keras.parity import largest_difference
 from headway.interop.keras.transformer import transformer_from_config
-from headway.model.customized import changes_in_words
+from headway.model.customized import describe_customizations
 from headway.model.transformer import Transformer
 
 # Rounding causes 1e-5; other heads or another activation cause a tenth and more.
@@ -44,7 +44,7 @@ def from_bundle(bundle: Bundle | str | Path) -> keras.Model:
     Raises BundleError for a damaged bundle, ConfigError for a model that Keras cannot express.
     """
     origin = bundle if isinstance(bundle, Bundle) else load_bundle(bundle)
-    if changes := changes_in_words(origin.model):
+    if changes := describe_customizations(origin.model):
         raise ConfigError(
             f"The model in Keras computes the equations of Headway's own parts, but {changes}.",
             "Give a bundle without parts of your own or hooks.",
