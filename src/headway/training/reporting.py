@@ -212,8 +212,8 @@ class Reporter:
 
     def _record(self, values: dict[str, Any]) -> None:
         if self.metrics is not None:
-            with writing_run(self.metrics), open(self.metrics, "a", encoding="utf-8") as file:
-                file.write(to_json(values) + "\n")
+            with writing_run(self.metrics), open(self.metrics, "ab") as file:
+                file.write(to_json(values).encode() + b"\n")
 
 
 SILENT = Reporter(quiet=True)
