@@ -139,8 +139,9 @@ class Field:
     def fresh(self, entrant: Entrant) -> Contestant:
         """Start one process."""
         if entrant.side == OURS:
-            arguments = (str(self.bundle), entrant.precision, self.text)
-            return Contestant(prepare_ours, *arguments, warm_up=0)
+            return Contestant(
+                prepare_ours, str(self.bundle), entrant.precision, self.text, warm_up=0
+            )
         folder = str(self.exported / entrant.precision)
         return Contestant(
             ctranslate2.prepare_ctranslate2,
