@@ -37,6 +37,12 @@ def test_one_file_alone_knows_how_processes_talk() -> None:
     assert knows == {"distributed.py"}
 
 
+def test_dispatch_alone_asks_for_the_processor() -> None:
+    questions = "host_has(", "get_capabilities", "_is_mkldnn_bf16_supported", 'find_spec("numba")'
+    asks = {p.name for p in SOURCES if any(q in p.read_text("utf-8") for q in questions)}
+    assert asks == {"dispatch.py", "numba_compiler.py"}  # the latter defines `host_has`
+
+
 SYSTEM_MODULES = {
     "_thread", "ctypes", "fcntl", "grp", "mmap", "msvcrt", "posix", "pwd", "resource", "signal",
     "termios", "winreg",

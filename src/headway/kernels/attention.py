@@ -1,70 +1,102 @@
 """Equation 1 and its gradient for whole batches, one head of one sentence after the other.
 
-B sentences, T queries and S keys each, H heads. Numbers come and go in float32 or bfloat16, and are
-float32 in between. Both widths of a head are in sixteens, as `LANES` says; T is filled up to fours
-and S to sixteens, with zeros.
+B sentences, T queries and S keys each, H heads. Inputs and outputs are float32 or bfloat16;
+everything between is float32. Both widths of a head are multiples of 16, as `LANES` says; T is
+padded to a multiple of 4 and S to a multiple of 16, with zeros.
 """
 
 import math
+from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 
-from headway.kernels.attention_vectors import fetch_all
+from headway.kernels.arrays import Bools, Floats, Numbers
+from headway.kernels.attention_vectors import prefetch_all
 from headway.kernels.codegen.numba_compiler import compiled
 from headway.kernels.codegen.parallel import in_parts
-from headway.kernels.codegen.vectors import LANES, WORD, constant, for_loops
+from headway.kernels.codegen.vectors import FLOAT, LANES, Code, FlatArray, Value, generated
 
 ROWS = 4
 """Rows of a product that are computed together."""
 
 
 @compiled
-def attend(queries, memory, column, sizes, allowed, weights, out, count, parts, region):
-    """Compute softmax(Q K^T / sqrt(d_k)) V for all heads, B * H of them, in parts (parts.py).
+def attend(
+    queries: Numbers,
+    memory: Numbers,
+    column: int,
+    sizes: tuple[int, int, int],
+    allowed: Bools,
+    weights: Floats,
+    out: Numbers,
+    count: int,
+    parts: int,
+    region: int,
+) -> bool:
+    """Compute softmax(Q K^T / sqrt(d_k)) V for all heads, B * H of them, `in_parts`.
 
     queries: (B, T, H * d_k or wider), Q first. memory: (B, S, column + H * (d_k + d_v)), K and V
     from this column on; the same array where Q, K and V were projected together. sizes: H, d_k,
-    d_v. allowed: (1 or B, 1 or H, 1 or T, S), true where a query may attend. weights: (B, H, T in
-    fours, S in sixteens), all of them are written but the rows after T. out: (B, T, H * d_v).
+    d_v. allowed: (1 or B, 1 or H, 1 or T, S), true where a query may attend. weights: (B, H, padded
+    T, padded S); all are written but the rows after T. out: (B, T, H * d_v).
     """
-    given = queries, memory, column, sizes, allowed, weights, out
-    return in_parts(_attend, given, count, parts, region)
+    inputs = queries, memory, column, sizes, allowed, weights, out
+    return in_parts(_attend, inputs, count, parts, region)
 
 
 @compiled
 def attend_backward(
-    queries, memory, column, sizes, weights, grad, grad_queries, grad_memory, count, parts, region
-):
-    """Compute the gradients of what `attend` read from that of what it wrote.
+    queries: Numbers,
+    memory: Numbers,
+    column: int,
+    sizes: tuple[int, int, int],
+    weights: Floats,
+    grad: Numbers,
+    grad_queries: Numbers,
+    grad_memory: Numbers,
+    count: int,
+    parts: int,
+    region: int,
+) -> bool:
+    """Compute the gradients of the inputs of `attend` from that of its output.
 
     grad: as out of `attend`. grad_queries, grad_memory: as queries and memory.
     """
-    given = queries, memory, column, sizes, weights, grad, grad_queries, grad_memory
-    return in_parts(_attend_backward, given, count, parts, region)
+    inputs = queries, memory, column, sizes, weights, grad, grad_queries, grad_memory
+    return in_parts(_attend_backward, inputs, count, parts, region)
 
 
 @compiled
-def _attend(queries, memory, column, sizes, allowed, weights, out, start, end):
+def _attend(
+    queries: Numbers,
+    memory: Numbers,
+    column: int,
+    sizes: tuple[int, int, int],
+    allowed: Bools,
+    weights: Floats,
+    out: Numbers,
+    start: int,
+    end: int,
+) -> None:
     """Attend for heads start to end - 1; head h of sentence b is number b * H + h."""
     num_heads, d_k, d_v = sizes
     length, keys = queries.shape[1], memory.shape[1]
     rows, room = weights.shape[2], weights.shape[3]
     qs, ks = np.zeros((rows, d_k), np.float32), np.zeros((room, d_k), np.float32)
-    vs, found = np.zeros((room, d_v), np.float32), np.empty((rows, d_v), np.float32)
+    vs, head = np.zeros((room, d_v), np.float32), np.empty((rows, d_v), np.float32)
     penalties = np.full((allowed.shape[2], room), np.float32(-np.inf))
     scale = np.float32(1 / math.sqrt(d_k))
     for number in range(start, end):
         b, h = number // num_heads, number % num_heads
         if number == start or h == 0 or allowed.shape[1] > 1:
-            own = allowed[min(b, allowed.shape[0] - 1), min(h, allowed.shape[1] - 1)]
-            _write_penalties(own, penalties)
+            mask = allowed[min(b, allowed.shape[0] - 1), min(h, allowed.shape[1] - 1)]
+            _write_penalties(mask, penalties)
         if number + num_heads < end:
-            _fetch(queries, b + 1, h, num_heads)
+            _prefetch_part(queries, b + 1, h, num_heads)
             if column == 0:
-                _fetch(memory, b + 1, h, num_heads)
-            _fetch(out, b + 1, h, num_heads)
+                _prefetch_part(memory, b + 1, h, num_heads)
+            _prefetch_part(out, b + 1, h, num_heads)
         _take(queries, b, h * d_k, qs)
         _take(memory, b, column + h * d_k, ks)
         _take(memory, b, column + num_heads * d_k + h * d_v, vs)
@@ -73,14 +105,23 @@ def _attend(queries, memory, column, sizes, allowed, weights, out, start, end):
         for t in range(length):
             row = min(t, penalties.shape[0] - 1) * room
             _soften(weights, first + t * room, penalties, row, room, scale)
-        _weighted_sum(weights, first, room, 1, keys, vs, found)
-        _give(found, b, h * d_v, out)
+        _weighted_sum(weights, first, room, 1, keys, vs, head)
+        _give(head, b, h * d_v, out)
 
 
 @compiled
 def _attend_backward(
-    queries, memory, column, sizes, weights, grad, grad_queries, grad_memory, start, end
-):
+    queries: Numbers,
+    memory: Numbers,
+    column: int,
+    sizes: tuple[int, int, int],
+    weights: Floats,
+    grad: Numbers,
+    grad_queries: Numbers,
+    grad_memory: Numbers,
+    start: int,
+    end: int,
+) -> None:
     """Compute the gradients of heads start to end - 1."""
     num_heads, d_k, d_v = sizes
     length, keys = queries.shape[1], memory.shape[1]
@@ -94,18 +135,18 @@ def _attend_backward(
         b, h = number // num_heads, number % num_heads
         key, value = column + h * d_k, column + num_heads * d_k + h * d_v
         if number + num_heads < end:
-            _fetch(queries, b + 1, h, num_heads)
-            _fetch(grad, b + 1, h, num_heads)
-            _fetch(grad_queries, b + 1, h, num_heads)
+            _prefetch_part(queries, b + 1, h, num_heads)
+            _prefetch_part(grad, b + 1, h, num_heads)
+            _prefetch_part(grad_queries, b + 1, h, num_heads)
             if column == 0:
-                _fetch(memory, b + 1, h, num_heads)
-                _fetch(grad_memory, b + 1, h, num_heads)
+                _prefetch_part(memory, b + 1, h, num_heads)
+                _prefetch_part(grad_memory, b + 1, h, num_heads)
         _take(queries, b, h * d_k, qs)
         _take(memory, b, key, ks)
         _take(memory, b, value, vs)
         _take(grad, b, h * d_v, grad_heads)
         first = number * rows * room
-        # With S = Q K^T and O = W V: dV = W^T dO; dW = dO V^T, in whose place there is then
+        # With S = Q K^T and O = W V: dV = W^T dO; dW = dO V^T, which is then overwritten with
         # dS = softmax'(dW) / sqrt(d_k); dQ = dS K; dK = dS^T Q.
         _weighted_sum(weights, first, 1, room, length, grad_heads, grad_v)
         _all_dot_products(grad_heads, vs, grad_scores, 0)
@@ -119,30 +160,30 @@ def _attend_backward(
 
 
 @compiled
-def _write_penalties(allowed, penalties):
-    """Write 0 where a query may attend and -inf elsewhere; what is beyond the keys stays."""
+def _write_penalties(allowed: Bools, penalties: Floats) -> None:
+    """Write 0 where a query may attend and -inf elsewhere; columns beyond the keys are kept."""
     for t in range(allowed.shape[0]):
         for s in range(allowed.shape[1]):
             penalties[t, s] = np.float32(0.0) if allowed[t, s] else np.float32(-np.inf)
 
 
 @compiled
-def _fetch(x, b, part, parts):
-    """Ask for this part of a sentence, all of its columns, before it is needed."""
+def _prefetch_part(x: Numbers, b: int, part: int, parts: int) -> None:
+    """Load this part of a sentence, all of its columns, before it is needed."""
     size = x.shape[1] * x.shape[2]
-    fetch_all(x, b * size + size * part // parts, b * size + size * (part + 1) // parts)
+    prefetch_all(x, b * size + size * part // parts, b * size + size * (part + 1) // parts)
 
 
 @compiled
-def _take(x, b, column, head):
-    """Copy the columns from this one on of a sentence. x: (B, L, width). head: (L or more, d)."""
+def _take(x: Numbers, b: int, column: int, head: Floats) -> None:
+    """Copy columns of a sentence, from this one on. x: (B, L, width). head: (L or more, d)."""
     length, width, d = x.shape[1], x.shape[2], head.shape[1]
     for t in range(length):
         _copy(x, (b * length + t) * width + column, head, t * d, d)
 
 
 @compiled
-def _give(head, b, column, x):
+def _give(head: Floats, b: int, column: int, x: Numbers) -> None:
     """Copy a head back to the columns that `_take` took it from."""
     length, width, d = x.shape[1], x.shape[2], head.shape[1]
     for t in range(length):
@@ -150,8 +191,11 @@ def _give(head, b, column, x):
 
 
 @compiled
-def _all_dot_products(a, b, out, first):
-    """Compute out = a b^T, from out[first] on. a: (R, d), R in fours. b: (S, d), S in sixteens."""
+def _all_dot_products(a: Floats, b: Floats, out: Floats, first: int) -> None:
+    """Compute out = a b^T, from out[first] on.
+
+    a: (R, d), R a multiple of 4. b: (S, d), S a multiple of 16.
+    """
     d, room = a.shape[1], b.shape[0]
     for i in range(0, a.shape[0], ROWS):
         for j in range(0, room, ROWS):
@@ -159,10 +203,12 @@ def _all_dot_products(a, b, out, first):
 
 
 @compiled
-def _weighted_sum(a, first, row_step, step, count, b, out):
+def _weighted_sum(
+    a: Floats, first: int, row_step: int, step: int, count: int, b: Floats, out: Floats
+) -> None:
     """Compute out[i] = the sum over s of a[first + i * row_step + s * step] * b[s].
 
-    b: (`count` or more, d). out: (R, d), R in fours.
+    b: (`count` or more, d). out: (R, d), R a multiple of 4.
     """
     d = b.shape[1]
     for i in range(0, out.shape[0], ROWS):
@@ -173,124 +219,148 @@ def _weighted_sum(a, first, row_step, step, count, b, out):
             _weigh_one(a, first + i * row_step, row_step, step, count, b, c, d, out, i * d + c)
 
 
-@for_loops(types.void)
-def _copy(code, x, at, out, to, width):
-    """Copy numbers, in sixteens, from one type to the other."""
+@generated(types.void)
+def _copy(code: Code, x: FlatArray, at: Value, out: FlatArray, to: Value, width: Value) -> None:
+    """Copy numbers, 16 at a time, from one type to the other."""
 
-    def each(index, values):
-        builder = code.builder
-        out.put(builder.add(to, index), x.load(builder.add(at, index)))
-        return values
+    def copy(index: Value) -> None:
+        place = to + index
+        out.store_rounded(place, x.load(at + index))
 
-    code.fold_all(width, LANES, [], each)
+    code.repeat(width, LANES, copy)
 
 
-@for_loops(types.void)
-def _dot_sixteen(code, a, i, b, j, d, out, to, stride):
+@generated(types.void)
+def _dot_sixteen(
+    code: Code,
+    a: FlatArray,
+    i: Value,
+    b: FlatArray,
+    j: Value,
+    d: Value,
+    out: FlatArray,
+    to: Value,
+    stride: Value,
+) -> None:
     """Write the products of four rows with four rows to out[to:], out[to + stride:] and so on."""
-    builder = code.builder
-    lines = [builder.mul(d, WORD(row)) for row in range(ROWS)]
+    lines = [d * row for row in range(ROWS)]
 
-    def each(index, totals):
-        x = [a.load(builder.add(builder.add(i, line), index)) for line in lines]
-        y = [b.load(builder.add(builder.add(j, line), index)) for line in lines]
-        pairs = [(one, other) for one in x for other in y]
-        return [
-            code.add(total, code.multiply(*pair)) for total, pair in zip(totals, pairs, strict=True)
-        ]
+    def add(index: Value, totals: list[Value]) -> list[Value]:
+        xs = [a.load(i + line + index) for line in lines]
+        ys = [b.load(j + line + index) for line in lines]
+        pairs = [(x, y) for x in xs for y in ys]
+        return [total + x * y for total, (x, y) in zip(totals, pairs, strict=True)]
 
-    totals = code.fold_all(d, LANES, ROWS * ROWS * [constant(0.0)], each)
+    totals = code.fold_all(d, LANES, ROWS * ROWS * [code.constant(0.0)], add)
     for row in range(ROWS):
-        sums = code.totals_of_four(totals[ROWS * row : ROWS * (row + 1)])
-        out.store(builder.add(to, builder.mul(stride, WORD(row))), sums)
+        sums = code.sums_of_four(totals[ROWS * row : ROWS * (row + 1)])
+        out.store(to + stride * row, sums)
 
 
-def _weigh_block(sixteens):
-    """Return what computes four rows of `_weighted_sum`, so many times sixteen numbers of each."""
+def _weigh_block(vectors: int) -> Any:
+    """Return a kernel for four rows of `_weighted_sum`, 16 * vectors numbers of each."""
 
-    def write(code, a, first, row_step, step, count, b, c, stride, out, to):
-        builder = code.builder
-        parts = [WORD(LANES * part) for part in range(sixteens)]
-        rows = [builder.add(first, builder.mul(row_step, WORD(row))) for row in range(ROWS)]
+    def write(
+        code: Code,
+        a: FlatArray,
+        first: Value,
+        row_step: Value,
+        step: Value,
+        count: Value,
+        b: FlatArray,
+        c: Value,
+        stride: Value,
+        out: FlatArray,
+        to: Value,
+    ) -> None:
+        offsets = [LANES * part for part in range(vectors)]
+        rows = [first + row_step * row for row in range(ROWS)]
 
-        def each(s, totals):
-            place = builder.add(builder.mul(s, stride), c)
-            line = [b.load(builder.add(place, part)) for part in parts]
-            at = builder.mul(s, step)
-            factors = [code.everywhere(a.one(builder.add(row, at))) for row in rows]
+        def add(s: Value, totals: list[Value]) -> list[Value]:
+            place = s * stride + c
+            line = [b.load(place + offset) for offset in offsets]
+            at = s * step
+            factors = [code.broadcast(a.scalar(row + at)) for row in rows]
             pairs = [(factor, values) for factor in factors for values in line]
-            return [
-                code.add(total, code.multiply(*pair))
-                for total, pair in zip(totals, pairs, strict=True)
-            ]
+            return [total + x * y for total, (x, y) in zip(totals, pairs, strict=True)]
 
-        totals = code.fold_all(count, 1, ROWS * sixteens * [constant(0.0)], each)
+        totals = code.fold_all(count, 1, ROWS * vectors * [code.constant(0.0)], add)
         for row in range(ROWS):
-            place = builder.add(to, builder.mul(stride, WORD(row)))
-            for part, total in zip(parts, totals[row * sixteens :], strict=False):
-                out.store(builder.add(place, part), total)
+            place = to + stride * row
+            for offset, total in zip(offsets, totals[row * vectors :], strict=False):
+                out.store(place + offset, total)
 
-    return for_loops(types.void)(write)
+    return generated(types.void)(write)
 
 
 _weigh_one, _weigh_two = _weigh_block(1), _weigh_block(2)
 
 
-@for_loops(types.void)
-def _soften(code, scores, first, penalties, row, room, scale):
-    """Turn a row of scores into weights: exactly 0 where there is a penalty, even if everywhere."""
-    builder, factor = code.builder, code.everywhere(scale)
-    nothing, zero = constant(float("-inf")), constant(0.0)
+@generated(types.void)
+def _soften(
+    code: Code,
+    scores: FlatArray,
+    first: Value,
+    penalties: FlatArray,
+    row: Value,
+    room: Value,
+    scale: Value,
+) -> None:
+    """Turn a row of scores into weights: exactly 0 at a penalty, even if all have one."""
+    factor = code.broadcast(scale)
+    lowest, zero = code.constant(float("-inf")), code.constant(0.0)
 
-    def score_at(index):
-        score = code.multiply(scores.load(builder.add(first, index)), factor)
-        shown = builder.fcmp_ordered("==", penalties.load(builder.add(row, index)), zero)
-        return builder.select(shown, score, nothing)
+    def score_at(index: Value) -> Value:
+        score = scores.load(first + index) * factor
+        allowed = penalties.load(row + index).equals(zero)
+        return code.select(allowed, score, lowest)
 
-    top = code.everywhere(
-        code.largest(code.fold(room, LANES, nothing, lambda i, top: code.larger(top, score_at(i))))
-    )
+    tops = code.fold(room, LANES, lowest, lambda i, top: code.larger(top, score_at(i)))
+    top = code.broadcast(code.largest(tops))
 
-    def power_at(index, total):
+    def exponentiate(index: Value, total: Value) -> Value:
         score = score_at(index)
-        power = code.exp(code.subtract(score, top))
-        there = builder.fcmp_unordered("!=", score, nothing)  # and what is not a number shows
-        power = builder.select(there, power, zero)
-        scores.store(builder.add(first, index), power)
-        return code.add(total, power)
+        power = code.exp(score - top)
+        power = code.select(score.differs(lowest), power, zero)  # NaN differs, so it is kept
+        scores.store(first + index, power)
+        return total + power
 
-    total = code.total(code.fold(room, LANES, zero, power_at))
-    some = builder.fcmp_ordered(">", total, ir.FloatType()(0.0))
-    one = ir.FloatType()(1.0)
-    share = code.everywhere(builder.fdiv(one, builder.select(some, total, one)))
+    total = code.sum(code.fold(room, LANES, zero, exponentiate))
+    unit = code.constant(1.0, FLOAT)
+    share = code.broadcast(unit.divided_by(code.select(total > 0.0, total, unit)))
 
-    def divide(index, values):
-        place = builder.add(first, index)
-        scores.store(place, code.multiply(scores.load(place), share))
-        return values
+    def divide(index: Value) -> None:
+        place = first + index
+        scores.store(place, scores.load(place) * share)
 
-    code.fold_all(room, LANES, [], divide)
+    code.repeat(room, LANES, divide)
 
 
-@for_loops(types.void)
-def _soften_backward(code, weights, first, grads, row, room, scale):
+@generated(types.void)
+def _soften_backward(
+    code: Code,
+    weights: FlatArray,
+    first: Value,
+    grads: FlatArray,
+    row: Value,
+    room: Value,
+    scale: Value,
+) -> None:
     """Turn a row of gradients by weights into those by scores."""
-    builder, factor = code.builder, code.everywhere(scale)
+    factor = code.broadcast(scale)
 
-    def both(index):
-        place = builder.add(row, index)
-        return weights.load(builder.add(first, index)), grads.load(place), place
+    def load(index: Value) -> tuple[Value, Value, Value]:
+        place = row + index
+        return weights.load(first + index), grads.load(place), place
 
-    def weigh(index, total):
-        weight, grad, _ = both(index)
-        return code.add(total, code.multiply(weight, grad))
+    def weigh(index: Value, total: Value) -> Value:
+        weight, grad, _ = load(index)
+        return total + weight * grad
 
-    mean = code.everywhere(code.total(code.fold(room, LANES, constant(0.0), weigh)))
+    mean = code.broadcast(code.sum(code.fold(room, LANES, code.constant(0.0), weigh)))
 
-    def change(index, values):
-        weight, grad, place = both(index)
-        difference = code.multiply(weight, code.subtract(grad, mean))
-        grads.store(place, code.multiply(difference, factor))
-        return values
+    def change(index: Value) -> None:
+        weight, grad, place = load(index)
+        grads.store(place, weight * (grad - mean) * factor)
 
-    code.fold_all(room, LANES, [], change)
+    code.repeat(room, LANES, change)

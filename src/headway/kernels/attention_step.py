@@ -3,11 +3,13 @@
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
+from headway.kernels.arrays import Floats, Ints, Numbers
 from headway.kernels.attention_vectors import (
     exp,
-    fetch,
-    fetch_all,
+    prefetch,
+    prefetch_all,
     score_four,
     soften,
     weigh_sixteen,
@@ -20,14 +22,24 @@ from headway.kernels.codegen.vectors import LANES
 
 
 @compiled
-def _attend(x, i, keys, values, places, length, num_heads, weights, out):
-    """Compute equation 1 for one query, all heads: for row i of x into row i of out.
+def _attend(
+    x: Floats,
+    i: int,
+    keys: Numbers,
+    values: Numbers,
+    places: Ints,
+    length: int,
+    num_heads: int,
+    weights: Floats,
+    out: Floats,
+) -> None:
+    """Compute equation 1 for one query, all heads: from row i of x to row i of out.
 
     x: (R, H * d_k or wider), the query first in each row. Key s is row places[s] of keys, (P, H *
-    d_k); values likewise. weights: (H, T), scratch, T in sixteens. out: (R, H * d_v).
+    d_k); values likewise. weights: (H, T), scratch, T a multiple of 16. out: (R, H * d_v).
     """
     d_k, d_v = keys.shape[1] // num_heads, values.shape[1] // num_heads
-    if length == 0:  # the loops below run once at least
+    if length == 0:  # the loops below run at least once
         out[i] = np.float32(0.0)
     elif d_k % LANES == 0 and d_v % LANES == 0:
         _attend_in_vectors(x, i, keys, values, places, length, num_heads, weights, out)
@@ -36,7 +48,17 @@ def _attend(x, i, keys, values, places, length, num_heads, weights, out):
 
 
 @compiled
-def _attend_in_vectors(x, i, keys, values, places, length, num_heads, weights, out):
+def _attend_in_vectors(
+    x: Floats,
+    i: int,
+    keys: Numbers,
+    values: Numbers,
+    places: Ints,
+    length: int,
+    num_heads: int,
+    weights: Floats,
+    out: Floats,
+) -> None:
     key_width, value_width, room = keys.shape[1], values.shape[1], weights.shape[1]
     d_k, d_v = key_width // num_heads, value_width // num_heads
     scale = np.float32(1.0 / math.sqrt(d_k))
@@ -48,25 +70,35 @@ def _attend_in_vectors(x, i, keys, values, places, length, num_heads, weights, o
                 weights, h * room + s,
             )  # fmt: skip
             for j in range(s, s + 4):
-                fetch(values, places[j] * value_width + h * d_v)
+                prefetch(values, places[j] * value_width + h * d_v)
     for h in range(num_heads):
         inverse = np.float32(1.0) / soften(weights, h * room, length)
         c, end, o = h * d_v, (h + 1) * d_v, i * value_width
         while c < end:
-            given = weights, h * room, places, length, values, value_width, c, inverse, out, o + c
+            inputs = weights, h * room, places, length, values, value_width, c, inverse, out, o + c
             if end - c >= 64:
-                weigh_sixty_four(*given)
+                weigh_sixty_four(*inputs)
                 c += 64
             elif end - c >= 32:
-                weigh_thirty_two(*given)
+                weigh_thirty_two(*inputs)
                 c += 32
             else:
-                weigh_sixteen(*given)
+                weigh_sixteen(*inputs)
                 c += 16
 
 
 @compiled
-def _attend_in_numbers(x, i, keys, values, places, length, num_heads, weights, out):
+def _attend_in_numbers(
+    x: Floats,
+    i: int,
+    keys: Numbers,
+    values: Numbers,
+    places: Ints,
+    length: int,
+    num_heads: int,
+    weights: Floats,
+    out: Floats,
+) -> None:
     d_k, d_v = keys.shape[1] // num_heads, values.shape[1] // num_heads
     scale = np.float32(1.0 / math.sqrt(d_k))
     for h in range(num_heads):
@@ -90,8 +122,8 @@ def _attend_in_numbers(x, i, keys, values, places, length, num_heads, weights, o
 
 
 @compiled
-def _keep(rows, i, first, cache, place):
-    """Copy part of row i, which begins at `first`, to a place of a cache, (P, H * d)."""
+def _keep(rows: Floats, i: int, first: int, cache: Numbers, place: int) -> None:
+    """Copy numbers of row i, from column `first` on, to a place of a cache, (P, H * d)."""
     line = cache[place]
     part = rows[i, first : first + line.size]
     for c in range(line.size):
@@ -99,27 +131,36 @@ def _keep(rows, i, first, cache, place):
 
 
 @compiled
-def _room_for(num_heads, length):
-    """Return room for the weights and the places of so many keys, in sixteens.
+def _scratch_for(num_heads: int, length: int) -> tuple[Floats, Ints]:
+    """Return memory for the weights and the places of `length` keys, a multiple of 16.
 
-    Keys are taken four at a time: places beyond the last one must be of keys, too.
+    Keys are taken four at a time, so places beyond the last key must be valid rows as well.
     """
     room = -(-length // LANES) * LANES
     return np.empty((num_heads, room), np.float32), np.zeros(room, np.int64)
 
 
 @compiled
-def attend_to_past(qkv, rows, lengths, owners, keys, values, num_heads, out):
+def attend_to_past(
+    qkv: Floats,
+    rows: Ints,
+    lengths: Ints,
+    owners: NDArray[np.int32],
+    keys: Numbers,
+    values: Numbers,
+    num_heads: int,
+    out: Floats,
+) -> None:
     """Append each row's newest key and value to its cache, then attend to all of its past.
 
-    qkv: (R, H * (2 d_k + d_v)). rows: which row of the caches each is. lengths: positions that a
-    row of the caches had before. owners[r, s]: the row that holds position s of row r's past, for
+    qkv: (R, H * (2 d_k + d_v)). rows: the row of the caches of each. lengths: positions that a row
+    of the caches had before. owners[r, s]: the row that holds position s of row r's past, because
     a hypothesis shares the past of its parents. keys, values: (rows, T, H * d). out: (R, H * d_v).
     """
     count, room, width = keys.shape
     keys = keys.reshape(count * room, width)
     values = values.reshape(count * room, values.shape[2])
-    weights, places = _room_for(num_heads, room)
+    weights, places = _scratch_for(num_heads, room)
     for i in range(rows.size):
         row = rows[i]
         length = lengths[row]
@@ -132,11 +173,11 @@ def attend_to_past(qkv, rows, lengths, owners, keys, values, num_heads, out):
 
 
 @compiled
-def keep_memory(rows, first, slots, starts, cache):
+def keep_memory(rows: Floats, first: int, slots: Ints, starts: Ints, cache: Numbers) -> None:
     """Write keys or values of several sentences to the beginning of their slots of a cache.
 
-    rows: (N, all widths), of which those begin at column `first`. Sentence b is rows starts[b] to
-    starts[b + 1]. cache: (slots, S, H * d).
+    rows: (N, all widths); the keys or values begin at column `first`. Sentence b is rows starts[b]
+    to starts[b + 1]. cache: (slots, S, H * d).
     """
     room, width = cache.shape[1:]
     cache = cache.reshape(cache.shape[0] * room, width)
@@ -146,7 +187,15 @@ def keep_memory(rows, first, slots, starts, cache):
 
 
 @compiled
-def attend_to_memory(q, slots, lengths, keys, values, num_heads, out):
+def attend_to_memory(
+    q: Floats,
+    slots: Ints,
+    lengths: Ints,
+    keys: Numbers,
+    values: Numbers,
+    num_heads: int,
+    out: Floats,
+) -> None:
     """Attend to the memory of each row's sentence.
 
     q: (R, H * d_k). slots: the sentence of each row. lengths: source pieces of each slot. keys,
@@ -155,26 +204,28 @@ def attend_to_memory(q, slots, lengths, keys, values, num_heads, out):
     count, room, width = keys.shape
     keys = keys.reshape(count * room, width)
     values = values.reshape(count * room, values.shape[2])
-    weights, places = _room_for(num_heads, room)
+    weights, places = _scratch_for(num_heads, room)
     for i in range(slots.size):
         slot = slots[i]
         for s in range(lengths[slot]):
             places[s] = slot * room + s
-        if i + 1 < slots.size and slots[i + 1] != slot:  # while this one is at work
+        if i + 1 < slots.size and slots[i + 1] != slot:  # loads the next during this one
             first, last = slots[i + 1] * room, slots[i + 1] * room + lengths[slots[i + 1]]
-            fetch_all(keys, first * width, last * width)
-            fetch_all(values, first * values.shape[1], last * values.shape[1])
+            prefetch_all(keys, first * width, last * width)
+            prefetch_all(values, first * values.shape[1], last * values.shape[1])
         _attend(q, i, keys, values, places, lengths[slot], num_heads, weights, out)
 
 
 @compiled
-def attend_to_source(qkv, starts, keys, values, num_heads, out):
-    """Let each source piece attend to its sentence, which is pieces starts[b] to starts[b + 1].
+def attend_to_source(
+    qkv: Floats, starts: Ints, keys: Floats, values: Floats, num_heads: int, out: Floats
+) -> None:
+    """Attend from each source piece to its sentence, which is pieces starts[b] to starts[b + 1].
 
     qkv: (N, H * (2 d_k + d_v)). keys, values: (longest, H * d), scratch. out: (N, H * d_v).
     """
     room, width = keys.shape
-    weights, places = _room_for(num_heads, room)
+    weights, places = _scratch_for(num_heads, room)
     for s in range(room):
         places[s] = s
     for b in range(starts.size - 1):

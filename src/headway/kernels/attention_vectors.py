@@ -1,101 +1,122 @@
-"""Equation 1 in vectors of 16 numbers, piece by piece: what `attention_step` is made of."""
+"""Parts of equation 1 for one query, in vectors of 16 numbers; `attention_step` joins them."""
+
+from typing import Any
 
 from numba import types
 
+from headway.kernels.arrays import Numbers
 from headway.kernels.codegen.numba_compiler import compiled
-from headway.kernels.codegen.vectors import LANES, WORD, constant, for_loops
+from headway.kernels.codegen.vectors import LANES, Code, FlatArray, Value, generated
 
 _CACHE_LINE = 64  # bytes
 
 
-@for_loops(types.float32)
-def exp(code, x):
-    """Compute e^x of one number, x <= 0, as vectors have it; loops around it become vectors."""
+@generated(types.float32)
+def exp(code: Code, x: Value) -> Value:
+    """Compute e^x of one number, x <= 0, as for vectors; LLVM vectorizes loops around it."""
     return code.exp(x)
 
 
-@for_loops(types.void)
-def score_four(code, query, first, keys, places, s, stride, column, width, scale, scores, place):
+@generated(types.void)
+def score_four(
+    code: Code,
+    query: FlatArray,
+    first: Value,
+    keys: FlatArray,
+    places: FlatArray,
+    s: Value,
+    stride: Value,
+    column: Value,
+    width: Value,
+    scale: Value,
+    scores: FlatArray,
+    place: Value,
+) -> None:
     """Compute scores[place + j] = scale * query[first:] . keys[places[s + j] * stride + column:].
 
-    For j below 4; `width` numbers of each, in sixteens.
+    For j below 4; `width` numbers of each, a multiple of 16.
     """
-    builder = code.builder
-    lines = [
-        builder.add(builder.mul(places.one(builder.add(s, WORD(j))), stride), column)
-        for j in range(4)
-    ]
+    lines = [places.scalar(s + j) * stride + column for j in range(4)]
 
-    def each(index, totals):
-        x = query.load(builder.add(first, index))
+    def add(index: Value, totals: list[Value]) -> list[Value]:
+        x = query.load(first + index)
         return [
-            code.add(total, code.multiply(x, keys.load(builder.add(line, index))))
-            for total, line in zip(totals, lines, strict=True)
+            total + x * keys.load(line + index) for total, line in zip(totals, lines, strict=True)
         ]
 
-    sums = code.totals_of_four(code.fold_all(width, LANES, 4 * [constant(0.0)], each))
-    scores.store(place, code.multiply(sums, code.everywhere(scale, 4)))
+    totals = code.fold_all(width, LANES, 4 * [code.constant(0.0)], add)
+    scores.store(place, code.sums_of_four(totals) * code.broadcast(scale, 4))
 
 
-@for_loops(types.float32)
-def soften(code, scores, first, length):
-    """Turn scores[first:] into e^(score - largest), in sixteens, and return their sum."""
-    nothing = constant(float("-inf"))
+@generated(types.float32)
+def soften(code: Code, scores: FlatArray, first: Value, length: Value) -> Value:
+    """Turn scores[first:] into e^(score - largest), 16 at a time, and return their sum."""
+    lowest, zero = code.constant(float("-inf")), code.constant(0.0)
 
-    def score_at(index, there):
-        return code.builder.select(there, scores.load(code.builder.add(first, index)), nothing)
+    def score_at(index: Value, within: Value) -> Value:
+        return code.select(within, scores.load(first + index), lowest)
 
-    def find(index, top):
-        return code.larger(top, score_at(index, code.there(index, length)))
+    def raise_top(index: Value, top: Value) -> Value:
+        return code.larger(top, score_at(index, code.is_before(index, length)))
 
-    top = code.everywhere(code.largest(code.fold(length, LANES, nothing, find)))
+    top = code.broadcast(code.largest(code.fold(length, LANES, lowest, raise_top)))
 
-    def change(index, total):
-        there = code.there(index, length)
-        power = code.exp(code.subtract(score_at(index, there), top))
-        power = code.builder.select(there, power, constant(0.0))
-        scores.store(code.builder.add(first, index), power)
-        return code.add(total, power)
+    def exponentiate(index: Value, total: Value) -> Value:
+        within = code.is_before(index, length)
+        power = code.select(within, code.exp(score_at(index, within) - top), zero)
+        scores.store(first + index, power)
+        return total + power
 
-    return code.total(code.fold(length, LANES, constant(0.0), change))
+    return code.sum(code.fold(length, LANES, zero, exponentiate))
 
 
-def _weigh(sixteens):
-    """Return what computes out[o:] = factor * sum of weights[first + s] * its values.
+def _weigh(vectors: int) -> Any:
+    """Return a kernel: out[o:] = factor * sum over s of weights[first + s] * values of key s.
 
-    These begin at values[places[s] * stride + column]. So many times sixteen numbers of each.
+    These begin at values[places[s] * stride + column]; there are 16 * vectors of them.
     """
 
-    def write(code, weights, first, places, length, values, stride, column, factor, out, o):
-        builder = code.builder
-        steps = [WORD(LANES * number) for number in range(sixteens)]
+    def write(
+        code: Code,
+        weights: FlatArray,
+        first: Value,
+        places: FlatArray,
+        length: Value,
+        values: FlatArray,
+        stride: Value,
+        column: Value,
+        factor: Value,
+        out: FlatArray,
+        o: Value,
+    ) -> None:
+        offsets = [LANES * number for number in range(vectors)]
 
-        def each(s, totals):
-            weight = code.everywhere(weights.one(builder.add(first, s)))
-            place = builder.add(builder.mul(places.one(s), stride), column)
+        def add(s: Value, totals: list[Value]) -> list[Value]:
+            weight = code.broadcast(weights.scalar(first + s))
+            place = places.scalar(s) * stride + column
             return [
-                code.add(total, code.multiply(weight, values.load(builder.add(place, step))))
-                for total, step in zip(totals, steps, strict=True)
+                total + weight * values.load(place + offset)
+                for total, offset in zip(totals, offsets, strict=True)
             ]
 
-        totals = code.fold_all(length, 1, sixteens * [constant(0.0)], each)
-        for total, step in zip(totals, steps, strict=True):
-            out.store(builder.add(o, step), code.multiply(total, code.everywhere(factor)))
+        totals = code.fold_all(length, 1, vectors * [code.constant(0.0)], add)
+        for total, offset in zip(totals, offsets, strict=True):
+            out.store(o + offset, total * code.broadcast(factor))
 
-    return for_loops(types.void)(write)
+    return generated(types.void)(write)
 
 
 weigh_sixteen, weigh_thirty_two, weigh_sixty_four = _weigh(1), _weigh(2), _weigh(4)
 
 
-@for_loops(types.void)
-def fetch(code, numbers, place):
-    """Ask for what lies there before it is needed."""
-    numbers.fetch(place)
+@generated(types.void)
+def prefetch(code: Code, numbers: FlatArray, place: Value) -> None:
+    """Load the cache line of this number before it is needed."""
+    numbers.prefetch(place)
 
 
 @compiled
-def fetch_all(numbers, first, last):
-    """Ask for every cache line from number `first` to before `last`."""
+def prefetch_all(numbers: Numbers, first: int, last: int) -> None:
+    """Load every cache line from number `first` to before `last`."""
     for place in range(first, last, _CACHE_LINE // numbers.itemsize):
-        fetch(numbers, place)
+        prefetch(numbers, place)

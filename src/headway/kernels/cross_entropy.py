@@ -1,35 +1,54 @@
-"""Label-smoothed cross-entropy and its gradient, a row of logits after the other (section 5.4)."""
+"""Label-smoothed cross-entropy and its gradient, row by row of the logits (section 5.4)."""
 
 import math
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
+from headway.kernels.arrays import Floats, Ints, Numbers
 from headway.kernels.codegen.bfloat16 import read, write
 from headway.kernels.codegen.numba_compiler import compiled
 from headway.kernels.codegen.parallel import in_parts
-from headway.kernels.codegen.vectors import LANES, constant, for_loops
+from headway.kernels.codegen.vectors import LANES, Code, FlatArray, Value, generated
 
 
 @compiled
 def smoothed_losses(
-    logits, labels, smoothing, pad_id, differentiate, losses, grads, count, parts, region
-):
-    """Compute smoothed loss and negative log-likelihood of every row, in parts (parts.py).
+    logits: Numbers,
+    labels: Ints,
+    smoothing: float,
+    pad_id: int,
+    differentiate: bool,
+    losses: NDArray[np.float64],
+    grads: Floats,
+    count: int,
+    parts: int,
+    region: int,
+) -> bool:
+    """Compute smoothed loss and negative log-likelihood of every row, `in_parts`.
 
-    logits: (R, V), V from LANES on, float32 or bfloat16; if asked to differentiate, these rows
-    become the gradient of the loss. labels: (R,); padding has no loss. losses: (R, 2), float64.
-    grads: (parts or more, V or 0); part i adds its rows of the gradient to grads[i] before they are
-    rounded.
+    logits: (R, V), V at least LANES, float32 or bfloat16; to differentiate, the gradient of the
+    loss overwrites them. labels: (R,); padding has no loss. losses: (R, 2), float64. grads: (parts
+    or more, V or 0); part i adds its rows of the gradient to grads[i] before they are rounded.
     """
-    given = logits, labels, smoothing, pad_id, differentiate, losses, grads, parts
-    return in_parts(_smoothed_losses, given, count, parts, region)
+    inputs = logits, labels, smoothing, pad_id, differentiate, losses, grads, parts
+    return in_parts(_smoothed_losses, inputs, count, parts, region)
 
 
 @compiled
 def _smoothed_losses(
-    logits, labels, smoothing, pad_id, differentiate, losses, grads, parts, first, last
-):
+    logits: Numbers,
+    labels: Ints,
+    smoothing: float,
+    pad_id: int,
+    differentiate: bool,
+    losses: NDArray[np.float64],
+    grads: Floats,
+    parts: int,
+    first: int,
+    last: int,
+) -> None:
     """Compute the losses of rows first to last - 1, and their gradient."""
     grad_bias = grads[-(-first * parts // logits.shape[0])]  # part i begins at R * i // parts
     pieces = logits.shape[1]
@@ -42,12 +61,12 @@ def _smoothed_losses(
                 logits[i] = 0
             continue
         top, total = _read_row(logits, i, powers)
-        own, padding = powers[label], powers[pad_id]
+        label_logit, pad_logit = powers[label], powers[pad_id]
         mass = _exponentiate_row(powers, top)
         log_mass = np.float64(top) + math.log(np.float64(mass))
-        nll = log_mass - own
-        others = log_mass - np.float64(total - padding) / (pieces - 1)
-        losses[i, 0] = (1.0 - smoothing) * nll + smoothing * others
+        nll = log_mass - label_logit
+        uniform = log_mass - np.float64(total - pad_logit) / (pieces - 1)
+        losses[i, 0] = (1.0 - smoothing) * nll + smoothing * uniform
         losses[i, 1] = nll
         if differentiate:
             _gradient_row(powers, mass, label, smoothing, pad_id, logits, i)
@@ -56,7 +75,7 @@ def _smoothed_losses(
 
 
 @compiled
-def _read_row(logits, i, powers):
+def _read_row(logits: Numbers, i: int, powers: Floats) -> tuple[np.float32, np.float32]:
     """Copy row i, in float32; return the largest of its numbers, and their sum."""
     pieces, row = powers.size, logits[i]
     whole = pieces // LANES * LANES
@@ -70,8 +89,8 @@ def _read_row(logits, i, powers):
 
 
 @compiled
-def _exponentiate_row(powers, top):
-    """Put e^(x - top) in the place of each x; return the sum."""
+def _exponentiate_row(powers: Floats, top: np.float32) -> np.float32:
+    """Replace each x by e^(x - top); return the sum."""
     whole = powers.size // LANES * LANES
     mass = _exponentiate(powers, top, whole)
     for v in range(whole, powers.size):
@@ -81,8 +100,16 @@ def _exponentiate_row(powers, top):
 
 
 @compiled
-def _gradient_row(powers, mass, label, smoothing, pad_id, logits, i):
-    """Turn powers into probabilities less what is wanted, and write them to row i of the logits."""
+def _gradient_row(
+    powers: Floats,
+    mass: np.float32,
+    label: int,
+    smoothing: float,
+    pad_id: int,
+    logits: Numbers,
+    i: int,
+) -> None:
+    """Turn powers into probabilities minus targets, and write them to row i of the logits."""
     pieces, row = powers.size, logits[i]
     whole = pieces // LANES * LANES
     share, uniform = np.float32(1.0) / mass, np.float32(smoothing / (pieces - 1))
@@ -97,53 +124,60 @@ def _gradient_row(powers, mass, label, smoothing, pad_id, logits, i):
 
 
 @compiled
-def _put(row, v, number):
-    """Write one number; Numba warns where `write` itself is inlined several times."""
+def _put(row: Numbers, v: int, number: np.float32) -> None:
+    """Write one number; Numba warns if `write` itself is inlined several times."""
     write(row, v, number)
 
 
-@for_loops(types.float32)
-def _take(code, logits, at, powers, width):
-    """Copy a row, in float32, and return its sum; width in sixteens."""
+@generated(types.float32)
+def _take(code: Code, logits: FlatArray, at: Value, powers: FlatArray, width: Value) -> Value:
+    """Copy a row, in float32, and return its sum; width: a multiple of 16."""
 
-    def each(index, total):
-        number = logits.load(code.builder.add(at, index))
+    def add(index: Value, total: Value) -> Value:
+        number = logits.load(at + index)
         powers.store(index, number)
-        return code.add(total, number)
+        return total + number
 
-    return code.total(code.fold(width, LANES, constant(0.0), each))
+    return code.sum(code.fold(width, LANES, code.constant(0.0), add))
 
 
-@for_loops(types.float32)
-def _largest(code, powers, width):
-    """Return the largest number."""
-    nothing = constant(float("-inf"))
-    tops = code.fold(width, LANES, nothing, lambda i, top: code.larger(top, powers.load(i)))
+@generated(types.float32)
+def _largest(code: Code, powers: FlatArray, width: Value) -> Value:
+    """Return the largest number; width: a multiple of 16."""
+    lowest = code.constant(float("-inf"))
+    tops = code.fold(width, LANES, lowest, lambda i, top: code.larger(top, powers.load(i)))
     return code.largest(tops)
 
 
-@for_loops(types.float32)
-def _exponentiate(code, powers, top, width):
-    """Put e^(x - top) in the place of each x, and return the sum."""
-    largest = code.everywhere(top)
+@generated(types.float32)
+def _exponentiate(code: Code, powers: FlatArray, top: Value, width: Value) -> Value:
+    """Replace each x by e^(x - top), and return the sum; width: a multiple of 16."""
+    largest = code.broadcast(top)
 
-    def each(index, total):
-        power = code.exp(code.subtract(powers.load(index), largest))
+    def add(index: Value, total: Value) -> Value:
+        power = code.exp(powers.load(index) - largest)
         powers.store(index, power)
-        return code.add(total, power)
+        return total + power
 
-    return code.total(code.fold(width, LANES, constant(0.0), each))
+    return code.sum(code.fold(width, LANES, code.constant(0.0), add))
 
 
-@for_loops(types.void)
-def _gradient(code, powers, share, uniform, logits, at, width):
-    """Turn powers into shares less what is wanted of every piece; write them to the logits, too."""
-    factor, less = code.everywhere(share), code.everywhere(uniform)
+@generated(types.void)
+def _gradient(
+    code: Code,
+    powers: FlatArray,
+    share: Value,
+    uniform: Value,
+    logits: FlatArray,
+    at: Value,
+    width: Value,
+) -> None:
+    """Turn powers into probabilities minus `uniform`; write them to the logits, too."""
+    factor, target = code.broadcast(share), code.broadcast(uniform)
 
-    def each(index, values):
-        grad = code.subtract(code.multiply(powers.load(index), factor), less)
+    def change(index: Value) -> None:
+        grad = powers.load(index) * factor - target
         powers.store(index, grad)
-        logits.put(code.builder.add(at, index), grad)
-        return values
+        logits.store_rounded(at + index, grad)
 
-    code.fold_all(width, LANES, [], each)
+    code.repeat(width, LANES, change)

@@ -1,25 +1,74 @@
-"""All layers of a decoder in one call."""
+"""All layers of a decoder in one call, and the Add & Norm around each sub-layer (section 3.1)."""
+
+import math
 
 import numpy as np
+from numpy.typing import NDArray
 
+from headway.kernels.arrays import Floats, Ints, Numbers, Words
 from headway.kernels.attention_step import attend_to_memory, attend_to_past
 from headway.kernels.codegen.numba_compiler import compiled
-from headway.kernels.layer_norm import add_norm
 from headway.kernels.linear import feed_forward, project
+
+Caches = tuple[Numbers, ...]
+Weights = tuple[tuple[Words, ...], ...]
+
+
+@compiled
+def add_norm(
+    x: Floats,
+    y: Floats,
+    gamma: Floats,
+    beta: Floats,
+    epsilon: np.float32,
+    total: Floats,
+    norm: Floats,
+) -> None:
+    """Compute total = x + y and norm = LayerNorm(total), row by row, (R, d_model)."""
+    width = x.shape[1]
+    for i in range(x.shape[0]):
+        mean = np.float32(0.0)
+        for c in range(width):
+            value = x[i, c] + y[i, c]
+            total[i, c] = value
+            mean += value
+        mean /= np.float32(width)
+        variance = np.float32(0.0)
+        for c in range(width):
+            centred = total[i, c] - mean
+            variance += centred * centred
+        scale = np.float32(1.0 / math.sqrt(variance / np.float32(width) + epsilon))
+        for c in range(width):
+            norm[i, c] = (total[i, c] - mean) * scale * gamma[c] + beta[c]
 
 
 @compiled
 def decode_rows(
-    x, rows, slots, lengths, owners, source_lengths, past_keys, past_values, memory_keys,
-    memory_values, num_heads, d_ff, weights, gammas, betas, epsilon, pre,
-):  # fmt: skip
+    x: Floats,
+    rows: Ints,
+    slots: Ints,
+    lengths: Ints,
+    owners: NDArray[np.int32],
+    source_lengths: Ints,
+    past_keys: Caches,
+    past_values: Caches,
+    memory_keys: Caches,
+    memory_values: Caches,
+    num_heads: int,
+    d_ff: int,
+    weights: Weights,
+    gammas: Floats,
+    betas: Floats,
+    epsilon: np.float32,
+    pre: bool,
+) -> None:
     """Run all decoder layers, in one call.
 
-    The same sums as one by one: what is saved is the way into each call and back, which for few
-    rows takes longer than the sums. x: (R, d_model), embedded; it is overwritten with the result.
-    weights: w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and w_2, of each
-    what `project` takes for all layers. gammas and betas: one row a sub-layer and, with pre-norm,
-    the closing one.
+    The sums are those of one call for each operation. One call saves the way into each call and
+    back, which for a few rows takes longer than the sums. x: (R, d_model), embedded; the result
+    overwrites it. weights: w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and
+    w_2; of each, the weights of all layers as `project` takes them. gammas and betas: one row for
+    each sub-layer and, with pre-norm, one for the closing norm.
     """
     w_qkv, w_o, w_q, w_memory, w_1, w_2 = weights
     count, d_model = x.shape
@@ -29,8 +78,9 @@ def decode_rows(
     qkv = np.empty((count, 2 * d_keys + d_values), np.float32)
     q = np.empty((count, memory_keys[0].shape[2]), np.float32)
     heads = np.empty((count, d_values), np.float32)
-    # What a sub-layer's output is added to: post-norm x itself; pre-norm the bare sum, which then
-    # takes turns with `total`: where input and output are one array, sums come in another order.
+    # The base is what a sub-layer's output is added to. Post-norm: x itself. Pre-norm: the sum
+    # before the norm, which takes turns with `total`, because Numba orders the additions otherwise
+    # if input and output are one array.
     base = x
     norm = 0
     if pre:

@@ -1,9 +1,9 @@
 """Which implementation computes an operation on this machine, and why.
 
-Every capability and every size from which an implementation pays is in this file. Each operation
-has one function. It takes the tensors of the operation, or their sizes, and returns a `Choice`: the
-implementation and the reason. The code that computes asks these functions, and so does
-`headway info --kernels`. `benchmarks/log` has the measurements.
+This file has every capability and every threshold. Each operation has one function, which takes the
+operation's tensors or their sizes and returns a `Choice`: the implementation and the reason. The
+code that computes asks these functions, and so does `headway info --kernels`. `benchmarks/log` has
+the measurements.
 
 Two choices are elsewhere, because they are measured on the user's machine: the precision `auto` of
 training and of decoding.

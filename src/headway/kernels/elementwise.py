@@ -5,13 +5,26 @@ bit: number i of SplitMix64 decides elements 4 i to 4 i + 3 by 16 bits each. ReL
 and compares bits; PyTorch's takes two to three times as long.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numpy.typing import NDArray
 
+from headway.kernels.arrays import Numbers
 from headway.kernels.codegen.numba_compiler import compiled
 from headway.kernels.codegen.parallel import in_parts
-from headway.kernels.codegen.vectors import INTS, LANES, WORD, constant, for_loops
+from headway.kernels.codegen.vectors import (
+    LANES,
+    SHORT,
+    WORDS,
+    Code,
+    FlatArray,
+    Value,
+    generated,
+)
 from headway.kernels.splitmix import GAMMA, LAST_SHIFT, MIXING
 
 BLOCK = 4 * LANES
@@ -21,127 +34,182 @@ DROPOUT_LOT = 64 * BLOCK
 RELU_LOT = 2**14
 """The same of ReLU."""
 _ZERO, _MINUS_ZERO, _MINUS_INFINITY = np.uint16(0), np.uint16(0x8000), np.uint16(0xFF80)
-_WORDS = ir.VectorType(WORD, LANES)
 
 
-def _all(number):
-    return ir.Constant(_WORDS, [number] * LANES)
+def _kept(code: Code, key: Value, first: Value, lowest: Value) -> Iterator[Value]:
+    """Yield which of the elements first, first + 1, … are kept, in four vectors of 16.
 
-
-def _fourths(code, key, first, lowest):
-    """Return which of the elements first, first + 1, … are kept, in four vectors of sixteen.
-
-    first: in sixty-fours. lowest: the smallest draw, from -32768 to 32767, that keeps an element.
+    first: a multiple of 64. lowest: the smallest draw, from -32768 to 32767, that keeps an element.
     """
-    builder = code.builder
-    number = builder.add(
-        code.everywhere(builder.lshr(first, WORD(2))), ir.Constant(_WORDS, list(range(LANES)))
-    )
-    z = builder.add(code.everywhere(key), builder.mul(number, _all(GAMMA)))
+    number = code.broadcast(first >> 2) + code.numbered(WORDS)
+    z = code.broadcast(key) + number * GAMMA
     for shift, factor in MIXING:
-        z = builder.mul(builder.xor(z, builder.lshr(z, _all(shift))), _all(factor))
-    z = builder.xor(z, builder.lshr(z, _all(LAST_SHIFT)))
-    draws = builder.bitcast(z, ir.VectorType(ir.IntType(16), BLOCK))
-    limit = code.everywhere(builder.trunc(lowest, ir.IntType(16)))
+        z = (z ^ (z >> shift)) * factor
+    z = z ^ (z >> LAST_SHIFT)
+    draws = z.bitcast(ir.VectorType(SHORT, BLOCK))
+    limit = code.broadcast(lowest.truncated(SHORT))
+    undefined = code.value(ir.Constant(draws.llvm.type, ir.Undefined))
     for part in range(4):
-        places = ir.Constant(INTS, [LANES * part + lane for lane in range(LANES)])
-        draw = builder.shuffle_vector(draws, ir.Constant(draws.type, ir.Undefined), places)
-        yield builder.icmp_signed(">=", draw, limit)
+        draw = code.shuffle(draws, undefined, [LANES * part + lane for lane in range(LANES)])
+        yield draw >= limit
 
 
-@for_loops(types.void)
-def _drop_block(code, x, at, key, first, lowest, scale, out):
-    builder, factor = code.builder, code.everywhere(scale)
-    for part, keep in enumerate(_fourths(code, key, first, lowest)):
-        place = builder.add(at, WORD(LANES * part))
-        out.put(place, code.times(x.load(place), builder.select(keep, factor, constant(0.0))))
+@generated(types.void)
+def _drop_block(
+    code: Code,
+    x: FlatArray,
+    at: Value,
+    key: Value,
+    first: Value,
+    lowest: Value,
+    scale: Value,
+    out: FlatArray,
+) -> None:
+    factor, zero = code.broadcast(scale), code.constant(0.0)
+    for part, keep in enumerate(_kept(code, key, first, lowest)):
+        place = at + LANES * part
+        dropped = code.exact_multiply(x.load(place), code.select(keep, factor, zero))
+        out.store_rounded(place, dropped)
 
 
-@for_loops(types.void)
-def _add_block(code, x, y, at, key, first, lowest, scale, out):
-    builder, factor = code.builder, code.everywhere(scale)
-    for part, keep in enumerate(_fourths(code, key, first, lowest)):
-        place = builder.add(at, WORD(LANES * part))
-        kept = code.times(y.load(place), builder.select(keep, factor, constant(0.0)))
-        out.put(place, code.plus(x.load(place), kept))
+@generated(types.void)
+def _add_block(
+    code: Code,
+    x: FlatArray,
+    y: FlatArray,
+    at: Value,
+    key: Value,
+    first: Value,
+    lowest: Value,
+    scale: Value,
+    out: FlatArray,
+) -> None:
+    factor, zero = code.broadcast(scale), code.constant(0.0)
+    for part, keep in enumerate(_kept(code, key, first, lowest)):
+        place = at + LANES * part
+        dropped = code.exact_multiply(y.load(place), code.select(keep, factor, zero))
+        out.store_rounded(place, code.exact_add(x.load(place), dropped))
 
 
 @compiled
-def drop(x, key, lowest, scale, out, count, parts, region):
-    """Write x * scale where an element is kept, else x * 0. x, out: (N,), of any two types.
+def drop(
+    x: Numbers,
+    key: np.uint64,
+    lowest: int,
+    scale: np.float32,
+    out: Numbers,
+    count: int,
+    parts: int,
+    region: int,
+) -> bool:
+    """Write x * scale where an element is kept, else x * 0. x, out: (N,), each in its own type.
 
-    The parts (parts.py) are of `count` lots of DROPOUT_LOT numbers.
+    The parts (`in_parts`) are of `count` lots of DROPOUT_LOT elements.
     """
     return in_parts(_drop, (x, key, lowest, scale, out), count, parts, region)
 
 
 @compiled
-def add_dropped(x, y, key, lowest, scale, out, count, parts, region):
-    """Write x plus what `drop` makes of y. x, y, out: (N,), each in its own type."""
+def add_dropped(
+    x: Numbers,
+    y: Numbers,
+    key: np.uint64,
+    lowest: int,
+    scale: np.float32,
+    out: Numbers,
+    count: int,
+    parts: int,
+    region: int,
+) -> bool:
+    """Write x plus the result of `drop` of y. x, y, out: (N,), each in its own type."""
     return in_parts(_add_dropped, (x, y, key, lowest, scale, out), count, parts, region)
 
 
 @compiled
-def _drop(x, key, lowest, scale, out, first, last):
+def _drop(
+    x: Numbers,
+    key: np.uint64,
+    lowest: int,
+    scale: np.float32,
+    out: Numbers,
+    first: int,
+    last: int,
+) -> None:
     """Drop in lots first to last - 1."""
     begin, whole, end = _bounds(x.size, first, last)
     for place in range(begin, whole, BLOCK):
         _drop_block(x, place, key, place, lowest, scale, out)
     if end > whole:
-        rest = end - whole
+        count = end - whole
         last_x, last_out = np.zeros(BLOCK, x.dtype), np.empty(BLOCK, out.dtype)
-        _copy(x, whole, last_x, 0, rest)
+        _copy(x, whole, last_x, 0, count)
         _drop_block(last_x, 0, key, whole, lowest, scale, last_out)
-        _copy(last_out, 0, out, whole, rest)
+        _copy(last_out, 0, out, whole, count)
 
 
 @compiled
-def _add_dropped(x, y, key, lowest, scale, out, first, last):
+def _add_dropped(
+    x: Numbers,
+    y: Numbers,
+    key: np.uint64,
+    lowest: int,
+    scale: np.float32,
+    out: Numbers,
+    first: int,
+    last: int,
+) -> None:
     """Add and drop in lots first to last - 1."""
     begin, whole, end = _bounds(x.size, first, last)
     for place in range(begin, whole, BLOCK):
         _add_block(x, y, place, key, place, lowest, scale, out)
     if end > whole:
-        rest = end - whole
+        count = end - whole
         last_x, last_y = np.zeros(BLOCK, x.dtype), np.zeros(BLOCK, y.dtype)
         last_out = np.empty(BLOCK, out.dtype)
-        _copy(x, whole, last_x, 0, rest)
-        _copy(y, whole, last_y, 0, rest)
+        _copy(x, whole, last_x, 0, count)
+        _copy(y, whole, last_y, 0, count)
         _add_block(last_x, last_y, 0, key, whole, lowest, scale, last_out)
-        _copy(last_out, 0, out, whole, rest)
+        _copy(last_out, 0, out, whole, count)
 
 
 @compiled
-def _copy(x, first, out, place, count):
-    """Copy numbers one by one: with slices, Numba would compile a message about their shapes."""
+def _copy(x: NDArray[Any], first: int, out: NDArray[Any], place: int, count: int) -> None:
+    """Copy numbers one by one: for slices, Numba would compile a message about their shapes."""
     for i in range(count):
         out[place + i] = x[first + i]
 
 
 @compiled
-def _bounds(size, first, last):
+def _bounds(size: int, first: int, last: int) -> tuple[int, int, int]:
     """Return where these lots begin, where their whole blocks end, and where they end."""
     begin, end = first * DROPOUT_LOT, min(last * DROPOUT_LOT, size)
     return begin, begin + (end - begin) // BLOCK * BLOCK, end
 
 
 @compiled
-def rectify(y, count, parts, region):
-    """Put 0 for negative numbers in y, (N,), uint16; NaN stays.
+def rectify(y: NDArray[np.uint16], count: int, parts: int, region: int) -> bool:
+    """Put 0 for negative numbers in y, (N,), bfloat16; NaN is kept.
 
-    The parts (`codegen.parallel`) are of `count` lots of RELU_LOT numbers.
+    The parts (`in_parts`) are of `count` lots of RELU_LOT elements.
     """
     return in_parts(_rectify, (y,), count, parts, region)
 
 
 @compiled
-def pass_active(grad, y, out, count, parts, region):
-    """Write grad where y is positive or NaN, and 0 elsewhere. All (N,), uint16."""
+def pass_active(
+    grad: NDArray[np.uint16],
+    y: NDArray[np.uint16],
+    out: NDArray[np.uint16],
+    count: int,
+    parts: int,
+    region: int,
+) -> bool:
+    """Write grad where y is positive or NaN, and 0 elsewhere. All (N,), bfloat16."""
     return in_parts(_pass_active, (grad, y, out), count, parts, region)
 
 
 @compiled
-def _rectify(y, first, last):
+def _rectify(y: NDArray[np.uint16], first: int, last: int) -> None:
     part = y[first * RELU_LOT : last * RELU_LOT]  # LLVM vectorizes a loop over a slice
     for i in range(part.size):
         bits = part[i]
@@ -149,7 +217,9 @@ def _rectify(y, first, last):
 
 
 @compiled
-def _pass_active(grad, y, out, first, last):
+def _pass_active(
+    grad: NDArray[np.uint16], y: NDArray[np.uint16], out: NDArray[np.uint16], first: int, last: int
+) -> None:
     begin, end = first * RELU_LOT, last * RELU_LOT
     grads, active, passed = grad[begin:end], y[begin:end], out[begin:end]
     for i in range(grads.size):

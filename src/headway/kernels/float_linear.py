@@ -1,23 +1,25 @@
-"""What products of floats take: blocks of float32, or pairs of bfloat16 where these are summed."""
+"""Operands for products of floats: blocks of float32, or pairs of bfloat16 in words."""
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 from headway.kernels import packing
+from headway.kernels.arrays import Floats
 from headway.kernels.codegen import bfloat16
-from headway.kernels.codegen.amx import room
+from headway.kernels.codegen.amx import aligned_words
 from headway.kernels.codegen.numba_compiler import compiled
-from headway.kernels.codegen.vectors import LANES, for_loops
+from headway.kernels.codegen.vectors import LANES, Code, FlatArray, Value, generated
 from headway.kernels.linear_blocks import in_blocks
 
 
-def in_float_blocks(weight, bias):
+def in_float_blocks(weight: Floats, bias: Floats) -> Floats:
     """Return weights and bias, (out, in) and (out,), in blocks of float32."""
     return in_blocks(weight, bias)
 
 
-def in_pair_blocks(weight, bias):
-    """Return weights, rounded to bfloat16, and bias in blocks of uint32, with two in each word."""
+def in_pair_blocks(weight: Floats, bias: Floats) -> NDArray[np.uint32]:
+    """Return weights, rounded to bfloat16, and bias in blocks of uint32: two weights in a word."""
     outputs, inputs = weight.shape
     rounded = np.zeros((outputs, 2 * packing.for_bytes(2 * inputs)), np.uint16)
     for row in range(outputs):
@@ -26,10 +28,10 @@ def in_pair_blocks(weight, bias):
 
 
 @compiled
-def in_pairs(x):
+def in_pairs(x: Floats) -> NDArray[np.uint32]:
     """Round to bfloat16, two in each word of uint32: (R, in) in the lines of `packing.multiply`.
 
-    Zeros fill up each row, and rows that there are not may be anything.
+    Each row ends with zeros; rows beyond R hold anything.
     """
     rows, width = x.shape
     pairs = room_for_pairs(rows, width)
@@ -45,8 +47,8 @@ def in_pairs(x):
 
 
 @compiled
-def fill_up(pairs, rows, width):
-    """Put zeros behind so many numbers of each row: whatever stood there, they add nothing."""
+def fill_up(pairs: NDArray[np.uint32], rows: int, width: int) -> None:
+    """Put zeros behind the first `width` numbers of each row, so that the padding adds nothing."""
     size = packing.line_for(pairs.shape[1])
     lines = pairs.shape[1] // size
     last = width - 2 * size * (lines - 1)
@@ -59,15 +61,17 @@ def fill_up(pairs, rows, width):
 
 
 @compiled
-def room_for_pairs(rows, width):
-    """Return room for so many rows in bfloat16, as `in_pairs` returns them."""
+def room_for_pairs(rows: int, width: int) -> NDArray[np.uint32]:
+    """Return memory for (rows, width) in bfloat16, in the layout of `in_pairs`."""
     count = packing.for_bytes(2 * width)
-    return room(packing.rows_for(rows) * count).reshape(-1, count)
+    return aligned_words(packing.rows_for(rows) * count).reshape(-1, count)
 
 
 @compiled
-def _round(x, i, first, count, upper, place):
-    """Write so many numbers of a row of x in bfloat16."""
+def _round(
+    x: Floats, i: int, first: int, count: int, upper: NDArray[np.uint16], place: int
+) -> None:
+    """Write `count` numbers of row i of x, from column `first` on, in bfloat16."""
     whole = count - count % LANES
     if whole:
         _round_off(x, i * x.shape[1] + first, upper, place, whole)
@@ -75,13 +79,14 @@ def _round(x, i, first, count, upper, place):
         bfloat16.write(upper, place + c, x[i, first + c])
 
 
-@for_loops(types.void)
-def _round_off(code, numbers, first, upper, place, width):
-    """Write numbers[first:] in bfloat16 to upper[place:], by an instruction for it; in sixteens."""
+@generated(types.void)
+def _round_off(
+    code: Code, numbers: FlatArray, first: Value, upper: FlatArray, place: Value, width: Value
+) -> None:
+    """Write numbers[first:] in bfloat16 to upper[place:]; width: a multiple of 16."""
 
-    def each(index, values):
-        vector = numbers.load(code.builder.add(first, index))
-        upper.store(code.builder.add(place, index), code.rounded(vector))
-        return values
+    def write(index: Value) -> None:
+        vector = numbers.load(first + index)
+        upper.store(place + index, code.to_bfloat16(vector))
 
-    code.fold_all(width, LANES, [], each)
+    code.repeat(width, LANES, write)

@@ -1,83 +1,106 @@
-"""Products of rows with blocks of weights, as in `linear_blocks`, on a processor with tiles.
+"""Products of rows with blocks of weights, as in `linear_blocks`, on a processor with tiles (AMX).
 
-Sixteen rows fill a tile of the one side, and sixteen words of sixteen outputs one of the other. A
-sum takes its products in the same order however many rows there are, and wherever its row is.
+16 rows fill one tile, and 16 words of 16 outputs another. A sum takes its products in the same
+order for any number of rows, and wherever its row is.
 """
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numpy.typing import NDArray
 
 from headway.kernels import LANES
+from headway.kernels.arrays import Floats, Words
 from headway.kernels.codegen import amx
-from headway.kernels.codegen.amx import DEEP, SHAPES, TILE, give_back, room, set_up
+from headway.kernels.codegen.amx import DEEP, SHAPES, TILE, aligned_words, release, set_up
 from headway.kernels.codegen.numba_compiler import compiled
-from headway.kernels.codegen.vectors import FLOATS, INTS, WORD, for_loops, numbers_of_a_word
+from headway.kernels.codegen.vectors import (
+    FLOATS,
+    INTS,
+    WORD,
+    Code,
+    FlatArray,
+    Value,
+    generated,
+    numbers_of_a_word,
+)
 
 OUTPUTS = 2 * LANES
 """Outputs of a block."""
-_ROWS = 2 * LANES  # that are multiplied with a block at a time, at most
+_ROWS = 2 * LANES  # rows that are multiplied with a block at a time, at most
 # Words of a deep block that some rows are multiplied with before the next words are, so that these
 # stay in the first cache; and rows whose sums wait meanwhile.
 _DEPTH, _WAITING = 2**8, 4 * _ROWS
-_BESIDE = 2**16  # words of blocks that rows are multiplied with in turn: more of a row of y at once
+_SIDE_BY_SIDE = 2**16  # words of blocks that rows are multiplied with in turn, for longer writes
 _TOGETHER = 2**18  # words of rows that are multiplied with all blocks before the next ones are
+
+Finish = tuple[Floats, NDArray[np.int32], np.float32, Words]
+"""row_steps, zeros, floor and y of `multiply_blocks`."""
 
 
 @compiled
-def multiply_blocks(x, weight, row_steps, zeros, relu, y):
-    """Compute y = x weight + bias, as `blocks.multiply_blocks` does for pairs and fours.
+def multiply_blocks(
+    x: Words, weight: Words, row_steps: Floats, zeros: NDArray[np.int32], relu: bool, y: Words
+) -> None:
+    """Compute y = x weight + bias, as `linear_blocks.multiply_blocks` does for pairs and fours.
 
-    weight: `in_blocks` of OUTPUTS, in lines that fill up whole tiles. x: a word a line, in tiles of
-    16 rows, one after the other (`words.place`), of which rows beyond y's count for nothing; so 16
-    lines of the cache that are loaded together lie side by side. A y of uint32 lies as x does.
+    weight: `in_blocks` of OUTPUTS, in lines that fill up whole tiles. x: in tiles of 16 rows, one
+    after the other (`packing.place`); rows beyond y's are ignored. So 16 cache lines that are
+    loaded together are neighbours. A y of uint32 has the layout of x.
     """
     count = y.shape[0]
     if not count:
         return
-    found = room(_WAITING * OUTPUTS)
+    sums = aligned_words(_WAITING * OUTPUTS)
     floor = np.float32(0.0) if relu else np.float32(-np.inf)
-    given = row_steps, zeros, floor, y
+    finish = row_steps, zeros, floor, y
     set_up(SHAPES)
     if count <= LANES:
-        _multiply_few(x, weight, count, found, given)
+        _multiply_few(x, weight, count, sums, finish)
     else:
         together = max(_TOGETHER // x.shape[1] // _WAITING, 1) * _WAITING
         for row in range(0, count, together):
-            _multiply_many(x, weight, row, min(row + together, count), found, given)
-    give_back()
+            _multiply_many(x, weight, row, min(row + together, count), sums, finish)
+    release()
 
 
 @compiled
-def _multiply_few(x, weight, count, found, given):
+def _multiply_few(
+    x: Words, weight: Words, count: int, sums: NDArray[np.uint32], finish: Finish
+) -> None:
     """Multiply the rows of one tile: two blocks at a time, so that four sums take turns."""
     blocks, lines, width = weight.shape[0], weight.shape[1], x.shape[1]
     first = lines - width
     for block in range(0, blocks - 1, 2):
-        _multiply_wide(x, 0, width, weight, block * lines + first, lines, width, found, 0)
+        _multiply_wide(x, 0, width, weight, block * lines + first, lines, width, sums, 0)
         for b in range(2):
-            _finish(found, 2 * b * TILE, 0, count, weight, block + b, given)
+            _finish(sums, 2 * b * TILE, 0, count, weight, block + b, finish)
     if blocks % 2:
         place = (blocks - 1) * lines + first
-        _multiply_narrow(x, 0, width, weight, place, lines, width, found, 0)
-        _finish(found, 0, 0, count, weight, blocks - 1, given)
+        _multiply_narrow(x, 0, width, weight, place, lines, width, sums, 0)
+        _finish(sums, 0, 0, count, weight, blocks - 1, finish)
 
 
 @compiled
-def _multiply_many(x, weight, begin, end, found, given):
-    """Multiply these rows, two tiles of them at a time, with some blocks, then with the next."""
+def _multiply_many(
+    x: Words, weight: Words, begin: int, end: int, sums: NDArray[np.uint32], finish: Finish
+) -> None:
+    """Multiply rows begin to end - 1, two tiles at a time, with some blocks, then with the next."""
     blocks, lines, width = weight.shape[0], weight.shape[1], x.shape[1]
-    beside = max(_BESIDE // (lines * OUTPUTS), 1)
+    side_by_side = max(_SIDE_BY_SIDE // (lines * OUTPUTS), 1)
     waiting = _ROWS if width <= _DEPTH else _WAITING
-    for some in range(0, blocks, beside):
+    for some in range(0, blocks, side_by_side):
         for first in range(begin, end, waiting):
             last = min(first + waiting, end)
-            for block in range(some, min(some + beside, blocks)):
+            for block in range(some, min(some + side_by_side, blocks)):
                 for word in range(0, width, _DEPTH):
                     deep, place = min(width - word, _DEPTH), (block + 1) * lines - width + word
                     for row in range(first, last, _ROWS):
                         rows, at = min(last - row, _ROWS), (row - first) * OUTPUTS
                         upper = row * width + word * LANES
-                        factors = x, upper, width, weight, place, lines, deep, found, at
+                        factors = x, upper, width, weight, place, lines, deep, sums, at
                         if rows > LANES:
                             if word:
                                 _multiply_square_more(*factors)
@@ -88,118 +111,144 @@ def _multiply_many(x, weight, begin, end, found, given):
                         else:
                             _multiply_narrow(*factors)
                         if word + deep == width:
-                            _finish(found, at, row, rows, weight, block, given)
+                            _finish(sums, at, row, rows, weight, block, finish)
 
 
 @compiled
-def _finish(found, at, row, rows, weight, block, given):
-    """Write so many rows of a block's outputs to y."""
-    row_steps, zeros, floor, y = given
+def _finish(
+    sums: NDArray[np.uint32],
+    at: int,
+    row: int,
+    rows: int,
+    weight: Words,
+    block: int,
+    finish: Finish,
+) -> None:
+    """Write a block's outputs of these rows to y."""
+    row_steps, zeros, floor, y = finish
     size, width, first = weight.shape[1] * OUTPUTS, y.shape[1], block * OUTPUTS
-    sums = found, at, rows, weight, block * size, row_steps, zeros, row, floor
+    inputs = sums, at, rows, weight, block * size, row_steps, zeros, row, floor
     if numbers_of_a_word(y) == 2:  # so that a block's outputs are one line of a tile
-        _put_lines(*sums, y, row * width + block * TILE, DEEP, width * LANES)
+        _put_lines(*inputs, y, row * width + block * TILE, DEEP, width * LANES)
     elif first + OUTPUTS <= width:
-        _put_lines(*sums, y, row * width + first, width, width * LANES)
+        _put_lines(*inputs, y, row * width + first, width, width * LANES)
     else:
         last = np.empty((_ROWS, OUTPUTS), np.float32)
-        _put_lines(*sums, last, 0, OUTPUTS, OUTPUTS * LANES)
+        _put_lines(*inputs, last, 0, OUTPUTS, OUTPUTS * LANES)
         for i in range(rows):
             for o in range(first, width):
                 y[row + i, o] = last[i, o - first]
 
 
-@for_loops(types.void)
+@generated(types.void)
 def _put_lines(
-    code, found, at, rows, weight, begin, row_steps, zeros, row, floor, y, place, near, far
-):
-    """Make outputs of rows' sums: bytes' are scaled, both have their bias.
+    code: Code,
+    found: FlatArray,
+    at: Value,
+    rows: Value,
+    weight: FlatArray,
+    begin: Value,
+    row_steps: FlatArray,
+    zeros: FlatArray,
+    row: Value,
+    floor: Value,
+    y: FlatArray,
+    place: Value,
+    near: Value,
+    far: Value,
+) -> None:
+    """Turn rows' sums into outputs: those of bytes are scaled, and all get their bias.
 
     near, far: words of y from one row to the next, and from one tile's rows to the next one's.
     """
-    builder, bytes_ = code.builder, weight.kind.dtype == types.int32
-    floors = code.everywhere(floor)
+    bytes_ = weight.kind.dtype == types.int32
+    floors = code.broadcast(floor)
 
-    def beginnings(number, kind):
-        places = (WORD(number * OUTPUTS + v * LANES) for v in range(2))
-        return [weight.raw(builder.add(begin, place), kind) for place in places]
+    def line_of(number: int, kind: ir.Type) -> list[Value]:
+        return [weight.read(begin + (number * OUTPUTS + v * LANES), kind) for v in range(2)]
 
     kinds = [INTS, FLOATS, FLOATS] if bytes_ else [FLOATS]
-    begins = [beginnings(number, kind) for number, kind in enumerate(kinds)]
+    first_lines = [line_of(number, kind) for number, kind in enumerate(kinds)]
 
-    def biased(i, sums):
-        return [code.add(bias, total) for bias, total in zip(*begins, sums, strict=True)]
+    def biased(sums: list[Value]) -> list[Value]:
+        (biases,) = first_lines
+        return [bias + total for bias, total in zip(biases, sums, strict=True)]
 
-    def scaled(i, sums):
-        zero = code.everywhere(zeros.one(builder.add(row, i)))
-        row_step = code.everywhere(row_steps.one(builder.add(row, i)))
-        whole = [
-            builder.sub(total, builder.mul(zero, v))
-            for v, total in zip(begins[0], sums, strict=True)
-        ]
-        floats = [builder.sitofp(total, FLOATS) for total in whole]
-        rest = zip(floats, *begins[1:], strict=True)
-        return [code.scaled(total, row_step, step, bias) for total, step, bias in rest]
+    def scaled(i: Value, sums: list[Value]) -> list[Value]:
+        zero = code.broadcast(zeros.scalar(row + i))
+        row_step = code.broadcast(row_steps.scalar(row + i))
+        weight_sums, steps, biases = first_lines
+        whole = [total - zero * v for v, total in zip(weight_sums, sums, strict=True)]
+        floats = [total.to_floats(FLOATS) for total in whole]
+        scales = zip(floats, steps, biases, strict=True)
+        return [code.dequantized(total, row_step, step, bias) for total, step, bias in scales]
 
-    def each(i, _):
-        tile, line = builder.lshr(i, WORD(4)), builder.and_(i, WORD(LANES - 1))
-        own = builder.mul(tile, WORD(2 * TILE))
-        own = builder.add(at, builder.add(own, builder.mul(line, WORD(LANES))))
-        sums = [found.raw(builder.add(own, WORD(v * TILE)), kinds[0]) for v in range(2)]
-        here = builder.add(builder.mul(tile, far), builder.mul(line, near))
-        here = builder.add(place, here)
-        for v, total in enumerate(scaled(i, sums) if bytes_ else biased(i, sums)):
+    def put(i: Value) -> None:
+        tile, line = i >> 4, i & (LANES - 1)
+        tile_begin = tile * (2 * TILE)
+        sums_begin = at + (tile_begin + line * LANES)
+        sums = [found.read(sums_begin + v * TILE, kinds[0]) for v in range(2)]
+        target = place + (tile * far + line * near)
+        for v, total in enumerate(scaled(i, sums) if bytes_ else biased(sums)):
             vector = code.larger(floors, total)
             if y.kind.dtype == types.uint32:
-                y.store(builder.add(here, WORD(v * LANES // 2)), code.rounded(vector))
+                y.store(target + v * LANES // 2, code.to_bfloat16(vector))
             else:
-                y.store(builder.add(here, WORD(v * LANES)), vector)
-        return []
+                y.store(target + v * LANES, vector)
 
-    code.fold_all(rows, 1, [], each)
+    code.repeat(rows, 1, put)
 
 
-def _product_of(rows, blocks, *, more=False):
-    """Return what multiplies so many tiles of rows with so many blocks, of two tiles each.
+def _product_of(rows: int, blocks: int, *, more: bool = False) -> Any:
+    """Return a kernel that multiplies this many tiles of rows and blocks of two tiles each.
 
-    more: whether sums go on from those that were found.
+    more: the sums continue those in memory.
     """
     sums, left = range(2 * rows * blocks), range(4, 4 + rows)
-    right = range(4 + rows, 8)  # which take turns
-    few = blocks > 1  # rows, which stay in the first cache; of many, they leave it to the weights
+    right = range(4 + rows, 8)  # these take turns
+    few = blocks > 1  # a few rows stay in the first cache; many leave it to the weights
 
-    def write(code, x, upper, width, weight, place, lines, deep, found, at):
-        builder, bytes_ = code.builder, weight.kind.dtype == types.int32
-        name = amx.FOURS if bytes_ else amx.PAIRS
-        below, beside = (builder.mul(words, WORD(LANES)) for words in (width, lines))
-        first = builder.mul(place, WORD(OUTPUTS))
+    def write(
+        code: Code,
+        x: FlatArray,
+        upper: Value,
+        width: Value,
+        weight: FlatArray,
+        place: Value,
+        lines: Value,
+        deep: Value,
+        found: FlatArray,
+        at: Value,
+    ) -> None:
+        name = amx.FOURS if weight.kind.dtype == types.int32 else amx.PAIRS
+        row_stride, block_stride = width * LANES, lines * LANES
+        first = place * OUTPUTS
+        step_words = code.constant(DEEP, WORD)
         for tile in sums:
             if more:
-                amx.load(code, tile, found, builder.add(at, WORD(tile * TILE)), WORD(DEEP))
+                amx.load(code, tile, found, at + tile * TILE, step_words)
             else:
                 amx.clear(code, tile)
 
-        def each(step, _):
-            word = builder.mul(step, WORD(DEEP))
+        def multiply(step: Value) -> None:
+            word = step * DEEP
             for i, tile in enumerate(left):
-                there = builder.add(upper, builder.mul(below, WORD(i)))
-                there = builder.add(there, builder.mul(word, WORD(LANES)))
-                amx.load(code, tile, x, there, WORD(DEEP), again=few)
-            line = builder.add(first, builder.mul(word, WORD(OUTPUTS)))
+                tile_begin = upper + row_stride * i + word * LANES
+                amx.load(code, tile, x, tile_begin, step_words, again=few)
+            line = first + word * OUTPUTS
             for j in range(2 * blocks):
-                there = builder.add(line, builder.mul(beside, WORD(j // 2 * 2)))
-                there = builder.add(there, WORD(j % 2 * LANES))
-                other = right[j % len(right)]
-                amx.load(code, other, weight, there, WORD(OUTPUTS), again=not few)
+                tile_begin = line + block_stride * (j // 2 * 2) + j % 2 * LANES
+                column = right[j % len(right)]
+                stride = code.constant(OUTPUTS, WORD)
+                amx.load(code, column, weight, tile_begin, stride, again=not few)
                 for i, tile in enumerate(left):
-                    amx.add_products(code, name, sums[2 * blocks * i + j], tile, other)
-            return []
+                    amx.add_products(code, name, sums[2 * blocks * i + j], tile, column)
 
-        code.fold_all(builder.sdiv(deep, WORD(DEEP)), 1, [], each)
+        code.repeat(deep // DEEP, 1, multiply)
         for tile in sums:
-            amx.store(code, tile, found, builder.add(at, WORD(tile * TILE)))
+            amx.store(code, tile, found, at + tile * TILE)
 
-    return for_loops(types.void)(write)
+    return generated(types.void)(write)
 
 
 _multiply_square, _multiply_narrow = _product_of(2, 1), _product_of(1, 1)

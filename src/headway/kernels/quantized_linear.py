@@ -1,8 +1,10 @@
-"""What products of 8-bit integers take, by the processor's own dot products."""
+"""Operands for products of 8-bit integers, by the processor's dot products."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headway.kernels import packing
+from headway.kernels.arrays import Floats
 from headway.kernels.codegen.numba_compiler import compiled
 from headway.kernels.linear_blocks import LARGEST_BYTE, WORDS_AT_ONCE
 
@@ -11,8 +13,8 @@ _WEIGHTS = np.iinfo(np.int16).max // LARGEST_BYTE
 """Whole weights, in sum, whose products with the largest bytes fit into 16 bits."""
 
 
-def least_steps(weight):
-    """Return steps, (out,), from which on sums of whole weights fit into the bits they have.
+def least_steps(weight: Floats) -> Floats:
+    """Return the smallest steps, (out,), that keep sums of whole weights from overflowing.
 
     weight: (out, in), as floats. With VNNI any step does. Before it, products of 2 WORDS_AT_ONCE
     weights with bytes of up to LARGEST_BYTE are summed in 16 bits. If the weights above 0 alone
@@ -26,13 +28,13 @@ def least_steps(weight):
 
 
 @compiled
-def _find_largest_sums(weight, together, most):
+def _find_largest_sums(weight: Floats, together: int, most: Floats) -> None:
     """Write the largest sum of weights of one sign that share 16 bits, of each output."""
     outputs, inputs = weight.shape
     for o in range(outputs):
         for first in range(0, inputs, together):
             end = min(first + together, inputs)
-            for half in range(0, 4, 2):  # the first two bytes of each word, and the others
+            for half in range(0, 4, 2):  # the first two bytes of each word, and the last two
                 above, below = np.float32(0.0), np.float32(0.0)
                 for two in range(first + half, end, 4):
                     for c in range(two, min(two + 2, end)):
@@ -42,19 +44,19 @@ def _find_largest_sums(weight, together, most):
 
 
 @compiled
-def bytes_for(inputs):
-    """Return how many bytes rows and weights have of so many inputs; zeros fill up the weights."""
+def bytes_for(inputs: int) -> int:
+    """Return the bytes in rows and weights of this many inputs, padding included."""
     return 4 * packing.for_bytes(-(-inputs // _ALIGNED) * _ALIGNED)
 
 
-def _filled(weight):
+def _filled(weight: NDArray[np.int8]) -> NDArray[np.int8]:
     outputs, inputs = weight.shape
     filled = np.zeros((outputs, bytes_for(inputs)), weight.dtype)
     filled[:, :inputs] = weight
     return filled
 
 
-def in_byte_blocks(weight, steps, bias):
+def in_byte_blocks(weight: NDArray[np.int8], steps: Floats, bias: Floats) -> NDArray[np.int32]:
     """Return int8 weights, (out, in), steps and bias, (out,), in blocks for `packing.multiply`.
 
     Four weights are in each word of int32, after the sum of each output's weights. The steps must

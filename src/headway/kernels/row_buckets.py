@@ -1,7 +1,7 @@
-"""Rows filled up with zeros, so that products by oneDNN have few different numbers of rows.
+"""Rows padded with zeros, so that products by oneDNN have few different numbers of rows.
 
-For each number of rows oneDNN makes machine code, 0.3 to 18 ms where a tiny model's product takes
-0.05 to 0.5, and batches of text hardly ever repeat one: it was a quarter of such a model's step
+For each number of rows oneDNN makes machine code in 0.3 to 18 ms. A tiny model's product takes 0.05
+to 0.5 ms, and batches of text hardly ever repeat a number. It was a quarter of such a model's step
 (benchmarks/log/071).
 """
 
@@ -15,9 +15,9 @@ _TILE = 16
 
 
 def filled_up(rows: Float[Tensor, "N d"], dtype: torch.dtype) -> Float[Tensor, "M d"]:
-    """Return the rows in this type; in bfloat16 on a CPU with zeros below, M = few_counts(N).
+    """Return the rows in this type; in bfloat16 on a CPU padded with zeros, M = few_counts(N).
 
-    Whoever watches operations, to count them for example, sees those of N rows.
+    A dispatch mode that watches operations, to count them for example, sees those of N rows.
     """
     count = few_counts(len(rows)) if dispatch.pads_rows(rows.device, dtype) else len(rows)
     if count == len(rows):
@@ -29,7 +29,7 @@ def filled_up(rows: Float[Tensor, "N d"], dtype: torch.dtype) -> Float[Tensor, "
 
 
 def few_counts(rows: int) -> int:
-    """Return the rows of whole tiles; from 128 on eight numbers between powers of two.
+    """Return the rows of whole tiles; from 128 on one of eight numbers between powers of two.
 
     A part of a tile (AMX) takes as long as a whole one.
     """

@@ -1,17 +1,20 @@
-"""Products of a few rows with the weights of a few outputs, which are read where they lie."""
+"""Products of a few rows with the weights of a few outputs, which are read in place."""
 
 import numpy as np
 
+from headway.kernels.arrays import Floats, Ints
 from headway.kernels.codegen.numba_compiler import compiled
 
 
 @compiled
-def multiply_listed(x, slots, table, sizes, weight, bias, y):
+def multiply_listed(
+    x: Floats, slots: Ints, table: Ints, sizes: Ints, weight: Floats, bias: Floats, y: Floats
+) -> None:
     """Compute y[i, j] = x[i] . weight[p] + bias[p] for p = table[slots[i], j].
 
-    x: (R, d_model), rows of a slot side by side. table: (slots, W), sizes: (slots,). weight:
-    (V, d_model). bias: (V,). y: (R, W or less). Two rows of a slot are taken together, for a
-    weight read then serves both; which two does not depend on other slots.
+    x: (R, d_model); rows of a slot are neighbours. table: (slots, W), sizes: (slots,). weight:
+    (V, d_model). bias: (V,). y: (R, W or less). Two rows of a slot are multiplied together, because
+    each weight is then read once for both; the choice of the two does not depend on other slots.
     """
     row = 0
     while row < x.shape[0]:
@@ -28,8 +31,8 @@ def multiply_listed(x, slots, table, sizes, weight, bias, y):
 
 
 @compiled
-def _multiply_one(x, pieces, weight, bias, y):
-    """Take four pieces at a time, for an input read then serves all."""
+def _multiply_one(x: Floats, pieces: Ints, weight: Floats, bias: Floats, y: Floats) -> None:
+    """Take four pieces at a time, because each input is then read once for all."""
     whole = pieces.size - pieces.size % 4
     for j in range(0, whole, 4):
         p, q, r, s = pieces[j], pieces[j + 1], pieces[j + 2], pieces[j + 3]
@@ -47,7 +50,9 @@ def _multiply_one(x, pieces, weight, bias, y):
 
 
 @compiled
-def _multiply_two(x, z, pieces, weight, bias, y, u):
+def _multiply_two(
+    x: Floats, z: Floats, pieces: Ints, weight: Floats, bias: Floats, y: Floats, u: Floats
+) -> None:
     """Take two rows with four pieces at a time."""
     whole = pieces.size - pieces.size % 4
     for j in range(0, whole, 4):
@@ -74,7 +79,7 @@ def _multiply_two(x, z, pieces, weight, bias, y, u):
 
 
 @compiled
-def _dot(x, w):
+def _dot(x: Floats, w: Floats) -> np.float32:
     total = np.float32(0.0)
     for c in range(x.size):
         total += x[c] * w[c]

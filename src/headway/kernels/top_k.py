@@ -3,24 +3,25 @@
 import numpy as np
 from numba import types
 
+from headway.kernels.arrays import Floats, Ints
 from headway.kernels.attention_vectors import exp
 from headway.kernels.codegen.numba_compiler import compiled
-from headway.kernels.codegen.vectors import LANES, WORD, constant, for_loops
+from headway.kernels.codegen.vectors import LANES, Code, FlatArray, Value, generated
 
-# The largest of many numbers is found lane by lane, number i in lane i modulo _ALL_LANES: these
+# The largest of many numbers is found lane by lane, number i in lane i modulo _ALL_LANES. The lanes
 # fill the machine's vectors, while a single running maximum would be one long chain.
 _ALL_LANES = 256
-_MANY = 4 * LANES  # numbers, or lanes, that are taken at a time
+_MANY = 4 * LANES  # numbers, or lanes, at a time
 
 
 @compiled
-def _fill_lanes(x, lanes):
-    """Write the largest number of each lane, -inf where there is none."""
+def _fill_lanes(x: Floats, lanes: Floats) -> None:
+    """Write the largest number of each lane, -inf for an empty lane."""
     times = x.size // _ALL_LANES
     lanes[:] = np.float32(-np.inf)
     if times:
-        # Some lanes after the other, in registers: LLVM would write to memory through masks, which
-        # takes ten times as long on some processors.
+        # Some lanes at a time, in registers: LLVM would write to memory through masks, which takes
+        # ten times as long on some processors.
         for lane in range(0, _ALL_LANES, _MANY):
             _largest_lanes(x, _ALL_LANES, times, lanes, lane)
     for j in range(times * _ALL_LANES, x.size):
@@ -29,7 +30,7 @@ def _fill_lanes(x, lanes):
 
 
 @compiled
-def _largest_of(x):
+def _largest_of(x: Floats) -> np.float32:
     """Return the largest of a few numbers."""
     top = np.float32(-np.inf)
     for number in x:
@@ -38,39 +39,44 @@ def _largest_of(x):
 
 
 @compiled
-def _above(logits, lanes, limit, found):
-    """Write the ids of the logits above the limit, as far as there is room; return how many."""
+def _above(logits: Floats, lanes: Floats, limit: np.float32, ids: Ints) -> int:
+    """Write the ids of the logits above the limit until `ids` is full; return their number.
+
+    If there are more, return a number above the size of `ids`.
+    """
     count = 0
     for lane in range(lanes.size):
         if lanes[lane] > limit:
             for v in range(lane, logits.size, lanes.size):
                 if logits[v] > limit:
-                    if count == found.size:
+                    if count == ids.size:
                         return count + 1
-                    found[count] = v
+                    ids[count] = v
                     count += 1
     return count
 
 
 @compiled
-def sharpen(x, weight, bias, margin, most, logits):
+def sharpen(
+    x: Floats, weight: Floats, bias: Floats, margin: np.float32, most: int, logits: Floats
+) -> None:
     """Compute those logits again that are within `margin` of the best of their row.
 
-    Where these are more than `most`, the margin is halved until they are not. x: (R, d_model).
-    weight: (V, d_model). logits: (R, V), which came of rounded weights.
+    If these are more than `most`, the margin is halved until they are not. x: (R, d_model).
+    weight: (V, d_model). logits: (R, V), computed from rounded weights.
     """
     lanes = np.empty(_ALL_LANES, np.float32)
-    found = np.empty(most, np.int64)
+    ids = np.empty(most, np.int64)
     for i in range(logits.shape[0]):
         _fill_lanes(logits[i], lanes)
         best = _largest_of(lanes)
         near = margin
-        count = _above(logits[i], lanes, best - near, found)
-        while count > found.size:
+        count = _above(logits[i], lanes, best - near, ids)
+        while count > ids.size:
             near = near * np.float32(0.5) if near > np.float32(0.01) else np.float32(0.0)
-            count = _above(logits[i], lanes, best - near, found)
+            count = _above(logits[i], lanes, best - near, ids)
         for k in range(count):
-            v = found[k]
+            v = ids[k]
             total = np.float32(0.0)
             for c in range(x.shape[1]):
                 total += x[i, c] * weight[v, c]
@@ -78,11 +84,11 @@ def sharpen(x, weight, bias, margin, most, logits):
 
 
 @compiled
-def _insert(value, v, values, ids):
-    """Put a value among the best ones, which descend; of equal ones the lower id comes first."""
+def _insert(value: np.float32, v: int, values: Floats, ids: Ints) -> None:
+    """Put a value among the best, which descend; of equal ones the lower id comes first."""
     k = values.size - 1
     if not (value > values[k] or (value == values[k] and v < ids[k])):
-        return  # also where it is not a number
+        return  # NaN, too
     while k > 0 and (value > values[k - 1] or (value == values[k - 1] and v < ids[k - 1])):
         values[k] = values[k - 1]
         ids[k] = ids[k - 1]
@@ -92,12 +98,12 @@ def _insert(value, v, values, ids):
 
 
 @compiled
-def best_pieces(logits, never, values, ids, totals):
+def best_pieces(logits: Floats, never: Ints, values: Floats, ids: Ints, totals: Floats) -> None:
     """Find log(sum(exp(logits))) of each row and its best logits, best first.
 
-    logits: (R, V); pieces never to be found count in the sum and are then set to -inf. values,
-    ids: (R, K). totals: (R,). Of equal logits the lower id comes first. The K-th best of the lanes'
-    largest is a bound: lanes below it hold nothing of interest.
+    logits: (R, V). never: pieces that count in the sum and are then set to -inf, so that they are
+    not among the best. values, ids: (R, K). totals: (R,). The lower id of equal logits comes first.
+    The K-th best of the lanes' maxima is a bound: lanes below it hold none of the best.
     """
     count = values.shape[1]
     size = logits.shape[1]
@@ -125,42 +131,43 @@ def best_pieces(logits, never, values, ids, totals):
                 for v in range(lane, size, _ALL_LANES):
                     _insert(logits[i, v], v, values[i], ids[i])
         for k in range(count):
-            if ids[i, k] == size:  # fewer numbers than that
+            if ids[i, k] == size:  # the row has fewer numbers
                 ids[i, k] = 0
 
 
-@for_loops(types.float32)
-def _sum_powers(code, numbers, first, length, top):
-    """Return the sum of e^(numbers[first:] - top), so many of them; length in _MANY."""
-    builder, largest = code.builder, code.everywhere(top)
+@generated(types.float32)
+def _sum_powers(code: Code, numbers: FlatArray, first: Value, length: Value, top: Value) -> Value:
+    """Return the sum of e^(numbers[first:] - top); length: a multiple of _MANY."""
+    largest = code.broadcast(top)
 
-    def each(index, totals):
-        places = [builder.add(builder.add(first, index), WORD(LANES * n)) for n in range(4)]
+    def add(index: Value, totals: list[Value]) -> list[Value]:
+        places = [first + index + LANES * n for n in range(4)]
         return [
-            code.add(total, code.exp(code.subtract(numbers.load(place), largest)))
+            total + code.exp(numbers.load(place) - largest)
             for total, place in zip(totals, places, strict=True)
         ]
 
-    a, b, c, d = code.fold_all(length, _MANY, 4 * [constant(0.0)], each)
-    return code.total(code.add(code.add(a, b), code.add(c, d)))
+    a, b, c, d = code.fold_all(length, _MANY, 4 * [code.constant(0.0)], add)
+    return code.sum((a + b) + (c + d))
 
 
-@for_loops(types.void)
-def _largest_lanes(code, numbers, stride, count, lanes, lane):
+@generated(types.void)
+def _largest_lanes(
+    code: Code, numbers: FlatArray, stride: Value, count: Value, lanes: FlatArray, lane: Value
+) -> None:
     """Write the largest of numbers[lane + j + i * stride], i < count, to lanes[lane + j].
 
     For j below _MANY.
     """
-    builder = code.builder
-    steps = [WORD(LANES * number) for number in range(4)]
+    offsets = [LANES * number for number in range(4)]
 
-    def each(index, tops):
-        place = builder.add(lane, builder.mul(index, stride))
+    def raise_tops(index: Value, tops: list[Value]) -> list[Value]:
+        place = lane + index * stride
         return [
-            code.larger(numbers.load(builder.add(place, step)), top)
-            for top, step in zip(tops, steps, strict=True)
+            code.larger(numbers.load(place + offset), top)
+            for top, offset in zip(tops, offsets, strict=True)
         ]
 
-    tops = code.fold_all(count, 1, 4 * [constant(float("-inf"))], each)
-    for top, step in zip(tops, steps, strict=True):
-        lanes.store(builder.add(lane, step), top)
+    tops = code.fold_all(count, 1, 4 * [code.constant(float("-inf"))], raise_tops)
+    for top, offset in zip(tops, offsets, strict=True):
+        lanes.store(lane + offset, top)

@@ -1,46 +1,74 @@
-"""The gradient of a weight as in `weight_gradient`, where the processor multiplies tiles (AMX).
+"""The gradient of a weight as in `weight_gradient`, on a processor that multiplies tiles (AMX).
 
-For tiles X's pairs of rows, interleaved, are as they lie in its blocks; of G's, 16 words of a
-column have to become a row. All threads put X in blocks; then each takes columns of G, so many at a
-time that they and their sums stay in the second cache. A test holds both modules to one law.
+For tiles, X's interleaved pairs of rows have the layout of its blocks; of G's, 16 words of a column
+have to become a row. All threads put X in blocks. Then each thread takes columns of G, as many at a
+time as stay in the second cache with their sums. A test holds both modules to one law.
 """
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numpy.typing import NDArray
 
 from headway.kernels import COLUMNS, LANES
+from headway.kernels.arrays import Floats
 from headway.kernels.codegen import amx
-from headway.kernels.codegen.amx import DEEP, SHAPES, TILE, give_back, room, set_up
+from headway.kernels.codegen.amx import DEEP, SHAPES, TILE, aligned_words, release, set_up
 from headway.kernels.codegen.numba_compiler import compiled
 from headway.kernels.codegen.parallel import in_parts
-from headway.kernels.codegen.vectors import INT, INTS, WORD, for_loops
-from headway.kernels.weight_gradient import AT_ONCE, BLOCK, add_products, put_in_blocks
+from headway.kernels.codegen.vectors import (
+    INTS,
+    SHORT,
+    WORD,
+    Code,
+    FlatArray,
+    Value,
+    generated,
+)
+from headway.kernels.weight_gradient import (
+    AT_ONCE,
+    BLOCK,
+    TWO_ONES,
+    add_products,
+    put_in_blocks,
+)
 
-_LOTS = 8  # of G's columns that are at work together
-_BLOCKS = 16  # of X's that they are multiplied with, so that there are 512 KB of sums
+_LOTS = 8  # lots of G's columns at a time
+_BLOCKS = 16  # blocks of X that they are multiplied with: 512 KB of sums
 _SQUARE = 4 * TILE  # COLUMNS x COLUMNS sums
 _PANEL = AT_ONCE * COLUMNS  # words of COLUMNS columns of G, AT_ONCE pairs of rows
-_ROWS = 2 * DEEP  # of G that a tile takes
-_ROW = ir.VectorType(ir.IntType(16), LANES)
-_ONES = 0x3F803F80  # twice 1 in bfloat16
+_ROWS = 2 * DEEP  # rows of G in a tile
+_ROW = ir.VectorType(SHORT, LANES)
 
 
 @compiled
-def multiply_columns(g, x, add, y, sums, blocks, count, parts, region):
+def multiply_columns(
+    g: NDArray[np.uint16],
+    x: NDArray[np.uint16],
+    add: bool,
+    y: Floats,
+    sums: Floats,
+    blocks: NDArray[np.uint32],
+    count: int,
+    parts: int,
+    region: int,
+) -> bool:
     """Compute y = G^T X, or add it to y, and the sums of G's columns.
 
-    As in `weight_gradient`; blocks: room for `input_gradient.words_of_blocks` of X. The parts are
-    of `count` lots of G's columns.
+    As in `weight_gradient`; blocks: `input_gradient.words_of_blocks` words for X. The parts are of
+    `count` lots of G's columns.
     """
     lots = x.shape[1] // COLUMNS
-    there = in_parts(_put, (x, blocks), lots, min(lots, parts), region)
-    return in_parts(_multiply_part, (g, blocks, add, y, sums), count, parts, region) and there
+    done = in_parts(_put, (x, blocks), lots, min(lots, parts), region)
+    return in_parts(_multiply_part, (g, blocks, add, y, sums), count, parts, region) and done
 
 
 @compiled
-def _put(x, blocks, first, last):
-    """Put these lots of X's columns into blocks; zeros fill up the last step."""
+def _put(x: NDArray[np.uint16], blocks: NDArray[np.uint32], first: int, last: int) -> None:
+    """Put lots first to last - 1 of X's columns into blocks; zeros fill up the last step."""
     pairs, lots = (x.shape[0] + 1) // 2, x.shape[1] // COLUMNS
     for pair in range(0, pairs, AT_ONCE):
         count, begin = min(pairs - pair, AT_ONCE), (pair // AT_ONCE * lots + first) * BLOCK
@@ -51,11 +79,20 @@ def _put(x, blocks, first, last):
 
 
 @compiled
-def _multiply_part(g, blocks, add, y, sums, first, last):
+def _multiply_part(
+    g: NDArray[np.uint16],
+    blocks: NDArray[np.uint32],
+    add: bool,
+    y: Floats,
+    sums: Floats,
+    first: int,
+    last: int,
+) -> None:
     """Multiply lots first to last - 1 of G's columns with all of X's blocks."""
     chunks, most = -(-g.shape[0] // (2 * AT_ONCE)), min(_LOTS, last - first)
-    panels, found = room(chunks * most * _PANEL), room(most * _BLOCKS * _SQUARE)
-    squares, lots = found.view(np.float32), y.shape[1] // COLUMNS
+    panels = aligned_words(chunks * most * _PANEL)
+    memory = aligned_words(most * _BLOCKS * _SQUARE)
+    squares, lots = memory.view(np.float32), y.shape[1] // COLUMNS
     set_up(SHAPES)
     for begin in range(first, last, _LOTS):
         end = min(begin + _LOTS, last)
@@ -64,14 +101,23 @@ def _multiply_part(g, blocks, add, y, sums, first, last):
             right = min(left + _BLOCKS, lots)
             _multiply_panels(g.shape[0], panels, end - begin, blocks, lots, left, right, squares)
             _put_squares(squares, add, y, begin, end, left, right)
-    give_back()
+    release()
 
 
 @compiled
-def _multiply_panels(rows, panels, count, blocks, lots, left, right, squares):
-    """Multiply so many panels with the blocks `left` to `right` of `lots`: a square for each two.
+def _multiply_panels(
+    rows: int,
+    panels: NDArray[np.uint32],
+    count: int,
+    blocks: NDArray[np.uint32],
+    lots: int,
+    left: int,
+    right: int,
+    squares: Floats,
+) -> None:
+    """Multiply `count` panels with blocks left to right - 1 of `lots`: a square for each pair.
 
-    A block is fetched once for all panels, which leave the first cache to it.
+    A block is loaded once for all panels, which leave the first cache to it.
     """
     pairs = (rows + 1) // 2
     for chunk in range(-(-pairs // AT_ONCE)):
@@ -87,42 +133,52 @@ def _multiply_panels(rows, panels, count, blocks, lots, left, right, squares):
                     _multiply_and_add_square(panels, a, blocks, b, steps, squares, at)
 
 
-def _square_of(add):
-    def write(code, panels, a, blocks, b, steps, squares, at):
-        builder, sums, left, right = code.builder, (0, 1, 2, 3), (4, 5), (6, 7)
+def _square_of(*, add: bool) -> Any:
+    """Return a kernel that multiplies a panel with a block; add: to the sums in memory."""
+
+    def write(
+        code: Code,
+        panels: FlatArray,
+        a: Value,
+        blocks: FlatArray,
+        b: Value,
+        steps: Value,
+        squares: FlatArray,
+        at: Value,
+    ) -> None:
+        sums, left, right = (0, 1, 2, 3), (4, 5), (6, 7)
+        lanes, columns = code.constant(LANES, WORD), code.constant(COLUMNS, WORD)
         for tile in sums:
             if add:
-                amx.load(code, tile, squares, builder.add(at, WORD(tile * TILE)), WORD(LANES))
+                amx.load(code, tile, squares, at + tile * TILE, lanes)
             else:
                 amx.clear(code, tile)
 
-        def each(step, _):
-            line = builder.add(b, builder.mul(step, WORD(DEEP * COLUMNS)))
+        def multiply(step: Value) -> None:
+            line = b + step * (DEEP * COLUMNS)
             for i, tile in enumerate(right):
-                place = builder.add(line, WORD(i * LANES))
-                amx.load(code, tile, blocks, place, WORD(COLUMNS))
-            row = builder.add(a, builder.mul(step, WORD(2 * TILE)))
+                amx.load(code, tile, blocks, line + i * LANES, columns)
+            row = a + step * (2 * TILE)
             for i, tile in enumerate(left):
-                place = builder.add(row, WORD(i * TILE))
-                amx.load(code, tile, panels, place, WORD(LANES), again=False)
+                amx.load(code, tile, panels, row + i * TILE, lanes, again=False)
             for tile in sums:
-                one, other = left[tile // 2], right[tile % 2]
-                amx.add_products(code, amx.PAIRS, tile, one, other)
-            return []
+                amx.add_products(code, amx.PAIRS, tile, left[tile // 2], right[tile % 2])
 
-        code.fold_all(steps, 1, [], each)
+        code.repeat(steps, 1, multiply)
         for tile in sums:
-            amx.store(code, tile, squares, builder.add(at, WORD(tile * TILE)))
+            amx.store(code, tile, squares, at + tile * TILE)
 
-    return for_loops(types.void)(write)
+    return generated(types.void)(write)
 
 
 _multiply_square, _multiply_and_add_square = _square_of(add=False), _square_of(add=True)
 
 
 @compiled
-def _put_squares(squares, add, y, begin, end, left, right):
-    """Put, or add, squares of sums where they belong: of these lots of G's columns, and of X's."""
+def _put_squares(
+    squares: Floats, add: bool, y: Floats, begin: int, end: int, left: int, right: int
+) -> None:
+    """Put the squares of sums of these lots of G's columns and of X's into y, or add them."""
     for lot in range(begin, end):
         for i in range(min(COLUMNS, y.shape[0] - lot * COLUMNS)):
             row = (lot * COLUMNS + i) * y.shape[1]
@@ -135,22 +191,26 @@ def _put_squares(squares, add, y, begin, end, left, right):
                     _put_line(squares, at, y, row + block * COLUMNS)
 
 
-def _line_of(add):
-    def write(code, squares, at, y, place):
-        for i in range(2):
-            here = code.builder.add(place, WORD(i * LANES))
-            sums = squares.load(code.builder.add(at, WORD(i * TILE)))
-            y.store(here, code.add(y.load(here), sums) if add else sums)
+def _line_of(*, add: bool) -> Any:
+    """Return a kernel that puts a line of sums into y, or adds it."""
 
-    return for_loops(types.void)(write)
+    def write(code: Code, squares: FlatArray, at: Value, y: FlatArray, place: Value) -> None:
+        for i in range(2):
+            target = place + i * LANES
+            sums = squares.load(at + i * TILE)
+            y.store(target, y.load(target) + sums if add else sums)
+
+    return generated(types.void)(write)
 
 
 _put_line, _add_line = _line_of(add=False), _line_of(add=True)
 
 
 @compiled
-def _put_in_panels(g, panels, sums, begin, end):
-    """Put these lots of columns into panels, all rows of them; zeros fill up."""
+def _put_in_panels(
+    g: NDArray[np.uint16], panels: NDArray[np.uint32], sums: Floats, begin: int, end: int
+) -> None:
+    """Put lots begin to end - 1 of the columns into panels, all rows; zeros fill up."""
     rows, width = g.shape
     few = np.empty((_ROWS, COLUMNS), np.uint16)
     sums[begin * COLUMNS : end * COLUMNS] = np.float32(0.0)
@@ -169,28 +229,36 @@ def _put_in_panels(g, panels, sums, begin, end):
             _put_turned(few, 0, COLUMNS, panels, at, sums, column)
 
 
-@for_loops(types.void)
-def _put_turned(code, g, place, width, panels, at, sums, column):
-    """Turn 32 rows of COLUMNS numbers into two amx, and add the rows to the sums."""
-    builder, ones = code.builder, ir.Constant(INTS, [_ONES] * LANES)
-    both = ir.Constant(
-        ir.VectorType(INT, COLUMNS), [i // 2 + LANES * (i % 2) for i in range(COLUMNS)]
-    )
-    lines = [builder.add(place, builder.mul(width, WORD(i))) for i in range(_ROWS)]
+@generated(types.void)
+def _put_turned(
+    code: Code,
+    g: FlatArray,
+    place: Value,
+    width: Value,
+    panels: FlatArray,
+    at: Value,
+    sums: FlatArray,
+    column: Value,
+) -> None:
+    """Transpose 32 rows of COLUMNS numbers into two tiles, and add the rows to the sums."""
+    units = code.constant(TWO_ONES, INTS)
+    interleaved = [i // 2 + LANES * (i % 2) for i in range(COLUMNS)]
+    lines = [place + width * i for i in range(_ROWS)]
     for side in range(2):
-        here = builder.add(column, WORD(LANES * side))
-        total, words = sums.load(here), []
+        target = column + LANES * side
+        total = sums.load(target)
+        rows: list[Value] = []
         for upper, lower in zip(lines[::2], lines[1::2], strict=True):
-            a, b = (g.raw(builder.add(line, WORD(LANES * side)), _ROW) for line in (upper, lower))
-            words.append(builder.bitcast(builder.shuffle_vector(a, b, both), INTS))
-            total = add_products(code, total, words[-1], ones)
-        sums.store(here, total)
-        for i, row in enumerate(_turned(code, words)):
-            panels.store(builder.add(at, WORD(side * TILE + i * LANES)), row)
+            a, b = (g.read(line + LANES * side, _ROW) for line in (upper, lower))
+            rows.append(code.shuffle(a, b, interleaved).bitcast(INTS))
+            total = add_products(code, total, rows[-1], units)
+        sums.store(target, total)
+        for i, row in enumerate(_turned(code, rows)):
+            panels.store(at + (side * TILE + i * LANES), row)
 
 
-def _turned(code, rows):
-    """Return the columns of a square of words: in each step, half of what lies off the diagonal."""
+def _turned(code: Code, rows: Sequence[Value]) -> Sequence[Value]:
+    """Return the columns of a square of words; each step swaps half of the off-diagonal words."""
     for apart in (8, 4, 2, 1):
         before, rows = rows, list(rows)
         for i in range(LANES):
@@ -198,7 +266,5 @@ def _turned(code, rows):
                 a, b = before[i], before[i + apart]
                 upper = [j if not j & apart else LANES + j - apart for j in range(LANES)]
                 lower = [j + apart if not j & apart else LANES + j for j in range(LANES)]
-                for place, order in ((i, upper), (i + apart, lower)):
-                    mask = ir.Constant(ir.VectorType(INT, LANES), order)
-                    rows[place] = code.builder.shuffle_vector(a, b, mask)
+                rows[i], rows[i + apart] = code.shuffle(a, b, upper), code.shuffle(a, b, lower)
     return rows

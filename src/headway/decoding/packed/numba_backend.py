@@ -30,8 +30,7 @@ from headway.decoding.packed.torch_backend import (
     product,
 )
 from headway.decoding.packed.weights import Projection
-from headway.kernels import attention_step, dispatch, layer_norm, linear
-from headway.kernels.decoder_step import decode_rows
+from headway.kernels import attention_step, decoder_step, dispatch, linear
 from headway.kernels.float_linear import in_float_blocks, in_pair_blocks
 from headway.kernels.linear_blocks import LARGEST_BYTE
 from headway.kernels.quantized_linear import in_byte_blocks, least_steps
@@ -166,7 +165,7 @@ class FusedDecoder:
     def __call__(self, x: Floats, step: DecoderStep) -> Floats:
         """Compute (R, d_model) -> (R, d_model), in place."""
         state: PackedState = step.state
-        decode_rows(
+        decoder_step.decode_rows(
             x, step.rows, step.slots, state.lengths, state.owners, state.source_lengths,
             tuple(cache.keys for cache in state.past),
             tuple(cache.values for cache in state.past),
@@ -318,7 +317,7 @@ class NumbaBackend:
     def add_norm(self, x: Floats, y: Floats, norm: _Norm) -> tuple[Floats, Floats]:
         """Compute x + y and LayerNorm(x + y)."""
         total, result = np.empty_like(x), np.empty_like(x)
-        layer_norm.add_norm(x, y, norm.gamma, norm.beta, norm.epsilon, total, result)
+        decoder_step.add_norm(x, y, norm.gamma, norm.beta, norm.epsilon, total, result)
         return total, result
 
     def attend_to_source(self, qkv: Floats, starts: Ints, heads: Heads) -> Floats:

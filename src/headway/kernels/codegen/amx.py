@@ -1,89 +1,92 @@
 """Tiles of the processor (AMX): registers of 16 rows of 64 bytes, and products of them.
 
-A product adds 16 x 16 sums to a tile, of what each row of one tile and each column of another have
-in 16 words: two numbers of bfloat16, whose sums are in float32, or four bytes. Who uses tiles sets
-them up first, in each thread, and gives them back, because PyTorch's products want others.
+A product adds 16 x 16 sums to a tile. Each sum is that of a row of one tile and a column of
+another, of 16 words: two numbers of bfloat16, summed in float32, or four bytes. Each thread sets up
+its tiles before it uses them and releases them afterwards, because PyTorch's products set them up
+differently.
 """
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numpy.typing import NDArray
 
 from headway.kernels import LANES
 from headway.kernels.codegen.numba_compiler import compiled
-from headway.kernels.codegen.vectors import WORD, for_loops
+from headway.kernels.codegen.vectors import WORD, Code, FlatArray, Value, generated
 
 DEEP = 16
 """Words of a row of a tile."""
 TILE = LANES * DEEP
 """Words of a tile."""
 PAIRS, FOURS = "tdpbf16ps", "tdpbusd"
-"""Products of words of two numbers of bfloat16; of four bytes, unsigned ones with signed ones."""
-_BYTE = ir.IntType(8)
-_LINE = 64  # bytes of a row of a tile, as of a line of the cache
+"""Products of words of two numbers of bfloat16; of four bytes, unsigned times signed."""
+_BYTE, _NOTHING = ir.IntType(8), ir.VoidType()
+_LINE = 64  # bytes of a row of a tile, and of a cache line
 
 
-def _shapes() -> np.ndarray:
-    """Return what the processor is told about its tiles: eight of 16 rows of 64 bytes."""
-    found = np.zeros(_LINE, np.uint8)
-    found[0] = 1
-    found[16:32].view(np.uint16)[:] = _LINE
-    found[48:56] = LANES
-    return found
+def _shapes() -> NDArray[np.uint8]:
+    """Return the processor's tile configuration: eight tiles of 16 rows of 64 bytes."""
+    configuration = np.zeros(_LINE, np.uint8)
+    configuration[0] = 1
+    configuration[16:32].view(np.uint16)[:] = _LINE
+    configuration[48:56] = LANES
+    return configuration
 
 
 SHAPES = _shapes()
-"""What `set_up` takes."""
-
-
-def _call(code, name, *arguments):
-    """Call one of the processor's instructions for tiles."""
-    kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
-    function = cgutils.get_or_insert_function(code.builder.module, kind, f"llvm.x86.{name}")
-    code.builder.call(function, arguments)
+"""The argument of `set_up`."""
 
 
 @compiled
-def room(words):
-    """Return room for so many words of uint32, from where a line of the cache begins."""
-    found = np.empty(words + LANES, np.uint32)
-    begin = -(found.ctypes.data // 4) % LANES
-    return found[begin : begin + words]
+def aligned_words(words: int) -> NDArray[np.uint32]:
+    """Return memory for this many words, which begins at a cache line."""
+    memory = np.empty(words + LANES, np.uint32)
+    begin = -(memory.ctypes.data // 4) % LANES
+    return memory[begin : begin + words]
 
 
-@for_loops(types.void)
-def set_up(code, shapes):
-    """Make tiles of these shapes of this thread's registers."""
-    _call(code, "ldtilecfg", shapes.address(WORD(0)))
+@generated(types.void)
+def set_up(code: Code, shapes: FlatArray) -> None:
+    """Give this thread's tiles these shapes."""
+    code.call("llvm.x86.ldtilecfg", _NOTHING, shapes.address(code.constant(0, WORD)))
 
 
-@for_loops(types.void)
-def give_back(code):
-    """Leave the registers as they were found."""
-    _call(code, "tilerelease")
+@generated(types.void)
+def release(code: Code) -> None:
+    """Release this thread's tiles."""
+    code.call("llvm.x86.tilerelease", _NOTHING)
 
 
-def load(code, tile, numbers, place, stride, *, again=True):
-    """Fill a tile with rows of so many words each, the first from `place` on.
+def load(
+    code: Code, tile: int, numbers: FlatArray, place: Value, stride: Value, *, again: bool = True
+) -> None:
+    """Fill a tile with rows that are `stride` words apart, the first at `place`.
 
-    again: whether they are soon wanted again, or leave the first cache to others.
+    again: the rows are soon needed again, and may fill the first cache.
     """
-    bytes_ = code.builder.mul(stride, WORD(4))
-    name = "tileloadd64" if again else "tileloaddt164"
-    _call(code, name, _BYTE(tile), numbers.address(place), bytes_)
+    name = "llvm.x86.tileloadd64" if again else "llvm.x86.tileloaddt164"
+    stride_bytes = stride * 4
+    code.call(name, _NOTHING, _number(code, tile), numbers.address(place), stride_bytes)
 
 
-def store(code, tile, numbers, place):
+def store(code: Code, tile: int, numbers: FlatArray, place: Value) -> None:
     """Write a tile's rows, one after the other, from `place` on."""
-    _call(code, "tilestored64", _BYTE(tile), numbers.address(place), WORD(_LINE))
+    line = code.constant(_LINE, WORD)
+    address = numbers.address(place)
+    code.call("llvm.x86.tilestored64", _NOTHING, _number(code, tile), address, line)
 
 
-def clear(code, tile):
+def clear(code: Code, tile: int) -> None:
     """Fill a tile with zeros."""
-    _call(code, "tilezero", _BYTE(tile))
+    code.call("llvm.x86.tilezero", _NOTHING, _number(code, tile))
 
 
-def add_products(code, name, sums, one, other):
-    """Add the products of two tiles to the one of sums; name: PAIRS or FOURS."""
-    _call(code, name, _BYTE(sums), _BYTE(one), _BYTE(other))
+def add_products(code: Code, name: str, sums: int, rows: int, columns: int) -> None:
+    """Add the products of two tiles to a tile of sums; name: PAIRS or FOURS."""
+    tiles = [_number(code, tile) for tile in (sums, rows, columns)]
+    code.call(f"llvm.x86.{name}", _NOTHING, *tiles)
+
+
+def _number(code: Code, tile: int) -> Value:
+    return code.constant(tile, _BYTE)

@@ -1,33 +1,33 @@
-"""Who is told that loops are compiled: on a machine where none are kept yet, it takes seconds.
+"""A notice while kernels are compiled: on a machine without compiled code, that takes seconds.
 
-Nobody, unless a program asks for it, as the command line does.
+A program asks for it with `tell_of_compiling`, as the command line does.
 """
 
 from collections.abc import Callable
 from time import monotonic
 
-_MOMENT = 1.0  # seconds that nobody needs to be told of
-_MESSAGE = "Compiling loops for this processor, some seconds; they are kept."
+_MOMENT = 1.0  # seconds without a notice
+_MESSAGE = "Compiling kernels for this processor: some seconds, once."
 
 _tell: Callable[[str], object] | None = None
 
 
 def tell_of_compiling(tell: Callable[[str], object] | None) -> None:
-    """Have this called with a sentence, once, when compiling takes more than a moment."""
+    """Set the function that gets a sentence, once, when compiling takes more than a moment."""
     global _tell
     _tell = tell
 
 
 class Patience:
-    """Adds up what compiling takes, of functions that have others compiled meanwhile."""
+    """Adds up the time of compiling functions, which may compile their callees meanwhile."""
 
     def __init__(self) -> None:
-        """Begin with no time taken."""
+        """Start at zero."""
         self.depth = 0
         self.began = self.taken = 0.0
 
     def begin(self) -> None:
-        """Note that compiling begins; tell of it, if much came before."""
+        """Record the start of a compilation; give notice if earlier ones took long."""
         now = monotonic()
         if not self.depth:
             self.began = now
@@ -37,7 +37,7 @@ class Patience:
             tell_of_compiling(None)
 
     def end(self) -> None:
-        """Note that it has ended."""
+        """Record the end of a compilation."""
         self.depth -= 1
         if not self.depth:
             self.taken += monotonic() - self.began

@@ -115,7 +115,7 @@ class PrivateCallees(CompilerBase):
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at the first call; keep the machine code if there is a folder to write it to."""
+    """Compile at the first call; keep the machine code if a folder is writable."""
     dispatcher: Any = numba.njit(function, nogil=True, fastmath=FAST, pipeline_class=PrivateCallees)
     # Without a writable folder, each process compiles.
     with contextlib.suppress(RuntimeError):

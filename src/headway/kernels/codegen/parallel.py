@@ -1,8 +1,8 @@
-"""A compiled loop's work in parts, which the threads of a parallel region take one after the other.
+"""A kernel's work in parts, which the threads of a parallel region take one after the other.
 
-This is what a compiler makes of OpenMP's `parallel`: the arguments go into a structure, and a
-function that takes it is called by every thread. Nothing of it needs Python's lock, for which
-threads that come from Python would wait, a tenth of a millisecond for each region.
+A compiler does the same for OpenMP's `parallel`: the arguments go into a structure, and every
+thread calls a function that takes it. Threads that come from Python would wait a tenth of a
+millisecond for Python's lock in each region; these never need the lock.
 """
 
 from collections.abc import Callable
@@ -20,21 +20,24 @@ _SHARE = ir.FunctionType(_NOTHING, [_POINTER])
 _REGION = ir.FunctionType(_NOTHING, [_SHARE.as_pointer(), _POINTER, INT, INT])
 
 
-_for_compiled: Callable[..., Any] = intrinsic  # whose first parameter no caller gives
+_for_compiled: Callable[..., Any] = intrinsic  # callers do not pass the first parameter
 
 
 @_for_compiled
-def in_parts(typing, function, arguments, count, parts, region):
-    """Call function(*arguments, first, last) for parts that make up 0 to count; in compiled loops.
+def in_parts(
+    typing: Any, function: Any, arguments: Any, count: Any, parts: Any, region: Any
+) -> tuple[Any, Callable[..., Any]]:
+    """Call function(*arguments, first, last) for parts that make up 0 to count, in a kernel.
 
-    parts: how many, of sizes as equal as they can be. region: the address of `GOMP_parallel`, or 0
-    where the caller is to do all of them itself. Returns whether all ended without an error, of
-    which there can be one: no memory. What a part does must not depend on who does it.
+    parts: their number; their sizes are as equal as possible. region: the address of
+    `GOMP_parallel`, or 0 if the calling thread does all parts. Returns True if all parts ended
+    without an error; the only possible error is lack of memory. The result of a part must not
+    depend on its thread.
     """
-    given = (*arguments.types, types.intp, types.intp)
-    call = function.get_call_type(typing, given, {})
+    kinds = (*arguments.types, types.intp, types.intp)
+    call = function.get_call_type(typing, kinds, {})
 
-    def generate(context, builder, signature, values):
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> ir.Value:
         work = _Work(context, builder, function, call)
         return work.divide(values[1], *values[2:])
 
@@ -44,21 +47,23 @@ def in_parts(typing, function, arguments, count, parts, region):
 class _Work:
     """The instructions of one `in_parts`."""
 
-    def __init__(self, context, builder, function, call):
+    def __init__(self, context: Any, builder: ir.IRBuilder, function: Any, call: Any) -> None:
         self.context, self.builder, self.call = context, builder, call
-        self.found = function.dispatcher.get_compile_result(call)
-        context.add_linking_libs([self.found.library])
-        own = [context.get_value_type(kind) for kind in call.args[:-2]]
-        # The arguments; how many, in how many parts; the next part; whether there was an error.
-        self.shared = ir.LiteralStructType([*own, WORD, WORD, WORD, INT])
-        self.num_own = len(own)
+        self.compiled = function.dispatcher.get_compile_result(call)
+        context.add_linking_libs([self.compiled.library])
+        kinds = [context.get_value_type(kind) for kind in call.args[:-2]]
+        # The arguments; the count; the number of parts; the next part; whether there was an error.
+        self.shared = ir.LiteralStructType([*kinds, WORD, WORD, WORD, INT])
+        self.num_arguments = len(kinds)
 
-    def divide(self, arguments, count, parts, region):
-        """Put everything where all threads find it, and begin the region."""
+    def divide(
+        self, arguments: ir.Value, count: ir.Value, parts: ir.Value, region: ir.Value
+    ) -> ir.Value:
+        """Write all to the structure that threads share, and begin the region."""
         builder = self.builder
         place = cgutils.alloca_once(builder, self.shared)
-        own = [builder.extract_value(arguments, i) for i in range(self.num_own)]
-        for i, value in enumerate([*own, count, parts, WORD(0), INT(0)]):
+        values = [builder.extract_value(arguments, i) for i in range(self.num_arguments)]
+        for i, value in enumerate([*values, count, parts, WORD(0), INT(0)]):
             builder.store(value, cgutils.gep_inbounds(builder, place, 0, i))
         share, data = self._share(), builder.bitcast(place, _POINTER)
         alone = builder.icmp_signed("==", region, WORD(0))
@@ -67,21 +72,22 @@ class _Work:
                 builder.call(share, [data])
             with by_threads:
                 begin = builder.inttoptr(region, _REGION.as_pointer())
-                # 0 is as many threads as PyTorch has: asked for fewer, GCC's pool would end the
-                # others, and start new ones for PyTorch's next operation.
+                # 0 means as many threads as PyTorch has. For fewer, GCC's pool would end the
+                # surplus threads, and start new ones for PyTorch's next operation.
                 builder.call(begin, [share, data, INT(0), INT(0)])
-        failed = builder.load(cgutils.gep_inbounds(builder, place, 0, self.num_own + 3))
+        failed = builder.load(cgutils.gep_inbounds(builder, place, 0, self.num_arguments + 3))
         return builder.icmp_signed("==", failed, INT(0))
 
-    def _share(self):
-        """Write the function of a thread: it takes parts while there are any."""
+    def _share(self) -> ir.Function:
+        """Write the function of a thread, which takes parts until none is left."""
         module = self.builder.module
         share = ir.Function(module, _SHARE, module.get_unique_name("share"))
         share.linkage = "internal"
         builder = ir.IRBuilder(share.append_basic_block("entry"))
         place = builder.bitcast(share.args[0], self.shared.as_pointer())
-        fields = [cgutils.gep_inbounds(builder, place, 0, i) for i in range(self.num_own + 4)]
-        *own, count, parts = [builder.load(field) for field in fields[:-2]]
+        indices = range(self.num_arguments + 4)
+        fields = [cgutils.gep_inbounds(builder, place, 0, i) for i in indices]
+        *arguments, count, parts = [builder.load(field) for field in fields[:-2]]
         take, work, fail, end = (
             builder.append_basic_block(n) for n in ("take", "work", "fail", "end")
         )
@@ -95,7 +101,7 @@ class _Work:
             for number in (part, builder.add(part, WORD(1)))
         )
         status, _ = self.context.call_internal_no_propagate(
-            builder, self.found.fndesc, self.call, [*own, first, last]
+            builder, self.compiled.fndesc, self.call, [*arguments, first, last]
         )
         builder.cbranch(status.is_error, fail, take)
         builder.position_at_end(fail)

@@ -72,10 +72,10 @@ def attention_in_kernels(
 ) -> Float[Tensor, "B T H*d_v"]:
     """Compute equation 1 for every head, from the projections to `concat`.
 
-    queries: Q, (B, T, H * d_k). memory: K beside V, (B, S, H * (d_k + d_v)); None where all three
-    are side by side in queries. mask: (T, S) or four axes that broadcast to (B, H, T, S), True =
+    queries: Q, (B, T, H * d_k). memory: K and V, (B, S, H * (d_k + d_v)); None where all three are
+    side by side in queries. mask: (T, S) or four axes that broadcast to (B, H, T, S), True =
     may attend; None for all. A query without any allowed key gets zeros, and so does its gradient.
-    Only for tensors for which `dispatch.attention` chooses the kernel.
+    Call it only where `dispatch.attention` chooses the kernel.
     """
     allowed = (
         torch.ones(1, 1, 1, 1, dtype=torch.bool, device=queries.device) if mask is None else mask

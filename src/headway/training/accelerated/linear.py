@@ -1,8 +1,8 @@
 """Projections that learn: several of one input in one product; on a CPU with bias and ReLU.
 
-Whether a projection may join another's product is asked twice. `is_plain` asks for its class and
-its `forward`, when the substitutes are installed. `_joins` asks at each call for what may change in
-between: hooks, and the types of the tensors.
+Two questions decide whether projections share a product. `is_plain` looks at the class and the
+`forward` of each, when the substitutes are installed. `_joins` looks at hooks and types of tensors,
+which may change between calls.
 """
 
 from collections.abc import Sequence

@@ -49,7 +49,7 @@ def test_more_than_that_is_said_once(monkeypatch: pytest.MonkeyPatch, told: list
     patience.begin()
 
     assert len(told) == 1
-    assert "Compiling loops for this processor" in told[0]
+    assert "Compiling kernels for this processor" in told[0]
 
 
 def test_nobody_is_told_unless_asked(
