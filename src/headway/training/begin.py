@@ -267,7 +267,7 @@ def _continue(trainer: Trainer, context: RunContext) -> None:
 
 
 def _within_budget(prepared: PreparedRun, context: RunContext) -> RunConfig:
-    """Return the configuration with the steps that fit into the budget, if there is one."""
+    """Return the configuration, with steps that fit into the budget of the run if it has one."""
     config, texts = prepared.config, prepared.texts
     if context.budget is None:
         return config
@@ -292,7 +292,7 @@ def _build_trainer(
 ) -> Trainer:
     """Return the trainer of a prepared run.
 
-    config: with the steps that fit into the budget, if there is one. findings: of its text.
+    config: with steps that fit into the budget. findings: problems of its text.
     """
     texts, encoded, training = prepared.texts, prepared.encoded, config.training
     translated = texts.valid[: training.validation_sentences]

@@ -1,8 +1,8 @@
-"""A training that fits into so many minutes: steps and intervals from the speed that was measured.
+"""A training that fits into a number of minutes: steps and intervals from the measured speed.
 
-They are fixed before the first step, and written into the configuration of the run, so that the
-run can be repeated bit for bit. A machine that is busier or freer afterwards than it was while it
-was measured changes when the run ends, and nothing else.
+They are fixed before the first step and written into the configuration of the run, so that the run
+can be repeated bit for bit. If the machine is busier or freer during the run than during the
+measurement, the run ends later or earlier; nothing else changes.
 """
 
 import math
@@ -33,22 +33,22 @@ _FEWEST_VALIDATIONS = 4
 _VALIDATED = 0.1  # share of the time that validations may take
 _STEPS_OF_AN_INTERVAL = 5
 _EARLY = 2  # validations whose translations run to the limit, because hardly anything is learned
-_LOST = 120.0  # seconds of work that a power cut costs at most
-_TO_LEARN = 200  # updates; with fewer, a model hardly learns anything
+_LOST = 120.0  # most seconds of work that a power cut costs
+_TO_LEARN = 200  # updates; with fewer a model hardly learns anything
 _LEAST = 10
 _AVERAGED_ONCE = 2  # snapshots; of more, an average of fewer is tried as well
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """So many minutes from the beginning of the command to the scores at the end."""
+    """The minutes from the beginning of the command to the final scores."""
 
     minutes: float
     began: float = field(default_factory=time.monotonic)
-    """When the command began, by `time.monotonic`."""
+    """Beginning of the command, by `time.monotonic`."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no time."""
+        """Refuse minutes that are not above 0."""
         if not 0 < self.minutes < math.inf:
             raise ConfigError(
                 f"minutes is {self.minutes}, but must be a number above 0.", "Give 10, say."
@@ -60,7 +60,7 @@ class Budget:
 
 
 def check_budget(*, resume: bool, alone: bool) -> None:
-    """Refuse minutes for a run that has its steps already, or that several processes make."""
+    """Refuse minutes for a run whose steps are fixed already, or that has several processes."""
     if resume:
         raise ConfigError(
             "A run's number of steps is fixed when it starts, and minutes cannot change it later.",
@@ -76,40 +76,40 @@ def check_budget(*, resume: bool, alone: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Seconds that the parts of a run take."""
+    """Seconds of each part of a run."""
 
     step: float
     """One update."""
     compiling: float
-    """The first updates beside others, where layers are compiled."""
+    """Extra time of the first updates, if layers are compiled."""
     validation: float
     """One validation of a model whose translations are as long as the references."""
     endless: float
-    """What a validation takes more while translations run to the limit of their length."""
+    """Extra time of a validation whose translations run to the limit of their length."""
     end: float
-    """All that comes after the last step and its validation, with one average of weights."""
+    """All work after the last step and its validation, with one average of weights."""
     second_average: float = 0.0
-    """An average of fewer weights, which is tried where more than two are averaged."""
+    """An average of fewer snapshots, which is tried if more than two are averaged."""
     updates: int = 0
-    """Updates whose median `step` is."""
+    """Number of updates whose median is `step`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What fits into the minutes."""
+    """The training that fits into the minutes."""
 
     training: TrainingConfig
     costs: Costs
     minutes: float
     seconds: float
-    """From now to the end, as expected."""
+    """Expected, from now to the end."""
 
     def summary(self) -> list[str]:
-        """Return what was measured and chosen, a sentence each."""
+        """Return the measurements and the choices, a sentence each."""
         training, costs = self.training, self.costs
         every = training.validate_every_steps or training.max_steps
         end = (datetime.now() + timedelta(seconds=self.seconds)).strftime("%H:%M:%S")
-        said = [
+        sentences = [
             f"Measured: {costs.step:.3f} seconds per update (median of {costs.updates}), "
             f"{costs.validation:.1f} per validation, {costs.end:.0f} for all work after the last "
             "one.",
@@ -119,11 +119,11 @@ class Plan:
         ]
         if training.max_steps < _TO_LEARN:
             enough = _TO_LEARN / training.max_steps * self.minutes
-            said.append(
+            sentences.append(
                 f"{training.max_steps:,} steps are too few to learn much. Give at least about "
                 f"{math.ceil(enough):,} minutes, or a smaller model (the smallest preset is tiny)."
             )
-        return said
+        return sentences
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -139,11 +139,11 @@ class Plan:
 
 
 def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -> Plan:
-    """Choose the steps that fit into what is left of the minutes.
+    """Choose the steps that fit into the remaining minutes.
 
     The peak of the rate stays, and the warm-up is at most a tenth of the steps. `patience` and
-    `max_epochs` end nothing: the rate is to reach zero. ConfigError where the time does not suffice
-    for ten steps.
+    `max_epochs` are switched off, because the rate is to reach zero. Raises ConfigError if the time
+    does not suffice for ten steps.
     """
     end = costs.end + costs.second_average
     left = budget.left() - end - costs.compiling - _EARLY * costs.endless
@@ -153,18 +153,18 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
         left += costs.second_average
     steps = math.floor((left - validations * costs.validation) / costs.step)
     if steps < _LEAST:
-        others = budget.minutes * 60 - left + validations * costs.validation
-        needed = math.ceil((others + _TO_LEARN * costs.step) / 60)
+        overhead = budget.minutes * 60 - left + validations * costs.validation
+        needed = math.ceil((overhead + _TO_LEARN * costs.step) / 60)
         raise ConfigError(
             f"{_minutes(budget.minutes, 'is', 'are')} not enough: preparation, validations and "
-            f"final scores take {others:,.0f} seconds, and each update takes {costs.step:.2f}.",
+            f"final scores take {overhead:,.0f} seconds, and each update takes {costs.step:.2f}.",
             f"Give at least about {needed:,} minutes, or a smaller model "
             "(the smallest preset is tiny).",
         )
     validations = max(min(validations, steps // _STEPS_OF_AN_INTERVAL), 1)
     steps = math.floor((left - validations * costs.validation) / costs.step)
     every = math.ceil(steps / validations)
-    validations = math.ceil(steps / every)  # the last one, at the end, may come a little earlier
+    validations = math.ceil(steps / every)  # the interval before the last may be shorter
     seconds = budget.left() - left + validations * costs.validation + steps * costs.step
     peak = training.learning_rate or paper_peak(d_model, training.warmup_steps)
     chosen: dict[str, Any] = {
@@ -175,7 +175,7 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
         "warmup_steps": max(min(training.warmup_steps, steps // 10), 1),
         "validate_every_steps": every,
         "checkpoint_every_steps": max(min(every, round(_LOST / costs.step)), 1),
-        # Over the last quarter of the steps at most: what was learned before is no longer good.
+        # At most over the last quarter of the steps: earlier weights are worse.
         "average_checkpoints": _averaged(training, validations),
         "patience": None,
     }
@@ -188,5 +188,5 @@ def _minutes(minutes: float, verb: str, plural: str) -> str:
 
 
 def _averaged(training: TrainingConfig, validations: int) -> int:
-    """Return how many of the last snapshots are averaged, where there are so many validations."""
+    """Return how many of the last snapshots are averaged after this number of validations."""
     return max(min(training.average_checkpoints, validations // 4), 1)

@@ -1,4 +1,4 @@
-"""The card of a bundle: what it is, for the person who finds it."""
+"""The card of a bundle: a page in Markdown for its users."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from headway.saved_bundle import AVERAGED, BEST
 
 
 def write_card(config: RunConfig, record: dict[str, Any]) -> str:
-    """Return Markdown with data, licence, scores with signatures, and how it was trained.
+    """Return Markdown with data, licence, scores with their signatures, and the training.
 
-    record: of one bundle, as the run's report has it.
+    record: of one bundle, with the keys of the run's report.
     """
     data, recipe = config.data, config.recipe
     title = recipe.name or " to ".join(data.languages)
@@ -43,23 +43,23 @@ def write_card(config: RunConfig, record: dict[str, Any]) -> str:
 
 
 def _weights(record: dict[str, Any]) -> str:
-    """Say which weights of the run these are, and which are better."""
+    """Return a sentence on which weights of the run these are, and which are better."""
     best = record["weights"] == BEST
-    own, other = (BEST, AVERAGED) if best else (AVERAGED, BEST)
-    begin = f"Weights `{own}` of the run, " + (
+    name, alternative = (BEST, AVERAGED) if best else (AVERAGED, BEST)
+    begin = f"Weights `{name}` of the run, " + (
         f"those of step {record['best_step']:,}" if best else "a mean over validations"
     )
     if "best_is_better" not in record:
         return f"{begin}: the best so far, of a run that is not finished."
     if record.get("same_weights"):
-        return f"{begin}: the same as `{other}`, because one validation was averaged."
+        return f"{begin}: the same as `{alternative}`, because one validation was averaged."
     if record["best_is_better"] == best:
         return f"{begin}: the better ones by validation."
-    return f"{begin}. By validation `{other}` is better."
+    return f"{begin}. By validation `{alternative}` is better."
 
 
 def _scores(record: dict[str, Any]) -> list[str]:
-    escaped = r"\|"  # or it would divide the cells of the table, even within code
+    escaped = r"\|"  # a plain one divides cells, even within code
     rows = [
         f"| {name} | {score['name']} | {score['value']:.2f} | "
         f"`{score['signature'].replace('|', escaped)}` |"
@@ -71,7 +71,7 @@ def _scores(record: dict[str, Any]) -> list[str]:
 
 
 def _text(corpus: DataConfig | CorpusConfig) -> str:
-    """Name files and tag of a corpus, and what else is done with it."""
+    """Return the files, tag, direction and weight of a corpus."""
     words = [corpus.source, corpus.target, corpus.tag, "reversed" * corpus.reverse]
     if isinstance(corpus, CorpusConfig) and corpus.weight != 1.0:
         words.append(f"× {corpus.weight:g}")
@@ -79,7 +79,7 @@ def _text(corpus: DataConfig | CorpusConfig) -> str:
 
 
 def _origin(record: dict[str, Any]) -> list[str]:
-    """Return the row that names the model which training started from, if there is one."""
+    """Return the row on the model that a fine-tune started from, if it is one."""
     if not (origin := record.get("started_from")):
         return []
     return [f"| continued from | {origin['bundle']} (manifest SHA-256 {origin['checksum']}) |"]

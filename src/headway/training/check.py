@@ -1,4 +1,4 @@
-"""What a run would train on and what it would cost, found out before its first step."""
+"""The text that a run would train on, and its time and memory, before its first step."""
 
 import math
 import time
@@ -43,31 +43,31 @@ from headway.training.tokenizers import FoundTokenizers, find_tokenizers
 from headway.training.update import TrainingStep
 
 Tell = Callable[[dict[str, list[Finding]], Sequence[Corpus], HeadwayError], None]
-"""Is given what was found in each text, the corpora of training text, and an error."""
+"""Is given the findings in each text, the corpora of training text, and an error."""
 
 _SAMPLE = 12  # batches that are timed
-_ENOUGH = 20.0  # seconds of them, after which no more are
+_ENOUGH = 20.0  # seconds, after which no more batches are timed
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the training steps will take; validation and the scores at the end come on top."""
+    """Time and memory of the training steps, without validation and the final scores."""
 
     seconds: float
     memory: int
-    """Bytes of the process at their peak in the steps: with the text, and the largest batch.
+    """Peak of the process in the steps, in bytes: with the text and the largest batch.
 
     0 on a CPU under Windows, where the peak is not known.
     """
     parts: int = 1
-    """Parts in which batches are computed, because whole ones do not fit or as it is configured."""
+    """Parts of each batch, as configured or because whole batches do not fit."""
     could_record: bool = False
     """See `TrainingStep.could_record`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunCheck:
-    """What is known about a run before it begins."""
+    """The result of checking a run before it begins."""
 
     findings: dict[str, list[Finding]]
     """By text: training, validation, test."""
@@ -81,12 +81,11 @@ class RunCheck:
     precision: str
     estimate: Estimate
     remarks: list[str]
-    """On settings that are possible and hardly meant, or slow."""
+    """On settings that are possible but hardly intended, or slow."""
     read: list[Corpus]
     """The training text."""
     problem: VocabularyTooLargeError | None
-    """The error of training, where the text gives fewer pieces than wanted: all else is for the
-    most pieces that it gives."""
+    """The error of training if the text gives too few pieces; all else is for those it gives."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -108,9 +107,9 @@ class RunCheck:
         }
 
 
-def plain(found: dict[str, list[Finding]]) -> dict[str, list[dict[str, Any]]]:
-    """Return what was found in each text as plain values for JSON."""
-    return {text: [finding.as_dict() for finding in some] for text, some in found.items()}
+def plain(findings: dict[str, list[Finding]]) -> dict[str, list[dict[str, Any]]]:
+    """Return the findings in each text as plain values for JSON."""
+    return {text: [finding.as_dict() for finding in of_text] for text, of_text in findings.items()}
 
 
 def check_run(
@@ -119,7 +118,7 @@ def check_run(
     reporter: Reporter = SILENT,
     tell: Tell = lambda found, corpora, error: None,
 ) -> RunCheck:
-    """Read the text as training would, look at it, and try the model on a few batches.
+    """Read the text as training would, survey it, and try the model on a few batches.
 
     reporter: shows progress. tell: is given the findings in the text and the error if no
     vocabulary can be made of the text, before the error is raised: the findings may explain it.
@@ -150,18 +149,18 @@ def check_run(
     with reporter.preparing("Trying the model") as show:
         estimated = estimate(prepared.bundle, stream, training, prepared.precision, steps, show)
     rewritten = rewritten_remarks(config, texts, encoded.report, target)
-    found = {}
+    suspicious_in: dict[str, list[Finding]] = {}
     unknowns: dict[str, Unknown] = {}
     harmless = marked_files(texts.files)
-    keeps_returns = target.normalize("a\r").endswith("\r")  # then cleaning says so
+    keeps_returns = target.normalize("a\r").endswith("\r")  # then cleaning reports them
     for name, pairs, suspicious in findings(config.data, texts):
         unknowns[name] = unknown(pairs, source, target)
         if not keeps_returns:
             harmless += line_ends(name, pairs)
         if suspicious is not None:
-            found[name] = suspicious
+            suspicious_in[name] = suspicious
     return RunCheck(
-        findings=found,
+        findings=suspicious_in,
         corpora=shares(texts.corpora, encoded.train.sizes),
         cleaning=encoded.report,
         unknown=unknowns,
@@ -184,11 +183,12 @@ def check_run(
 
 
 def _tell_findings(config: RunConfig, texts: Texts, tell: Tell, error: HeadwayError) -> None:
-    """Tell what was found in the text if the error may be due to it."""
+    """Tell the findings in the text if they may explain the error."""
     if config.tokenizer.source_model or config.tokenizer.target_model:
         return
-    some = findings(config.data, texts)
-    tell({name: found for name, _, found in some if found is not None}, texts.corpora, error)
+    surveyed = findings(config.data, texts)
+    suspicious = {name: problems for name, _, problems in surveyed if problems is not None}
+    tell(suspicious, texts.corpora, error)
 
 
 def _fitting_tokenizers(
@@ -210,15 +210,15 @@ def _fitting_tokenizers(
 
 def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:
     training = config.training
-    some = remarks(training, steps) + advice(estimated.could_record, estimated.seconds)
+    sentences = remarks(training, steps) + advice(estimated.could_record, estimated.seconds)
     if training.patience is not None:
-        some.append(
+        sentences.append(
             f"This is an upper limit: training usually ends earlier, after {training.patience:,} "
             "validations without a new best (training.patience)."
         )
     if config.data.validates:
-        return some
-    return [f"To train, {ways_to_validate(config.data)}.", *some]
+        return sentences
+    return [f"To train, {ways_to_validate(config.data)}.", *sentences]
 
 
 def estimate(
@@ -229,10 +229,10 @@ def estimate(
     steps: int,
     show: Show = lambda pairs: None,
 ) -> Estimate:
-    """Train the model on its largest batch and on some others; scale up what that took.
+    """Train the model on its largest batch and on some other batches; scale up their time.
 
-    show: is told how many pairs it has been trained on. The model is changed by that. Raises
-    TrainingError where memory does not suffice for one pair.
+    show: is called with the number of pairs trained on so far. The model is changed. Raises
+    TrainingError if memory does not suffice for one pair.
     """
     forget_peak(next(bundle.model.parameters()).device)
     objective = Objective(bundle.model, training.label_smoothing, precision)
@@ -257,7 +257,8 @@ def estimate(
         for index in [largest, largest, *picked]:
             batch = collate([stream.pairs[row] for row in batches[index]])
             for _ in range(2 if step.preparations() else 0):
-                update_within_memory(step, 1, [batch])  # most shapes of a run have been recorded
+                # Like most shapes of a run, this one is then recorded.
+                update_within_memory(step, 1, [batch])
             start = time.perf_counter()
             update_within_memory(step, 1, [batch])
             if average is not None:
@@ -265,16 +266,17 @@ def estimate(
             seconds.append(time.perf_counter() - start)
             waiting.look()
             show(pairs := pairs + len(batches[index]))
-            if sum(seconds[2:]) > _ENOUGH:  # batches come in random order: the first ones are fair
+            # Batches come in random order, so the first are a fair sample.
+            if sum(seconds[2:]) > _ENOUGH:
                 break
-    mean = float(np.mean(seconds[2:]))  # the first two prepare memory, and compile
+    mean = float(np.mean(seconds[2:]))  # the first two prepare memory and compile
     memory = peak_memory(next(bundle.model.parameters()).device)
-    # A block ends with the batches that it has, be they fewer than an update takes.
+    # The last update of a block may have fewer batches.
     updates = math.ceil(len(batches) / training.accumulate)
     seconds_of_all = mean * len(batches) / updates * steps
     return Estimate(seconds_of_all, memory, step.parts, step.could_record())
 
 
 def _area(stream: BatchStream, rows: list[int]) -> int:
-    """Return how many pieces a batch holds with its padding."""
+    """Return the pieces of a batch, padding included."""
     return len(rows) * int(stream.pairs.lengths(rows).max() + 1)

@@ -1,7 +1,7 @@
 """The state of a training, so that it continues bit for bit after any stop.
 
-One file holds all of it: weights, optimizer, position in the data, best score. It is replaced in
-one step, so there is always a whole one. Random generators are not in it: each step seeds them.
+One file holds weights, optimizer, position in the data and best score. It is replaced in one step,
+so it is always whole. It holds no random generators, because each step seeds them.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -22,7 +22,7 @@ _MODEL, _OPTIMIZER, _AVERAGE = "model/", "optimizer/", "average/"
 
 @dataclass(slots=True)
 class Progress:
-    """Where a training stands, in plain values."""
+    """The progress of a training, in plain values."""
 
     step: int = 0
     """Updates done."""
@@ -44,26 +44,25 @@ class Progress:
     block: int = 0
     """Block of the next batch in its epoch."""
     parts: int = 1
-    """Parts into which each batch is cut, each with random numbers of its own; more of them once
-    memory has not sufficed."""
+    """Parts of each batch, each with its own random numbers; more after memory did not suffice."""
     hardware: str = ""
-    """Device, threads and processes; on others the run goes on, but not bit for bit."""
+    """Device, threads and processes; with others the run continues, but not bit for bit."""
     unrecorded_loss: float = 0.0
-    """Sum of the losses since the last record of steps, and of their pieces."""
+    """Sum of the losses since the last record of steps; below, their target pieces."""
     unrecorded_tokens: int = 0
     skipped: int = 0
-    """Updates left out because their loss was not finite, and those of them in a row just now."""
+    """Updates left out because their loss was not finite; below, the latest ones in a row."""
     skipped_in_a_row: int = 0
     observed: Observed = field(default_factory=Observed)
-    """What the diagnosis goes on from."""
+    """Observations of the diagnosis."""
     step_seconds: float = 0.0
     """Time spent in training steps alone."""
     preparing_seconds: float = 0.0
-    """Time of those of them that have prepared later ones, which no estimate holds."""
+    """The part of it in steps that prepared later ones, which no estimate includes."""
     peak_memory: int = 0
-    """Most bytes that process 0 has held so far, also before the run was continued."""
+    """Most bytes that process 0 has held so far, including before the run was continued."""
     estimate: dict[str, float] | None = None
-    """What the first steps made expect; empty once the hardware has changed."""
+    """The estimate from the first steps; empty after the hardware has changed."""
     changed: dict[str, str] = field(default_factory=dict)
     """Classes of parts that are not this package's own, by path."""
 
@@ -76,10 +75,10 @@ def save_checkpoint(
     average: nn.Module | None = None,
     world: World | None = None,
 ) -> None:
-    """Write the state; on failure the earlier checkpoint stays and RunError says why.
+    """Write the state; on failure the earlier checkpoint stays and RunError gives the reason.
 
-    world: whose process 0 writes. Where the state is divided among the processes, all must call,
-    and the file is the same as if it were not.
+    world: its process 0 writes. If the state is divided among the processes, all must call, and the
+    file is the same as that of one process.
     """
     world = world or World()
     state: dict[str, Tensor] = {_MODEL + name: value for name, value in model.named_parameters()}
@@ -130,9 +129,9 @@ def load_checkpoint(
 
 
 def saved_step(path: Path) -> int:
-    """Return the step of a checkpoint, by its header alone; 0 for a file that has none.
+    """Return the step in the header of a checkpoint, or 0 for a file without one.
 
-    Whether the file is whole is found out when it is loaded.
+    `load_checkpoint` checks whether the file is whole.
     """
     values = read_values(path)
     return int(values["progress"]["step"]) if "progress" in values else 0
@@ -147,11 +146,11 @@ def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _set_weights(model: nn.Module, tensors: dict[str, Tensor], world: World) -> None:
-    own = dict(model.named_parameters())
+    parameters = dict(model.named_parameters())
     set_model_tensors(
         model,
         {
-            name: world.share(tensor, own[name]) if name in own else tensor
+            name: world.share(tensor, parameters[name]) if name in parameters else tensor
             for name, tensor in tensors.items()
         },
     )

@@ -1,8 +1,8 @@
-"""Layers, and on a GPU the loss, compiled by torch.compile, for training alone.
+"""Layers, and on a GPU the loss, compiled by torch.compile for training alone.
 
-Layer by layer, because all layers of a stack share what is compiled for the first of them, and
-because gradients can be exchanged while those of earlier layers are computed. Validation, traces
-and translation call the layers as they are: other code would be compiled for each.
+Layers are compiled one by one: all layers of a stack share the code compiled for the first, and
+gradients can be exchanged while those of earlier layers are computed. Validation, traces and
+translation call the plain layers, because each would need other compiled code.
 """
 
 import warnings
@@ -17,14 +17,14 @@ from headway.training.accelerated.cross_entropy import losses_and_gradient
 
 
 def require_compiler(device: torch.device, backend: str = "inductor") -> None:
-    """Compile a sum, to notice a compiler that is missing before anything is prepared.
+    """Compile a sum, so that a missing compiler is noticed before anything is prepared.
 
-    Raises ConfigError where nothing can be compiled for the device.
+    Raises ConfigError if nothing can be compiled for the device.
     """
     try:
         torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2, device=device))
-    except Exception as error:  # Dynamo's, Inductor's, Triton's, or of whom they call
-        cause = getattr(error, "inner_exception", error)  # what Dynamo's own are raised for
+    except Exception as error:  # of Dynamo, Inductor, Triton, or a compiler
+        cause = getattr(error, "inner_exception", error)  # Dynamo's exceptions wrap it
         reason = " ".join(str(cause).split("\n\n")[0].split()) or type(cause).__name__
         raise ConfigError(
             f"torch.compile does not work on {device.type} here ({reason}).",
@@ -33,16 +33,16 @@ def require_compiler(device: torch.device, backend: str = "inductor") -> None:
 
 
 class CompiledLayers:
-    """What is compiled of a training: the forward pass of each layer; on a GPU `losses`, too."""
+    """The compiled code of a training: forward passes of layers, and on a GPU the loss."""
 
     def __init__(self, model: Transformer, backend: str = "inductor") -> None:
-        """Prepare; a layer is compiled when it is called first, for batches of all sizes.
+        """Prepare; a layer is compiled at its first call, for batches of all sizes.
 
-        Raises ConfigError where nothing can be compiled for the model's device.
+        Raises ConfigError if nothing can be compiled for the model's device.
         """
         device = next(model.parameters()).device
         require_compiler(device, backend)
-        # On a CPU loops compute it, or it is as fast as it is.
+        # On a CPU a kernel computes it, or compiling it saves no time.
         self.losses = losses_and_gradient
         if device.type != "cpu":
             self.losses = torch.compile(losses_and_gradient, dynamic=True, backend=backend)
@@ -53,7 +53,7 @@ class CompiledLayers:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Let the model call what is compiled."""
+        """Let the model call the compiled code inside the block."""
         from torch.compiler import config as settings
         from torch.fx.experimental import _config as symbols
 
@@ -62,10 +62,10 @@ class CompiledLayers:
             layer.forward = forward
         try:
             with (
-                # Rates and epsilons are the same in all layers. As symbols they would be traced,
-                # found to be of no use, and all traced again.
+                # Rates and epsilons are the same in all layers. As symbols they would be
+                # traced, found constant, and everything would be traced again.
                 torch._dynamo.config.patch(specialize_float=True),
-                # Sizes that are equal in the first batch are not in others.
+                # Sizes that are equal in the first batch differ in later ones.
                 symbols.patch(use_duck_shape=False),  # pyright: ignore[reportAttributeAccessIssue]
                 settings.patch(cache_key_tag=_kernels_of_attention()),  # pyright: ignore[reportAttributeAccessIssue]
                 warnings.catch_warnings(),
@@ -73,17 +73,18 @@ class CompiledLayers:
                 warnings.filterwarnings("ignore", r"\s*Online softmax is disabled")
                 yield
         finally:
-            for (layer, _), own in zip(self._forwards, before, strict=True):
-                if own is None:
-                    del layer.forward  # what is left is that of its class
+            for (layer, _), forward in zip(self._forwards, before, strict=True):
+                if forward is None:
+                    del layer.forward  # that of its class remains
                 else:
-                    layer.forward = own
+                    layer.forward = forward
 
 
 def _kernels_of_attention() -> str:
-    """Name those that are allowed, to keep code apart that was compiled when others were.
+    """Return the allowed kernels of attention as a key for PyTorch's cache on disk.
 
-    PyTorch's cache on disk holds the kernel that was chosen then, and does not ask for that.
+    Cached code contains the kernel that was chosen when it was compiled, but PyTorch's own key does
+    not depend on it.
     """
     switches = torch.backends.cuda
     allowed = {
@@ -92,5 +93,5 @@ def _kernels_of_attention() -> str:
         "math": switches.math_sdp_enabled(),
         "cudnn": switches.cudnn_sdp_enabled(),
     }
-    own = torch.compiler.config.cache_key_tag
-    return " ".join([own, "headway, attention by", *(name for name in allowed if allowed[name])])
+    tag = torch.compiler.config.cache_key_tag
+    return " ".join([tag, "headway, attention by", *(name for name in allowed if allowed[name])])

@@ -1,7 +1,7 @@
-"""What the parts of a run take, measured before its first step on a copy of its model.
+"""The time of each part of a run, measured before its first step on a copy of its model.
 
-The copy is thrown away. Weights, random numbers and the order of the text are those of a run that
-measures nothing: each step of a run seeds all generators anew.
+The copy is discarded. Weights, random numbers and the order of the text are those of a run without
+a measurement, because each step of a run seeds all generators.
 """
 
 import copy
@@ -40,18 +40,18 @@ from headway.training.update import TrainingStep
 from headway.training.validation import EXCHANGED_PAIRS, Validator
 
 _UNTIMED, _FEWEST, _MOST = 4, 8, 36  # updates
-_SHARE = 0.03  # of the time, which measuring the updates may take once the fewest are measured
-_SENTENCES = 200  # of validation text that are tried
+_SHARE = 0.03  # of the time, for measuring more updates than the fewest
+_SENTENCES = 200  # of validation text that are measured
 _BEAM_SENTENCES = 64
-# Files of the size of the model that a validation writes at most: its weights, those of the best
-# bundle, and a checkpoint, which holds them with both of Adam's moments.
+# Most files of the model's size that a validation writes: its weights, those of the best bundle,
+# and a checkpoint, which holds the weights and both of Adam's moments.
 _FILES = 5
 _CLOSING = 2.0  # seconds for the picture, the report and the end of the process
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a run is measured with; none of it is changed."""
+    """The parts of a run that are measured; none of them is changed."""
 
     bundle: Bundle
     stream: BatchStream
@@ -64,7 +64,10 @@ class Tried:
 def plan_within(
     budget: Budget, tried: Tried, config: RunConfig, folder: Path, reporter: Reporter
 ) -> Plan:
-    """Measure a run, and choose what fits into its minutes."""
+    """Measure a run, and choose the steps that fit into its minutes.
+
+    Raises ConfigError if the time does not suffice.
+    """
     with reporter.preparing("Measuring the speed") as show:
         costs = measure_costs(tried, config, folder, budget.left(), show)
     return plan(budget, costs, config.training, config.model.d_model)
@@ -75,11 +78,11 @@ def measure_costs(
 ) -> Costs:
     """Train a copy for a few dozen updates, and validate and translate with it.
 
-    folder: where the run will write its files, or is to be made. seconds: of the whole run, of
-    which measuring takes a small part. show: is told how many pairs the copy is trained on.
+    folder: of the run, which need not exist yet. seconds: of the whole run; measuring takes a small
+    part of them. show: is called with the number of pairs that the copy was trained on.
     """
-    # Threads wait for all of it as they do in a run: a validation beside a busy program would else
-    # be measured several times as slow as it will be.
+    # Threads wait as they do in a run. Otherwise a validation would be measured several times too
+    # slow while other programs are busy.
     with closing(WaitingThreads()) as waiting:
         return _measured(tried, config, folder, seconds, show, waiting)
 
@@ -99,11 +102,12 @@ def _measured(
     some = [tried.valid[place] for place in _spread(len(tried.valid), _SENTENCES)]
     source = mean([len(pair.source_ids) for pair in some])
     length = math.ceil(mean([len(pair.target_ids) for pair in some])) + 1  # the end symbol
-    preparing, each = _translating(bundle, tried.valid_texts, length, 1, _SENTENCES, config)
-    greedily = preparing + each * min(training.validation_sentences, len(tried.valid_texts))
+    fixed, sentence = _translating(bundle, tried.valid_texts, length, 1, _SENTENCES, config)
+    greedily = fixed + sentence * min(training.validation_sentences, len(tried.valid_texts))
     texts, beam = [*tried.valid_texts, *tried.test_texts], config.decoding.beam_size
-    preparing, each = _translating(bundle, texts, length, beam, _BEAM_SENTENCES, config)
-    scoring = preparing * sum(map(bool, (tried.valid_texts, tried.test_texts))) + each * len(texts)
+    fixed, sentence = _translating(bundle, texts, length, beam, _BEAM_SENTENCES, config)
+    number_of_texts = sum(map(bool, (tried.valid_texts, tried.test_texts)))
+    scoring = fixed * number_of_texts + sentence * len(texts)
     writing = _writing(bundle, folder)
     validation = greedily + _loss_seconds(bundle, tried, some, training.batch_tokens)
     longer = (source + config.decoding.max_extra_pieces) / length - 1
@@ -113,7 +117,7 @@ def _measured(
         compiling=compiling if training.compile else 0.0,
         validation=validation + _FILES * writing,
         endless=greedily * max(longer, 0.0),
-        # Weights are averaged, validated and translated with; then two bundles are written.
+        # Weights are averaged and validated, texts are translated, two bundles are written.
         end=averaged + 2 * writing + scoring + _CLOSING,
         second_average=averaged,
         updates=updates,
@@ -128,10 +132,10 @@ def _updates(
     show: Show,
     waiting: WaitingThreads,
 ) -> tuple[float, float, int]:
-    """Return the seconds of an update, of the first ones beside others, and how many were timed.
+    """Return the seconds of an update, the extra seconds of the first ones, and the number timed.
 
-    Updates differ in size, and other programs disturb some: the median of the seconds for a piece
-    counts, times the pieces of a usual update.
+    Updates differ in size, and other programs disturb some. So the seconds of an update are the
+    median of the seconds for a piece, times the pieces of a usual update.
     """
     step = _step(bundle, tried, training)
     decay = training.ema_decay
@@ -163,7 +167,7 @@ def _updates(
 
 
 def _step(bundle: Bundle, tried: Tried, training: TrainingConfig) -> TrainingStep:
-    """Return the updates of a run, at a rate that hardly changes the model."""
+    """Return the updates of a run, with a rate that hardly changes the model."""
     objective = Objective(bundle.model, training.label_smoothing, tried.precision)
     if training.compile:
         objective.compile_layers()
@@ -183,7 +187,7 @@ def _area(batch: Batch) -> int:
 
 
 def _usual_area(stream: BatchStream) -> float:
-    """Return the mean of that for the updates of the first block."""
+    """Return the mean area of the updates in the first block."""
     batches = stream.block(0, 0)
     longest = ((stream.pairs.lengths(rows) + 1).max(axis=0) for rows in batches)
     area = sum(len(rows) * int(most.sum()) for rows, most in zip(batches, longest, strict=True))
@@ -193,10 +197,10 @@ def _usual_area(stream: BatchStream) -> float:
 def _translating(
     bundle: Bundle, texts: Sequence[Pair], length: int, beam_size: int, most: int, config: RunConfig
 ) -> tuple[float, float]:
-    """Return the seconds that a text takes, however short, and those of each of its sentences.
+    """Return the fixed seconds of translating any text, and the seconds of each sentence.
 
-    The first are those of a new translator, which prepares weights and processes. An untrained
-    model does not end its translations, so each is as long as references are.
+    The fixed seconds are those of a new translator, which prepares weights and processes. An
+    untrained model does not end its translations, so each is made as long as the references.
     """
     if not texts:
         return 0.0, 0.0
@@ -207,7 +211,7 @@ def _translating(
     )
     TextTranslator(bundle).translate(
         sources[:1], options=options, split_sentences=False
-    )  # loads and compiles what is needed
+    )  # loads and compiles the kernels
     start = time.perf_counter()
     translator = TextTranslator(bundle)
     translator.translate(sources, options=options, split_sentences=False)
@@ -223,7 +227,7 @@ def _translating(
 def _loss_seconds(
     bundle: Bundle, tried: Tried, some: Sequence[EncodedPair], batch_tokens: int
 ) -> float:
-    """Return the seconds in which a validation computes its losses, as some of its pairs show."""
+    """Return the seconds for the losses of a validation, measured on some of its pairs."""
     validator = Validator(some, [], metrics=[], bleu_tokenize="none", batch_tokens=batch_tokens)
     validator(bundle, tried.precision)  # the first pass prepares memory, once in a run
     start = time.perf_counter()
@@ -235,7 +239,7 @@ def _loss_seconds(
 
 
 def _writing(bundle: Bundle, folder: Path) -> float:
-    """Return the seconds in which a file with the weights is written where the run will be."""
+    """Return the seconds for writing a file with the weights on the disk of the run."""
     above = next(parent for parent in folder.absolute().parents if parent.exists())
     with tempfile.TemporaryDirectory(prefix=".headway-", dir=above) as place:
         start = time.perf_counter()
@@ -244,5 +248,5 @@ def _writing(bundle: Bundle, folder: Path) -> float:
 
 
 def _spread(count: int, most: int) -> list[int]:
-    """Return so many places at most, evenly spread over all."""
+    """Return at most this number of indices, evenly spread over all."""
     return np.linspace(0, count - 1, min(most, count)).round().astype(int).tolist()

@@ -1,8 +1,8 @@
-"""Passes that a GPU has recorded (CUDA graphs): forward and backward, once for each shape.
+"""Passes recorded as CUDA graphs: forward and backward, once for each shape.
 
-A pass is more than a thousand kernels, and a processor takes longer to start them one by one than a
-GPU to run those of a model like base. What is recorded starts as a whole. It serves batches of one
-shape, so that shapes are rounded up with padding, which changes no loss.
+A pass has more than a thousand kernels. For a model like base, the processor takes longer to start
+them one by one than a GPU to run them. A recording starts as a whole. It serves batches
+of one shape, so shapes are rounded up with padding, which changes no loss.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from torch import Tensor
 from headway.data.batching import Batch, round_up
 
 Run = Callable[[Batch, "Tensor | float"], Tensor]
-"""Adds the gradients of a batch, times a factor, to those there are; returns its summed loss."""
+"""Adds the gradients of a batch, times a factor, to the present ones; returns its summed loss."""
 
 Record = Callable[[Callable[[], Tensor]], tuple[Callable[[], None], Tensor]]
-"""Records what a function does; returns what does it again, and where its result is then."""
+"""Records a function; returns a function that replays it, and the tensor of its result."""
 
 OUT_OF_MEMORY = "memory does not suffice"
 
-# So many serve 99 of 100 batches, of long and short text together (benchmarks/log/064).
+# Enough for 99 of 100 batches of long and short text (benchmarks/log/064).
 _MOST = 128
 _SHARES_OF_ROWS = 8
 
@@ -37,7 +37,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What no batch exceeds, and none with its padding either."""
+    """The largest sizes of a batch, with its padding."""
 
     tokens: int
     """Pieces of a side, padding included."""
@@ -46,7 +46,7 @@ class Limits:
 
 
 class RecordedPasses:
-    """Make passes: those of a shape that has come before by what was recorded then."""
+    """Make passes; a shape that has occurred before is replayed from its recording."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class RecordedPasses:
     ) -> None:
         """Record nothing yet.
 
-        run: makes a pass; gradients must stay where the first one has put them. record: by CUDA
+        run: makes a pass; gradients must stay in the tensors of the first pass. record: by CUDA
         graphs if unset.
         """
         self.run = run
@@ -65,23 +65,23 @@ class RecordedPasses:
         self.limits = limits
         self.record = record or _CudaGraphs()
         self.stopped_by: str | None = None
-        """Why nothing is recorded any more."""
+        """The reason why nothing is recorded any more."""
         self.preparations = 0
-        """Passes that were the first of their shape, or were recorded; they take longer."""
+        """Passes that were the first of their shape or were recorded; they take longer."""
         self._seen: set[Shape] = set()
         self._recordings: dict[Shape, _Recording] = {}
 
     def __call__(self, batch: Batch, scale: float, parts: int = 1) -> Tensor:
-        """Add the gradients of a batch on a CPU, times scale; return its summed loss.
+        """Add the gradients of a batch on the CPU, times scale; return its summed loss.
 
-        parts: how many such make what the limits are for.
+        parts: number of such batches that make a batch within the limits.
         """
         if self.stopped_by is not None:
             return self.run(batch.to(self.device), scale)
         shape = self._shape(batch, parts)
         recording = self._recordings.get(shape)
-        # Common shapes come first. To record a rare one in place of another takes longer than
-        # many passes of it.
+        # Common shapes come first. Recording a rare one in place of another takes longer than many
+        # passes of it.
         if recording is None and len(self._recordings) >= _MOST:
             return self.run(batch.to(self.device), scale)
         padded = batch.padded(*shape)
@@ -105,10 +105,10 @@ class RecordedPasses:
         return frees
 
     def _recorded(self, batch: Batch) -> "_Recording | None":
-        """Record a pass; None if that cannot be.
+        """Record a pass; return None if that is impossible.
 
-        One that waits for the GPU, as a part of one's own may, cannot be recorded. Gradients are as
-        they were.
+        A pass that waits for the GPU, as a user's own part may, cannot be recorded. Gradients stay
+        the same.
         """
         try:
             return _Recording(self.run, self.record, batch.to(self.device))
@@ -122,9 +122,9 @@ class RecordedPasses:
         target = batch.target_ids.size(1)
         if self.limits is None:
             return Shape(rows, round_up(source), round_up(target))
-        # Beyond the longest sentence a model may have no positions.
+        # A model may have no positions beyond the longest sentence.
         source, target = (min(round_up(n), self.limits.length) for n in (source, target))
-        # Most batches are as full as can be; the others have few numbers of rows.
+        # Most batches are full; the numbers of rows of the rest are rounded to a few.
         full = -(-(self.limits.tokens // max(source, target)) // parts)
         shares = range(1, _SHARES_OF_ROWS + 1)
         counts = (-(-full * share // _SHARES_OF_ROWS) for share in shares)
@@ -132,7 +132,7 @@ class RecordedPasses:
 
 
 class _Recording:
-    """The pass of one shape, and the memory that it reads."""
+    """The recorded pass of one shape, and the memory that it reads."""
 
     def __init__(self, run: Run, record: Record, batch: Batch) -> None:
         self.batch = batch
@@ -149,7 +149,7 @@ class _Recording:
 
 
 class _CudaGraphs:
-    """Records; all share the memory for what is in between, for one runs at a time."""
+    """Record passes; they share memory for intermediate values, because one runs at a time."""
 
     def __init__(self) -> None:
         self._pool = torch.cuda.graph_pool_handle()

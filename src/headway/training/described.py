@@ -1,4 +1,4 @@
-"""A bundle of a run with all that is known of it: record, card, and the shortlist it had."""
+"""The bundle of a run with its record, its card and the shortlist that it had."""
 
 import dataclasses
 from collections.abc import Callable
@@ -25,9 +25,9 @@ def best_so_far(
     folder: RunFolder,
     say: Callable[[str], None],
 ) -> Bundle:
-    """Return weights that do better than all before, of a run that is not finished.
+    """Return the bundle of weights that do better than all before, in an unfinished run.
 
-    The record of `judged`, which tells of the text, stays and grows.
+    The record of `judged`, which describes the text, is extended.
     """
     config = judged.record.get("config", {})
     record = judged.record | {
@@ -57,35 +57,35 @@ def described(
     folder: RunFolder,
     say: Callable[[str], None],
 ) -> Bundle:
-    """Return the bundle with this record and a card that says the same.
+    """Return the bundle with this record and its card.
 
-    A shortlist that was learned stays: it depends on the tokenizers, not on the weights. path:
-    where the bundle is to lie in the folder of the run.
+    A learned shortlist stays, because it depends on the tokenizers and not on the weights. path:
+    the future folder of the bundle, in the folder of the run.
     """
     card = write_card(RunConfig.parse(record["config"]), record)
     shortlist = None
-    places = (path, *(other for other in (folder.averaged, folder.best) if other != path))
-    for place in places:
-        if (found := _learned(place, say)) is not None:
-            shortlist, learned = found
+    bundles = (path, *(bundle for bundle in (folder.averaged, folder.best) if bundle != path))
+    for saved in bundles:
+        if (kept := _learned(saved, say)) is not None:
+            shortlist, learned = kept
             record = record | {"shortlist": learned}
             break
     return dataclasses.replace(bundle, record=record, card=card, shortlist=shortlist)
 
 
-def _learned(place: Path, say: Callable[[str], None]) -> tuple[Shortlist, Any] | None:
+def _learned(saved: Path, say: Callable[[str], None]) -> tuple[Shortlist, Any] | None:
     try:
-        return saved_shortlist(place)
-    except BundleError as error:  # what the training came to is not to be lost over it
-        say(f"The shortlist in {place} is not kept: {error.message}")
+        return saved_shortlist(saved)
+    except BundleError as error:  # which is no reason to lose the trained weights
+        say(f"The shortlist in {saved} is not kept: {error.message}")
         return None
 
 
 def figures(result: ValidationResult) -> dict[str, Any]:
-    """Return loss and scores of a validation as they are recorded; scores are in percent."""
+    """Return loss and scores (in percent) of a validation for the record."""
     return {"loss": result.loss, "scores": result.scores}
 
 
 def today() -> str:
-    """Return the day as it is recorded."""
+    """Return the date for the record."""
     return datetime.now(UTC).date().isoformat()

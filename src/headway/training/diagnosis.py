@@ -1,8 +1,7 @@
-"""What goes wrong in a training, in plain words: what is seen, what it means, what to do.
+"""Problems of a training, in plain words: the observation, its meaning, the remedy.
 
-Rules over what the loop observes; each rule looks at several updates or validations, so that noise
-says nothing, and speaks once in a run. Thresholds come from healthy runs and from spoiled ones;
-docs/watching.md has the figures.
+Each rule looks at several updates or validations, so that noise does not trigger it, and reports
+once in a run. Thresholds come from healthy and from spoiled runs; docs/watching.md has the figures.
 """
 
 import math
@@ -23,8 +22,8 @@ _NOISE = 10.0  # standard errors of a block's mean, where updates scatter widely
 _EXPLOSION = 20.0  # times the usual gradient norm; healthy runs stay below 5
 _FEW_BLOCKS = 3  # blocks before a gradient norm is called usual
 _IN_A_ROW = 3  # validations
-_LEARNED = 0.1  # nats below the frequencies of pieces, before the source is asked for
-_IGNORED = 0.05  # share of what was learned that must come from the source; healthy runs: 0.13
+_LEARNED = 0.1  # nats below the frequencies of pieces; earlier the source is not judged
+_IGNORED = 0.05  # least share of the learned nats that comes from the source; healthy: 0.13
 _OVERFIT = 1.05  # times the lowest validation loss
 _UNLEARNED_SHARE = 0.5  # of the final translations, empty or the same
 _FEWEST_SOURCES = 5  # different ones, before final translations are judged
@@ -38,25 +37,25 @@ class TrainingProblem(NamedTuple):
 
 
 class Validated(NamedTuple):
-    """What a validation showed."""
+    """The observations of one validation."""
 
     loss: float
     best: bool
     exchanged: "tuple[float, float] | None" = None
     """Loss of some pairs, and their loss with the sources exchanged among them."""
     same_output: str | None = None
-    """The translation that all of several different sentences got."""
+    """The one translation of several different sentences, if all are the same."""
 
 
 @dataclass(slots=True)
 class Observed:
-    """What a run has shown so far, in plain values; a checkpoint keeps it."""
+    """The observations of a run so far, in plain values; a checkpoint keeps them."""
 
     losses: list[float] = field(default_factory=list)
-    """Of the updates of the unfinished block, and their gradient norms."""
+    """Losses of the updates in the unfinished block; below, their gradient norms."""
     norms: list[float] = field(default_factory=list)
     lowest_loss: float | None = None
-    """Mean of the lowest block, and the update that ended it."""
+    """Mean of the lowest block; below, the update that ended it."""
     lowest_step: int = 0
     high_blocks: int = 0
     norm_logs: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -65,7 +64,7 @@ class Observed:
     since_validation: list[float] = field(default_factory=lambda: [0.0, 0.0])
     """Updates since the last validation, and the sum of their losses."""
     validations: list[list[float]] = field(default_factory=list)
-    """Step, validation loss and training loss of the lowest, then of those since then."""
+    """Step, validation loss and training loss of the lowest validation and of those after it."""
     learned: bool = False
     """Whether a validation has come below the frequencies of pieces."""
     unlearned_losses: list[float] = field(default_factory=list)
@@ -73,9 +72,9 @@ class Observed:
     unlearned: int = 0
     ignoring: int = 0
     same_outputs: int = 0
-    """Validations in a row that showed it."""
+    """Validations in a row with one translation for all."""
     findings: list[dict[str, Any]] = field(default_factory=list)
-    """What has been said: step, problem, message."""
+    """Reported problems: step, problem, message."""
 
 
 class Diagnosis:
@@ -89,10 +88,10 @@ class Diagnosis:
         unigram_loss: float | None,
         clip_norm: float | None = None,
     ) -> None:
-        """Go on from what was observed.
+        """Continue from earlier observations.
 
-        unigram_loss: that of the pieces' frequencies alone; without it nothing is said of what was
-        learned. clip_norm: what gradients are clipped to already.
+        unigram_loss: loss of the pieces' frequencies alone; without it the rules on learning are
+        off. clip_norm: the present limit of gradient norms.
         """
         self.observed = observed
         self.warmup_steps = warmup_steps
@@ -100,7 +99,7 @@ class Diagnosis:
         self.unigram_loss = unigram_loss
 
     def update(self, step: int, loss: float, norm: float, rate: float) -> list[TrainingProblem]:
-        """Return what this update adds that was not said before."""
+        """Return new problems after this update."""
         seen = self.observed
         seen.losses.append(loss)
         seen.norms.append(norm)
@@ -108,42 +107,42 @@ class Diagnosis:
         seen.since_validation[1] += loss
         if len(seen.losses) < BLOCK:
             return []
-        found = [
+        problems = [
             *_rising_loss(seen, step, rate, self.gentler),
             *_exploding_gradient(seen, rate, self.gentler),
         ]
         seen.losses, seen.norms = [], []
-        return self.new(step, *found)
+        return self.new(step, *problems)
 
     def validation(self, step: int, result: Validated) -> list[TrainingProblem]:
-        """Return what this validation adds that was not said before."""
-        found = [*_overfitting(self.observed, step, result)]
+        """Return new problems after this validation."""
+        problems = [*_overfitting(self.observed, step, result)]
         if step > self.warmup_steps:
-            found += _same_output(self.observed, result)
+            problems += _same_output(self.observed, result)
             if self.unigram_loss is not None:
-                found += _nothing_learned(self.observed, result, self.unigram_loss, self.gentler)
-                found += _ignored_source(self.observed, result, self.unigram_loss)
-        return self.new(step, *found)
+                problems += _nothing_learned(self.observed, result, self.unigram_loss, self.gentler)
+                problems += _ignored_source(self.observed, result, self.unigram_loss)
+        return self.new(step, *problems)
 
-    def new(self, step: int, *found: TrainingProblem) -> list[TrainingProblem]:
-        """Keep and return those findings whose problem has not been said in this run."""
+    def new(self, step: int, *problems: TrainingProblem) -> list[TrainingProblem]:
+        """Keep and return the problems that have not been reported in this run."""
         fresh = []
-        for finding in found:
-            if all(said["problem"] != finding.problem for said in self.observed.findings):
-                self.observed.findings.append({"step": step} | finding._asdict())
-                fresh.append(finding)
+        for problem in problems:
+            if all(old["problem"] != problem.problem for old in self.observed.findings):
+                self.observed.findings.append({"step": step} | problem._asdict())
+                fresh.append(problem)
         return fresh
 
 
 def gentler(clip_norm: float | None) -> str:
-    """Return what makes smaller updates, where gradients are clipped to this already."""
+    """Return settings that make smaller updates than those with this limit of gradient norms."""
     if clip_norm is not None and clip_norm <= 1:
         return "a lower learning_rate or more warmup_steps"
     return "a lower learning_rate, more warmup_steps or clip_norm=1.0"
 
 
 def out_of_memory(parts: int) -> TrainingProblem:
-    """Say that batches are computed in parts from here on."""
+    """Return the problem of batches that are computed in parts from here on."""
     return TrainingProblem(
         "out of memory",
         f"A batch does not fit into memory: from here on each is computed in {parts} parts, whose "
@@ -153,7 +152,7 @@ def out_of_memory(parts: int) -> TrainingProblem:
 
 
 def not_recorded(why: str) -> TrainingProblem:
-    """Say that a GPU starts each kernel of a pass by itself from here on."""
+    """Return the problem of passes whose kernels are started one by one from here on."""
     return TrainingProblem(
         "not recorded",
         f"Passes are no longer recorded for the GPU ({why}): right, but slower where the processor "
@@ -180,11 +179,11 @@ def _rising_loss(seen: Observed, step: int, rate: float, gentler: str) -> Iterat
 
 
 def _exploding_gradient(seen: Observed, rate: float, gentler: str) -> Iterator[TrainingProblem]:
-    """Find gradient norms far beyond those of the run so far, for two blocks."""
+    """Find gradient norms far beyond the earlier ones of the run, for two blocks."""
     median = statistics.median(seen.norms)
     blocks, logs = seen.norm_logs
     usual = math.exp(logs / blocks) if blocks >= _FEW_BLOCKS else math.inf
-    # A gradient below 1 does no harm, however small it was before.
+    # A gradient below 1 does no harm, however small earlier ones were.
     if median <= max(1.0, _EXPLOSION * usual):
         seen.norm_logs = [blocks + 1, logs + math.log(max(median, 1e-6))]
         seen.exploded_blocks = 0
@@ -199,9 +198,9 @@ def _exploding_gradient(seen: Observed, rate: float, gentler: str) -> Iterator[T
 
 
 def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[TrainingProblem]:
-    """Find a validation loss that has left its lowest while the training loss falls on."""
+    """Find a validation loss that rises from its lowest while the training loss falls."""
     updates, total = seen.since_validation
-    if not updates:  # a continued run that ends where it stands
+    if not updates:  # a continued run that ends without another update
         return
     seen.since_validation = [0.0, 0.0]
     training = total / updates
@@ -227,8 +226,8 @@ def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[Train
 def _nothing_learned(
     seen: Observed, result: Validated, unigram_loss: float, gentler: str
 ) -> Iterator[TrainingProblem]:
-    """Find a model that after its warm-up has not come below the frequencies of pieces."""
-    # Once is enough: a loss that rises again is another problem.
+    """Find a model whose loss after the warm-up is not below that of the pieces' frequencies."""
+    # Once below is enough: a loss that rises again is another problem.
     seen.learned = seen.learned or result.loss < unigram_loss
     seen.unlearned += 1
     seen.unlearned_losses = [*seen.unlearned_losses, result.loss][-_IN_A_ROW:]
@@ -252,28 +251,28 @@ def _nothing_learned(
 def _ignored_source(
     seen: Observed, result: Validated, unigram_loss: float
 ) -> Iterator[TrainingProblem]:
-    """Find a decoder to which it is all the same whose source it translates.
+    """Find a decoder that ignores its source.
 
-    Every model first learns which pieces are frequent and which follow which, so what its source
-    tells it is compared with all that it has learned.
+    Every model first learns which pieces are frequent and which follow which, so the gain from the
+    right source is compared with everything that the model has learned.
     """
     learned = unigram_loss - result.loss
     if result.exchanged is None or learned < _LEARNED:
         return
-    own, others = result.exchanged
-    seen.ignoring = seen.ignoring + 1 if others - own < _IGNORED * learned else 0
+    right, exchanged = result.exchanged
+    seen.ignoring = seen.ignoring + 1 if exchanged - right < _IGNORED * learned else 0
     if seen.ignoring >= _IN_A_ROW:
         yield TrainingProblem(
             "ignored source",
-            f"With the sources of other sentences the validation loss is {others:.3f} instead of "
-            f"{own:.3f}, hardly worse: the decoder ignores its source. Most likely source and "
+            f"With the sources of other sentences the validation loss is {exchanged:.3f} instead "
+            f"of {right:.3f}, hardly worse: the decoder ignores its source. Most likely source and "
             "target are misaligned: compare the lines of both files, or let `headway check` look "
             "at them. If they are right, lower the rate or train longer.",
         )
 
 
 def _same_output(seen: Observed, result: Validated) -> Iterator[TrainingProblem]:
-    """Find a model that says the same whatever it is asked."""
+    """Find a model that translates all sentences alike."""
     seen.same_outputs = 0 if result.same_output is None else seen.same_outputs + 1
     if seen.same_outputs >= _IN_A_ROW:
         yield TrainingProblem(

@@ -1,9 +1,10 @@
-"""Several processes, or machines, that train one model; nothing else knows torch.distributed.
+"""Several processes, or machines, that train one model; the only file that uses torch.distributed.
 
 Each process computes gradients on its part of every batch, DistributedDataParallel sums them, and
-all make the same update. Or weights, gradients and optimizer are divided among them (FSDP2), and
-each updates its share. Process 0 leads: it prepares, records and saves. `torchrun` starts the
-processes and tells each its place by environment variables; without them, one process is all.
+all make the same update. Alternatively weights, gradients and optimizer are divided among them
+(FSDP2), and each updates its share. Process 0 leads: it prepares, records and saves. `torchrun`
+starts the processes and gives each its rank by environment variables; without them there is one
+process.
 """
 
 import atexit
@@ -30,7 +31,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from headway.errors import ConfigError
 
-# Process 0 may encode a large corpus while the others wait; one that died is noticed at once.
+# Process 0 may encode a large corpus while others wait; a process that dies is noticed at once.
 _PATIENCE = timedelta(hours=12)
 
 T = TypeVar("T")
@@ -40,9 +41,9 @@ class World:
     """The processes of a run, seen from one of them."""
 
     def __init__(self, rank: int = 0, size: int = 1, store: Store | None = None) -> None:
-        """Name the place of this process, from 0, among so many.
+        """Keep the rank of this process, from 0, and the number of processes.
 
-        store: that of `torchrun`, which outlives these processes.
+        store: the store of `torchrun`, which outlives these processes.
         """
         self.rank = rank
         self.size = size
@@ -50,12 +51,12 @@ class World:
 
     @property
     def leads(self) -> bool:
-        """Tell whether this is the process that prepares, records and saves."""
+        """Return True if this process prepares, records and saves."""
         return self.rank == 0
 
     def wait(self) -> None:
         """Wait until every process is here."""
-        self.sum(0.0)  # barrier() would have NCCL guess a device, and warn of it
+        self.sum(0.0)  # barrier() would make NCCL guess a device, and warn
 
     def post_marker(self, marker: str) -> None:
         """Leave a marker for the processes that `torchrun` may start in place of these."""
@@ -75,61 +76,62 @@ class World:
         return sums.tolist()
 
     def any(self, value: bool) -> bool:
-        """Tell whether the value is true in one process at least."""
+        """Return True if the value is true in at least one process."""
         return self.sum(float(value))[0] > 0
 
     def agree(self, value: T) -> T:
-        """Return the value of process 0 in each process."""
+        """Return the value of process 0, in every process."""
         if self.size == 1:
             return value
         values = [value]
         dist.broadcast_object_list(values, src=0)
         return values[0]
 
-    def gather(self, own: list[T]) -> list[T]:
-        """Join what each process has, where item i of the whole is with process i % size."""
+    def gather(self, share: list[T]) -> list[T]:
+        """Return the whole list, whose item i is in the share of process i % size."""
         if self.size == 1:
-            return own
+            return share
         shares: list[list[T]] = [[]] * self.size
-        dist.all_gather_object(shares, own)
+        dist.all_gather_object(shares, share)
         return [shares[i % self.size][i // self.size] for i in range(sum(map(len, shares)))]
 
     def wrap(self, module: nn.Module) -> nn.Module:
-        """Return the module so that its gradients become those of all processes.
+        """Return the module with its gradients averaged over all processes.
 
-        Their mean, as DistributedDataParallel takes it: multiply a sum by `size` beforehand.
+        DistributedDataParallel takes their mean: multiply a sum by `size` beforehand.
         """
         if self.size == 1:
             return module
         with warnings.catch_warnings():
-            # Tables of positions are buffers, grow in each process as its sentences need, and must
-            # be left alone. PyTorch 2.13 has no other word for that, but calls it deprecated.
+            # Tables of positions are buffers that grow with the sentences of each process and must
+            # not be sent. PyTorch 2.13 has no other option for that, but calls it deprecated.
             warnings.filterwarnings("ignore", ".*broadcast_buffers.*", FutureWarning)
             return DistributedDataParallel(
                 module, broadcast_buffers=False, gradient_as_bucket_view=True
             )
 
     def divide(self, module: nn.Module, units: Iterable[nn.Module]) -> None:
-        """Leave each process its share of all parameters, which become tensors of another kind.
+        """Leave each process its share of all parameters, which become DTensors.
 
-        Every process must hold the same values beforehand. A unit is gathered while it computes,
-        what is in no unit while the module does. Gradients become their mean, as in `wrap`. All
-        processes must then call the module equally often: each waits for the others' shares.
+        Every process must hold the same values beforehand. A unit is gathered while it computes;
+        parameters outside all units are gathered while the module computes. Gradients are averaged
+        over the processes, as in `wrap`. All processes must then call the module equally often,
+        because each waits for the shares of all.
         """
         from torch.distributed.device_mesh import DeviceMesh
         from torch.distributed.fsdp import fully_shard  # takes half a second, and few need it
 
         everyone = dist.group.WORLD
         assert everyone is not None, "divide is for processes that have joined"
-        # Not init_device_mesh: on a machine with a GPU that makes another group for gloo, and waits
-        # for all processes, which may be elsewhere.
+        # Not init_device_mesh: on a machine with a GPU it makes another group for gloo and waits
+        # for all processes, which may be busy with other calls.
         mesh = DeviceMesh.from_group(everyone, _device_type())
         for unit in units:
             fully_shard(unit, mesh=mesh)
         fully_shard(module, mesh=mesh)
 
     def whole(self, tensor: Tensor) -> Tensor:
-        """Return all of a tensor that may be divided; if it is, all processes must ask at once."""
+        """Return a whole tensor; if it is divided, all processes must call together."""
         if self.size == 1:
             return tensor
         from torch.distributed.tensor import DTensor
@@ -137,7 +139,7 @@ class World:
         return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
     def collect(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the tensors, whole and on the CPU, to process 0, and nothing to the others."""
+        """Return the whole tensors on the CPU in process 0, and an empty dict in the others."""
         collected: dict[str, Tensor] = {}
         for name, tensor in tensors.items():
             whole = self.whole(tensor.detach())
@@ -146,21 +148,21 @@ class World:
         return collected
 
     def share(self, tensor: Tensor, like: Tensor) -> Tensor:
-        """Return this process's share of a whole tensor, divided as the other one is, if it is."""
+        """Return this process's share of a whole tensor, divided like the tensor `like`."""
         if self.size == 1:
             return tensor
         from torch.distributed.tensor import DTensor, distribute_tensor
 
         if not isinstance(like, DTensor):
             return tensor
-        here = tensor.to(like.device)
-        return distribute_tensor(here, like.device_mesh, like.placements, src_data_rank=None)
+        on_device = tensor.to(like.device)
+        return distribute_tensor(on_device, like.device_mesh, like.placements, src_data_rank=None)
 
     def exchanging(self, module: nn.Module, last: bool) -> AbstractContextManager[None]:
         """Return the context of one backward pass; gradients are exchanged in the last one.
 
-        Those of a divided module are exchanged in each: to add them up beforehand, every process
-        would have to hold all of them.
+        Gradients of a divided module are exchanged in each pass, because a process that added them
+        up would have to hold all of them.
         """
         if last or not isinstance(module, DistributedDataParallel):
             return nullcontext()
@@ -168,42 +170,42 @@ class World:
 
 
 def is_leader() -> bool:
-    """Tell whether this process leads, before or after the others are met."""
+    """Return True if this process leads, also before the processes have joined."""
     return _place(os.environ)[0] == 0
 
 
 def is_alone() -> bool:
-    """Tell whether this is the only process of the run."""
+    """Return True if this is the only process of the run."""
     return _place(os.environ)[1] == 1
 
 
 def restarted() -> bool:
-    """Tell whether `torchrun` started this process in place of one that had died."""
+    """Return True if `torchrun` started this process in place of one that had died."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 
 
 def is_one_of_several() -> bool:
-    """Tell whether this process has others beside it."""
+    """Return True if the run has several processes."""
     return _place(os.environ)[1] > 1
 
 
 def own_device(device: str) -> torch.device:
-    """Return the device of this process; each on a machine has a GPU of its own."""
+    """Return the device of this process; each process of a machine has its own GPU."""
     if device == "cuda" and _place(os.environ)[1] > 1:
-        own = int(os.environ.get("LOCAL_RANK", "0"))
-        if own >= torch.cuda.device_count():
+        gpu = int(os.environ.get("LOCAL_RANK", "0"))
+        if gpu >= torch.cuda.device_count():
             raise ConfigError(
-                f"Process {own} of this machine has no GPU: there are {torch.cuda.device_count()}.",
+                f"Process {gpu} of this machine has no GPU: there are {torch.cuda.device_count()}.",
                 "Start as many processes as GPUs (--nproc-per-node), or use --device cpu.",
             )
-        torch.cuda.set_device(own)
-        return torch.device("cuda", own)
+        torch.cuda.set_device(gpu)
+        return torch.device("cuda", gpu)
     return torch.device(device)
 
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[World]:
-    """Meet the other processes of the run, if there are any, and part from them at the end."""
+    """Join the other processes of the run, and leave them at the end of the block."""
     rank, size = _place(os.environ)
     if size == 1 and "TORCHELASTIC_RUN_ID" not in os.environ:
         yield World()
@@ -230,11 +232,11 @@ def joined(device: torch.device) -> Iterator[World]:
 
 @contextmanager
 def _output_for_results() -> Iterator[None]:
-    """Send to standard error what the block prints on standard output, whatever language prints it.
+    """Redirect standard output to standard error inside the block, also for C++ code.
 
-    Gloo tells of its connections there (seen in PyTorch 2.8 to 2.10), amid a command's results.
+    Gloo prints its connections there (seen in PyTorch 2.8 to 2.10), among a command's results.
     """
-    if sys.stdout is None:  # closed from the beginning: there are none, and 1 may be any file
+    if sys.stdout is None:  # closed from the beginning, so descriptor 1 may be any file
         yield
         return
     sys.stdout.flush()
@@ -248,43 +250,43 @@ def _output_for_results() -> Iterator[None]:
 
 
 def _let_go(groups: list[Any]) -> None:
-    """Drop the last reference to groups that are at rest, before Python ends.
+    """Drop the last reference to idle groups before Python ends.
 
-    Gloo's threads end with their group. One that still holds what it has summed would otherwise ask
-    for Python's lock while Python ends, which aborts the process (seen in PyTorch 2.13).
+    Gloo's threads end with their group. A thread that still holds a summed tensor would otherwise
+    request Python's lock while Python ends, which aborts the process (seen in PyTorch 2.13).
     """
-    gc.collect()  # what refers to the group in a cycle, such as DistributedDataParallel
-    groups.clear()  # last, for this alone is done without Python's lock, which the threads may want
+    gc.collect()  # cycles that refer to the group, as in DistributedDataParallel
+    groups.clear()  # without Python's lock, which the threads may need
 
 
 def _device_type() -> str:
-    """Return where the tensors must be that processes exchange; NCCL moves no others."""
+    """Return the device of tensors that processes exchange; NCCL moves those of a GPU alone."""
     return "cuda" if dist.get_backend() == "nccl" else "cpu"
 
 
 def _meeting(store: Store, rank: int, size: int) -> str:
-    """Return a name that the processes which are there now agree on, and none that has died.
+    """Return a name that the present processes agree on, and no process that has died.
 
-    `torchrun` keeps its store when it starts processes anew, and what the dead ones wrote there
-    would send the new ones to addresses where nobody listens. So each gives itself a name of its
-    own, and process 0 answers names until as many as there are have heard of its own.
+    `torchrun` keeps its store when it restarts processes, and entries of dead processes would send
+    the new ones to addresses without a listener. So each process chooses a random name, and
+    process 0 answers with its own name until all other processes have read it.
     """
-    own = uuid.uuid4().hex
+    name = uuid.uuid4().hex
     if rank > 0:
-        store.set(f"headway/name/{rank}", own)
-        meeting = store.get(f"headway/meeting of {own}").decode()
+        store.set(f"headway/name/{rank}", name)
+        meeting = store.get(f"headway/meeting of {name}").decode()
         store.add(f"headway/heard/{meeting}", 1)
         return meeting
-    others = range(1, size)
-    while store.add(f"headway/heard/{own}", 0) < len(others):
-        for other in others:
-            if store.check([f"headway/name/{other}"]):
-                name = store.get(f"headway/name/{other}").decode()
-                store.set(f"headway/meeting of {name}", own)
+    followers = range(1, size)
+    while store.add(f"headway/heard/{name}", 0) < len(followers):
+        for follower in followers:
+            if store.check([f"headway/name/{follower}"]):
+                follower_name = store.get(f"headway/name/{follower}").decode()
+                store.set(f"headway/meeting of {follower_name}", name)
         time.sleep(0.02)
-    return own
+    return name
 
 
 def _place(environment: Mapping[str, str]) -> tuple[int, int]:
-    """Return the rank of this process and the number of all."""
+    """Return the rank of this process and the number of processes."""
     return int(environment.get("RANK", "0")), int(environment.get("WORLD_SIZE", "1"))

@@ -1,8 +1,8 @@
-"""An exponential moving average of the weights, beside those that are trained.
+"""An exponential moving average of the weights, kept in addition to the trained weights.
 
-ema_t = d_t ema_{t-1} + (1 - d_t) w_t after update t, with ema_0 = w_0 and the rate of decay
-d_t = min(d, (1 + t) / (10 + t)): the average forgets the untrained start soon. This warm-up is that
-of TensorFlow's `tf.train.ExponentialMovingAverage(decay, num_updates)`.
+After update t, ema_t = d_t ema_{t-1} + (1 - d_t) w_t, with ema_0 = w_0. The rate of decay is
+d_t = min(d, (1 + t) / (10 + t)), so the average soon forgets the untrained start. This warm-up is
+that of TensorFlow's `tf.train.ExponentialMovingAverage(decay, num_updates)`.
 """
 
 import copy
@@ -15,7 +15,7 @@ from headway.model.transformer import Transformer
 
 
 class WeightAverage:
-    """Holds the average as a model of its own, in float32, on the same device."""
+    """Hold the average as a separate model, in float32, on the same device."""
 
     def __init__(self, model: Transformer, decay: float) -> None:
         """Start with the present weights of the model."""
@@ -23,13 +23,13 @@ class WeightAverage:
         self.decay = decay
 
     def update(self, model: Transformer, step: int) -> None:
-        """Take in the weights after update number `step`, the first being 1."""
+        """Add the weights after update number `step`, counted from 1."""
         average: list[Tensor] = list(self.model.parameters())
         weights: list[Tensor] = list(model.parameters())
         get_ema_multi_avg_fn(decay_at(step, self.decay))(average, weights, torch.tensor(step))
 
     def summary(self) -> str:
-        """Say what the average is used for."""
+        """Return a sentence on the use of the average."""
         return (
             f"Validation, the best and the final weights are those of a moving average of decay "
             f"{self.decay:g}; average_checkpoints is not used."

@@ -1,4 +1,4 @@
-"""From text to pieces: cleaned, encoded, and kept where the next run finds them."""
+"""From text to pieces: pairs are cleaned, encoded, and kept for the next run."""
 
 import hashlib
 from contextlib import nullcontext
@@ -27,13 +27,13 @@ from headway.training.reporting import SILENT, Reporter, Show
 from headway.training.settings import cleaning_rules
 from headway.training.texts import Texts, untag
 
-_LEARNED_FROM = 200_000  # pairs, for the languages of a corpus
-_MOST_PROCESSES = 8  # that clean and encode; one reads text for no more
+_LEARNED_FROM = 200_000  # pairs that teach the languages of a corpus
+_MOST_PROCESSES = 8  # that clean and encode; the process that reads text feeds no more
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedTexts:
-    """Pairs as ids, with what cleaning did to the training text."""
+    """Pairs as ids, with the reports of cleaning."""
 
     train: PairStore
     valid: list[EncodedPair]
@@ -51,14 +51,14 @@ def encode_texts(
     keep_texts: bool = False,
     reporter: Reporter = SILENT,
 ) -> EncodedTexts:
-    """Clean and encode; validation pairs are dropped only where no loss could be computed.
+    """Clean and encode; validation pairs are dropped only if no loss could be computed.
 
-    Training pairs are kept in the folder `data.shards`, if it is named, under a name made from
-    the content of the files and all that decides how they are encoded. kept: where `keep_encoded`
-    may have put the training pairs of this very run. keep_texts: for resampling.
+    If `data.shards` names a folder, training pairs are kept there, under a name that depends on the
+    content of the files and on all settings of encoding. kept: where `keep_encoded` may have put
+    the training pairs of this run. keep_texts: also keep the texts, for resampling.
     """
     rules = cleaning_rules(data)
-    made = None  # where they are kept once they are made
+    made = None  # the folder for newly encoded pairs
     if data.shards:
         key = _key(texts, source, target, rules, keep_texts)
         kept = made = Path(data.directory) / data.shards / f"pairs-{key}"
@@ -89,7 +89,7 @@ def encode_texts(
 
 
 def keep_encoded(encoded: EncodedTexts, folder: Path) -> None:
-    """Keep the training pairs of a run in its folder, if they are not there yet."""
+    """Keep the training pairs of a run in its folder, unless it has them already."""
     if not kept_store(folder):
         write_store(encoded.train, folder, asdict(encoded.report))
 
@@ -102,7 +102,7 @@ def _encode(
     writer: StoreWriter,
     show: Show,
 ) -> tuple[PairStore, CleaningReport]:
-    """Go through all training text once."""
+    """Clean and encode all training text."""
     whole, seen = CleaningReport(), Seen()
     processes = min(cores(), _MOST_PROCESSES)
     for number, corpus in enumerate(corpora, start=1):
@@ -135,6 +135,6 @@ def _languages(corpus: Corpus) -> TwoLanguages | None:
 def _key(
     texts: Texts, source: Tokenizer, target: Tokenizer, rules: CleaningRules, keep_texts: bool
 ) -> str:
-    """Return a name for the encoded text that changes with everything that it depends on."""
+    """Return a name of the encoded text that changes with everything that it depends on."""
     tokenizers = [hashlib.sha256(side.to_bytes()).hexdigest() for side in (source, target)]
     return texts.name_of_what_is_made(asdict(rules), tokenizers, keep_texts)

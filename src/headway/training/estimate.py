@@ -1,7 +1,7 @@
-"""What a run expects of its time and memory after its first steps, and what it then took.
+"""The expected time and memory of a run after its first steps, and the actual ones at its end.
 
-The estimate comes from the run itself, so it costs nothing and changes nothing. It is for the
-steps alone, reading of batches included; validation is neither estimated nor counted.
+The estimate comes from the run itself, so it costs nothing and changes nothing. It covers the steps
+alone, including the reading of batches; validation is neither estimated nor counted.
 """
 
 import time
@@ -21,7 +21,7 @@ _LONG = 600  # seconds; compiling takes one or two minutes of them
 
 
 class StepClock:
-    """Adds up the time of the steps of a run in its progress, however often it is continued."""
+    """Add up the time of the steps in the progress of a run, also over continued runs."""
 
     def __init__(
         self,
@@ -30,10 +30,10 @@ class StepClock:
         preparations: Callable[[], int] = lambda: 0,
         could_record: bool = False,
     ) -> None:
-        """Go on with what the progress holds; the peak of memory is that from here on.
+        """Continue the figures of the progress; the peak of memory begins here.
 
-        preparations: how often a step has had to prepare something; one that has is no measure.
-        could_record: see `TrainingStep.could_record`; of a long run that is said.
+        preparations: counts passes that prepared later ones; steps with such passes are not
+        measured. could_record: see `TrainingStep.could_record`; a long run gets advice on it.
         """
         forget_peak(device)
         self.progress = progress
@@ -45,7 +45,7 @@ class StepClock:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Count the time of what happens within, which is one step."""
+        """Count the time of the block, which is one step."""
         prepared = self.preparations()
         start = time.perf_counter()
         yield
@@ -59,9 +59,9 @@ class StepClock:
             self._measured.append(seconds)
 
     def estimate(self, steps: int, most_steps: int | None) -> str | None:
-        """Estimate once enough steps have been measured, and return it in words then.
+        """Return the estimate in words, once, when enough steps have been measured.
 
-        steps: how many the run has made. most_steps: where it ends at the latest, if that is known.
+        steps: number of steps made. most_steps: the last step at most, if it is known.
         """
         progress = self.progress
         progress.peak_memory = max(progress.peak_memory, peak_memory(self.device))
@@ -70,22 +70,23 @@ class StepClock:
         a_step = sum(self._measured) / _MEASURED
         progress.estimate = {"step_seconds": a_step, "memory": progress.peak_memory}
         if most_steps is None:
-            left = 0  # it may be a short run, which needs no advice
+            left = 0  # perhaps a short run, which needs no advice
             time_left = f"1,000 steps take about {_time(1000 * a_step)}"
         else:
             left = most_steps - steps
             time_left = f"About {_time(left * a_step)} to go for {counted(left, 'step')} at most"
-        others = "validation takes" if not self.preparations() else "new shapes and validation take"
+        excluded = (
+            "validation takes" if not self.preparations() else "new shapes and validation take"
+        )
         if progress.peak_memory:
-            memory = f", and {_memory(progress.peak_memory)} of memory; {others} more of both."
+            memory = f", and {_memory(progress.peak_memory)} of memory; {excluded} more of both."
         else:  # on a CPU under Windows it is not known
-            memory = f"; {others} more."
-        said = time_left + memory
-        return " ".join([said, *advice(self.could_record, left * a_step)])
+            memory = f"; {excluded} more."
+        return " ".join([time_left + memory, *advice(self.could_record, left * a_step)])
 
 
 def advice(could_record: bool, seconds: float) -> list[str]:
-    """Return what to do about steps that take so long, where another setting would record them."""
+    """Return advice for a long run whose passes another setting would record."""
     if not could_record or seconds <= _LONG:
         return []
     return [
@@ -95,10 +96,10 @@ def advice(could_record: bool, seconds: float) -> list[str]:
 
 
 def compare(progress: Progress) -> dict[str, Any]:
-    """Return estimate and truth of a finished run for its report; nothing without an estimate.
+    """Return estimated and actual figures of a finished run for its report, if it has an estimate.
 
-    The estimated time is for as many steps as were made, so that a run which patience ended early
-    compares like with like.
+    The estimated time is for the steps that were made, so that the comparison also holds for a run
+    that patience ended early.
     """
     if not progress.estimate:
         return {}
@@ -114,7 +115,7 @@ def compare(progress: Progress) -> dict[str, Any]:
 
 
 def comparison_in_words(estimate: dict[str, Any]) -> str:
-    """Say how far an estimate was off."""
+    """Return a sentence on the error of an estimate."""
     seconds, took_seconds = estimate["seconds"], estimate["took_seconds"]
     memory, took_memory = estimate["memory"], estimate["took_memory"]
     preparing = estimate["preparing_seconds"]

@@ -1,6 +1,6 @@
-"""The two bundles that a run leaves: best and averaged weights, with what is known of each.
+"""The two bundles of a finished run, best and averaged weights, with their records.
 
-The better ones by validation are what the run stands for (`find_bundle`).
+`find_bundle` returns the bundle that does better in validation.
 """
 
 import math
@@ -24,19 +24,19 @@ from headway.training.validation import ValidationResult
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """The averaged and the best weights of a run, and which of them do better."""
+    """The averaged and the best weights of a run, and which of the two do better."""
 
     averaged: Bundle
     averaged_steps: list[int]
     best: Bundle | None
-    """None where there are none, or where they cannot be read."""
+    """None if the run has none, or if they cannot be read."""
     best_is_better: bool
     validation: dict[str, dict[str, Any]]
-    """Loss and scores of each, by its name."""
+    """Loss and scores of both, by name."""
 
     @property
     def better(self) -> Bundle:
-        """Return what the run stands for."""
+        """Return the bundle that does better."""
         return self.best if self.best_is_better and self.best else self.averaged
 
     @property
@@ -49,18 +49,18 @@ class Weighed:
 
 
 def weigh(run: BegunRun, context: RunContext) -> Weighed:
-    """Average weights, and find out whether they do better than the best ones."""
+    """Average weights, and compare them with the best ones on validation text."""
     trainer, progress = run.trainer, run.trainer.progress
     bundle = trainer.bundle
     if run.config.training.shard:
-        bundle = unfilled(bundle, context.device)  # the other processes have left with their shares
+        bundle = unfilled(bundle, context.device)  # the other processes and their shares are gone
     value, steps, result = _average(bundle, run, context)
     best_value = progress.best_score
     best = None if best_value is None else _saved_best(context)
     is_better = best is not None and best_value is not None and value > best_value
     validation = {AVERAGED: figures(result)}
     if best is not None:
-        loss = best.record.get("validation_loss", math.nan)  # of a version that had no scores
+        loss = best.record.get("validation_loss", math.nan)  # earlier versions recorded no scores
         validation[BEST] = {"loss": loss, "scores": {}} | best.record.get("validation", {}).get(
             BEST, {}
         )
@@ -72,10 +72,9 @@ def _average(
 ) -> tuple[float, list[int], ValidationResult]:
     """Give the model averaged weights; return their value, their steps and their validation.
 
-    The value is infinite where it is no number.
-
-    They are those of the last validations, as in section 6.1. In a short run the first of these
-    were hardly trained: where the average does worse than the best weights, fewer are tried.
+    The averaged weights are those of the last validations, as in section 6.1. In a short run the
+    first of these were hardly trained: if the average does worse than the best weights, averages of
+    fewer are tried. A value that is NaN counts as infinite.
     """
     trainer, checkpoints = run.trainer, context.folder.checkpoints
     progress, judge = trainer.progress, trainer.validator.alone()
@@ -88,7 +87,7 @@ def _average(
         tried.append((math.inf if math.isnan(value) else value, list(steps), result))
         if progress.best_score is None or value <= progress.best_score:
             break
-    chosen = min(tried, key=lambda attempt: attempt[0])  # the first of equals, and so of most steps
+    chosen = min(tried, key=lambda attempt: attempt[0])  # of equal ones the first, with most steps
     if chosen is not tried[-1]:
         set_model_tensors(bundle.model, average_snapshots(checkpoints, chosen[1]))
     if len(chosen[1]) < len(progress.snapshots):
@@ -111,7 +110,7 @@ def fewer_and_fewer(steps: Sequence[int]) -> Iterator[Sequence[int]]:
 def _saved_best(context: RunContext) -> Bundle | None:
     try:
         return load_bundle(context.folder.best, context.device, context.change)
-    except BundleError as error:  # what the training came to is not to be lost over it
+    except BundleError as error:  # which is no reason to lose the trained weights
         context.reporter.say(f"The best weights are not compared: {error.message}")
         return None
 
@@ -119,13 +118,13 @@ def _saved_best(context: RunContext) -> Bundle | None:
 def save_both(
     weighed: Weighed, report: dict[str, Any], config: RunConfig, context: RunContext
 ) -> None:
-    """Write both bundles, each with a record and a card of its own.
+    """Write both bundles, each with its record and card.
 
-    report: with the scores of the better ones.
+    report: has the scores of the better weights.
     """
     folder = context.folder
     unscored = {name: value for name, value in report.items() if name not in ("valid", "test")}
-    of_text = weighed.averaged.record  # as it was when the run began
+    of_text = weighed.averaged.record  # from the beginning of the run
     averaged = of_text | unscored | {"weights": AVERAGED, "averaged_steps": weighed.averaged_steps}
     bundles = [(folder.averaged, weighed.averaged, averaged)]
     if weighed.best is not None:

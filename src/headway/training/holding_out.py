@@ -1,10 +1,9 @@
-"""Validation text out of training text: which pairs, and what resembles them.
+"""Validation text held out of training text, together with pairs that resemble it.
 
-A copy of a validation pair in the training text, or a pair that differs from it in a number, makes
-a score too good. So pairs are marked by their letters alone, or also by their digits where these
-are what tells most pairs apart; what has the mark of a pair that is held out is not trained on
-either. Pairs that resemble no other are preferred, because they take nothing else out of the
-training text.
+A copy of a validation pair in the training text, or a pair that differs from it only in a number,
+makes scores too good. So each pair gets a mark of its letters, or of letters and digits if digits
+distinguish most pairs. Pairs with the mark of a pair that is held out are not trained on either.
+Pairs that resemble no other are preferred, because they take nothing else out of the training text.
 """
 
 import dataclasses
@@ -22,30 +21,30 @@ from headway.training.reporting import Show
 
 _BLANK = 0
 _SHOWN = 1000  # pairs from one sign of progress to the next
-_SHARE = 0.5  # of the pairs that letters and digits tell apart, those that letters must
+_SHARE = 0.5  # of the pairs that letters and digits distinguish, which letters alone must
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Training text without some of its pairs, and these."""
+    """Training text without some of its pairs, and the pairs."""
 
-    rest: Corpus
+    remaining: Corpus
     lines: list[int]
-    """Where each of the pairs stands in the training text."""
+    """Line of each pair in the training text."""
     pairs: list[Pair]
     as_before: bool
-    """Whether versions that did not mark pairs held the same out, and trained on the same."""
+    """True if versions without marks held out the same pairs and trained on the same text."""
 
 
 class _Without(dict[int, int | None]):
-    """A table for `str.translate` that drops some characters; faster than a pattern for texts."""
+    """A table for `str.translate` that drops some characters, faster than a pattern."""
 
     def __init__(self, dropped: str) -> None:
         """Drop each character that this pattern matches."""
         self._dropped = re.compile(dropped)
 
     def __missing__(self, character: int) -> int | None:
-        """Look at a character when it is met first."""
+        """Classify a character at its first occurrence."""
         kept = None if self._dropped.match(chr(character)) else character
         self[character] = kept
         return kept
@@ -58,9 +57,9 @@ _WORDS = _Without(r"[\W_]")
 def hold_out(whole: Corpus, count: int, show: Show = lambda _: None) -> HeldOut:
     """Choose `count` pairs for validation, all of them different and none blank on a side.
 
-    They depend on the training text alone, so that runs with other seeds compare. Goes through the
-    text two to four times and holds sixteen bytes a pair. show: is called with the number of pairs
-    that are read so far, of the first time.
+    They depend on the training text alone, so that runs with other seeds are comparable. The text
+    is read two to four times, and sixteen bytes a pair are held. show: is called with the number of
+    pairs read so far, in the first pass.
     """
     marks = _marks(whole, show)
     order = np.random.default_rng(0).permutation(len(marks))
@@ -84,18 +83,18 @@ def hold_out(whole: Corpus, count: int, show: Show = lambda _: None) -> HeldOut:
         for line, pair in (whole.numbered() if resembling else ())
         if line in resembling and pair.stripped() not in equal
     }
-    rest = dataclasses.replace(
+    remaining = dataclasses.replace(
         whole, held_out=frozenset(lines), without=equal, near=frozenset(near)
     )
     as_before = not near and _lines(order[:count]) == lines
-    return HeldOut(rest, list(held_out), list(held_out.values()), as_before)
+    return HeldOut(remaining, list(held_out), list(held_out.values()), as_before)
 
 
 def _marks(whole: Corpus, show: Show) -> NDArray[np.uint64]:
     """Return a number for each pair, the same for pairs that resemble each other."""
     by_letters = _marked(whole, _LETTERS, show)
     told_apart = len(np.unique(by_letters))
-    if told_apart >= _SHARE * len(by_letters):  # with digits they cannot be more than there are
+    if told_apart >= _SHARE * len(by_letters):  # digits distinguish no more than all pairs
         return by_letters
     by_words = _marked(whole, _WORDS, show)
     return by_words if told_apart < _SHARE * len(np.unique(by_words)) else by_letters
@@ -116,9 +115,10 @@ def _lines(rows: NDArray[np.int64]) -> frozenset[int]:
 
 
 def _mark(pair: Pair, counting: _Without) -> int:
-    """Return a number for the letters of a pair in order; 0 where a side shows nothing.
+    """Return a number for the letters of a pair in order; 0 if a side is blank.
 
-    counting: leaves what counts. A side without any of it, such as an emoticon, counts whole.
+    counting: drops the characters that do not count. A side of such characters alone, such as an
+    emoticon, counts whole.
     """
     if not all(map(_is_visible, pair)):
         return _BLANK
@@ -129,5 +129,5 @@ def _mark(pair: Pair, counting: _Without) -> int:
 
 
 def _is_visible(text: str) -> bool:
-    """Return True unless a text is spaces alone, some of which, as U+200B, have no width."""
+    """Return True unless a text is spaces alone, among them those without width (U+200B)."""
     return any(character.isprintable() and not character.isspace() for character in text)

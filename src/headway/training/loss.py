@@ -16,7 +16,7 @@ class LossSums(NamedTuple):
     """Sums over the real pieces of a batch; divide by their number for a mean."""
 
     loss: Float[Tensor, ""]
-    """Smoothed cross-entropy, what training minimizes."""
+    """Smoothed cross-entropy, which training minimizes."""
     nll: Float[Tensor, ""]
     """Plain negative log-likelihood, whose mean's exponential is the perplexity."""
 
@@ -44,7 +44,7 @@ def label_smoothed_cross_entropy(
 
 
 def check_padding(pad_id: int, vocabulary: int) -> None:
-    """Refuse a padding id that is no piece of the vocabulary."""
+    """Refuse a padding id outside the vocabulary."""
     if not 0 <= pad_id < vocabulary:
         raise ConfigError(
             f"pad_id is {pad_id}, but must be a piece of the vocabulary, 0 to {vocabulary - 1}.",
@@ -53,7 +53,7 @@ def check_padding(pad_id: int, vocabulary: int) -> None:
 
 
 def check_rows(rows: int, labels: Tensor) -> None:
-    """Refuse labels that are not one for each row."""
+    """Refuse labels unless there is one for each row."""
     if labels.shape != (rows,):
         raise ConfigError(
             f"There are {rows} rows, but labels of shape {tuple(labels.shape)}.",
@@ -62,5 +62,5 @@ def check_rows(rows: int, labels: Tensor) -> None:
 
 
 def sum_dtype(like: Tensor) -> torch.dtype:
-    """Return float64, since sums of thousands lose digits; Apple's GPUs do not have it."""
+    """Return float64, because sums of thousands lose digits; float32 on Apple's GPUs."""
     return torch.float32 if like.device.type == "mps" else torch.float64

@@ -1,4 +1,4 @@
-"""Updates whose loss is not finite: which text was in them, and when leaving them out must end."""
+"""Updates whose loss is not finite: their text, and when leaving them out must end."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -19,30 +19,30 @@ _LINES_NAMED = 10
 
 
 class TextPlace(NamedTuple):
-    """Where a pair stands in the training text: corpus and line, counted from 1."""
+    """The place of a pair in the training text: corpus and line, counted from 1."""
 
     corpus: int
     line: int
 
 
 def places_of(batches: Sequence[Batch], pairs: PairStore) -> list[TextPlace]:
-    """Return where the pairs of these batches stand, in order."""
+    """Return the places of the pairs in these batches, in order."""
     rows = [index for batch in batches for index in batch.indices]
     corpora = pairs.corpora(rows) + 1
     return sorted(map(TextPlace, corpora.tolist(), pairs.lines[rows].tolist()))
 
 
 def describe(batches: Sequence[Batch], pairs: PairStore) -> str:
-    """Say which pairs an update was made from."""
+    """Return sentences on the pairs of an update."""
     places = places_of(batches, pairs)
     named = "; ".join(
         ", ".join(f"{place.line}" for place in group)
         + (f" of corpus {corpus}" if len(pairs.sizes) > 1 else "")
         for corpus, group in groupby(places[:_LINES_NAMED], lambda place: place.corpus)
     )
-    rest = len(places) - _LINES_NAMED
-    more = f" and {rest:,} more" if rest > 0 else ""
-    # As they were cut for this update, without the end symbol.
+    unnamed = len(places) - _LINES_NAMED
+    more = f" and {unnamed:,} more" if unnamed > 0 else ""
+    # In the pieces of this update, without the end symbol.
     source = max(_longest(batch.source_ids) for batch in batches) - 1
     target = max(_longest(batch.label_ids) for batch in batches) - 1
     return (
@@ -65,7 +65,7 @@ def stopping_error(error: NotFiniteError, described: str) -> NotFiniteError:
 
 
 def check_in_a_row(skipped: int, error: NotFiniteError, clip_norm: float | None) -> None:
-    """Raise TrainingError when so many updates in a row cannot be the fault of their text."""
+    """Raise TrainingError after ten updates in a row, which cannot be the fault of their text."""
     if skipped >= MOST_IN_A_ROW:
         raise TrainingError(
             f"{error.message} Nor was that of the {skipped - 1} updates before it, all left out: "

@@ -67,7 +67,7 @@ def batch_loss(
 
 
 def autocast(precision: str, device: str) -> contextlib.AbstractContextManager[object]:
-    """Return the context in which matrix products take this precision."""
+    """Return the context that computes matrix products in this precision."""
     if precision == "float32":
         return contextlib.nullcontext()
     return torch.autocast(device, dtype=torch.bfloat16)
@@ -77,7 +77,7 @@ def autocast(precision: str, device: str) -> contextlib.AbstractContextManager[o
 def without_cudnn_attention() -> Iterator[None]:
     """Exclude cuDNN's attention kernels if PyTorch has other fused ones.
 
-    On some GPUs PyTorch prefers them in 16-bit types, but cuDNN plans each shape anew, and batches
+    On some GPUs PyTorch prefers them in 16-bit types, but cuDNN plans each new shape, and batches
     have a hundred shapes: a small model makes a hundred updates in the time of one plan. At the
     lengths of sentences the other kernels are as fast (benchmarks/log/065).
     """

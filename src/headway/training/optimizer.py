@@ -11,9 +11,9 @@ def build_optimizer(
     epsilon: float = 1e-9,
     weight_decay: float = 0.0,
 ) -> torch.optim.AdamW:
-    """Return Adam; the trainer sets the rate of every step.
+    """Return Adam; the update sets the rate of every step.
 
-    AdamW with no decay is Adam. Decay, where wanted, spares biases and LayerNorm.
+    AdamW without decay is Adam. Decay leaves biases and LayerNorm out.
     """
     matrices = [p for p in model.parameters() if p.dim() > 1]
     vectors = [p for p in model.parameters() if p.dim() <= 1]

@@ -1,4 +1,4 @@
-"""Loss, scores and rate over the steps, as one picture."""
+"""One picture of loss, scores and rate over the steps."""
 
 import io
 from collections.abc import Callable
@@ -32,10 +32,10 @@ class Panel(NamedTuple):
 
 
 def draw_losses(records: Records, picture: Path, say: Callable[[str], None]) -> None:
-    """Draw the records of a run; where that cannot be done, say why.
+    """Draw the records of a run; if that fails, say why.
 
-    A picture is never worth a run: no error of matplotlib leaves this function. An output that
-    cannot be written is a RunError, as for every file of a run.
+    Errors of matplotlib end no run, so none leaves this function. Raises RunError if the picture
+    cannot be written, as for every file of a run.
     """
     if not records:
         say("No loss picture: metrics.jsonl has no record.")
@@ -46,7 +46,7 @@ def draw_losses(records: Records, picture: Path, say: Callable[[str], None]) -> 
     except MissingExtraError as error:
         say(f"No loss picture: {error}")
         return
-    except Exception as error:  # of a library that is installed by halves
+    except Exception as error:  # of a broken installation
         say(f"No loss picture: matplotlib failed ({type(error).__name__}: {error}).")
         return
     with writing_run(picture):
@@ -73,7 +73,7 @@ def _drawn(shown: list[Panel], kind: str) -> bytes:
 
 
 def panels(records: Records) -> list[Panel]:
-    """Choose what to draw: losses, scores if there are any, and the rate."""
+    """Return the panels with data: losses, scores and the rate."""
     steps = [record for record in records if record["kind"] == "step"]
     validations = [record for record in records if record["kind"] == "validation"]
     losses = [
@@ -81,12 +81,12 @@ def panels(records: Records) -> list[Panel]:
         _curve("validation", validations, lambda record: record["loss"], 1),
     ]
     rates = [_curve("", steps, lambda record: record["rate"], 0)]
-    found = [
+    all_panels = [
         Panel("loss per target\npiece (nats)", 3.5, losses),
         Panel("score (%)", 2.4, _scores(validations)),
         Panel("rate", 1.6, rates),
     ]
-    kept = [panel._replace(curves=[c for c in panel.curves if c.steps]) for panel in found]
+    kept = [panel._replace(curves=[c for c in panel.curves if c.steps]) for panel in all_panels]
     return [panel for panel in kept if panel.curves] or kept[:1]
 
 
@@ -118,8 +118,8 @@ def _curve(
 
 def _draw(axes: Any, panel: Panel) -> None:
     for curve in panel.curves:
-        # Updates have no dots, nor have many validations, whose line dots would hide; but a
-        # single point has no line.
+        # Updates have no dots, nor have more than 40 validations, because dots would hide the line.
+        # A single point needs a dot, because it has no line.
         dots = len(curve.steps) == 1 or (len(curve.steps) <= 40 and "training" not in curve.label)
         axes.plot(
             curve.steps,

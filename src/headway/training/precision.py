@@ -1,4 +1,4 @@
-"""Which precision is faster here: measured once, because processors differ and none says so."""
+"""The faster precision on this machine, measured once because processors do not report it."""
 
 import time
 
@@ -10,14 +10,14 @@ from headway.runtime.devices import processor
 # Rows of a batch, width and inner width of a layer of middle size; a few milliseconds each.
 _ROWS, _WIDTH, _INNER = 2048, 256, 1024
 _ROUNDS = 15
-_GENERATION = 1  # of the measurement; what another one found is found anew
+_GENERATION = 1  # of the measurement; results of another generation are measured again
 
 
 def choose_precision(wanted: str, device: torch.device) -> str:
     """Return float32 or bfloat16; `auto` takes bfloat16 where its products are 1.5 times faster.
 
-    Less than that is lost again in conversions, for weights and sums stay in float32. What was
-    found is kept in the user's cache folder, by processor, number of threads and version.
+    A smaller gain is lost in conversions, because weights and sums stay in float32. The result is
+    kept in the user's cache folder, by processor, number of threads and version.
     """
     if wanted != "auto":
         return wanted
@@ -36,7 +36,7 @@ def _measure() -> str:
 
 
 def product_seconds() -> dict[str, float]:
-    """Return how long this processor takes for one matrix product in either precision."""
+    """Return the seconds of one matrix product on this processor, by precision."""
     seconds = {torch.float32: [0.0], torch.bfloat16: [0.0]}
     for round_number in range(_ROUNDS + 1):
         for dtype, times in seconds.items():

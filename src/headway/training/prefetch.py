@@ -1,4 +1,4 @@
-"""Prepares what comes next while something else is at work, such as a GPU."""
+"""Prepare the next items in a thread, while a GPU or other code works."""
 
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 def ahead(items: Iterator[T], count: int) -> Generator[T]:
-    """Yield the same items in the same order; a thread prepares so many of them beforehand.
+    """Yield the same items in the same order, while a thread prepares the next `count`.
 
-    What an item raises is raised where the item would come. Closing ends the thread.
+    An exception of an item is raised in its place. Closing the generator ends the thread.
     """
     end = object()
     pool = ThreadPoolExecutor(max_workers=1)

@@ -65,8 +65,8 @@ def prepare(
     """
     remarks: list[str] = []
     if tokenizers is None:
-        found = find_tokenizers(config, texts, reporter)
-        tokenizers, remarks = found.sides, found.remarks
+        trained = find_tokenizers(config, texts, reporter)
+        tokenizers, remarks = trained.sides, trained.remarks
     check_tokenizers(config, *tokenizers)
     encoded = encode_texts(
         texts,
@@ -97,7 +97,7 @@ def build_bundle(
 ) -> Bundle:
     """Build a freshly initialized model for these tokenizers, with the run's defaults.
 
-    shared: draw from the default generators, from which a user's own parts go on drawing.
+    shared: draw from the default generators, which a user's own parts also use.
     """
     if source != target:
         check_sharing(config)

@@ -1,9 +1,9 @@
-"""Where the random numbers of a training come from, so that no other thread changes them.
+"""The random numbers of a training, which no other thread changes.
 
-They are drawn anew for each step, from seed, step and part. Headway's own layers on a CPU draw from
-a generator of the training. On a GPU, under torch.compile and in parts of a user's own (change=,
-hooks) PyTorch draws from its default generators, which all threads of a process share: those are
-seeded for each step, and a second training at the same time is refused.
+Generators are seeded for each step, from seed, step and part. Headway's own layers on a CPU draw
+from a generator of the training. On a GPU, under torch.compile and in a user's own parts (change=,
+hooks) PyTorch draws from its default generators, which all threads of a process share. Those are
+seeded too, and a second training at the same time is refused.
 """
 
 import random
@@ -24,43 +24,43 @@ from headway.runtime.processes import after_fork
 from headway.training.accelerated.dropout import drawing_from
 
 _running: list[bool] = []
-"""The trainings of this process; True for one that draws from the default generators."""
+"""The trainings of this process; True for those that draw from the default generators."""
 _counting = threading.Lock()
 
-after_fork(_running.clear)  # a child has none of the other threads
+after_fork(_running.clear)  # a child process has no other threads
 
 
 class RandomNumbers:
-    """Gives each part of each step its random numbers."""
+    """Give each part of each step its random numbers."""
 
     def __init__(self, model: nn.Module, device: torch.device, *, compiled: bool) -> None:
-        """Look at the model once: shared is whether it draws from the default generators."""
+        """Examine the model once; `shared` is True if it draws from the default generators."""
         changed = bool(changed_parts(model) or hooked_parts(model))
         self.device = device
         self.shared = compiled or changed or device.type != "cpu"
-        self._own = torch.Generator()
+        self._generator = torch.Generator()
 
     @contextmanager
     def of(self, *numbers: int) -> Iterator[None]:
-        """Draw, while the context is open, what seed, step and part decide."""
+        """Draw the numbers of this seed, step and part inside the block."""
         if self.shared:
             seed_random(self.device, *numbers)
             yield
             return
-        self._own.manual_seed(_seed_of(numbers))
-        with drawing_from(self._own):
+        self._generator.manual_seed(_seed_of(numbers))
+        with drawing_from(self._generator):
             yield
 
 
 @contextmanager
 def fresh_weights(*numbers: int) -> Iterator[None]:
-    """Draw the weights of a new model from a generator of their own, as these numbers decide."""
+    """Draw the weights of a new model from a separate generator, seeded by these numbers."""
     with _Drawing(torch.Generator().manual_seed(_seed_of(numbers))):
         yield
 
 
 class _Drawing(TorchFunctionMode):
-    """Gives a generator to what draws the weights of a model in this thread."""
+    """Pass a generator to the functions that draw weights in this thread."""
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class _Drawing(TorchFunctionMode):
 
 @contextmanager
 def training_here(*, shared: bool) -> Iterator[None]:
-    """Count one training of this process; RunError where it and another would share generators."""
+    """Register one training of this process; RunError if it would share generators with another."""
     with _counting:
         if _running and (shared or any(_running)):
             raise RunError(
@@ -98,7 +98,7 @@ def training_here(*, shared: bool) -> Iterator[None]:
 
 
 def seed_random(device: torch.device, *numbers: int) -> None:
-    """Seed every generator that a layer may draw from; other numbers, other draws."""
+    """Seed every generator that a layer may draw from."""
     seed = _seed_of(numbers)
     torch.default_generator.manual_seed(seed)  # torch.manual_seed takes 0.2 ms
     if device.type == "cuda":

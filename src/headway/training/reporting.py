@@ -1,4 +1,4 @@
-"""What a training says: a progress bar, a line for each validation, and metrics.jsonl."""
+"""Reports of a training: a progress bar, a line for each validation, and metrics.jsonl."""
 
 import time
 from collections import deque
@@ -28,9 +28,9 @@ from headway.training.run_folder import writing_run
 from headway.training.tensorboard import EventFiles
 from headway.training.update import StepResult
 
-_WINDOW_STEPS = 40  # of which loss and speed are shown
-_DRAWN = 0.1  # seconds between two pictures of the bar
-_FIRST_LINE, _NEXT_LINES = 10, 60  # seconds until text that is prepared is spoken of
+_WINDOW_STEPS = 40  # for the shown loss and speed
+_DRAWN = 0.1  # seconds from one drawing of the bar to the next
+_FIRST_LINE, _NEXT_LINES = 10, 60  # seconds until progress of a preparation is printed
 
 Show = Callable[[int], None]
 
@@ -39,7 +39,7 @@ class Reporter:
     """Show and record the course of one run.
 
     On a terminal a bar moves, elsewhere a line a minute is printed, both with the mean loss of the
-    last 40 updates; with quiet nothing is. The record in metrics.jsonl is the same in all cases.
+    last 40 updates; with quiet nothing is printed. The record in metrics.jsonl is always the same.
     """
 
     def __init__(self, quiet: bool = False, console: Console | None = None) -> None:
@@ -51,7 +51,7 @@ class Reporter:
         self._task: TaskID | None = None
         self._window: deque[tuple[float, int]] = deque(maxlen=_WINDOW_STEPS)
         self._losses: deque[tuple[float, int]] = deque(maxlen=_WINDOW_STEPS)
-        self._first, self._last = (0.0, 0), 0  # time and step of the beginning, and of the end
+        self._first, self._last = (0.0, 0), 0  # time and step of the beginning; last step
         self._due = 0.0
         self._meanings: dict[str, str] = {}
 
@@ -61,14 +61,14 @@ class Reporter:
 
     @contextmanager
     def preparing(self, what: str) -> Iterator[Show]:
-        """Show that something is prepared, and of how many pairs so far.
+        """Show the progress of a preparation, as the number of pairs so far.
 
-        On a terminal a line counts and goes away in the end; elsewhere one is printed now and then.
+        On a terminal a line counts and disappears at the end; elsewhere lines are printed.
         """
         if not self.console.is_terminal or self.console.quiet:
             yield self._now_and_then(what)
             return
-        # Drawn when it is told to be: beside a thread that draws, no process could be forked.
+        # Drawn on request only: with a thread that draws, no process could be forked.
         columns = TextColumn(f"{what}: {{task.completed:,}} pairs"), TimeElapsedColumn()
         with Progress(*columns, console=self.console, auto_refresh=False, transient=True) as line:
             task = line.add_task("", total=None)
@@ -87,7 +87,7 @@ class Reporter:
         return show
 
     def start(self, metrics: Path | None, step: int, max_steps: int) -> None:
-        """Begin to record, if there is a file for it; the bar starts at `step`."""
+        """Begin to record, unless metrics is None; the bar starts at `step`."""
         self.metrics = metrics
         now = time.perf_counter()
         self._first, self._last, self._due = (now, step), max_steps, now + _NEXT_LINES
@@ -99,7 +99,7 @@ class Reporter:
                 TimeElapsedColumn(),
                 _TimeLeft(),
                 console=self.console,
-                auto_refresh=False,  # beside a thread that draws, validation could fork nothing
+                auto_refresh=False,  # with a drawing thread, validation could not fork
             )
             self._bar.start()
             self._task = self._bar.add_task("", total=max_steps, loss="-", speed="-")
@@ -107,11 +107,11 @@ class Reporter:
             self._due = now
 
     def write_events(self, folder: Path, step: int) -> None:
-        """Record what follows after `step` for TensorBoard too."""
+        """Record everything after `step` for TensorBoard too."""
         self._events = EventFiles(folder, step)
 
     def stop(self) -> None:
-        """Take the bar away and end the event file."""
+        """Remove the bar and end the event file."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -141,7 +141,7 @@ class Reporter:
             )
 
     def record_step(self, step: int, epoch: int, loss: float, last: StepResult) -> None:
-        """Record the mean loss of the latest updates, and what the last of them was like."""
+        """Record the mean loss of the latest updates, with rate and gradient of the last one."""
         record = {
             "kind": "step",
             "step": step,
@@ -169,16 +169,16 @@ class Reporter:
         self.say("  ".join(shown))
         self.samples(values["samples"])
         self.scores(values["scores"])
-        self._window.clear()  # the time of a validation is not the speed of training
+        self._window.clear()  # validation is no part of the speed of training
 
     def samples(self, samples: Sequence[Mapping[str, str]]) -> None:
-        """Print a few sentences, each with the right translation and the model's."""
+        """Print a few sentences, each with its reference and the model's translation."""
         for sample in samples:
             for what in ("source", "reference", "translation"):
                 self.say(f"  {what:<11}  {sample[what]}")
 
     def scores(self, scores: Mapping[str, float], *, again: bool = False) -> None:
-        """Print what scores mean; unless `again`, only where that has changed."""
+        """Print the meaning of scores; unless `again`, only if it has changed."""
         words = {name: meaning(name, value) for name, value in scores.items()}
         if again or words != self._meanings:
             for line in meanings(scores):
@@ -194,7 +194,7 @@ class Reporter:
         places: Sequence[TextPlace] = (),
         say: bool = True,
     ) -> None:
-        """Record what is wrong, and print it unless it is said elsewhere."""
+        """Record a problem, and print it if `say`."""
         record = {"kind": "diagnosis", "step": step, "problem": problem, "message": message}
         of_pairs = {
             "lines": [place.line for place in places],
@@ -217,11 +217,11 @@ class Reporter:
 
 
 SILENT = Reporter(quiet=True)
-"""For text that is prepared without a word; a run has a reporter of its own."""
+"""For silent preparation; each run has its own reporter."""
 
 
 class _TimeLeft(ProgressColumn):
-    """Shows the time left, in hours and minutes once it is long."""
+    """Show the time left, in hours, minutes and seconds."""
 
     max_refresh = 0.5
 

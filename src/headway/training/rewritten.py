@@ -1,4 +1,4 @@
-"""Remarks on targets that normalization rewrites: the model then writes none of them."""
+"""Remarks on targets that normalization rewrites, because the model never writes them as given."""
 
 from collections.abc import Sequence
 from itertools import chain, islice
@@ -12,28 +12,28 @@ from headway.data.tokenizer import Tokenizer
 from headway.training.texts import Texts
 
 _LOOKED_AT = 100_000  # training pairs, for examples
-_MANY = 0.01  # share of targets from which on it is no detail
+_MANY = 0.01  # share of targets; with more the remark begins with "Attention"
 
 
 def rewritten_remarks(
     config: RunConfig, texts: Texts, report: CleaningReport, target: Tokenizer
 ) -> list[str]:
-    """Return what to say before the first step: how many targets, with examples and a remedy.
+    """Return a remark for the beginning of a run: number of targets, examples, remedy.
 
-    report: of the cleaning of the training text, which has counted them.
+    report: of cleaning the training text, which has counted them.
     """
     counts = [n for note, n in report.notes.items() if note.endswith(REWRITTEN_NOTE)]
     valid = rewritten((pair.target for pair in texts.valid), target.normalize)
     if not (counts or valid.count):
         return []
     targets = (pair.target for pair in islice(chain.from_iterable(texts.corpora), _LOOKED_AT))
-    found = rewritten(targets, target.normalize) if counts else valid
+    sample = rewritten(targets, target.normalize) if counts else valid
     share = sum(counts) / max(1, report.kept)
     first = "Attention: " if share >= _MANY else ""
     parts = [f"{sum(counts):,} of {report.kept:,} training targets ({share:.1%})"]
     if valid.count:
         parts.append(f"{valid.count:,} of {len(texts.valid):,} validation references")
-    examples = f": {found}" if found.examples else ""
+    examples = f": {sample}" if sample.examples else ""
     return [
         f"{first}{_cause(config)} rewrites {' and '.join(parts)}{examples}. The model learns, and "
         "will write, only the rewritten text, so scores against such references are too low. "
@@ -42,7 +42,7 @@ def rewritten_remarks(
 
 
 def references_remark(name: str, pairs: Sequence[Pair], target: Tokenizer) -> str:
-    """Return why scores on this text are too low, if its references are rewritten, or nothing."""
+    """Return why scores on this text are too low, or "" if no reference is rewritten."""
     count = rewritten((pair.target for pair in pairs), target.normalize).count
     if not count:
         return ""

@@ -37,7 +37,7 @@ from headway.training.samples import Sample
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run came to."""
+    """The result of a run."""
 
     folder: Path
     finished: bool
@@ -48,7 +48,7 @@ class RunResult:
 
     @property
     def bundle(self) -> Path:
-        """Folder of the better weights by validation; BundleError where there are none yet."""
+        """Folder of the better weights by validation; BundleError if the run has none yet."""
         return find_bundle(self.folder)
 
 
@@ -64,15 +64,15 @@ def train(
 ) -> RunResult:
     """Train as configured and write everything into the folder `out`.
 
-    change: called with the new model before training, puts parts of your own into it; their weights
-    are drawn from PyTorch's generator, which the seed has set. Resuming and `headway.load` need the
-    same function. resume: continue the run in that folder, bit for bit as if it had not stopped, or
-    with `training.compile` nearly so; then the configuration may be None. minutes: about how long
-    all of it takes, scores included. It decides steps, warm-up, schedule and intervals instead of
-    the configuration, by the speed that is measured first; a Budget also says since when. The run's
-    config.toml then has the decision, and makes the same run again. Raises ConfigError,
-    DataError or RunError before the first step where the run could not go well; a new run then
-    leaves no folder behind.
+    change: called with the new model before training; puts your own parts into it, whose weights
+    are drawn from PyTorch's generator after the seed is set. Resuming and `headway.load` need the
+    same function. resume: continue the run in that folder, bit for bit as if it had not stopped
+    (with `training.compile` nearly so); then the configuration may be None. minutes: approximate
+    time of the whole run, scores included. Steps, warm-up, schedule and intervals are then chosen
+    by the measured speed instead of the configuration; a Budget also holds the beginning of the
+    time. The run's config.toml holds the choice, and repeats the same run. Raises ConfigError,
+    DataError or RunError before the first step if the run could not succeed; a new run then leaves
+    no folder behind.
     """
     remedy = "Give a RunConfig; headway.load_run_config reads one from a file."
     require_type("config", config, (RunConfig, type(None)), remedy)
@@ -80,22 +80,24 @@ def train(
     budget = Budget(minutes) if isinstance(minutes, int | float) else minutes
     if budget is not None:
         check_budget(resume=resume, alone=is_alone())
-    own = own_device(resolve_device(device))
+    process_device = own_device(resolve_device(device))
     folder = RunFolder(out)
     with contextlib.ExitStack() as stack:
-        with joined(own) as world:
+        with joined(process_device) as world:
             resume = resume or was_restarted(folder, world)
             reporter = reporter or Reporter(quiet=not world.leads)
-            context = RunContext(folder, own, world, reporter, change, None if resume else budget)
+            context = RunContext(
+                folder, process_device, world, reporter, change, None if resume else budget
+            )
             again = _again(folder)
             with if_stopped(lambda: _how_to_begin_again(folder)):
                 run = begin(config, context, resume, stack)
-            # From the first step to the last score: translating beside a busy program is as slow
-            # with threads that wait awake as training is.
+            # From the first step to the last score: while other programs are busy, spinning threads
+            # slow translation down as much as training.
             waiting = stack.enter_context(contextlib.closing(WaitingThreads()))
             with if_stopped(f"Stopped at once. Go on from the last checkpoint with: {again}"):
                 finished = run.trainer.run(waiting)
-            world.wait()  # until nobody reads the encoded text any more
+            world.wait()  # until no process reads the encoded text any more
         report = {}
         if finished and world.leads:
             with if_stopped(f"Stopped. {_how_to_finish(folder)}"):
@@ -114,7 +116,7 @@ def _how_to_finish(folder: RunFolder) -> str:
 
 
 def _how_to_begin_again(folder: RunFolder) -> str:
-    """Say what is there of a run that was stopped before its first step."""
+    """Return a sentence on what is saved of a run that was stopped before its first step."""
     if folder.has_begun():
         return f"Stopped before the next step. Go on with: {_again(folder)}"
     return "Stopped before the first step. Nothing was saved yet; run it again."
@@ -201,7 +203,7 @@ def _latest(report: dict[str, Any]) -> dict[str, float]:
 
 @contextlib.contextmanager
 def _scoring(text: str, sentences: int, context: RunContext) -> Iterator[None]:
-    """Show how far the scoring of a text is."""
+    """Show the progress of scoring a text."""
     what, console = f"Scoring the {text} text", context.reporter.console
     finish = _how_to_finish(context.folder)
     with (
@@ -212,7 +214,7 @@ def _scoring(text: str, sentences: int, context: RunContext) -> Iterator[None]:
 
 
 def _which_is_better(report: dict[str, Any], folder: RunFolder) -> str:
-    """Say whose scores follow."""
+    """Return a sentence on the weights whose scores follow."""
     if report["best_is_better"]:
         return (
             f"On validation text the weights of step {report['best_step']:,} do better than the "
@@ -224,7 +226,7 @@ def _which_is_better(report: dict[str, Any], folder: RunFolder) -> str:
 def score_bundle(
     bundle: Bundle, pairs: list[Pair], config: RunConfig
 ) -> tuple[list[Score], list[str]]:
-    """Translate with the run's own search; return the scores against the references, and that."""
+    """Translate with the run's search; return the scores and the translations."""
     sources = [pair.source for pair in pairs]
     translations = TextTranslator(bundle).translate(sources, split_sentences=False)
     outputs = [translation.text for translation in translations]

@@ -1,4 +1,4 @@
-"""The folder of a run: what it holds, who may write to it, and what a new run must not touch."""
+"""The folder of a run: its files, its lock, and the protection of other files."""
 
 import json
 import os
@@ -21,8 +21,8 @@ from headway.runtime.locks import lock_file
 from headway.saved_bundle import AVERAGED, BEST, REPORT
 from headway.training.start_from import inherit
 
-# Settings that a continued run may change: they say how long, from where, what is recorded, what
-# happens where the run would have ended, and which process holds the weights.
+# Settings that a continued run may change: its length, the place of its text, its records, the
+# handling of updates that are not finite, and the division of weights among processes.
 CHANGEABLE = {
     ("data", "directory"),
     ("data", "shards"),
@@ -44,11 +44,11 @@ class RunFolder:
 
     config.toml        the resolved configuration
     source.model, target.model   the tokenizers
-    data.json          checksums of the text, what cleaning dropped
-    valid.source, valid.target   what data.hold_out has held out for validation, line by line
+    data.json          checksums of the text, reports of cleaning
+    valid.source, valid.target   the validation text of data.hold_out, line by line
     encoded/           the text in pieces, while several processes train without data.shards
     metrics.jsonl      one JSON object a line: steps, validations, diagnoses
-    tensorboard/       the same for TensorBoard, if it is asked for
+    tensorboard/       the same for TensorBoard, if configured
     checkpoints/       last.safetensors to continue from, weights-*.safetensors to average
     best/, averaged/   bundles
     report.json        scores of the finished run
@@ -72,7 +72,7 @@ class RunFolder:
         self.lock = self.path / ".lock"
 
     def has_begun(self) -> bool:
-        """Tell whether a run began here; RunError where this user may not look."""
+        """Return True if a run began here; RunError if this user may not read the folder."""
         with permitted(self.path, RunError):
             return self.config.exists()
 
@@ -102,7 +102,7 @@ class RunFolder:
         )
 
     def _check_place(self) -> None:
-        """Refuse a folder that cannot be made where it is named, before hours of preparation."""
+        """Refuse a folder that cannot be made, before hours of preparation."""
         above = next(parent for parent in self.path.absolute().parents if parent.exists())
         if not above.is_dir():
             problem = f"{above} is a file"
@@ -115,30 +115,30 @@ class RunFolder:
         )
 
     def begin(self, config: RunConfig) -> None:
-        """Make the folder a run; from now on it can be continued."""
+        """Make the folder a run, which can be continued from now on."""
         self.check_free()
         self.remove_leftovers()
         self.write_config(config)
 
     def resume(self, config: RunConfig | None) -> RunConfig:
         """Return the configuration to continue with; ConfigError if it would be another run."""
-        own = self._own_config()
+        begun = self._begun_config()
         if config is None:
-            return own
-        config = inherit(config, own)
-        if difference := _first_difference(own, config):
+            return begun
+        config = inherit(config, begun)
+        if difference := _first_difference(begun, config):
             raise ConfigError(
                 f"This run began with another {difference}.",
                 "Continue with its own configuration, or start another run with --out.",
             )
         return config
 
-    def _own_config(self) -> RunConfig:
+    def _begun_config(self) -> RunConfig:
         if not self.has_begun():
             if any(self.path.glob("seed-*/config.toml")):
                 raise RunError(
                     f"The folder {self.path} holds runs of several seeds.",
-                    "Continue them with --seeds N beside --resume, or one of them by its folder.",
+                    "Continue them with --seeds N and --resume, or one of them by its folder.",
                 )
             raise RunError(
                 f"The folder {self.path} holds no run to continue.",
@@ -156,7 +156,7 @@ class RunFolder:
         self._write(self.path / "source.model", source.to_bytes())
 
     def read_tokenizers(self) -> tuple[Tokenizer, Tokenizer] | None:
-        """Return the kept tokenizers, or None when the run was stopped before it had any."""
+        """Return the kept tokenizers, or None if the run was stopped before it had any."""
         source, target = self.path / "source.model", self.path / "target.model"
         if not source.exists():  # it is written last
             if self.checkpoint.exists():
@@ -165,9 +165,9 @@ class RunFolder:
         return Tokenizer.from_file(source), Tokenizer.from_file(target)
 
     def check_whole(self) -> None:
-        """Raise an error where a part is missing that the run must have had, or is in the way.
+        """Raise RunError if a part of the run is missing, or another file is in the way.
 
-        A run that was stopped before its first checkpoint has made one validation at most.
+        A run that was stopped before its first checkpoint has made at most one validation.
         """
         if self.checkpoint.exists():
             if not self.data.exists():
@@ -177,14 +177,14 @@ class RunFolder:
             if self.report.exists() or self.averaged.exists() or len(validations) > 1:
                 raise RunError(
                     f"{self.checkpoint} is missing, though the run was further: it would begin at "
-                    "step 0 and overwrite what there is.",
+                    "step 0 and overwrite its results.",
                     _COPY,
                 )
         for bundle in (self.best, self.averaged):
             check_place(bundle)
 
     def remove_leftovers(self) -> None:
-        """Remove files and folders that a killed process was in the middle of writing."""
+        """Remove files and folders that a killed process had not finished."""
         for folder in (self.path, self.checkpoints):
             for path in folder.glob(f".*{PARTIAL}"):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -193,27 +193,27 @@ class RunFolder:
                 settle(bundle)
 
     def strangers(self) -> list[Path]:
-        """Return what lies in the folder and is not of the run."""
-        own = {path.name for path in vars(self).values() if path.parent == self.path}
-        own |= {"source.model", "target.model", "valid.source", "valid.target"}
-        other = [path for path in self.path.iterdir() if path.name not in own]
+        """Return the paths in the folder that are not of the run."""
+        names = {path.name for path in vars(self).values() if path.parent == self.path}
+        names |= {"source.model", "target.model", "valid.source", "valid.target"}
+        unknown = [path for path in self.path.iterdir() if path.name not in names]
         bundles = [bundle for bundle in (self.best, self.averaged) if bundle.is_dir()]
-        return [path for path in other if not self._is_scrap(path)] + [
+        return [path for path in unknown if not self._is_scrap(path)] + [
             path for bundle in bundles for path in strangers(bundle)
         ]
 
     def drop_encoded(self) -> None:
-        """Remove the encoded text of a run that is done."""
+        """Remove the encoded text of a finished run."""
         shutil.rmtree(self.encoded, ignore_errors=True)
 
     def _is_scrap(self, path: Path) -> bool:
-        """Tell what a process leaves behind that was killed before its run began."""
+        """Return True for a leftover of a process that was killed before its run began."""
         if path == self.checkpoints:
             return path.is_dir() and not any(path.iterdir())
         return path == self.lock or (path.name.startswith(".") and path.name.endswith(PARTIAL))
 
     def write_held_out(self, pairs: Sequence[Pair]) -> None:
-        """Write the pairs that are held out, so that other models can be scored on them."""
+        """Write the held-out pairs, so that other models can be scored on them."""
         for side in ("source", "target"):
             lines = (encodable(getattr(pair, side)) + "\n" for pair in pairs)
             self._write(self.path / f"valid.{side}", "".join(lines).encode())
@@ -224,7 +224,7 @@ class RunFolder:
         self._write(path, f"{text}\n".encode())
 
     def read_json(self, path: Path) -> dict[str, Any]:
-        """Return a record that was saved; RunError where it is not there or damaged."""
+        """Return a saved record; RunError if it is missing or damaged."""
         try:
             values = json.loads(path.read_bytes())
         except OSError as error:
@@ -236,7 +236,7 @@ class RunFolder:
         return values
 
     def origin(self) -> dict[str, Any]:
-        """Return which model the run was continued from, as data.json has it, or nothing."""
+        """Return the origin of a fine-tune from data.json, or an empty dict."""
         record = self.read_json(self.data) if self.data.exists() else {}
         return {"started_from": record["started_from"]} if "started_from" in record else {}
 
@@ -245,18 +245,18 @@ class RunFolder:
             write_atomically(path, data)
 
     def forget_metrics_after(self, step: int) -> None:
-        """Drop the records of steps that a resumed run is going to repeat."""
+        """Drop the records of steps that a resumed run will repeat."""
         if self.metrics.exists():
             kept = [line for line, record in self._recorded() if record["step"] <= step]
             self._write(self.metrics, b"".join(line + b"\n" for line in kept))
 
     def records(self) -> list[dict[str, Any]]:
-        """Return what metrics.jsonl has; RunError names a line that is damaged."""
+        """Return the records in metrics.jsonl; RunError names a damaged line."""
         return [record for _, record in self._recorded()] if self.metrics.exists() else []
 
     def _recorded(self) -> Iterator[tuple[bytes, dict[str, Any]]]:
         try:
-            # What follows the last line end was cut off by a stop, perhaps within a character.
+            # A stop cut off everything after the last line end, perhaps within a character.
             *lines, _ = self.metrics.read_bytes().split(b"\n")
         except OSError as error:
             raise RunError(
@@ -278,7 +278,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the folder and hold it, so that no second process trains in it."""
+        """Make the folder and lock it, so that no second process trains in it."""
         with writing_run(self.path):
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             file = self.lock.open("a")
@@ -300,7 +300,7 @@ class RunFolder:
 
 
 def writing_run(path: Path) -> AbstractContextManager[None]:
-    """Tell of a full disk, or a folder that may not be written to, by a RunError."""
+    """Turn a full disk, or a folder without permission, into a RunError."""
     remedy = "Free some space or mend the permissions, then continue with --resume."
     return writing(path, RunError, remedy)
 
@@ -308,7 +308,7 @@ def writing_run(path: Path) -> AbstractContextManager[None]:
 def _first_difference(old: RunConfig, new: RunConfig) -> str | None:
     changeable = set(CHANGEABLE)
     if old.training.schedule in ("linear", "cosine"):
-        # There max_steps decides the rate of every step, also of those that are done.
+        # Here max_steps decides the rate of every step, also of earlier ones.
         changeable.remove(("training", "max_steps"))
     for section, values in new.model_dump(exclude={"recipe"}).items():
         before = getattr(old, section).model_dump()

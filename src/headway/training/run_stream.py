@@ -1,7 +1,6 @@
-"""The stream of a run: corpora by weight, batches by length, and text that is cut anew each time.
+"""The stream of a run: corpora by weight, batches by length, and resampling of pieces.
 
-Text is cut into other pieces by unigram sampling or BPE dropout, where the configuration asks for
-it.
+Resampling cuts the text of each block into other pieces, by unigram sampling or BPE dropout.
 """
 
 import numpy as np
@@ -30,7 +29,7 @@ def build_stream(
         max_tokens=training.batch_tokens,
         accumulate=training.accumulate,
         seed=training.seed,
-        # On whatever device: a run that goes on elsewhere has the same batches.
+        # On every device, so that a run continued on another one has the same batches.
         rounded=training.compile,
         longest=None if alpha is None else _longest_side(config) + 1,
         deck=Deck(encoded.train.sizes, weights, training.seed),
@@ -41,9 +40,9 @@ def build_stream(
 
 
 def _longest_side(config: RunConfig) -> int:
-    """Return how many pieces a side may have, with its tag, after it is cut by chance.
+    """Return the most pieces of a resampled side, with its tag.
 
-    What was checked before the first step are the pieces as they were cut first.
+    The checks before the first step cover only the pieces of the first cut.
     """
     longest = config.training.batch_tokens - 1
     if config.model.positions == "learned":
@@ -59,16 +58,16 @@ def _resampling(
     max_pieces: int,
     longest_side: int,
 ) -> Resample:
-    """Return what cuts the pairs of a block by chance, each time into other pieces.
+    """Return a function that cuts the pairs of a block at random, each time into other pieces.
 
-    A pair keeps the pieces that it has if one side would have more than max_pieces, or with its tag
-    more than longest_side. Nor is one tried that would even of the longest pieces, if all of it is
-    known: by BPE a word takes time that grows with the square of its length.
+    A pair keeps its present pieces if one side would have more than max_pieces, or with its tag
+    more than longest_side. A text that would exceed max_pieces even with the longest known pieces
+    is not cut at all, because the time of BPE grows with the square of a word's length.
     """
     source_sampler = build_sampler(source, alpha)
     target_sampler = source_sampler if source == target else build_sampler(target, alpha)
     source_most, target_most = (
-        max_pieces * each.longest for each in (source_sampler, target_sampler)
+        max_pieces * sampler.longest for sampler in (source_sampler, target_sampler)
     )
     tags = Ragged.of([source.encode(corpus.tag) for corpus in texts.corpora])
 

@@ -1,4 +1,4 @@
-"""A few held-out sentences and their translations, so that a person sees what a model can do."""
+"""A few held-out sentences with their translations, as examples of a model's quality."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -12,7 +12,7 @@ _SHORT = 120  # characters of an example
 
 
 class Sample(NamedTuple):
-    """A held-out sentence, the right translation, and the model's."""
+    """A held-out sentence, its reference, and the model's translation."""
 
     source: str
     reference: str
@@ -20,14 +20,14 @@ class Sample(NamedTuple):
 
 
 def choose_samples(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return three different pairs of medium length, or all where there are fewer.
+    """Return three different pairs of medium length, or all of fewer pairs.
 
-    They depend on the text alone, so that every validation of a run shows the same ones: those
-    around the median of the number of source characters, in the order of the text.
+    They depend on the text alone, so that every validation of a run shows the same pairs: those
+    around the median number of source characters, in the order of the text.
     """
     different = list(dict.fromkeys(pair for pair in pairs if pair.source.strip()))
     order = sorted(range(len(different)), key=lambda place: len(different[place].source))
-    # Neighbours in length; one from each tenth about the median, so that they differ a little.
+    # One from each tenth around the median, so that their lengths differ a little.
     middle, apart = len(order) // 2, len(order) // 10 or 1
     first = max(min(middle - apart, len(order) - 1 - 2 * apart), 0)
     chosen = order[first : first + (_COUNT - 1) * apart + 1 : apart]
@@ -35,9 +35,9 @@ def choose_samples(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def choose_examples(pairs: Iterable[Pair]) -> list[str]:
-    """Return the first five different short sources, which the explorer offers as sentences to try.
+    """Return the first five different short sources, which the explorer offers as examples.
 
-    A bundle carries them, so that the text itself need not be where the bundle is.
+    The bundle contains them, so that it does not need the text itself.
     """
     short = (pair.source.strip() for pair in pairs if len(pair.source) <= _SHORT)
     return list(islice(dict.fromkeys(filter(None, short)), _EXAMPLES))

@@ -1,7 +1,7 @@
-"""One recipe with several seeds: how much of a score is chance.
+"""One recipe with several seeds, to measure the random part of a score.
 
-OUT/seed-1, OUT/seed-2, … are runs like any other, one after the other; OUT/seeds.json is what they
-came to together. Three seeds give a rough spread only.
+OUT/seed-1, OUT/seed-2, … are ordinary runs, one after the other; OUT/seeds.json summarizes them.
+Three seeds give only a rough spread.
 """
 
 import math
@@ -32,11 +32,10 @@ def train_seeds(
     device: str = "auto",
     make_reporter: Callable[[], Reporter] = Reporter,
 ) -> dict[str, Any] | None:
-    """Train `count` runs with consecutive seeds; None when a signal stopped one of them.
+    """Train `count` runs with consecutive seeds; return None if a signal stopped one of them.
 
-    change: puts parts of your own into each new model, as in `headway.train`. resume: go on with
-    the run that was stopped, and do not repeat those that are finished; then the configuration may
-    be None.
+    change: puts your own parts into each new model, as in `headway.train`. resume: continue the
+    run that was stopped, and do not repeat finished ones; then the configuration may be None.
     """
     if count < 2:
         raise ConfigError(f"{count} seed has no spread.", "Give --seeds 2 or more.")
@@ -51,13 +50,15 @@ def train_seeds(
     seeds = range(config.training.seed, config.training.seed + count)
     folders = [expanded(out) / f"seed-{seed}" for seed in seeds]
     for seed, folder in zip(seeds, folders, strict=True):
-        one = _with_seed(config, seed)
+        seeded = _with_seed(config, seed)
         begun = RunFolder(folder).has_begun()
-        if begun and _finished(one, folder):
+        if begun and _finished(seeded, folder):
             continue
         reporter = make_reporter()
         reporter.say(f"Seed {seed}, the last is {seeds[-1]}: {folder}")
-        result = train(one, folder, change=change, resume=begun, device=device, reporter=reporter)
+        result = train(
+            seeded, folder, change=change, resume=begun, device=device, reporter=reporter
+        )
         if not result.finished:
             return None
     summary = summarize(folders)
@@ -75,37 +76,36 @@ def _check_free(out: Path) -> None:
 
 
 def begun_config(out: str | Path) -> Path:
-    """Return the configuration of the run with the lowest seed; RunError where there is none."""
+    """Return the configuration of the run with the lowest seed; RunError without a run."""
     paths = expanded(out).glob("seed-*/config.toml")
     numbers = [(path.parent.name.removeprefix("seed-"), path) for path in paths]
-    found = [(int(number), path) for number, path in numbers if number.isdecimal()]
-    if not found:
+    runs = [(int(number), path) for number, path in numbers if number.isdecimal()]
+    if not runs:
         raise RunError(
             f"The folder {out} holds no runs of several seeds to continue.",
             "Check --out, or start without --resume.",
         )
-    return min(found)[1]
+    return min(runs)[1]
 
 
 def _with_seed(config: RunConfig, seed: int) -> RunConfig:
-    """Return the configuration with this seed; what nobody set stays unset."""
+    """Return the configuration with this seed; unset settings stay unset."""
     return config.model_copy(update={"training": config.training.model_copy(update={"seed": seed})})
 
 
 def _finished(config: RunConfig, folder: Path) -> bool:
-    """Tell whether a run is over; one that is now to last longer is not."""
+    """Return True if a run has ended, and the configuration does not make it longer."""
     run = RunFolder(folder)
-    own = load_run_config(run.config)
+    begun = load_run_config(run.config)
     config = run.resume(config)  # refuses another configuration
     ends = ("max_steps", "max_epochs", "patience")
-    same = all(getattr(own.training, key) == getattr(config.training, key) for key in ends)
+    same = all(getattr(begun.training, key) == getattr(config.training, key) for key in ends)
     return same and run.report.exists()
 
 
 def summarize(folders: Sequence[Path]) -> dict[str, Any]:
-    """Return the scores of finished runs, and mean and spread of each."""
-    found = [(run := RunFolder(folder)).read_json(run.report) for folder in folders]
-    reports = [scores_in_percent(report) for report in found]
+    """Return the scores of finished runs, with mean and spread of each."""
+    reports = [scores_in_percent(run.read_json(run.report)) for run in map(RunFolder, folders)]
     runs = [
         {
             "seed": report["seed"],
@@ -113,7 +113,7 @@ def summarize(folders: Sequence[Path]) -> dict[str, Any]:
             "steps": report["steps"],
             "seconds": report["seconds"],
             "precision": report["precision"],
-            # Earlier versions scored the averaged weights, were they the better ones or not.
+            # Earlier versions always scored the averaged weights.
             "weights": report.get("weights", AVERAGED),
             "validation_loss": report["validation_loss"],
             **{text: report[text] for text in ("valid", "test") if text in report},
@@ -136,7 +136,7 @@ def summarize(folders: Sequence[Path]) -> dict[str, Any]:
 def spread(values: Sequence[float]) -> dict[str, Any]:
     """Return mean, sample standard deviation (n - 1 below), smallest and largest value.
 
-    All of them are NaN where a value is no number.
+    All of them are NaN if a value is NaN.
     """
     if any(map(math.isnan, values)):
         names = ("mean", "standard_deviation", "min", "max")

@@ -1,4 +1,4 @@
-"""What could not be trained with, whatever the text is: refused before hours of preparation."""
+"""Checks of settings, whatever the text, before hours of preparation."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ from headway.training.tensorboard import require_tensorboard
 
 
 def check_settings(config: RunConfig, device: torch.device) -> None:
-    """Refuse what could not be trained with on this device, whatever the text is."""
+    """Refuse settings that cannot train on this device, whatever the text."""
     training = config.training
     source = config.recipe.data_source
     if source and _reads_from_folder(config.data) and not Path(config.data.directory).is_dir():
@@ -42,11 +42,11 @@ def check_settings(config: RunConfig, device: torch.device) -> None:
 
 
 def remarks(training: TrainingConfig, steps: int) -> list[str]:
-    """Return what is possible, and hardly meant, in a run of so many steps."""
+    """Return remarks on settings that are possible but hardly intended in a run of these steps."""
     if training.warmup_steps <= steps:
         return []
     reached = steps / training.warmup_steps
-    about = "about " if steps < training.max_steps else ""  # as epochs have it
+    about = "about " if steps < training.max_steps else ""  # if epochs end the run
     return [
         f"The run has {about}{counted(steps, 'step')}, and training.warmup_steps is "
         f"{training.warmup_steps:,}: the rate ends at {reached:.0%} of its peak, and little is "
@@ -62,7 +62,7 @@ def _remedy_of_names() -> str:
 
 
 def _check_names(config: RunConfig) -> None:
-    """Refuse names of files that the run could not write down."""
+    """Refuse names of files that cannot be written to config.toml."""
     for line in dump_run_config(config).splitlines():
         try:
             line.encode()
@@ -90,7 +90,7 @@ def cleaning_rules(data: DataConfig) -> CleaningRules:
 
 
 def _check_tokenizer(config: RunConfig) -> None:
-    """Refuse what `check_tokenizers` would refuse, as far as it is known before they are there."""
+    """Refuse early what `check_tokenizers` would refuse, as far as settings alone decide it."""
     tokenizer = config.tokenizer
     check_pieces(config.new_pieces)
     if tokenizer.source_model or config.training.start_from:
@@ -108,7 +108,7 @@ def _check_tokenizer(config: RunConfig) -> None:
 
 
 def check_tokenizers(config: RunConfig, source: Tokenizer, target: Tokenizer) -> None:
-    """Refuse what cannot be trained with these, before hours of cutting text into pieces."""
+    """Refuse settings that do not fit the tokenizers, before hours of cutting text into pieces."""
     if config.tokenizer.sampling is not None:
         for side in (source, target):
             check_samples(side.kind)
@@ -117,7 +117,7 @@ def check_tokenizers(config: RunConfig, source: Tokenizer, target: Tokenizer) ->
 
 
 def check_sharing(config: RunConfig) -> None:
-    """Refuse to share embeddings between vocabularies that are not one."""
+    """Refuse embeddings that are shared by different vocabularies."""
     if config.model.shared_embeddings == "all":
         raise ConfigError(
             "model.shared_embeddings is 'all', but the two sides have vocabularies of their own.",
@@ -126,15 +126,15 @@ def check_sharing(config: RunConfig) -> None:
 
 
 def _reads_from_folder(data: DataConfig) -> bool:
-    """Tell whether any text is named by a place in the folder of the data."""
-    named = [data, *data.corpora]
-    names = [name for one in named for name in (one.source, one.target)]
+    """Return True if any text is named by a path in the folder of the data."""
+    corpora = [data, *data.corpora]
+    names = [name for corpus in corpora for name in (corpus.source, corpus.target)]
     names += [data.valid_source, data.valid_target, data.test_source, data.test_target]
     return any(name and not is_dataset(name) and not Path(name).is_absolute() for name in names)
 
 
 def _check_metrics(config: RunConfig) -> None:
-    """Refuse a metric that validation could not compute, before anything is trained."""
+    """Refuse a metric that validation cannot compute."""
     training, evaluation = config.training, config.evaluation
     score_texts(["a"], ["a"], evaluation.metrics, evaluation.bleu_tokenize)
     if training.best_metric != "loss" and not (

@@ -1,12 +1,12 @@
-"""A model that does not fit into one process: each holds a share of everything that is trained.
+"""A model that does not fit into one process: each process holds a share of it.
 
-Layers are gathered one after the other while they compute; embeddings and output projection, which
-may be one table, while the loss does. So a process needs room for its share of weights, gradients
-and optimizer, for one layer, and for the tables.
+Layers are gathered one after the other while they compute. Embeddings and output projection, which
+may be one table, are gathered while the loss is computed. So the memory of a process must
+hold its share of weights, gradients and optimizer, and in addition one layer and the tables.
 
-Searches ask for as many steps as their sentences need, and so no two processes for equally many.
-Validation therefore gathers a plain copy of the weights in each process, and forgets it afterwards:
-a quarter of what weights, gradients and Adam's two moments take without shards.
+Searches in different processes need different numbers of steps. Validation therefore gathers a
+plain copy of the weights in each process and drops it afterwards. The copy takes a quarter of the
+memory of weights, gradients and Adam's two moments without shards.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from headway.training.distributed import World
 
 
 def check_shard(config: TrainingConfig, world: World, *, changed: bool) -> None:
-    """Refuse to divide a model among one process, or one that a user's own function changes."""
+    """Refuse to divide a model in a single process, or a model changed by the user."""
     if config.shard and changed:
         raise ConfigError(
             "training.shard divides Headway's own model, not one with parts of change=.",
@@ -37,17 +37,17 @@ def check_shard(config: TrainingConfig, world: World, *, changed: bool) -> None:
 
 
 def divide(world: World, model: Transformer, root: nn.Module) -> None:
-    """Leave this process its share of the model; `root` is the module that will be called."""
+    """Leave this process its share of the model; `root` is the module that is called."""
     world.divide(root, [*model.encoder.layers, *model.decoder.layers])
 
 
 def unfilled(bundle: Bundle, device: torch.device) -> Bundle:
-    """Return the bundle with a plain model, whose weights are yet to be set."""
+    """Return the bundle with a plain model, whose weights the caller sets."""
     return dataclasses.replace(bundle, model=empty_model(bundle.config, device))
 
 
 def gathered(bundle: Bundle, world: World, device: torch.device) -> Bundle:
-    """Return the bundle with a plain copy of its divided model; all processes must ask at once."""
+    """Return the bundle with a plain copy of its divided model; all processes call together."""
     plain = unfilled(bundle, device)
     shares = dict(bundle.model.named_parameters())
     with torch.no_grad():

@@ -1,9 +1,9 @@
 """Fine-tuning: begin with the architecture, tokenizers and weights of a trained model.
 
 Optimizer, schedule and random generators are those of a new run. New pieces of the vocabulary get
-rows of their own in the embeddings and the output: each starts as the mean of the rows of the
-pieces into which the old tokenizer cuts its text. So its logit is the mean of theirs, and greedy
-search does not prefer it to all of them before it is trained. All other rows stay as they are.
+new rows in the embeddings and the output. Each row starts as the mean of the rows of the pieces
+into which the old tokenizer cuts the text of the new piece. So its logit is the mean of theirs, and
+greedy search does not prefer it to all of them before it is trained. All other rows stay the same.
 """
 
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
 from headway.saved_bundle import read_bundle, which_weights
 
-_DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # not in any weight
+_DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # no weight depends on them
 _NAMED = 10  # new pieces
-_LONGEST = "max_source_pieces"  # which a run takes from its own text
+_LONGEST = "max_source_pieces"  # decided by the text of the run
 _SOURCE_ROWS = ("source_embedding.tokens.weight",)
 _TARGET_ROWS = (
     "target_embedding.tokens.weight",
@@ -43,21 +43,21 @@ _TARGET_ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a run takes over from a trained model."""
+    """The parts of a trained model that a run starts with."""
 
     config: RunConfig
-    """The run's configuration with all that the model decides."""
+    """The run's configuration, completed by the settings of the model."""
     tokenizers: tuple[Tokenizer, Tokenizer]
     tensors: dict[str, Tensor]
     origin: dict[str, str]
-    """Which bundle it was, and the checksum of its manifest."""
+    """The path of the bundle, and the checksum of its manifest."""
     messages: list[str]
-    """What a person should know."""
+    """Sentences for the user."""
 
     def completed(self, model: Transformer) -> tuple[dict[str, Tensor], list[str]]:
-        """Return the weights of a model with parts of its own, and what a person should know.
+        """Return the weights for a model with the user's own parts, and sentences for the user.
 
-        Those that the trained one does not have, or in another shape, are as the model has them.
+        Weights that the trained model lacks, or has in another shape, are those of `model`.
         """
         drawn = model_tensors(model)
         taken = {
@@ -70,18 +70,18 @@ class Start:
             "of the trained model that are left out": self.tensors.keys() - taken.keys(),
         }
         messages = [
-            f"Tensors {words}: {len(some)}, the first is {min(some)}."
-            for words, some in names.items()
-            if some
+            f"Tensors {words}: {len(tensors)}, the first is {min(tensors)}."
+            for words, tensors in names.items()
+            if tensors
         ]
         return drawn | taken, messages
 
 
 def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
-    """Read the model that the configuration starts from; None where it names none.
+    """Read the model that the configuration starts from; return None if it names none.
 
-    change: puts parts of its own into the model that is to be trained; one that has such parts
-    already is read with it. Raises ConfigError where the configuration asks for another model.
+    change: puts the user's own parts into the new model; a trained model that has such parts is
+    read with it. Raises ConfigError if the configuration describes another model.
     """
     if not config.training.start_from:
         return None
@@ -109,9 +109,9 @@ def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
 
 
 def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
-    """Fill in what a fine-tune took from its model, from the configuration that it was begun with.
+    """Complete the configuration of a fine-tune by the one that it began with.
 
-    So the file that began a run also continues it, without the model.
+    So the file that began a run also continues it, without the trained model.
     """
     if not config.training.start_from:
         return config
@@ -125,7 +125,7 @@ def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
 
 
 def _check_vocabulary(bundle: Bundle, path: str) -> None:
-    """Refuse tables that have other rows than the tokenizers have pieces."""
+    """Refuse tables unless they have a row for each piece of the tokenizers."""
     sizes = bundle.config.source_vocab_size, bundle.config.target_vocab_size
     pieces = len(bundle.source_tokenizer), len(bundle.target_tokenizer)
     if sizes != pieces or bundle.config.pad_id != PAD_ID:
@@ -137,12 +137,12 @@ def _check_vocabulary(bundle: Bundle, path: str) -> None:
 
 
 def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
-    """Return the configuration with the model's architecture, or say where it wants another."""
-    own = {key: getattr(bundle.config, key) for key in Architecture.model_fields}
+    """Return the configuration with the model's architecture; ConfigError if it has another."""
+    architecture = {key: getattr(bundle.config, key) for key in Architecture.model_fields}
     for key in sorted(config.model.model_fields_set - _DROPOUTS):
-        if (wanted := getattr(config.model, key)) != own[key]:
+        if (wanted := getattr(config.model, key)) != architecture[key]:
             raise ConfigError(
-                f"model.{key} is {wanted!r}, but the model in {path} has {own[key]!r}.",
+                f"model.{key} is {wanted!r}, but the model in {path} has {architecture[key]!r}.",
                 "Leave [model] and --preset out: the architecture is that of the model that "
                 "training starts from, and only its dropout may be changed.",
             )
@@ -161,7 +161,7 @@ def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
         )
     return _filled(
         config,
-        model=own,
+        model=architecture,
         tokenizer=has | _as_recorded(bundle),
         languages=(bundle.source_language, bundle.target_language),
         decoding=bundle.decoding.model_dump(exclude={_LONGEST}),
@@ -169,7 +169,7 @@ def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
 
 
 def _as_recorded(bundle: Bundle) -> dict[str, Any]:
-    """Return how the tokenizer of a model was made, as far as the model's record says."""
+    """Return the settings that made the tokenizer of a model, as far as its record has them."""
     record = bundle.record.get("config", {}).get("tokenizer", {})
     made = {key: record[key] for key in OF_TRAINED_TOKENIZERS if key in record}
     return made | {"vocabulary_size": bundle.source_tokenizer.vocabulary_size}
@@ -183,7 +183,7 @@ def _filled(
     languages: tuple[str, str],
     decoding: dict[str, Any],
 ) -> RunConfig:
-    """Return the configuration with these values where it has none of its own."""
+    """Return the configuration with these values for its unset settings."""
     source, target = reversed(languages) if config.data.reverse else languages
     data = {"source_language": source, "target_language": target}
     decided = {"model": model, "tokenizer": tokenizer, "data": data, "decoding": decoding}
@@ -214,7 +214,7 @@ def _messages(config: RunConfig, origin: dict[str, str], sides: Sequence[Enlarge
 
 
 def _about_tags(known: Sequence[str], config: RunConfig) -> list[str]:
-    """Say which tags of the model this text does not have: text without one is another kind."""
+    """Return a sentence on tags of the model that this text lacks."""
     lacking = [tag for tag in known if tag and tag not in config.data.tags]
     if not lacking:
         return []
@@ -225,7 +225,7 @@ def _about_tags(known: Sequence[str], config: RunConfig) -> list[str]:
 
 
 def _about_better(folder: Path, record: dict[str, Any]) -> list[str]:
-    """Say that the run of these averaged weights has better ones."""
+    """Return a sentence if the run of these averaged weights has better ones."""
     best = folder.parent / "best"
     if not (record.get("best_is_better") and best.is_dir() and folder != best):
         return []
@@ -236,7 +236,7 @@ def _about_better(folder: Path, record: dict[str, Any]) -> list[str]:
 
 
 def _counted(texts: Sequence[str]) -> str:
-    """Return how many there are, and the first of them: a slip in one is seen here or nowhere."""
+    """Return the number of new pieces and the first of them, which shows typing errors."""
     more = ", …" if len(texts) > _NAMED else ""
     return f"{len(texts)} ({', '.join(texts[:_NAMED])}{more})" if texts else "0"
 
@@ -246,7 +246,7 @@ def _grown(
     source_cuts: Sequence[Sequence[int]],
     target_cuts: Sequence[Sequence[int]],
 ) -> dict[str, Tensor]:
-    """Return the weights with a row more for each cut; shared tables are there once."""
+    """Return the weights with one more row for each cut; shared tables occur once."""
     sides = [(_SOURCE_ROWS, source_cuts), (_TARGET_ROWS, target_cuts)]
     cuts_by_name = {name: cuts for names, cuts in sides for name in names}
     return {
@@ -256,6 +256,6 @@ def _grown(
 
 
 def grow(table: Tensor, cuts: Sequence[Sequence[int]]) -> Tensor:
-    """Return the table (V, ...) with the mean of the rows of each cut below it."""
+    """Return the table (V, ...) with one more row for each cut, the mean of its rows."""
     means = [table[list(cut)].double().mean(dim=0).to(table.dtype) for cut in cuts]
     return torch.cat([table, torch.stack(means)]) if means else table

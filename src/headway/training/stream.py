@@ -1,4 +1,4 @@
-"""The order of the data: each corpus by its weight, and a position that resuming returns to."""
+"""The order of the data: corpora by weight, and the position of a run in them."""
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,13 +14,13 @@ from headway.data.store import PairStore
 from headway.errors import ConfigError
 from headway.training.prefetch import ahead
 
-# From the rows of one block and numbers that seed it to the same pairs, cut anew.
+# From the rows of one block, and the numbers of a seed, to the same pairs in other pieces.
 Resample = Callable[[PairStore, IntArray, tuple[int, ...]], PairStore]
 
 
 @dataclass(frozen=True, slots=True)
 class BatchGroup:
-    """The batches of one update, and where the next group begins."""
+    """The batches of one update, and the position of the next group."""
 
     batches: list[Batch]
     next_epoch: int
@@ -44,12 +44,12 @@ class BatchStream:
         longest: int | None = None,
         rounded: bool = False,
     ) -> None:
-        """Keep the pairs; order depends on the deck, the seed and the epoch alone.
+        """Keep the pairs; their order depends on the deck, the seed and the epoch alone.
 
-        deck: which pairs an epoch holds; all of them once, if unset. resample: cuts the pairs of a
-        block into other pieces each time. longest: the most pieces that a side then may have, its
-        symbol included; that of the pairs, if unset. rounded: as if each side had a length of
-        `round_up`. Raises ConfigError when one pair is beyond max_tokens.
+        deck: chooses the pairs of an epoch; all of them once, if unset. resample: cuts the pairs of
+        a block into other pieces each time. longest: the most pieces of a resampled side, its start
+        or end symbol included; that of the pairs, if unset. rounded: count each length as its
+        `round_up`. Raises ConfigError if one pair exceeds max_tokens.
         """
         self.pairs = pairs if isinstance(pairs, PairStore) else PairStore.of(pairs)
         self.deck = deck or Deck([len(pairs)], seed=seed)
@@ -69,23 +69,23 @@ class BatchStream:
             )
 
     def epoch(self, number: int) -> list[list[int]]:
-        """Return all batches of an epoch as rows of the store, as its pairs were cut first."""
+        """Return all batches of an epoch as rows of the store, without resampling."""
         blocks = range(self.deck.num_blocks(number))
         return [batch for block in blocks for batch in self.block(number, block)]
 
     def block(self, epoch: int, number: int) -> list[list[int]]:
-        """Return the batches of one block of an epoch in the same way."""
+        """Return the batches of one block of an epoch as rows of the store, without resampling."""
         rows = self.deck.rows(epoch, number)
         return [rows[batch].tolist() for batch in self._cut(self.pairs, rows, epoch, number)]
 
     @cached_property
     def updates_of_an_epoch(self) -> int:
-        """Return how many groups the first epoch has, or nearly: its blocks are about alike."""
+        """Return how many groups the first epoch has, estimated from its first block."""
         # No update takes batches of two blocks.
         return math.ceil(len(self.block(0, 0)) / self.accumulate) * self.deck.num_blocks(0)
 
     def steps(self, max_steps: int, max_epochs: int | None) -> int:
-        """Return about how many groups a run takes that ends after so many steps or epochs."""
+        """Return approximately how many groups a run takes with these limits."""
         if max_epochs is None:
             return max_steps
         return min(max_steps, max_epochs * self.updates_of_an_epoch)
@@ -93,28 +93,31 @@ class BatchStream:
     def groups(
         self, epoch: int = 0, block: int = 0, batch: int = 0, *, blocks_ahead: int = 0
     ) -> Generator[BatchGroup]:
-        """Yield groups from this position on, without end; a block's last one may be smaller.
+        """Yield groups from this position on, without end; the last of a block may be smaller.
 
-        blocks_ahead: how many blocks a thread prepares beforehand.
+        blocks_ahead: number of blocks that a thread prepares in advance.
         """
         blocks = self._blocks(epoch, block)
-        for each in ahead(blocks, blocks_ahead) if blocks_ahead else blocks:
-            for start in range(batch, len(each.batches), self.accumulate):
+        for prepared in ahead(blocks, blocks_ahead) if blocks_ahead else blocks:
+            for start in range(batch, len(prepared.batches), self.accumulate):
                 stop = start + self.accumulate
-                last = stop >= len(each.batches)
-                next_epoch, next_block = each.following if last else each.position
-                chosen = each.batches[start:stop]
+                last = stop >= len(prepared.batches)
+                next_epoch, next_block = prepared.following if last else prepared.position
+                chosen = prepared.batches[start:stop]
                 yield BatchGroup(
-                    [collate_rows(each.pairs, each.places[i], each.rows[i]) for i in chosen],
+                    [
+                        collate_rows(prepared.pairs, prepared.places[rows], prepared.rows[rows])
+                        for rows in chosen
+                    ],
                     next_epoch=next_epoch,
                     next_block=next_block,
                     next_batch=0 if last else stop,
-                    ends_epoch=last and each.ends_epoch,
+                    ends_epoch=last and prepared.ends_epoch,
                 )
             batch = 0
 
     def _blocks(self, epoch: int, block: int) -> Iterator["_EpochBlock"]:
-        """Yield blocks from this one on, without end."""
+        """Yield blocks from this position on, without end."""
         while True:
             rows = self.deck.rows(epoch, block)
             pairs, places = self._pieces(rows, epoch, block)
@@ -125,7 +128,7 @@ class BatchStream:
             epoch, block = following
 
     def _pieces(self, rows: IntArray, epoch: int, block: int) -> tuple[PairStore, IntArray]:
-        """Return the pairs of a block, cut for this epoch, and where each of them is."""
+        """Return the pairs of a block, cut for this epoch, and the index of each in them."""
         if self.resample is None:
             return self.pairs, rows
         return self.resample(self.pairs, rows, (self.seed, epoch, block)), np.arange(len(rows))
@@ -144,16 +147,16 @@ class BatchStream:
 
 @dataclass(frozen=True, slots=True)
 class _EpochBlock:
-    """A block of an epoch with its batches, ready to be handed out."""
+    """A block of an epoch with its batches."""
 
     position: tuple[int, int]
-    """Its epoch, and its number in it."""
+    """Its epoch, and its number in the epoch."""
     following: tuple[int, int]
-    """The position of the next one."""
+    """The position of the next block."""
     ends_epoch: bool
     rows: IntArray
     pairs: PairStore
     places: IntArray
-    """Where in pairs each row is."""
+    """The index of each row in `pairs`."""
     batches: list[list[int]]
     """Indices into rows and places."""

@@ -17,10 +17,10 @@ from headway.runtime.mapped_tensors import MappedTensors, map_file, safetensors_
 def write_tensors(
     path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any] | None = None
 ) -> None:
-    """Write tensors and plain values; on failure the earlier file stays and RunError says why."""
+    """Write tensors and plain values; on failure the earlier file stays and RunError is raised."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(dict(values or {}))
-    # One entry: safetensors writes several in an order that changes from process to process.
+    # One entry, because safetensors writes several in an order that depends on the process.
     header = {"headway": json.dumps({"values": text, "checksum": _checksum(tensors, text)})}
     remedy = "What was saved before is unchanged: free some space and continue with --resume."
     with writing(path, RunError, remedy):
@@ -28,9 +28,9 @@ def write_tensors(
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return tensors and values; RunError when the file is missing, cut short or changed."""
-    # Not by safetensors itself: Ctrl-C while its `get_tensor` is at work is lost, and what it
-    # raises then says of a whole file that it is damaged.
+    """Return tensors and values; RunError if the file is missing, cut short or changed."""
+    # Not with safetensors itself: its `get_tensor` swallows Ctrl-C, and then reports a whole file
+    # as damaged.
     try:
         file = MappedTensors(path, map_file(path))
         header = _header(file)
@@ -47,7 +47,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """Return the plain values alone; nothing of a file that is damaged or of another kind."""
+    """Return the plain values; {} for a file that is damaged or of another kind."""
     try:
         return json.loads(_header(MappedTensors(path, map_file(path))).get("values", "{}"))
     except (BundleError, OSError, ValueError):
@@ -58,8 +58,8 @@ _DAMAGED = "Restore it from a copy, or start the run again in another folder."
 
 
 def _header(file: MappedTensors) -> dict[str, Any]:
-    found = json.loads(file.metadata().get("headway", "{}"))
-    return found if isinstance(found, dict) else {}
+    header = json.loads(file.metadata().get("headway", "{}"))
+    return header if isinstance(header, dict) else {}
 
 
 def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:

@@ -1,4 +1,4 @@
-"""Event files, from which TensorBoard draws curves; metrics.jsonl stays the record."""
+"""Event files for TensorBoard, in addition to metrics.jsonl."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from headway.runtime.atomic_files import remedy_for
 
 
 def require_tensorboard() -> None:
-    """Raise MissingExtraError when TensorBoard is not installed."""
+    """Raise MissingExtraError if TensorBoard is not installed."""
     try:
         import torch.utils.tensorboard  # noqa: F401  # it imports the package tensorboard
     except ImportError as error:
@@ -21,10 +21,10 @@ def require_tensorboard() -> None:
 
 
 class EventFiles:
-    """Write what is recorded of updates and validations as scalars."""
+    """Write the records of updates and validations as scalars."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        """Begin a file in the folder; events after `step` of earlier files count no more."""
+        """Begin a file in the folder, which replaces events after `step` of earlier files."""
         require_tensorboard()
         from torch.utils.tensorboard import SummaryWriter
 
@@ -51,7 +51,7 @@ class EventFiles:
         self._add(record["step"], values)
 
     def close(self) -> None:
-        """Write what is left and end the file."""
+        """Write pending events and end the file."""
         with _writing(self.folder):
             self._writer.close()
 
@@ -59,14 +59,14 @@ class EventFiles:
         with _writing(self.folder):
             for name, value in values.items():
                 self._writer.add_scalar(name, value, step)
-            self._writer.flush()  # so that a full disk is noticed here, and a reader is up to date
+            self._writer.flush()  # so that a full disk is noticed here, and readers see it
 
 
 @contextmanager
 def _writing(folder: Path) -> Iterator[None]:
-    """Tell of whatever keeps a file from being written by a RunError.
+    """Turn any error of writing into a RunError.
 
-    Where TensorFlow is installed TensorBoard writes with it, and its errors are no OSError.
+    If TensorFlow is installed, TensorBoard writes with it, and its errors are not OSError.
     """
     try:
         yield

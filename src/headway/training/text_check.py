@@ -1,4 +1,4 @@
-"""What there is to say about the text of a run before it is trained on."""
+"""The text of a run before training: findings, unknown pieces, shares of corpora."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,34 +20,34 @@ from headway.training.texts import Texts, training_corpora, untag
 
 _CHUNK = 10_000  # lines encoded at once
 _NAMED = 10  # unknown texts
-LOOKED_AT = 1_000_000  # pairs of each text that are looked at for what is suspicious
+LOOKED_AT = 1_000_000  # most pairs of each text that are surveyed
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """How many pieces of a text the vocabulary does not know."""
+    """The pieces of a text that the vocabulary does not know."""
 
     unknown: int
     pieces: int
     different: int
-    """How many different characters, or words of kind word, they stand for."""
+    """Number of different characters (words for the kind `word`) that they stand for."""
     most: dict[str, int]
-    """The ten most frequent of these, and how often each was there."""
+    """The ten most frequent of these, with their counts."""
 
     def __str__(self) -> str:
-        """Return it as words; what nobody could see is escaped."""
+        """Return a sentence; invisible characters are escaped."""
         counted = f"{self.unknown:,} of {self.pieces:,} pieces unknown"
         named = ", ".join(f"{shown(text)} {times:,}" for text, times in self.most.items())
-        rest = ", …" if len(self.most) < self.different else ""
-        return f"{counted}: {named}{rest}" if named else counted
+        more = ", …" if len(self.most) < self.different else ""
+        return f"{counted}: {named}{more}" if named else counted
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusShare:
-    """What is trained on of a corpus, and how much of the training that is."""
+    """The part of a corpus that is trained on, and its share of the training."""
 
     files: list[str]
-    """Those of its sources, then those of its targets, if they have files of their own."""
+    """Files of its sources, then those of its targets if these are separate."""
     reverse: bool
     tag: str
     weight: float
@@ -57,7 +57,7 @@ class CorpusShare:
 
 
 def shares(corpora: Sequence[Corpus], sizes: Sequence[int]) -> list[CorpusShare]:
-    """Return the share of each corpus of which so many pairs are left to train on."""
+    """Return the share of each corpus in the training; sizes: its pairs after cleaning."""
     dealt = [corpus.weight * size for corpus, size in zip(corpora, sizes, strict=True)]
     return [
         CorpusShare(
@@ -73,19 +73,19 @@ def shares(corpora: Sequence[Corpus], sizes: Sequence[int]) -> list[CorpusShare]
 
 
 class Looked(NamedTuple):
-    """A text that is looked at, or the first pairs of very many."""
+    """A text that is surveyed, or its first pairs if it is very long."""
 
     name: str
-    """What it is called, such as `training, corpus 2`."""
+    """Its name, such as `training, corpus 2`."""
     tag: str
     pairs: list[Pair]
 
 
 def looked_at(data: DataConfig, texts: Texts, most: int | None = None) -> Iterator[Looked]:
-    """Yield each text, training text first, with at most so many pairs.
+    """Yield each text, training text first, with at most `most` pairs.
 
-    most: a million if unset. Training text is as in its files, with what is held out of it, so
-    that lines are those there. What is validated with is, too: without its tag.
+    most: a million if unset. Training text is that of its files, held-out lines included, so that
+    line numbers are those of the files. Validation and test text have no tag either.
     """
     corpora: list[tuple[str, str, Iterable[Pair]]] = [
         (f"training, corpus {number}", corpus.tag, corpus)
@@ -94,8 +94,8 @@ def looked_at(data: DataConfig, texts: Texts, most: int | None = None) -> Iterat
     if len(corpora) == 1:
         corpora = [("training", *corpora[0][1:])]
     most = LOOKED_AT if most is None else most
-    others = {"validation": texts.valid, "test": texts.test}
-    untagged = [(name, data.tag, untag(data.tag, pairs)) for name, pairs in others.items()]
+    held_out = {"validation": texts.valid, "test": texts.test}
+    untagged = [(name, data.tag, untag(data.tag, pairs)) for name, pairs in held_out.items()]
     for name, tag, pairs in (*corpora, *untagged):
         first = list(islice(pairs, most + 1))
         if len(first) > most:
@@ -105,18 +105,18 @@ def looked_at(data: DataConfig, texts: Texts, most: int | None = None) -> Iterat
 
 
 def is_held_out(name: str, texts: Texts) -> bool:
-    """Tell whether a text is a part of the training text, and looked at there."""
+    """Return True if a text is part of the training text, and surveyed there."""
     return name.startswith("validation") and texts.valid_lines is not None
 
 
 def findings(
     data: DataConfig, texts: Texts
 ) -> Iterator[tuple[str, list[Pair], list[Finding] | None]]:
-    """Yield each text as `looked_at` does, and what is suspicious about it, the worst first.
+    """Yield the name and pairs of each text as `looked_at` does, with its findings, worst first.
 
-    None of what is held out: it was looked at where it stands. A source in training text of another
-    tag has another translation there, so that only equal pairs are said. Corpora of one tag should
-    have the scripts of the first of them.
+    The findings of held-out text are None, because it is surveyed as part of the training text. A
+    source has another translation in training text of another tag, so only equal pairs are reported
+    there. Corpora of one tag should have the scripts of the first of them.
     """
     usual: dict[str, _Usual] = {}
     repeats = Repeats()
@@ -150,11 +150,11 @@ def _with_examples(problems: Iterable[Finding], pairs: Sequence[Pair]) -> list[F
 def _of_held_out(
     pairs: list[Pair], train: tuple[list[Pair], list[Pair]], usual: "_Usual"
 ) -> list[Finding]:
-    """Return what is suspicious about validation or test text, by itself and beside training."""
+    """Return the findings in validation or test text, by itself and compared with training text."""
     problems = overlap(train[0], pairs, train[1])
     languages = usual.languages
     if exchanged := exchanged_as_a_whole(pairs, languages):
-        # Its scripts say no more than that, and among themselves its lines may still differ.
+        # Its scripts add nothing to that, and single lines of it may still differ.
         problems = [problem for problem in problems if not problem.id.startswith("other-script")]
         languages = None
     else:
@@ -163,7 +163,7 @@ def _of_held_out(
 
 
 class _Usual(NamedTuple):
-    """What the first corpus of a tag is like, with which other text of the tag is compared."""
+    """The properties of the first corpus of a tag; other text of the tag is compared with them."""
 
     number: int
     scripts: Scripts
@@ -175,23 +175,24 @@ def _with_tag_and_without(corpora: Sequence[Corpus], tag: str) -> tuple[list[Pai
     """Return the first pairs of the corpora with this tag, and those of all others."""
     with_tag = (corpus for corpus in corpora if corpus.tag == tag)
     without = (corpus for corpus in corpora if corpus.tag != tag)
-    first, others = (
-        list(islice(chain.from_iterable(some), LOOKED_AT)) for some in (with_tag, without)
+    first, second = (
+        list(islice(chain.from_iterable(corpora), LOOKED_AT)) for corpora in (with_tag, without)
     )
-    return first, others
+    return first, second
 
 
 def unknown(pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer) -> Unknown:
-    """Count the pieces of both sides."""
+    """Count the unknown pieces of both sides."""
     sides = zip(*pairs, strict=True)
     total = missing = 0
-    found: Counter[str] = Counter()
+    unknown_texts: Counter[str] = Counter()
     for tokenizer, texts in zip((source, target), sides, strict=True):
         for start in range(0, len(texts), _CHUNK):
-            some = list(texts[start : start + _CHUNK])
-            for text, ids in zip(some, tokenizer.encode_batch(some), strict=True):
+            chunk = list(texts[start : start + _CHUNK])
+            for text, ids in zip(chunk, tokenizer.encode_batch(chunk), strict=True):
                 total += len(ids)
-                if here := tokenizer.unknown_count(ids):
-                    missing += here
-                    found.update(tokenizer.unknown_texts(text))
-    return Unknown(missing, total, len(found), dict(found.most_common(_NAMED)))
+                if unknown_here := tokenizer.unknown_count(ids):
+                    missing += unknown_here
+                    unknown_texts.update(tokenizer.unknown_texts(text))
+    most = dict(unknown_texts.most_common(_NAMED))
+    return Unknown(missing, total, len(unknown_texts), most)

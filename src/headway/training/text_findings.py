@@ -20,7 +20,7 @@ from headway.training.text_check import Looked, is_held_out, looked_at
 from headway.training.text_statistics import Pairs, piece_counts
 
 _NAMED = 3  # stretches
-_FEWEST = 3  # lines that are worth a word
+_FEWEST = 3  # lines that are reported
 _EXCHANGED_SHARE, _WRONG_SHARE = 0.001, 0.01  # of all lines
 _UNKNOWN_SHARE = 0.01  # of the pieces of a side
 _COMPARED = 100_000  # pairs of each text, in about eight seconds
@@ -41,10 +41,10 @@ def text_findings(prepared: PreparedRun, compares: bool) -> list[TrainingProblem
 def suspicious_findings(
     texts: Iterable[Looked], *, drops_exchanged: bool = False
 ) -> Iterator[TrainingProblem]:
-    """Look for targets of other sources, and for sides in another language or script than usual.
+    """Find targets of other sources, and sides in an unusual language or script.
 
-    Usual is the first text with the same tag, which is training text. drops_exchanged: whether
-    training leaves exchanged lines out, so that nothing need be said of them.
+    The first text with the same tag, which is training text, is the usual one. drops_exchanged:
+    training drops exchanged lines, so they are not reported.
     """
     usual: dict[str, tuple[Scripts, TwoLanguages | None, Form]] = {}
     for text in texts:
@@ -76,17 +76,17 @@ def _misaligned(text: Looked) -> Iterator[TrainingProblem]:
 def _unlike(
     text: Looked, scripts: Scripts, languages: TwoLanguages | None
 ) -> Iterator[TrainingProblem]:
-    """Say that a whole text is unlike the usual one."""
+    """Find a text that as a whole is unlike the usual one."""
     if exchanged := exchanged_as_a_whole(text.pairs, languages):
         yield TrainingProblem(
             f"exchanged sides, {text.name}",
             f"{_head(text)} {exchanged[0]}. Exchange the names of the two files of this text, or "
             f"of the training text: {_harm(text)}.",
         )
-    elif others := other_scripts(scripts, text.pairs):
+    elif problems := other_scripts(scripts, text.pairs):
         yield TrainingProblem(
             f"other script, {text.name}",
-            f"{_head(text)} {'; '.join(map(str, others))}. Make sure that these are the right "
+            f"{_head(text)} {'; '.join(map(str, problems))}. Make sure that these are the right "
             "files, and that source and target are not exchanged.",
         )
 
@@ -94,7 +94,7 @@ def _unlike(
 def _on_the_wrong_side(
     text: Looked, languages: TwoLanguages | None, drops_exchanged: bool
 ) -> Iterator[TrainingProblem]:
-    """Name lines whose sides are exchanged or in one language, if there are more than by chance."""
+    """Find lines whose sides are exchanged or in one language, if they are more than by chance."""
     for problem in on_the_wrong_side(text.pairs, languages):
         is_exchanged = problem.id == "exchanged"
         share = _EXCHANGED_SHARE if is_exchanged else _WRONG_SHARE
@@ -116,8 +116,8 @@ def _on_the_wrong_side(
 
 
 def _of_other_form(text: Looked, usual: Form) -> Iterator[TrainingProblem]:
-    if others := usual.unlike(text.pairs):
-        problems = "; ".join(other.problem for other in others)
+    if differences := usual.unlike(text.pairs):
+        problems = "; ".join(difference.problem for difference in differences)
         yield TrainingProblem(
             f"other form, {text.name}",
             f"{_head(text)} {problems}. Scores are too low where the model has not met such text: "
@@ -140,7 +140,7 @@ def _is_trained_on(text: Looked) -> bool:
 
 
 def unknown_findings(texts: dict[str, Pairs], config: RunConfig) -> Iterator[TrainingProblem]:
-    """Look for sides of texts of which the vocabulary lacks too much."""
+    """Find sides of texts with too many unknown pieces."""
     remedy = _more_pieces(config)
     for name, pairs in texts.items():
         for side in ("source", "target"):
@@ -149,7 +149,7 @@ def unknown_findings(texts: dict[str, Pairs], config: RunConfig) -> Iterator[Tra
 
 
 def _more_pieces(config: RunConfig) -> str:
-    """Return what would give the vocabulary the pieces that it lacks, of what is not done yet."""
+    """Return a remedy for unknown pieces that the configuration does not use yet."""
     tokenizer = config.tokenizer
     if config.training.start_from or tokenizer.source_model:
         return "add them by tokenizer.new_pieces, or train a tokenizer on this text"
@@ -166,7 +166,7 @@ def _more_pieces(config: RunConfig) -> str:
 def tokenized_finding(
     references: Sequence[str], evaluation: EvaluationConfig
 ) -> Iterator[TrainingProblem]:
-    """Find that BLEU would tokenize text that seems to be tokenized already."""
+    """Find validation text that seems tokenized already, and that BLEU would tokenize again."""
     remark = tokenized_remark(references, evaluation.bleu_tokenize)
     if remark and "bleu" in evaluation.metrics:
         yield TrainingProblem(

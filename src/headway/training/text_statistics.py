@@ -16,7 +16,7 @@ from headway.data.tokenizer import END_ID
 
 _CHUNK = 1 << 20  # pieces counted at once; counting widens them
 _LOOKED_AT, _SAMPLED = 100_000, 2000  # pairs of a corpus
-_USUAL = 95  # percent of lines that have the usual number of sentences or fewer
+_USUAL = 95  # percent of lines with the usual number of sentences or fewer
 
 Pairs = PairStore | Sequence[EncodedPair]
 
@@ -24,8 +24,8 @@ Pairs = PairStore | Sequence[EncodedPair]
 def frequency_loss(train: Pairs, valid: Pairs, vocabulary: int) -> float:
     """Return the loss on validation text of the frequencies of pieces in training text.
 
-    A model that has not come below this knows nothing but which pieces are frequent. One is added
-    to each count, so that a piece never seen has a probability too.
+    A model whose loss is not below this knows only which pieces are frequent. One is added to each
+    count, so that a piece without an occurrence has a probability too.
     """
     counts = piece_counts(train, "target", vocabulary)
     counts[END_ID] += len(train)
@@ -36,17 +36,17 @@ def frequency_loss(train: Pairs, valid: Pairs, vocabulary: int) -> float:
 
 
 def piece_counts(pairs: Pairs, side: str, vocabulary: int) -> NDArray[Any]:
-    """Count how often each piece stands on a side, without start and end symbols."""
+    """Return the count of each piece on a side, without start and end symbols."""
     counts = np.zeros(vocabulary, dtype=np.int64)
     for values in _values(pairs, side):
-        found = np.bincount(values, minlength=len(counts))
-        found[: len(counts)] += counts
-        counts = found
+        longer = np.bincount(values, minlength=len(counts))
+        longer[: len(counts)] += counts
+        counts = longer
     return counts
 
 
 def _values(pairs: Pairs, side: str) -> Iterator[NDArray[Any]]:
-    """Yield the pieces of a side, some at a time."""
+    """Yield the pieces of a side in chunks."""
     if isinstance(pairs, PairStore):
         values = (pairs.source if side == "source" else pairs.target).values
         for start in range(0, len(values), _CHUNK):
@@ -58,11 +58,11 @@ def _values(pairs: Pairs, side: str) -> Iterator[NDArray[Any]]:
 
 
 def sentences_a_line(corpora: Iterable[Iterable[Pair]], language: str) -> dict[str, float]:
-    """Return how many sentences sources have, as a bundle records it.
+    """Return the number of sentences in sources, in the form of a bundle's record.
 
     `several_sentences` is the share of sources with more than one, and `usual_sentences` the number
-    that 95 % of them do not exceed. At most 2,000 sources of each corpus are looked at, at even
-    distances in its first 100,000 pairs. language: its name, or its code.
+    that 95 % of them do not exceed. At most 2,000 sources of each corpus are counted, at even
+    distances in its first 100,000 pairs. language: its name or its code.
     """
     code = splitting_language(language)
     counts: list[int] = []

@@ -1,4 +1,4 @@
-"""The text of a run: found, counted as files, held out where no validation text is named."""
+"""The text of a run: its files, and validation text held out of training text."""
 
 import hashlib
 import json
@@ -25,28 +25,28 @@ from headway.errors import ConfigError
 from headway.training.holding_out import hold_out
 from headway.training.reporting import SILENT, Reporter
 
-_FORM = 3  # of what is kept of a text; another number makes all of it anew
+_FORM = 3  # of kept encoded text and tokenizers; a new number makes them again
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The text of a run: validation and test text as read, training text to be read."""
+    """The text of a run: validation and test text, and training text that is still to be read."""
 
     corpora: list[Corpus]
     valid: list[Pair]
     test: list[Pair]
     files: dict[str, str]
-    """Training and validation files, in their order, with the SHA-256 of each."""
+    """Training and validation files in their order, each with its SHA-256."""
     checksum: str
     """SHA-256 of all of these."""
     training_checksum: str
     """SHA-256 of the training files."""
     valid_lines: Sequence[int] | None = None
-    """Where each validation pair stands in the training file, if it is held out from there."""
+    """Line of each validation pair in the training file, if the pairs are held out from there."""
     held_out_as_before: bool = True
-    """Whether versions that did not look for nearly equal pairs held the same pairs out."""
+    """True if versions that ignored nearly equal pairs held out the same pairs."""
     remarks: Sequence[str] = ()
-    """On how files were read."""
+    """Sentences on the reading of files."""
 
     @property
     def train(self) -> list[Pair]:
@@ -54,7 +54,7 @@ class Texts:
         return list(chain.from_iterable(self.corpora))
 
     def name_of_what_is_made(self, *values: Any) -> str:
-        """Return a name that changes with the training text, how it is read, and these values."""
+        """Return a name that depends on the training text, on its reading, and on these values."""
         corpora = [
             [len(c.sources), len(c.targets), c.columns, c.fields, c.languages, c.reverse, c.tag]
             for c in self.corpora
@@ -70,8 +70,7 @@ def read_texts(
 ) -> Texts:
     """Find all files that the configuration names; training text is required.
 
-    needs_validation: whether validation text is required, too. reporter: shows how far the choice
-    of what is held out has come.
+    needs_validation: require validation text, too. reporter: shows the progress of holding out.
     """
     _check_named(data, needs_validation)
     _check_tags(data)
@@ -92,7 +91,7 @@ def read_texts(
         whole = _only(corpora, data.hold_out)
         with reporter.preparing("Choosing validation text") as show:
             held = hold_out(whole, data.hold_out, show)
-        corpora, valid_lines, as_before = [held.rest], held.lines, held.as_before
+        corpora, valid_lines, as_before = [held.remaining], held.lines, held.as_before
         valid = [_tagged(data.tag, pair) for pair in held.pairs]
     digests = [file_digest(*file) for file in all_files]
     return Texts(
@@ -123,7 +122,7 @@ def _header_remarks(data: DataConfig, corpora: Sequence[Corpus]) -> list[str]:
 
 
 def _check_named(data: DataConfig, needs_validation: bool) -> None:
-    """Refuse text that is missing, or named in vain."""
+    """Refuse text that is missing, or named twice."""
     if not (data.source or data.corpora):
         raise ConfigError(
             "'data.source' is missing.",
@@ -149,14 +148,14 @@ def _check_named(data: DataConfig, needs_validation: bool) -> None:
 
 
 def ways_to_validate(data: DataConfig) -> str:
-    """Return how a run may come to validation text: none is held out of several corpora."""
+    """Return the remedy for missing validation text; only a single corpus can be held out of."""
     if len(data.corpora) > 1:
         return "name validation text with data.valid_source and data.valid_target"
     return "name validation text, or hold some training text out with --set data.hold_out=500"
 
 
 def _check_tags(data: DataConfig) -> None:
-    """Refuse tags that are no pieces, and validation text with a tag that is trained nowhere."""
+    """Refuse tags with spaces, and validation text with a tag that no corpus has."""
     for tag in data.tags:
         if any(map(str.isspace, tag)):
             raise ConfigError(
@@ -174,15 +173,15 @@ def _check_tags(data: DataConfig) -> None:
 
 
 def training_corpora(data: DataConfig) -> list[Corpus]:
-    """Return the training text as it is in its files, before anything is held out."""
+    """Return the training text of its files, before any is held out."""
     folder = Path(data.directory)
     corpora = []
-    for named in data.corpora or [data]:
-        if named.target:
-            sources, targets = partners(folder, named.source, named.target)
+    for corpus in data.corpora or [data]:
+        if corpus.target:
+            sources, targets = partners(folder, corpus.source, corpus.target)
         else:
-            sources, targets = matching_files(folder, named.source), ()
-        corpora.append(_corpus(data, named, sources, targets))
+            sources, targets = matching_files(folder, corpus.source), ()
+        corpora.append(_corpus(data, corpus, sources, targets))
     return corpora
 
 
@@ -192,7 +191,7 @@ def _corpus(
     sources: Sequence[StrPath],
     targets: Sequence[StrPath],
 ) -> Corpus:
-    """Return the text in these files, which is read as `named` says."""
+    """Return the text in these files, read with the settings of `named`."""
     return Corpus(
         tuple(sources),
         tuple(targets),
@@ -227,13 +226,13 @@ def _tagged(tag: str, pair: Pair) -> Pair:
 
 
 def untag(tag: str, pairs: Iterable[Pair]) -> list[Pair]:
-    """Return validation or test text as it is in its files."""
+    """Return validation or test text without its tag, like in its files."""
     beginning = f"{tag} " if tag else ""
     return [Pair(pair.source.removeprefix(beginning), pair.target) for pair in pairs]
 
 
 def _only(corpora: list[Corpus], count: int) -> Corpus:
-    """Return the one corpus that text is held out of; ConfigError where there are several."""
+    """Return the corpus that text is held out of; ConfigError for several corpora."""
     if len(corpora) > 1:
         raise ConfigError(
             f"data.hold_out is {count}, but there are {len(corpora)} corpora.",

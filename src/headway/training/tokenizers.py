@@ -81,7 +81,7 @@ def _summary(config: TokenizerConfig, pairs: int) -> str:
 
 
 def _keep(folder: Path, sides: dict[Path, Tokenizer]) -> None:
-    """Write models of pieces into a folder that is there only when it has both."""
+    """Write models of pieces into a folder, which appears only when it has both."""
     partial = partial_folder(folder)
     with writing_to(folder):
         for path, side in sides.items():
@@ -140,8 +140,8 @@ def build_tokenizers(
         )
     if config.source_model and not (config.joint or config.target_model):
         raise ConfigError(
-            "tokenizer.target_model is missing beside tokenizer.source_model.",
-            "Give it, or set tokenizer.joint to true.",
+            "tokenizer.source_model is given, but tokenizer.target_model is missing.",
+            "Give both, or set tokenizer.joint to true.",
         )
     never_cut = list(dict.fromkeys([*config.new_pieces, *tags]))
     if config.source_model:
@@ -162,9 +162,9 @@ def build_tokenizers(
 
 
 def evenly(pairs: Iterable[Pair], most: int, seed: int) -> list[Pair]:
-    """Return all pairs if they are no more than that, else so many, each with the same chance.
+    """Return at most `most` pairs, each with the same chance, in their order.
 
-    They are read once and stay in order (reservoir sampling).
+    The pairs are read once (reservoir sampling).
     """
     rng = random.Random(seed)
     kept: list[tuple[int, Pair]] = []
@@ -181,7 +181,7 @@ def _train(
 ) -> Tokenizer:
     check_pieces(never_cut)
     check_room(never_cut, config.vocabulary_size)
-    words = config.kind == "word"  # SentencePiece's symbols do not hold for them
+    words = config.kind == "word"  # they take no symbols of SentencePiece
     tokenizer = train_tokenizer(
         texts,
         kind=config.kind,

@@ -40,7 +40,7 @@ _GROUPS_AHEAD = 2
 
 
 class Trainer:
-    """Train the model of a bundle until its recipe says that it is enough."""
+    """Train the model of a bundle for the configured steps or epochs, or until patience ends it."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Trainer:
     ) -> None:
         """Prepare optimizer and schedule; `run` does the work.
 
-        precision: float32 or bfloat16, of a run that begins; another goes on in its own.
-        unigram_loss: validation loss of the target pieces' frequencies alone. text_findings: what
-        is wrong with the text, to be said when the run begins.
+        precision: float32 or bfloat16, of a new run; a continued run keeps its own. unigram_loss:
+        validation loss of the target pieces' frequencies alone. text_findings: problems of the
+        text, which are reported when the run begins.
         """
         self.bundle = bundle
         self.stream = stream
@@ -72,9 +72,9 @@ class Trainer:
         self.text_findings = text_findings
         self.world = world or World()
         self.device = next(bundle.model.parameters()).device
-        # A process without a part would have no gradient for which the others wait.
+        # A process without a part would have no gradients, and the others would wait for them.
         parts = max(config.parts or 1, self.world.size)
-        # Of the whole model: what is divided among processes is of other classes.
+        # Compared before the model is divided, which changes its classes.
         changed = changed_parts(bundle.model)
         self.progress = Progress(precision=precision, parts=parts, changed=changed)
         self.optimizer = self._fresh_optimizer()
@@ -105,7 +105,7 @@ class Trainer:
         )
 
     def _divide(self) -> None:
-        """Leave this process its share of all that is trained, if so configured, and once."""
+        """Divide model and average among the processes, once and if configured."""
         if not self.config.shard or self.divided:
             return
         hand_back_freed_memory()
@@ -114,13 +114,13 @@ class Trainer:
         self.divided = True
         if self.average is not None:
             divide(self.world, self.average.model, self.average.model)
-        self.optimizer = self._fresh_optimizer()  # the parameters are others now
+        self.optimizer = self._fresh_optimizer()  # because the parameters are new tensors
         self.device = next(model.parameters()).device
 
     def resume(self) -> None:
         """Go back to the last checkpoint; everything after it will be repeated exactly."""
         changed = self.progress.changed
-        self._divide()  # before anything is read, so that the whole is never on the device
+        self._divide()  # first, so that the whole model is never on the device
         self.progress = load_checkpoint(
             self.folder.checkpoint,
             self.bundle.model,
@@ -132,12 +132,12 @@ class Trainer:
         self.progress.parts = max(self.progress.parts, self.world.size)
         if not self.world.leads:
             return
-        # What is recorded before the first step is recorded again.
+        # Records before the first step are written again.
         self.folder.forget_metrics_after(self.progress.step or -1)
         prune_snapshots(self.folder.checkpoints, self.progress.snapshots)
 
     def run(self, waiting: WaitingThreads | None = None) -> bool:
-        """Train to the end; return False when a signal stopped it at a checkpoint.
+        """Train to the end; return False if a signal stopped it at a checkpoint.
 
         waiting: chooses how threads wait, and is closed by the caller; one of the training's own if
         unset.
@@ -145,7 +145,7 @@ class Trainer:
         self._divide()
         self.objective.precision = self.progress.precision
         if self.config.compile:
-            self.objective.compile_layers()  # only now is the model where it stays
+            self.objective.compile_layers()  # the model is now on its final device
         step = TrainingStep(
             self.objective,
             self.optimizer,
@@ -198,26 +198,26 @@ class Trainer:
         return True
 
     def _groups(self) -> Generator[BatchGroup]:
-        """Return the groups from here on; beside a GPU a processor has time to prepare them."""
+        """Return the groups from here on; with a GPU, threads prepare them on the processor."""
         place = self.progress.epoch, self.progress.block, self.progress.batch
         if self.device.type == "cpu":
             return self.stream.groups(*place)
-        # Subword sampling cuts a block of 131,072 pairs in seconds.
+        # Subword sampling takes seconds for a block of 131,072 pairs.
         return ahead(self.stream.groups(*place, blocks_ahead=1), _GROUPS_AHEAD)
 
     def _goes_on(self) -> bool:
-        """Tell whether there is a step to make; a run ends with a validation, if with no other."""
+        """Return True if another step follows; before the end, validate unless that is done."""
         if self._enough() and self.progress.snapshots[-1:] != [self.progress.step]:
-            self._validate()  # a continued run may have been told to end right here
+            self._validate()  # a continued run may be configured to end here
             forget_peak(self.device)  # which is no part of the estimate
-        return not self._enough()  # unless patience ended it, and this is the best so far
+        return not self._enough()  # a new best may have extended patience
 
     def _enough(self) -> bool:
-        """Tell whether steps, epochs or patience have run out."""
+        """Return True if steps, epochs or patience have run out."""
         return self.progress.step >= self.config.max_steps or self._reached() is not None
 
     def _reached(self) -> str | None:
-        """Return the setting that ends the run whatever its number of steps, if one does."""
+        """Return the setting that ends the run before max_steps, if one does."""
         progress = self.progress
         counts = {"max_epochs": progress.epoch, "patience": progress.validations_since_best}
         for name, count in counts.items():
@@ -227,7 +227,7 @@ class Trainer:
         return None
 
     def _say_why_so_early(self) -> None:
-        """Say what ended the run before its last step, so that nobody raises max_steps alone."""
+        """Print the setting that ended the run early, because raising max_steps would not help."""
         step, reached = self.progress.step, self._reached()
         if reached and step < self.config.max_steps:
             self.reporter.say(
@@ -245,7 +245,7 @@ class Trainer:
         self.progress.target_tokens += target_tokens
 
     def _report(self, result: StepResult | None, group: BatchGroup) -> None:
-        """Show this step, if it was made, and record the mean loss where that is due."""
+        """Show this step, if it was made, and record the mean loss if that is due."""
         progress, every = self.progress, self.config.record_every_steps
         if result:
             self.latest = result
@@ -259,7 +259,7 @@ class Trainer:
             progress.unrecorded_loss, progress.unrecorded_tokens = 0.0, 0
 
     def _keep(self, group: BatchGroup, *, stopping: bool) -> bool:
-        """Validate and write a checkpoint where either is due; tell whether it validated."""
+        """Validate or write a checkpoint if that is due; return True if it validated."""
         if self._is_validation_due(group):
             self._validate()
             return True
@@ -278,7 +278,7 @@ class Trainer:
         result = self.validator(judged, self.progress.precision)
         progress.seconds += time.perf_counter() - began
         score = result.value(self.config.best_metric)
-        # A loss that is no number is less than none, and none is less than it.
+        # NaN is no best, also as the first score.
         is_best = not math.isnan(score) and (
             progress.best_score is None or score < progress.best_score
         )
@@ -317,7 +317,7 @@ class Trainer:
             prune_snapshots(self.folder.checkpoints, progress.snapshots)
 
     def _judged(self) -> Bundle:
-        """Return the model that is validated and kept: the moving average, if there is one."""
+        """Return the bundle that is validated and kept: the moving average, if configured."""
         judged = self.bundle
         if self.average is not None:
             judged = dataclasses.replace(judged, model=self.average.model)

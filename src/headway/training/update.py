@@ -155,7 +155,7 @@ class TrainingStep:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         if unless is not None:
-            # The flag by which loss scaling tells a fused Adam to change nothing.
+            # Loss scaling uses this flag to make a fused Adam change nothing.
             self.optimizer.found_inf = unless.float()  # type: ignore[attr-defined]
         self.optimizer.step()
 
@@ -213,5 +213,5 @@ def _target_tokens(batches: Sequence[Batch]) -> int:
 
 
 def _smallest_batch() -> Batch:
-    """Return a batch without an axis of 1, for which torch.compile would make code of its own."""
+    """Return a small batch without an axis of size 1, which torch.compile would specialize on."""
     return collate([EncodedPair([START_ID] * 2, [START_ID] * 3, line) for line in (1, 2)])

@@ -1,4 +1,4 @@
-"""Validation: the loss on text that is not trained on, and the score of real translations."""
+"""Validation: the loss on held-out text, and the scores of real translations."""
 
 import copy
 import math
@@ -23,7 +23,7 @@ _SAME_OUTPUTS = 5  # different sentences with one translation are no coincidence
 
 @dataclass(frozen=True, slots=True)
 class ValidationResult:
-    """What a validation found."""
+    """The result of a validation."""
 
     loss: float
     """Negative log-likelihood without smoothing, mean over real target pieces."""
@@ -32,7 +32,7 @@ class ValidationResult:
     exchanged: tuple[float, float] | None = None
     """Loss of at most 200 pairs, and their loss with the sources exchanged among them."""
     same_output: str | None = None
-    """The one translation of all sentences, if several different ones got the same."""
+    """The one translation of all sentences, if several different ones have the same."""
     samples: tuple[Sample, ...] = ()
     """A few sentences with their translations, to be shown."""
 
@@ -42,12 +42,12 @@ class ValidationResult:
         return math.exp(min(self.loss, 700.0))
 
     def value(self, metric: str) -> float:
-        """Return the named value so that lower is better."""
+        """Return the value of a metric, with the sign that makes lower values better."""
         return self.loss if metric == "loss" else -self.scores[metric]
 
 
 class Validator:
-    """Score a model that is being trained."""
+    """Score a model during its training."""
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class Validator:
         samples: Sequence[Pair] = (),
         world: World | None = None,
     ) -> None:
-        """Keep the loss's pairs and the texts to translate, which may be fewer.
+        """Keep the pairs for the loss and the texts to translate, which may be fewer.
 
-        samples: pairs whose translations are shown, of the texts if there are any. The processes of
-        the world share the work; each returns the whole result.
+        samples: pairs whose translations are shown; pairs of `texts`, unless that is empty. The
+        processes of the world share the work, and each returns the whole result.
         """
         self.encoded = encoded
         self.texts = texts
@@ -74,7 +74,7 @@ class Validator:
         self.world = world or World()
 
     def alone(self) -> "Validator":
-        """Return the same validation for a process that the others have left."""
+        """Return the same validation without the other processes."""
         validator = copy.copy(self)
         validator.world = World()
         return validator
@@ -116,16 +116,16 @@ class Validator:
         return dict(zip(pairs, outputs, strict=True))
 
     def _exchanged(self, bundle: Bundle, precision: str) -> tuple[float, float] | None:
-        """Compare the loss of some pairs with that under sources that are not theirs.
+        """Return the loss of some pairs, and their loss with exchanged sources.
 
-        A model that translates is lost without its source; to one that ignores it, all sources
-        are the same.
+        A model that translates needs the right source; for a model that ignores it, all sources are
+        alike.
         """
-        own = self.encoded[:EXCHANGED_PAIRS]
-        others = exchange_sources(own)
-        if not others:
+        pairs = self.encoded[:EXCHANGED_PAIRS]
+        exchanged = exchange_sources(pairs)
+        if not exchanged:
             return None
-        return self._loss(bundle, own, precision), self._loss(bundle, others, precision)
+        return self._loss(bundle, pairs, precision), self._loss(bundle, exchanged, precision)
 
     @torch.no_grad()
     def _loss(self, bundle: Bundle, pairs: Sequence[EncodedPair], precision: str) -> float:
@@ -144,10 +144,10 @@ class Validator:
 
 
 def exchange_sources(pairs: Sequence[EncodedPair]) -> list[EncodedPair]:
-    """Give each target the source of another pair, one of about the same length.
+    """Give each target the source of another pair of about the same length.
 
-    There are none for fewer than two different sources. The order is that of lengths and not that
-    of the files: text that is misaligned by a line would come right.
+    Return [] for fewer than two different sources. Sources are exchanged in the order of lengths,
+    because the order of the files would repair text that is misaligned by one line.
     """
     if len({tuple(pair.source_ids) for pair in pairs}) < 2:
         return []

@@ -67,7 +67,7 @@ def test_no_pair_with_a_blank_side_is_held_out(tmp_path: Path, blank: Pair) -> N
         assert len(held.pairs) == count
         assert blank not in held.pairs
         assert [pairs[line - 1] for line in held.lines] == held.pairs
-        assert sum(pair == blank for pair in held.rest) == 40  # which cleaning calls empty
+        assert sum(pair == blank for pair in held.remaining) == 40  # which cleaning calls empty
 
 
 def test_blank_lines_are_called_empty(make_config: MakeConfig, data_folder: Path) -> None:
@@ -137,7 +137,7 @@ def test_text_without_letters_is_marked_by_all_of_it(tmp_path: Path) -> None:
     held = held_out_of(tmp_path, pairs, 7)
 
     assert len(held.pairs) == 7
-    assert len(list(held.rest)) == 23
+    assert len(list(held.remaining)) == 23
 
 
 def test_digits_count_where_they_are_what_tells_pairs_apart(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_digits_count_where_they_are_what_tells_pairs_apart(tmp_path: Path) -> N
     held = held_out_of(tmp_path, [*pairs, Pair("w3 W3!", "V3")], 8)
 
     assert len(held.pairs) == 8
-    assert len(list(held.rest)) == 53 - len(held.rest.near)
+    assert len(list(held.remaining)) == 53 - len(held.remaining.near)
 
 
 @pytest.mark.parametrize(
@@ -216,13 +216,13 @@ def test_all_is_held_out_left_out_or_trained_on(
 
     held = held_out_of(tmp_path_factory.getbasetemp(), pairs, count)
 
-    lines = {line for line, _ in held.rest.numbered()}
+    lines = {line for line, _ in held.remaining.numbered()}
     assert not lines & set(held.lines)
-    assert not held.rest.near & (lines | set(held.lines))
-    assert lines | set(held.lines) | held.rest.near == set(range(1, size + 1))
+    assert not held.remaining.near & (lines | set(held.lines))
+    assert lines | set(held.lines) | held.remaining.near == set(range(1, size + 1))
     letters = [pair.source.strip("!") for pair in held.pairs]
     assert len(set(letters)) == len(letters) == count
-    assert not set(letters) & {pair.source.strip("!") for pair in held.rest}
+    assert not set(letters) & {pair.source.strip("!") for pair in held.remaining}
 
 
 def test_different_pairs_are_held_out_as_by_earlier_versions(tmp_path: Path) -> None:
