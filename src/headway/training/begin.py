@@ -336,11 +336,11 @@ def _compares(context: RunContext) -> bool:
 def _remarks_of_new_run(
     config: RunConfig, prepared: PreparedRun, trainer: Trainer, start: Start | None
 ) -> list[str]:
-    """Return what the user should know before the first step, in order."""
+    """Return the sentences for the user before the first step, in order."""
     bundle, encoded, training = trainer.bundle, prepared.encoded, config.training
     sentences: list[str] = []
     if config.data.hold_out and config.data.valid_source:
-        sentences.append("data.hold_out is not used, for data.valid_source names a text.")
+        sentences.append("data.hold_out is not used, because data.valid_source names a text.")
     decoding, longest = config.decoding, bundle.decoding.max_source_pieces
     if "max_source_pieces" in decoding.model_fields_set and longest < decoding.max_source_pieces:
         sentences.append(

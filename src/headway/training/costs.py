@@ -99,9 +99,9 @@ def _measured(
     bundle = replace(tried.bundle, model=copy.deepcopy(tried.bundle.model))
     step, compiling, updates = _updates(bundle, tried, training, seconds, show, waiting)
     bundle.model.eval()
-    some = [tried.valid[place] for place in _spread(len(tried.valid), _SENTENCES)]
-    source = mean([len(pair.source_ids) for pair in some])
-    length = math.ceil(mean([len(pair.target_ids) for pair in some])) + 1  # the end symbol
+    sample = [tried.valid[place] for place in _spread(len(tried.valid), _SENTENCES)]
+    source = mean([len(pair.source_ids) for pair in sample])
+    length = math.ceil(mean([len(pair.target_ids) for pair in sample])) + 1  # the end symbol
     fixed, sentence = _translating(bundle, tried.valid_texts, length, 1, _SENTENCES, config)
     greedily = fixed + sentence * min(training.validation_sentences, len(tried.valid_texts))
     texts, beam = [*tried.valid_texts, *tried.test_texts], config.decoding.beam_size
@@ -109,7 +109,7 @@ def _measured(
     number_of_texts = sum(map(bool, (tried.valid_texts, tried.test_texts)))
     scoring = fixed * number_of_texts + sentence * len(texts)
     writing = _writing(bundle, folder)
-    validation = greedily + _loss_seconds(bundle, tried, some, training.batch_tokens)
+    validation = greedily + _loss_seconds(bundle, tried, sample, training.batch_tokens)
     longer = (source + config.decoding.max_extra_pieces) / length - 1
     averaged = training.average_checkpoints * writing + validation
     return Costs(
@@ -225,16 +225,16 @@ def _translating(
 
 
 def _loss_seconds(
-    bundle: Bundle, tried: Tried, some: Sequence[EncodedPair], batch_tokens: int
+    bundle: Bundle, tried: Tried, sample: Sequence[EncodedPair], batch_tokens: int
 ) -> float:
     """Return the seconds for the losses of a validation, measured on some of its pairs."""
-    validator = Validator(some, [], metrics=[], bleu_tokenize="none", batch_tokens=batch_tokens)
+    validator = Validator(sample, [], metrics=[], bleu_tokenize="none", batch_tokens=batch_tokens)
     validator(bundle, tried.precision)  # the first pass prepares memory, once in a run
     start = time.perf_counter()
     validator(bundle, tried.precision)
     seconds = time.perf_counter() - start
     # The losses of the first pairs are computed twice more.
-    counts = [len(pairs) + 2 * min(EXCHANGED_PAIRS, len(pairs)) for pairs in (tried.valid, some)]
+    counts = [len(pairs) + 2 * min(EXCHANGED_PAIRS, len(pairs)) for pairs in (tried.valid, sample)]
     return seconds * counts[0] / counts[1]
 
 

@@ -118,8 +118,8 @@ def _encode(
         cleaning = Cleaning(examiner, seen=seen, processes=processes, near=corpus.near)
         tag = source.encode(corpus.tag)
         writer.begin_corpus()
-        for some in cleaning.cleaned(corpus.candidates()):
-            writer.add(some.with_tag(tag))
+        for chunk in cleaning.cleaned(corpus.candidates()):
+            writer.add(chunk.with_tag(tag))
             show(whole.total + cleaning.report.total)
         name = f"corpus {number}: " if len(corpora) > 1 else ""
         cleaning.report.check(name)

@@ -33,12 +33,13 @@ class Objective(nn.Module):
 
     def forward(self, batch: Batch) -> LossSums:
         """Return the summed losses of a batch."""
-        arguments = self.model, batch, self.label_smoothing, self.precision
         if self.layers is None:
-            return batch_loss(*arguments)
+            return batch_loss(self.model, batch, self.label_smoothing, self.precision)
         # Compiled code keeps the kernels that were allowed when it was compiled.
         with without_cudnn_attention(), self.layers.in_place():
-            return batch_loss(*arguments, self.layers.losses)
+            return batch_loss(
+                self.model, batch, self.label_smoothing, self.precision, self.layers.losses
+            )
 
 
 def batch_loss(

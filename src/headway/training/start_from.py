@@ -203,7 +203,9 @@ def _unset(section: Section, values: dict[str, Any]) -> dict[str, Any]:
 def _messages(config: RunConfig, origin: dict[str, str], sides: Sequence[Enlarged]) -> list[str]:
     messages = [f"Starts from {origin['bundle']} (manifest {origin['checksum'][:12]})."]
     if unused := [f"tokenizer.{key}" for key in config.tokenizer.set_for_training]:
-        messages.append(f"Not used, for the tokenizer is that of the model: {', '.join(unused)}.")
+        messages.append(
+            f"Not used, because the tokenizer is that of the model: {', '.join(unused)}."
+        )
     joint = sides[0].tokenizer == sides[1].tokenizer
     names = ["the vocabulary"] if joint else ["the source vocabulary", "the target vocabulary"]
     for name, side in zip(names, sides, strict=False):

@@ -100,7 +100,8 @@ def _unused(config: TokenizerConfig, sides: tuple[Tokenizer, Tokenizer]) -> list
     ]
     sentences = []
     if unused:
-        sentences.append(f"Not used, for {' and '.join(paths)} is given: {', '.join(unused)}.")
+        models = f"{' and '.join(paths)} {'is' if len(paths) == 1 else 'are'} given"
+        sentences.append(f"Not used, because {models}: {', '.join(unused)}.")
     if "kind" not in config.model_fields_set and config.sampling is None:
         return sentences
     sampling = f", and so is its sampling at {config.sampling}" if config.sampling else ""

@@ -139,24 +139,10 @@ class Trainer:
     def run(self, waiting: WaitingThreads | None = None) -> bool:
         """Train to the end; return False if a signal stopped it at a checkpoint.
 
-        waiting: chooses how threads wait, and is closed by the caller; one of the training's own if
+        waiting: chooses how threads wait, and is closed by the caller; made and closed here if
         unset.
         """
-        self._divide()
-        self.objective.precision = self.progress.precision
-        if self.config.compile:
-            self.objective.compile_layers()  # the model is now on its final device
-        step = TrainingStep(
-            self.objective,
-            self.optimizer,
-            self.schedule,
-            clip_norm=self.config.clip_norm,
-            seed=self.config.seed,
-            parts=self.progress.parts,
-            world=self.world,
-            divided=self.divided,
-            limits=Limits(self.stream.max_tokens, self.stream.longest),
-        )
+        step = self._make_step()
         self.updates = MonitoredUpdates(
             step, self.progress, self.config, self.reporter, self.stream.pairs, self.unigram_loss
         )
@@ -197,13 +183,31 @@ class Trainer:
             self.reporter.stop()
         return True
 
+    def _make_step(self) -> TrainingStep:
+        """Divide and compile the model as configured; return its updates."""
+        self._divide()
+        self.objective.precision = self.progress.precision
+        if self.config.compile:
+            self.objective.compile_layers()  # the model is now on its final device
+        return TrainingStep(
+            self.objective,
+            self.optimizer,
+            self.schedule,
+            clip_norm=self.config.clip_norm,
+            seed=self.config.seed,
+            parts=self.progress.parts,
+            world=self.world,
+            divided=self.divided,
+            limits=Limits(self.stream.max_tokens, self.stream.longest),
+        )
+
     def _groups(self) -> Generator[BatchGroup]:
         """Return the groups from here on; with a GPU, threads prepare them on the processor."""
-        place = self.progress.epoch, self.progress.block, self.progress.batch
+        position = self.progress.epoch, self.progress.block, self.progress.batch
         if self.device.type == "cpu":
-            return self.stream.groups(*place)
+            return self.stream.groups(*position)
         # Subword sampling takes seconds for a block of 131,072 pairs.
-        return ahead(self.stream.groups(*place, blocks_ahead=1), _GROUPS_AHEAD)
+        return ahead(self.stream.groups(*position, blocks_ahead=1), _GROUPS_AHEAD)
 
     def _goes_on(self) -> bool:
         """Return True if another step follows; before the end, validate unless that is done."""
@@ -231,8 +235,8 @@ class Trainer:
         step, reached = self.progress.step, self._reached()
         if reached and step < self.config.max_steps:
             self.reporter.say(
-                f"The run ends at step {step:,}, for {reached} is reached. Raise it to go on with "
-                "--resume."
+                f"The run ends at step {step:,}, because {reached} is reached. Raise it to go on "
+                "with --resume."
             )
 
     def _advance(self, group: BatchGroup, target_tokens: int) -> None:

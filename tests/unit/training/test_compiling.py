@@ -176,7 +176,7 @@ def test_a_compiler_that_is_missing_is_noticed_before_the_text_is_read(
         raise RuntimeError("No working C++ compiler found")
 
     monkeypatch.setattr(torch, "compile", broken)
-    monkeypatch.setattr("headway.training.prepare.read_texts", None)
+    monkeypatch.setattr("headway.training.begin.read_texts", None)
     monkeypatch.setattr("headway.training.check.read_texts", None)
     config = make_config(training={"compile": True})
 

@@ -379,7 +379,7 @@ def test_memory_that_validation_takes_is_not_that_of_the_steps(
         name = f"headway.training.{module}.forget_peak"
         monkeypatch.setattr(name, lambda device: peak.update(now=100))
     monkeypatch.setattr("headway.training.estimate.peak_memory", lambda device: peak["now"])
-    monkeypatch.setattr("headway.training.prepare.Validator", Hungry)
+    monkeypatch.setattr("headway.training.begin.Validator", Hungry)
     config = make_config(training={"max_steps": 29, "validate_every_steps": 3})
 
     report = train(config, tmp_path / "run", reporter=quiet).report

@@ -125,7 +125,7 @@ def test_a_kind_that_a_given_model_of_pieces_has_not_is_said_to_be_unused(
     ]
     unused = "tokenizer.vocabulary_size, tokenizer.byte_fallback"
     assert remarks(**(models | {"vocabulary_size": 8000}), byte_fallback=True) == [
-        f"Not used, for {path} and {target_path} is given: {unused}."
+        f"Not used, because {path} and {target_path} are given: {unused}."
     ]
 
 
