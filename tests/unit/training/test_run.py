@@ -32,7 +32,7 @@ from headway.errors import (
 )
 from headway.evaluation.metrics import score_texts
 from headway.saved_bundle import find_bundle
-from headway.training import prepare
+from headway.training import begin
 from headway.training.averaging import average_snapshots
 from headway.training.reporting import Reporter
 from headway.training.run import train
@@ -527,7 +527,7 @@ def test_settings_are_refused_before_the_text_is_read(
     monkeypatch: pytest.MonkeyPatch,
     wrong: dict[str, dict[str, object]],
 ) -> None:
-    monkeypatch.setattr(prepare, "read_texts", None)
+    monkeypatch.setattr(begin, "read_texts", None)
     with pytest.raises(ConfigError):
         train(make_config(**wrong), tmp_path / "run", reporter=quiet)
 
