@@ -76,4 +76,4 @@ def _say(address: str) -> None:
 
 
 def _keep_quiet(address: str) -> None:
-    """Print nothing, because the caller of --quiet knows the address."""
+    """Print nothing, as --quiet asks."""

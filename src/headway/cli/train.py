@@ -91,7 +91,7 @@ def train(
     budget = None if minutes is None else Budget(minutes, began)
     reporter = Reporter(silent)
     result = run(chosen, folder, resume=resume, device=device, reporter=reporter, minutes=budget)
-    if is_leader():  # process 0 speaks for all
+    if is_leader():  # process 0 prints for all
         seconds = result.seconds if minutes is None else time.monotonic() - began
         took = _in_minutes(seconds, minutes)
         _tell(result, took, as_json=as_json, quiet=quiet)
@@ -117,7 +117,7 @@ def _in_minutes(seconds: float, wanted: float | None) -> str:
 
 
 def _how_to_translate(folder: Path, report: dict[str, Any]) -> str:
-    tags = report["tags"]  # a model that knows lines without one needs none
+    tags = report["tags"]  # a model that was also trained on lines without a tag needs none
     begin = f", whose lines begin with {' or '.join(tags)} and a space" if all(tags) else ""
     return f"Translate with: headway translate {quote(str(folder))} FILE{begin}"
 

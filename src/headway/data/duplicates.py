@@ -25,7 +25,7 @@ class Seen:
         return sum(map(len, self._runs))
 
     def first_seen(self, digests: Digests) -> NDArray[np.bool_]:
-        """Add digests; return True for each one that is new, the first time it comes."""
+        """Add digests; return True at the first occurrence of each new one."""
         distinct, first = np.unique(digests, return_index=True)
         is_new = np.ones(len(distinct), dtype=bool)
         for run in self._runs:

@@ -134,7 +134,7 @@ def summed_log_probs(
 ) -> Float[Tensor, " B"]:
     """Sum the log-probabilities of each row's labels, padding left out; float64, on the CPU.
 
-    Rows of the table that no piece goes with have no probability, here as in a translation.
+    Rows of the table without a piece have no probability, here as in a translation.
     """
     project, pieces = bundle.model.output_projection, len(bundle.target_tokenizer)
     labels = label_ids.flatten()

@@ -3,7 +3,7 @@
 All three have the same content: the tensors by name, and one description of axes, sentence,
 equations and edits. The sentence has all pieces; the axes get them from there.
 
-JSON knows neither infinity nor NaN. A number that is not finite is `null` among the values, and
+JSON has neither infinity nor NaN. A number that is not finite is `null` among the values, and
 `not_finite` says which kind: `{"-inf": [3, 4]}` has the places of minus infinity, counted row by
 row. So a masked score is not mistaken for a number, nor for a missing one.
 """

@@ -1,6 +1,6 @@
 """The public Translator, which `headway.load` returns.
 
-It is the translator of `headway.decoding`, which does not know inspection, with one more method.
+It adds `trace` to the translator of `headway.decoding`, which must not import inspection.
 """
 
 from collections.abc import Sequence
