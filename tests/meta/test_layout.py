@@ -71,4 +71,6 @@ def _asks_the_system(tree: ast.Module) -> bool:
             case ast.Attribute(value=ast.Name(id="os"), attr=call):
                 if call in SYSTEM_CALLS:
                     return True
+            case ast.Call(args=[ast.Constant(value="fork")]):
+                return True
     return False

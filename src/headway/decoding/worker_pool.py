@@ -6,7 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
@@ -26,6 +26,7 @@ from headway.runtime.forking import (
     refusals_accepted,
     results_of,
     send_results,
+    shared_counter,
 )
 from headway.runtime.processes import may_fork, trim_heap
 
@@ -61,9 +62,9 @@ class WorkerPool:
         """Fork until there are `workers` processes, or the system refuses more."""
         with refusals_accepted():
             if not self.members:  # a killed worker may hold the lock of an older one
-                self.taken = get_context("fork").Value("q", 0)
+                self.taken = shared_counter()
             while len(self.members) < workers:
-                ours, theirs = get_context("fork").Pipe()
+                ours, theirs = Pipe()
                 self.members[ours] = fork(_serve, engine, theirs, self.taken)
                 theirs.close()
 

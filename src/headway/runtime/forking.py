@@ -30,13 +30,12 @@ def forked_workers(
     A process inherits the items when it is forked. Afterwards it needs only the number of the next
     item. Its results come through its connection, see `results_of_workers`.
     """
-    context = multiprocessing.get_context("fork")
     processes: dict[Connection, BaseProcess] = {}
     try:
         with refusals_accepted():
-            taken = context.Value("q", 0)
+            taken = shared_counter()
             for _ in range(workers):
-                ours, theirs = context.Pipe(duplex=False)
+                ours, theirs = multiprocessing.Pipe(duplex=False)
                 # No worker keeps a reading end, so that writing fails once the parent is gone.
                 processes[ours] = fork(_work, run, Taken(items, taken), theirs, [*processes, ours])
                 theirs.close()
@@ -67,6 +66,11 @@ def _end(processes: dict[Connection, BaseProcess]) -> None:
         process.kill()  # it may have inherited a handler for gentler signals
         process.join()
         connection.close()
+
+
+def shared_counter() -> Any:
+    """Return a `multiprocessing.Value` of 0 that forked processes share."""
+    return multiprocessing.get_context("fork").Value("q", 0)
 
 
 def fork(work: Callable[..., None], *arguments: Any) -> BaseProcess:

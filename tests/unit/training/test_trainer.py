@@ -21,7 +21,6 @@ from headway.data.batching import Batch
 from headway.data.encoded import EncodedPair
 from headway.errors import TrainingError
 from headway.model.transformer import Transformer
-from headway.runtime.signals import stop_requests
 from headway.training import objective as objective_module
 from headway.training import trainer as trainer_module
 from headway.training import validation as validation_module
@@ -423,24 +422,6 @@ def test_two_signals_at_once_are_one_wish(make: Callable[..., Trainer]) -> None:
     assert not trainer.run()
 
     assert saved_step(trainer) == 3
-
-
-def test_a_signal_within_the_handler_of_another_is_the_same_wish(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with stop_requests() as stop:
-        handler: Any = signal.getsignal(signal.SIGTERM)
-        set_it = stop.set
-
-        def interrupted() -> None:
-            handler(signal.SIGINT, None)
-            set_it()
-
-        monkeypatch.setattr(stop, "set", interrupted)
-        handler(signal.SIGTERM, None)
-
-        assert stop.is_set()
-        assert signal.getsignal(signal.SIGTERM) is handler
 
 
 @pytest.mark.usefixtures("hang_ups_are_heard")
