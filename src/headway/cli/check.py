@@ -124,7 +124,7 @@ def lines_of(findings: Sequence["Finding"], text: str) -> list[str]:
         lines.append(f"  {finding} → {remedy}")
         if finding.example is not None:
             source, target = (shown(side, _SHORTENED) for side in finding.example)
-            lines.append(f"    line {finding.lines[0]:,}: {source} | {target}")
+            lines.append(f"    line {finding.example_line:,}: {source} | {target}")
     return lines or ["  nothing suspicious"]
 
 

@@ -25,7 +25,7 @@ class Finding:
     earlier: tuple[int, ...] = ()
     """For each of the lines, the first line with the same content; empty for other findings."""
     example: Pair | None = None
-    """The text of the first line; None if it was not looked up."""
+    """The text of `example_line`; None if it was not looked up."""
 
     def __str__(self) -> str:
         """Return the finding as one line of text."""
@@ -39,9 +39,14 @@ class Finding:
         noun = "line" if self.count == 1 else "lines"
         return f"{self.problem}: {self.count:,} ({noun} {', '.join(shown)}{more})"
 
+    @property
+    def example_line(self) -> int:
+        """Return the first line, or the middle one of a stretch, whose ends are not exact."""
+        return self.lines[0] if self.through is None else (self.lines[0] + self.through) // 2
+
     def with_example(self, pairs: Sequence[Pair]) -> "Finding":
-        """Return the finding with the pair of its first line; pairs are all those of the text."""
-        example = pairs[self.lines[0] - 1]
+        """Return the finding with the pair of its example; pairs are all those of the text."""
+        example = pairs[self.example_line - 1]
         return replace(self, example=Pair(*(side.rstrip("\r") for side in example)))
 
     @property
@@ -68,7 +73,7 @@ class Finding:
         if self.earlier:
             values["earlier"] = list(self.earlier)
         if self.example is not None:
-            values["example"] = self.example._asdict()
+            values["example"] = {"line": self.example_line} | self.example._asdict()
         return values
 
 

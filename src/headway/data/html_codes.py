@@ -4,7 +4,15 @@ import html
 import re
 from html.entities import html5
 
-_CODE = re.compile(r"&(?:[A-Za-z][A-Za-z\d]{1,30}|#\d{2,7}|#[xX][\dA-Fa-f]{2,6});")
+# `&amp` counts without its semicolon, but not as a parameter of an address (`?a=1&amp=2`) or as the
+# beginning of a word.
+_CODE = re.compile(
+    r"&(?:(?:[A-Za-z][A-Za-z\d]{1,30}|#\d{2,7}|#[xX][\dA-Fa-f]{2,6});"
+    r"|amp(?![A-Za-z\d_=;-]| ;))"
+)
+_MAYBE_CODE = re.compile(
+    r"&(?: ?(?:amp|lt|gt|quot|apos|nbsp)(?![A-Za-z\d_=-])|#\d{2,7}|#[xX][\dA-Fa-f]{2,6})(?: ?;)?"
+)
 _TAG_ENDS = frozenset("<>")
 _MOST_LEVELS = 4  # text that seems to be escaped more often was not escaped at all
 # A sentence may be about a code that one of these sets off: '&lt;' or (e.g. &gt;).
@@ -17,10 +25,10 @@ _BEFORE, _AFTER = frozenset(" \t\u00a0"), frozenset(" \t\u00a0.;:")
 def decoded(text: str, other: str = "") -> str:
     """Return a text with characters in place of their codes, level by level.
 
-    `&amp;amp;` is `&`, escaped twice. A code stays if the sentence is about it. This holds for
-    codes of `<` and `>` if the text also has the raw character, and for any code in `backticks`.
-    It also holds for codes that both sides have, if quotes, brackets or commas set one of them off
-    on either side. A line end becomes a space.
+    `&amp;amp;` and `&amp;amp` are `&`, escaped twice. A code stays if the sentence is about it.
+    This holds for codes of `<` and `>` if the text also has the raw character, and for any code in
+    `backticks`. It also holds for codes that both sides have, if quotes, brackets or commas set one
+    of them off on either side. A line end becomes a space.
 
     Args:
         text: The side that may have codes.
@@ -39,6 +47,16 @@ def decoded(text: str, other: str = "") -> str:
 def has_codes(text: str, other: str = "") -> bool:
     """Return True if `decoded` would change the text."""
     return decoded(text, other) != text
+
+
+def has_broken_codes(text: str) -> bool:
+    """Return True if a text has what seems to be a damaged code, such as `& amp` or `&lt`.
+
+    It is not decoded, because it may be right, as in `guitar & amp`.
+    """
+    if "&" not in text:
+        return False
+    return any(not _CODE.fullmatch(code[0]) for code in _MAYBE_CODE.finditer(text))
 
 
 def _decoded_once(text: str, other: str) -> str:

@@ -28,7 +28,7 @@ Sides = tuple[list[str], list[str]]
 DIGEST_BYTES = 16
 REWRITTEN_NOTE = "target rewritten by tokenizer.normalization, pair kept"
 _HELD_OUT = "equal to a pair that is held out"
-_CONTROL_NOTE = "control characters, pair kept"
+_CONTROL_NOTE = "control characters, pair kept (headway clean repairs or reports them)"
 _ENDS_NOTE = "lines end in \\r\\n, and the \\r is kept as text: convert the file"
 _CONTROL = re.compile("[\0-\x08\n-\x1f\x7f-\x9f]")  # Unicode's category Cc but for the tab
 
@@ -221,12 +221,17 @@ def _is_foreign(text: str, wanted: str) -> bool:
     return main_script(text, preferred=script) not in ("", script)
 
 
-def _with_control_characters(texts: list[str]) -> Iterator[int]:
-    r"""Yield the rows of texts that have control characters other than tabs.
+def has_control_characters(text: str) -> bool:
+    r"""Return True if a text has control characters other than tabs.
 
     A \r at the end does not count, because it is left of a line end \r\n.
     """
+    return _CONTROL.search(text.removesuffix("\r")) is not None
+
+
+def _with_control_characters(texts: list[str]) -> Iterator[int]:
+    """Yield the rows of texts that have control characters."""
     if _CONTROL.search("\t".join(texts)):  # rare, so that most calls end here
         for row, text in enumerate(texts):
-            if _CONTROL.search(text.removesuffix("\r")):
+            if has_control_characters(text):
                 yield row

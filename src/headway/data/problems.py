@@ -40,6 +40,11 @@ _ROWS = (
     ("wrong-language-{side}", f"{_CLEAN} --drop empty,duplicates,wrong-language-{{side}}", ""),
     ("mojibake-{side}", _CLEAN, ""),
     ("lost-characters-{side}", f"{_CLEAN} --drop empty,duplicates,lost-characters-{{side}}", ""),
+    (
+        "control-characters-{side}",
+        f"{_CLEAN} --drop empty,duplicates,control-characters-{{side}}",
+        "",
+    ),
     ("foreign-script-{side}", f"{_CLEAN} --drop empty,duplicates,foreign-script-{{side}}", ""),
     ("copies", "--set data.drop_identical=true", f"{_CLEAN} --drop empty,duplicates,copies"),
     ("near-copies", "--set data.drop_copies=true", f"{_CLEAN} --drop empty,duplicates,near-copies"),
@@ -57,6 +62,12 @@ _ROWS = (
         f"{_CLEAN} --drop empty,duplicates,url-mismatch",
     ),
     ("html-codes-{side}", _CLEAN, ""),
+    (
+        "broken-codes-{side}",
+        "look at these lines; if they are wrong, "
+        f"{_CLEAN} --drop empty,duplicates,broken-codes-{{side}}",
+        "",
+    ),
     ("tokenized-{side}", "tokenize both texts or neither", ""),
     ("capitals-{side}", "use the same casing in both texts", ""),
     ("end-marks-{side}", "train on text of both kinds, or validate with text like it", ""),

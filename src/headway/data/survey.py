@@ -12,13 +12,13 @@ from headway.data.corpus import Pair
 from headway.data.details import has_other_addresses, has_other_numbers
 from headway.data.exchanged import on_the_wrong_side
 from headway.data.finding import Finding, by_harm, on_lines
-from headway.data.html_codes import has_codes
+from headway.data.html_codes import has_broken_codes, has_codes
 from headway.data.misaligned import Stretch, misaligned
-from headway.data.mojibake import is_mojibake
-from headway.data.pair_rules import is_copy
+from headway.data.mojibake import is_mojibake, undone
+from headway.data.pair_rules import has_control_characters, is_copy
 from headway.data.repeats import repeats
 from headway.data.scripts import main_script, script_name
-from headway.data.spaces import has_odd_spaces
+from headway.data.spaces import has_odd_spaces, with_plain_spaces
 from headway.data.two_languages import TwoLanguages
 
 _USUAL_SHARE = 0.1  # a script is usual on a side if it has this share of the lines
@@ -188,11 +188,22 @@ def _mojibake(text: str, _: str) -> bool:
     return is_mojibake(text)
 
 
+def _control_characters(text: str, _: str) -> bool:
+    """Return True if neither the repair of mojibake nor that of spaces removes all of them."""
+    return has_control_characters(text) and has_control_characters(with_plain_spaces(undone(text)))
+
+
+def _broken_codes(text: str, _: str) -> bool:
+    return has_broken_codes(text)
+
+
 def _odd_spaces(text: str, _: str) -> bool:
     return has_odd_spaces(text)
 
 
 _DAMAGES = {
+    "broken-codes": ("with what seem to be broken codes of HTML, such as & amp", _broken_codes),
+    "control-characters": ("with control characters", _control_characters),
     "html-codes": ("with codes of HTML, such as &amp;", has_codes),
     "lost-characters": ("with characters that were lost in reading (\ufffd)", _lost_characters),
     "mojibake": ("with UTF-8 that was decoded as another encoding, such as Ã© for é", _mojibake),

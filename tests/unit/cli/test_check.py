@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli.check import _files
+from headway.cli.check import _files, lines_of
+from headway.data.corpus import Pair
+from headway.data.finding import Finding
 from headway.training.text_check import CorpusShare
 
 CONFIG = """
@@ -91,7 +93,7 @@ def test_the_report_for_programs(run, config: Path) -> None:
         "problem": "empty target",
         "count": 1,
         "lines": [3],
-        "example": {"source": "우리는 잔다", "target": ""},
+        "example": {"line": 3, "source": "우리는 잔다", "target": ""},
     }
     assert report["estimated_seconds"] > 0
 
@@ -192,3 +194,9 @@ def test_a_text_of_several_has_its_files_in_its_heading() -> None:
     assert _files("training, corpus 1", corpora) == " (1.ko, 1.en)"
     assert _files("training, corpus 12", corpora) == " (12.ko, 12.en; reversed)"
     assert _files("validation", corpora) == ""
+
+
+def test_a_stretch_is_shown_by_the_line_in_its_middle() -> None:
+    pairs = [Pair(f"ein Satz {line}", f"a sentence {line}") for line in range(1, 2000)]
+    moved = Finding("misaligned", "targets moved", 91, (1201,), 1291).with_example(pairs)
+    assert lines_of([moved], "training")[1] == "    line 1,246: 'ein Satz 1246' | 'a sentence 1246'"

@@ -14,6 +14,8 @@ from headway.data.encoded import EncodedPair
 from headway.data.pair_rules import CleaningRules, Examiner
 from headway.errors import ConfigError, DataError
 
+CONTROL = "control characters, pair kept (headway clean repairs or reports them)"
+
 
 def encode(texts: list[str]) -> list[list[int]]:
     """Let each word be a piece, numbered by its length."""
@@ -175,7 +177,7 @@ def test_what_is_found_depends_neither_on_chunks_nor_on_processes(
     assert [pair.line - 5 for pair in found] != list(range(len(found)))
     assert texts == [pairs[pair.line - 5] for pair in found]
     assert {*report.dropped} > {"duplicate", "source identical to target", "empty source"}
-    assert {*report.notes, *report.cut} > {"control characters, pair kept"}
+    assert {*report.notes, *report.cut} > {CONTROL}
     assert report.kept + sum(report.dropped.values()) == report.total == 300
 
 
@@ -190,14 +192,14 @@ def test_control_characters_are_noted_and_the_pair_is_kept() -> None:
     pairs.append(("a\r", "e\r"))  # lines that ended in \r\n
     kept, report = run(pairs, CleaningRules())
     assert len(kept) == 6
-    assert report.notes == {"control characters, pair kept": 3}
-    assert report.examples["control characters, pair kept"] == [1, 4, 5]
+    assert report.notes == {CONTROL: 3}
+    assert report.examples[CONTROL] == [1, 4, 5]
 
 
 def test_a_pair_that_is_dropped_is_not_said_to_be_kept() -> None:
     kept, report = run([("a\x07", ""), ("a\x07", "b"), ("a", "c")], CleaningRules())
     assert len(kept) == 2
-    assert report.examples["control characters, pair kept"] == [2]
+    assert report.examples[CONTROL] == [2]
     assert report.dropped == {"empty target": 1}
 
 
@@ -243,7 +245,7 @@ def test_the_summary_counts_reasons_and_names_their_lines() -> None:
         "1,209 pairs read, 1,201 kept; dropped 8: "
         "empty source 7 (lines 1,201, 1,202, 1,203, 1,204, 1,205, …), "
         "longer than 2 pieces 1 (line 1,208)",
-        "note: control characters, pair kept 1 (line 1,209)",
+        f"note: {CONTROL} 1 (line 1,209)",
     ]
     assert report.summary() == "; ".join(report.lines())
 
@@ -260,8 +262,8 @@ def test_the_report_survives_json() -> None:
         "kept": 2,
         "dropped": {"empty source": 1},
         "cut": {},
-        "notes": {"control characters, pair kept": 1},
-        "examples": {"empty source": [2], "control characters, pair kept": [3]},
+        "notes": {CONTROL: 1},
+        "examples": {"empty source": [2], CONTROL: [3]},
     }
 
 

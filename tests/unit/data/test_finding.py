@@ -1,5 +1,6 @@
 """A finding reads as a line, and is plain values for JSON."""
 
+from headway.data.corpus import Pair
 from headway.data.finding import Finding, on_lines
 
 
@@ -42,3 +43,12 @@ def test_the_remedy_of_a_rule_of_training_text_is_another_one_elsewhere() -> Non
     assert copies.remedy_held_out == "headway clean --drop empty,duplicates,copies"
     moved = Finding("misaligned", "moved", 3, (2,), through=4)
     assert moved.remedy == moved.remedy_held_out == "headway clean"
+
+
+def test_the_example_of_a_stretch_is_the_line_in_its_middle() -> None:
+    pairs = [Pair(f"source {line}", f"target {line}\r") for line in range(1, 12)]
+    moved = Finding("misaligned", "moved", 5, (4,), through=10).with_example(pairs)
+    assert moved.example_line == 7
+    assert moved.as_dict()["example"] == {"line": 7, "source": "source 7", "target": "target 7"}
+    copies = Finding("copies", "both sides the same", 3, (2, 5, 9)).with_example(pairs)
+    assert (copies.example_line, copies.example) == (2, Pair("source 2", "target 2"))

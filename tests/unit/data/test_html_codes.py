@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.data.html_codes import decoded, has_codes
+from headway.data.html_codes import decoded, has_broken_codes, has_codes
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,9 @@ from headway.data.html_codes import decoded, has_codes
         ("&#0; &#xD800;", "&#0; &#xD800;"),
         ("use &#x27;[]&#x27;, (&#x27;:&#x27;) or &quot;,&quot;.", "use '[]', (':') or \",\"."),
         ("a&nbsp;b", "a\u00a0b"),
+        ("H&amp;amp, R Block", "H&, R Block"),
+        ("R&amp D, Q&amp;amp", "R& D, Q&"),
+        ("?a=1&amp=2, &ampere, x&amp;lt y", "?a=1&amp=2, &ampere, x&lt y"),
     ],
 )  # fmt: skip
 def test_codes_become_characters(text: str, expected: str) -> None:
@@ -44,6 +47,28 @@ def test_codes_become_characters(text: str, expected: str) -> None:
 )
 def test_a_sentence_about_codes_keeps_them(text: str, other: str) -> None:
     assert decoded(text, other) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_broken"),
+    [
+        ("Jeans & amp", True),
+        ("tea & amp ; milk", True),
+        ("tea &amp ; milk", True),
+        ("a &lt b", True),
+        ("it&#39s", True),
+        ("it&#39 s", True),
+        ("tea &amp; milk", False),
+        ("songs #1 & #12", False),
+        ("Tom & Jerry & amply", False),
+        ("?a=1&lt=2&gt-x=3", False),
+        ("int& lt_x", False),
+        ("plain", False),
+    ],
+)
+def test_codes_that_may_be_broken(text: str, is_broken: bool) -> None:
+    assert has_broken_codes(text) == is_broken
+    assert not is_broken or decoded(text) == text
 
 
 def test_only_the_levels_that_were_added_are_undone_where_tags_stand() -> None:

@@ -23,7 +23,16 @@ def ids_of_code() -> set[str]:
     named = ids - {"{id}-{side}", "length-{word}"}
     assert len(named) == len(ids) - 2
     named |= {"length-short", "length-long", "in-corpus", "in-corpus-of-other-tag"}
-    of_a_side = ("html-codes", "lost-characters", "mojibake", "spaces", "tokenized", "end-marks")
+    of_a_side = (
+        "control-characters",
+        "broken-codes",
+        "html-codes",
+        "lost-characters",
+        "mojibake",
+        "spaces",
+        "tokenized",
+        "end-marks",
+    )
     named |= {f"{id}-{{side}}" for id in of_a_side}
     return {id.replace("{side}", side) for id in named for side in SIDES}
 

@@ -330,3 +330,25 @@ def test_every_finding_is_explained_in_the_documents() -> None:
     assert len(problems) == 25
     for problem in problems:
         assert problem.removesuffix(" ()") in page
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("Stra\xc3\x9fe", {"mojibake-source"}),  # the repair of mojibake removes U+009F
+        ("caf\xe9 \x96 th\xe9", {"mojibake-source"}),
+        ("a\x1cb", {"spaces-source"}),
+        ("a\x07b", {"control-characters-source"}),
+        ("a\x81b", {"control-characters-source"}),
+        ("\x1b[31mred", {"control-characters-source"}),
+        ("a\tb", {"spaces-source"}),
+        ("Jeans & amp", {"broken-codes-source"}),
+        ("H&amp;amp, R", {"html-codes-source"}),
+    ],
+)
+def test_damage_that_a_repair_undoes_is_told_from_damage_that_stays(
+    text: str, ids: set[str]
+) -> None:
+    pairs = [*(Pair(good, "x") for good in GOOD), Pair(text, "x")]
+    damages = [finding for finding in survey(pairs) if finding.lines == (len(pairs),)]
+    assert {finding.id for finding in damages} == ids

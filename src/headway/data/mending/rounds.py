@@ -51,7 +51,8 @@ class MendedText:
     left: Counter[str] = field(default_factory=Counter)
     """The number of lines that each finding still has at the end."""
     examples: dict[str, list[tuple[int, Pair]]] = field(default_factory=dict)
-    """The first of these lines, each with its number in the file."""
+    """Three of these lines, each with its number in the file: the first ones, or the middle ones of
+    a stretch."""
     remaining: list[Change] = field(default_factory=list)
     """All of these lines, as rows of the log."""
     trimmed: Counter[str] = field(default_factory=Counter)
@@ -115,13 +116,24 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText
                         Change(text.lines[row], finding.id, text.pairs[row], text.pairs[row])
                         for row in stay
                     ]
-                    text.examples[finding.id] = [
-                        (text.lines[row], text.pairs[row]) for row in stay[:EXAMPLES]
+                    examples = text.examples.setdefault(finding.id, [])
+                    examples += [
+                        (text.lines[row], text.pairs[row])
+                        for row in _examples(finding, stay)[: EXAMPLES - len(examples)]
                     ]
             text.drop(gone)
             return text
         text.drop(gone)
         dropped += 1
+
+
+def _examples(finding: Finding, rows: Sequence[int]) -> Sequence[int]:
+    """Return the first of these rows, or those in the middle of a stretch.
+
+    The ends of a stretch are known to a few lines only.
+    """
+    start = 0 if finding.through is None else max(len(rows) - EXAMPLES, 0) // 2
+    return rows[start : start + EXAMPLES]
 
 
 def _repair_characters(text: MendedText, choices: Choices) -> None:

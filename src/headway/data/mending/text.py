@@ -59,7 +59,8 @@ class CleanedText:
     """Characters taken off the ends of text: `byte-order-marks` (files), `carriage-returns` and
     `outer-spaces` (pairs). The log has one row for each of these."""
     examples: dict[str, list[tuple[int, Pair]]] = field(default_factory=dict)
-    """The first lines that still have a finding, by id, each with its number in the input."""
+    """Lines that still have a finding, by id, each with its number in the input: the first ones, or
+    the middle ones of a misaligned stretch."""
     remarks: list[str] = field(default_factory=list)
     """Remarks on the columns and languages of the input, and on replaced files."""
 

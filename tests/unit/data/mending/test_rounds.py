@@ -153,8 +153,15 @@ def test_a_finding_on_several_stretches_is_counted_in_all(
 ) -> None:
     stretches = [Finding("misaligned", "", n, (n,), 2 * n - 1) for n in (2, 5)]
     monkeypatch.setattr(rounds, "survey", lambda pairs: stretches)
-    text = mend([Pair(str(n), str(n)) for n in range(9)], 1, Choices.of([], []))
+    pairs = [Pair(str(n), str(n)) for n in range(9)]
+    text = mend(pairs, 1, Choices.of([], []))
     assert text.left == {"misaligned": 7}
+    # The ends of a stretch are not exact, so the examples of a long one are from its middle.
+    assert [line for line, _ in text.examples["misaligned"]] == [2, 3, 6]
+    stretches.reverse()
+    assert mend(pairs, 1, Choices.of([], [])).examples == {
+        "misaligned": [(line, pairs[line - 1]) for line in (6, 7, 8)]
+    }
 
 
 def test_a_stretch_of_other_sources_is_left_or_dropped() -> None:
