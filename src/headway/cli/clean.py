@@ -84,7 +84,7 @@ def clean(
 ) -> None:
     """Repair text, drop lines by the findings of `headway check`, and log each change.
 
-    Without --fix and --drop no correct pair is spoiled; other findings are counted and stay.
+    Without --fix and --drop only surely wrong text changes; other findings are counted and stay.
     """
     from headway.data.mending.text import clean_text
 

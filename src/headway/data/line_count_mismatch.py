@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from headway.data.alignment_features import PAIRED, Lengths
-from headway.data.misaligned import Stretch, misaligned
+from headway.data.misaligned import misaligned
+from headway.data.stretches import Stretch
 
 _BLOCK = 20_000  # lines; to compare all features takes a second, their lengths alone a hundredth
 _LOOKS = 3  # blocks that are examined closely

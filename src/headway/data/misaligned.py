@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.counted import counted
 from headway.data.alignment_features import (
     APART,
     PAIRED,
@@ -26,6 +25,7 @@ from headway.data.alignment_features import (
     Questions,
     RareWords,
 )
+from headway.data.stretches import Stretch, with_exact_ends
 
 SHIFTS = (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5)
 _FEWEST = 50  # lines that are needed
@@ -39,25 +39,6 @@ _LABELS = 0.1  # a share of different targets, below which they are labels rathe
 _CHUNK = 10_000  # lines
 _FARTHEST = 200  # lines, the largest shift of a whole stretch
 _SURE = 5.0  # standard deviations of a correlation by chance
-
-
-class Stretch(NamedTuple):
-    """Lines whose targets are not those of their sources."""
-
-    start: int
-    """The first line, counted from 0."""
-    end: int
-    """One past the last."""
-    late: int | None
-    """How many lines after its source a target is, before it if negative; None if not nearby."""
-
-    @property
-    def what_targets_do(self) -> str:
-        """Return the shift of the targets in words that follow a plural."""
-        if self.late is None:
-            return "seem to be of other sources"
-        count = counted(abs(self.late), "line")
-        return f"seem to stand {count} too {'late' if self.late > 0 else 'early'}"
 
 
 def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
@@ -83,11 +64,16 @@ def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
         if course[start] and evidence[start:end, course[start]].sum() < _CHANGE:
             course[start:end] = len(SHIFTS)
     stretches = [
-        Stretch(start, end, (*SHIFTS, None)[course[start]])
-        for start, end in _stretches(course)
-        if course[start]
+        Stretch(start, end, (*SHIFTS, None)[course[start]]) for start, end in _stretches(course)
     ]
-    return [_placed(stretch, lengths) for stretch in stretches if _is_plausible(stretch, lengths)]
+    stretches = [
+        _placed(stretch, lengths)
+        if stretch.late != 0 and _is_plausible(stretch, lengths)
+        else stretch._replace(late=0)
+        for stretch in stretches
+    ]
+    exact = with_exact_ends(stretches, sources, targets)
+    return [stretch for stretch in exact if stretch.late != 0]
 
 
 def _stretches(course: Kinds) -> list[tuple[int, int]]:

@@ -13,12 +13,13 @@ from headway.data.details import has_other_addresses, has_other_numbers
 from headway.data.exchanged import on_the_wrong_side
 from headway.data.finding import Finding, by_harm, on_lines
 from headway.data.html_codes import has_broken_codes, has_codes
-from headway.data.misaligned import Stretch, misaligned
+from headway.data.misaligned import misaligned
 from headway.data.mojibake import is_mojibake, undone
 from headway.data.pair_rules import has_control_characters, is_copy
 from headway.data.repeats import repeats
 from headway.data.scripts import main_script, script_name
 from headway.data.spaces import has_odd_spaces, with_plain_spaces
+from headway.data.stretches import Stretch
 from headway.data.two_languages import TwoLanguages
 
 _USUAL_SHARE = 0.1  # a script is usual on a side if it has this share of the lines

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from headway.data.misaligned import SHIFTS, Stretch, _course, misaligned
+from headway.data.misaligned import SHIFTS, _course, misaligned
+from headway.data.stretches import Stretch
 
 from .parallel_text import sentences
 

@@ -10,9 +10,10 @@ from headway.data.harmless import outer_characters
 from headway.data.html_codes import decoded
 from headway.data.mending.change import Change
 from headway.data.mending.choices import Choices
-from headway.data.misaligned import Stretch, misaligned
+from headway.data.misaligned import misaligned
 from headway.data.mojibake import is_mojibake, undone
 from headway.data.spaces import with_plain_spaces
+from headway.data.stretches import Stretch
 from headway.data.survey import survey
 
 _MOST_REALIGNED = 3  # rounds of realigning, because a repair may reveal a shorter stretch

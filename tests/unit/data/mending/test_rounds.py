@@ -12,7 +12,7 @@ from headway.data.finding import Finding, on_lines
 from headway.data.mending import rounds
 from headway.data.mending.choices import Choices
 from headway.data.mending.rounds import MendedText, mend, partners
-from headway.data.misaligned import Stretch
+from headway.data.stretches import Stretch
 from headway.data.survey import survey
 
 from ..made_languages import exchanged, translations

@@ -1,0 +1,69 @@
+"""The words of lines show where a shifted stretch begins and ends, to the line."""
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from headway.data.stretches import Stretch, with_exact_ends
+
+from .test_word_translations import phrases
+
+LINES = 400
+
+
+def shifted(start: int, end: int, late: int) -> tuple[list[str], list[str]]:
+    """Return text with a block whose targets are moved on within the block, as in a circle."""
+    sources, targets = (list(side) for side in zip(*phrases(LINES), strict=True))
+    block = targets[start:end]
+    targets[start:end] = block[-late:] + block[:-late]
+    return sources, targets
+
+
+def three(start: int, end: int, late: int) -> list[Stretch]:
+    return [Stretch(0, start, 0), Stretch(start, end, late), Stretch(end, LINES, 0)]
+
+
+@pytest.mark.parametrize("late", [1, 2, -1, -3])
+@pytest.mark.parametrize("seed", range(3))
+def test_ends_that_are_a_few_lines_off_are_put_right(late: int, seed: int) -> None:
+    draw = random.Random(seed)
+    text = shifted(130, 180, late)
+    # Of the first lines of the block, or of its last, the targets are at its other end.
+    exact = (130, 180 - late) if late > 0 else (130 - late, 180)
+    guess = three(130 + draw.randint(-9, 9), 180 + draw.randint(-9, 9), late)
+
+    before, block, after = with_exact_ends(guess, *text)
+
+    assert (block.start, block.end, block.late) == (*exact, late)
+    assert before.end <= block.start
+    assert block.end <= after.start
+
+
+def test_right_ends_stay_and_so_do_those_of_unknown_words() -> None:
+    sources, targets = shifted(130, 180, 1)
+    exact = [Stretch(0, 130, 0), Stretch(130, 179, 1), Stretch(180, LINES, 0)]
+    guess = three(128, 182, 1)
+    numbers = [[f"{text}{n}" for n, text in enumerate(side)] for side in ("ab" * 200, "cd" * 200)]
+
+    assert with_exact_ends(three(130, 180, 1), sources, targets) == exact
+    assert with_exact_ends(guess, *numbers) == guess
+    assert with_exact_ends(guess, sources, [""] * LINES) == guess
+
+
+def test_text_without_a_change_is_returned() -> None:
+    whole = [Stretch(0, LINES, 0)]
+    assert with_exact_ends(whole, *shifted(130, 180, 1)) == whole
+
+
+def test_stretches_stay_in_order_and_do_not_overlap() -> None:
+    text = shifted(130, 180, 2)
+    guess = [
+        Stretch(a, b, late)
+        for (a, b), late in zip(pairwise([0, 127, 150, 220, LINES]), (0, 2, None, 0), strict=True)
+    ]
+    found = with_exact_ends(guess, *text)
+
+    assert [stretch.late for stretch in found] == [0, 2, None, 0]
+    assert all(left.end <= right.start for left, right in pairwise(found))
+    assert all(stretch.start < stretch.end for stretch in found)
