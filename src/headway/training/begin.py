@@ -58,6 +58,10 @@ class RunContext:
         shares = " with a share each" if shard else ""
         return f"{self.device.type}, {torch.get_num_threads()} threads{processes}{shares}"
 
+    def shares_generators(self, config: RunConfig) -> bool:
+        """Return True if the training draws from PyTorch's generators, which the process shares."""
+        return self.device.type != "cpu" or self.change is not None or config.training.compile
+
     def say(self, sentences: Iterable[str]) -> None:
         """Print sentences, one a line."""
         for sentence in sentences:
@@ -125,18 +129,9 @@ def _lead(
 ) -> BegunRun:
     """Prepare the run, and begin or continue its folder."""
     folder = context.folder
-    if resume:
-        config = folder.resume(config)
-        _check_steps(config, folder)
-        stack.enter_context(folder.locked())
-        folder.check_whole()
-    else:
-        config = _new(config, context)
+    config = _continued(config, folder, stack) if resume else _new(config, context)
     check_shard(config.training, context.world, changed=context.change is not None)
-    on_default_generators = (
-        context.device.type != "cpu" or context.change or config.training.compile
-    )
-    stack.enter_context(training_here(shared=bool(on_default_generators)))
+    stack.enter_context(training_here(shared=context.shares_generators(config)))
     start = None if folder.checkpoint.exists() else open_start(config, context.change)
     config = start.config if start else config
     check_settings(config, context.device)  # before hours of cutting text into pieces
@@ -159,8 +154,25 @@ def _lead(
         stack.enter_context(folder.locked())
         folder.begin(config)
         context.world.post_marker(_begun(folder))
-    if texts.valid_lines is not None:
-        folder.write_held_out(untag(config.data.tag, texts.valid))
+    _write_folder(config, prepared, trainer, start, resume, context)
+    trainer.progress.hardware = context.hardware(config.training.shard)
+    if start:
+        trainer.save()  # from here on the model that it starts from is not needed
+    return BegunRun(config, trainer, texts)
+
+
+def _write_folder(
+    config: RunConfig,
+    prepared: PreparedRun,
+    trainer: Trainer,
+    start: Start | None,
+    resume: bool,
+    context: RunContext,
+) -> None:
+    """Go back to the last checkpoint, or write what a new run writes before its first step."""
+    folder = context.folder
+    if prepared.texts.valid_lines is not None:
+        folder.write_held_out(untag(config.data.tag, prepared.texts.valid))
     if folder.checkpoint.exists():
         _continue(trainer, context)
     else:
@@ -174,10 +186,6 @@ def _lead(
         with writing_run(folder.report):
             folder.report.unlink(missing_ok=True)
         folder.write_config(config)
-    trainer.progress.hardware = context.hardware(config.training.shard)
-    if start:
-        trainer.save()  # from here on the model that it starts from is not needed
-    return BegunRun(config, trainer, texts)
 
 
 def _follow(config: RunConfig | None, context: RunContext) -> BegunRun:
@@ -216,6 +224,17 @@ def _prepare(
         divided=config.training.shard,
         reporter=context.reporter,
     )
+
+
+def _continued(
+    config: RunConfig | None, folder: RunFolder, stack: contextlib.ExitStack
+) -> RunConfig:
+    """Return the configuration of the run that continues here, and lock its folder."""
+    config = folder.resume(config)
+    _check_steps(config, folder)
+    stack.enter_context(folder.locked())
+    folder.check_whole()
+    return config
 
 
 def _check_steps(config: RunConfig, folder: RunFolder) -> None:
