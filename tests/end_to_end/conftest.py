@@ -52,10 +52,10 @@ class Killer(Reporter):
 # Has each process write down, after its last step, how many numbers it holds in memory.
 def weigh(folder):
     run_steps = Trainer.run
-    def run(trainer):
-        finished = run_steps(trainer)
+    def run(trainer, waiting=None):
+        finished = run_steps(trainer, waiting)
         state = trainer.optimizer.state.values()
-        own = {
+        tensors_of = {
             "weights": list(trainer.bundle.model.parameters()),
             "moments": [value for values in state for value in values.values() if value.dim()],
             "average": list(trainer.average.model.parameters()) if trainer.average else [],
@@ -65,7 +65,7 @@ def weigh(folder):
                 getattr(tensor, "_local_tensor", tensor).untyped_storage().nbytes() // 4
                 for tensor in tensors
             )
-            for name, tensors in own.items()
+            for name, tensors in tensors_of.items()
         }
         with open(os.path.join(folder, "held-" + os.environ.get("RANK", "0")), "w") as file:
             json.dump(held, file)
