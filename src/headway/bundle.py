@@ -120,6 +120,12 @@ class Bundle:
         return usual if type(usual) is int and usual > 0 else None
 
     @property
+    def source_script(self) -> str:
+        """Return the script of nine in ten of its training sources, such as `HANGUL`, or ""."""
+        script = self.record.get("source_script")
+        return script if isinstance(script, str) else ""
+
+    @property
     def joint(self) -> bool:
         """Return True if both sides share one tokenizer."""
         return self.source_tokenizer == self.target_tokenizer

@@ -21,9 +21,16 @@ _ROUGH = 100  # sentences; with fewer, an interval is rough
 _NOTES = {
     "split": "{sentences} {were} too long and {were} split.",
     "incomplete": "the output limit ended {translations}.",
-    "empty": "{translations} {are} empty.",
+    "empty": "{translations} {are} empty, although the source has text.",
     "several_sentences": "source lines with several sentences, each translated as one: {count:,}. "
     "headway translate splits them; to score that, write with its --out and give --hypothesis.",
+}
+
+_BLANK_NOTES = {
+    "blank_sources": "{source_lines} {are} blank, although the reference has text. Scores are "
+    "worse: complete these lines, or take them out of both files.",
+    "blank_references": "{references} {are} blank, although a translation has text. Scores are "
+    "worse: complete these lines, or take them out of all files.",
 }
 
 Models = Annotated[
@@ -119,8 +126,12 @@ def evaluate(
         report, lines = compared.as_dict(), compared.lines()
         if len(set(map(tuple, texts.values()))) == 1:
             lines = [*lines, "All translations are the same, so there is no difference to show."]
-    _print(systems, pairs, references, report, lines, shown, as_json=as_json)
+    blank = _blank_lines(systems, pairs, references)
+    _print(systems, pairs, references, report | blank, lines, shown, as_json=as_json)
     if not quiet:
+        for name, count in blank.items():
+            if count:
+                print(f"Note: {_worded(_BLANK_NOTES[name], count)}", file=sys.stderr)
         remark = tokenized_remark(references, tokenize) if "bleu" in metrics else ""
         _remark(systems, pairs, references, remark)
 
@@ -169,6 +180,23 @@ def _check_files(
                 raise typer.BadParameter(
                     f"{path} is an input and would be overwritten; choose another."
                 )
+
+
+def _blank_lines(
+    systems: "Sequence[System]", pairs: "Sequence[Pair]", references: Sequence[str]
+) -> dict[str, int]:
+    """Count the blank lines that change scores: of the sources, if known, and of the references.
+
+    A line that is blank everywhere changes none.
+    """
+    lost = [not pair.source.strip() and bool(pair.target.strip()) for pair in pairs]
+    translations = zip(*(system.texts for system in systems), strict=True)
+    lacking = [
+        not reference.strip() and any(map(str.strip, texts))
+        for reference, texts in zip(references, translations, strict=True)
+    ]
+    counts = {"blank_sources": sum(lost)} if pairs else {}
+    return counts | {"blank_references": sum(lacking)}
 
 
 def _lowest(texts: Sequence[str], references: Sequence[str], count: int) -> dict[int, list[float]]:
@@ -236,7 +264,8 @@ def _print(
 
 def _worded(note: str, count: int) -> str:
     """Return a note with its count, with nouns and verbs in singular or plural."""
-    nouns = {"sentences": counted(count, "sentence"), "translations": counted(count, "translation")}
+    names = ("sentence", "translation", "source line", "reference")
+    nouns = {f"{name.replace(' ', '_')}s": counted(count, name) for name in names}
     verbs = {"are": "is", "were": "was"} if count == 1 else {"are": "are", "were": "were"}
     return note.format(count=count, **nouns, **verbs)
 

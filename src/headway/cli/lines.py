@@ -9,17 +9,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
+from headway.cli.line_notes import LineNotes
 from headway.data.corpus import read_sentences
 from headway.data.lines import check_only_line, decode_line
 from headway.data.output import OutputFile, opened, replaced
 from headway.decoding.alignment import pharaoh
-from headway.decoding.request_maker import RequestMaker
-from headway.decoding.translation import ScoredText, StreamEnd, Translation
-from headway.errors import DataError, HeadwayError, shown
+from headway.decoding.translation import ScoredText, Translation
+from headway.errors import DataError, HeadwayError
 from headway.json_text import to_json
 
 _AT_ONCE = 2000
-_EXAMPLES = 5  # of what the vocabulary lacks
 _READ_BYTES = 1 << 18
 
 
@@ -80,7 +79,7 @@ def _decoded(lines: Sequence[bytes], before: int) -> Iterator[str]:
 
 
 class LineWriter:
-    """Writes translations, one line for each sentence, and remarks on doubtful ones."""
+    """Writes translations, one line for each sentence, and notes on doubtful ones."""
 
     def __init__(
         self,
@@ -88,18 +87,16 @@ class LineWriter:
         *,
         nbest: int,
         as_json: bool,
-        quiet: bool,
-        requests: RequestMaker,
+        notes: LineNotes,
         alignments: Path | None = None,
     ) -> None:
         """Prepare to write to a file, or to standard output.
 
-        requests: the maker of the sentences' requests. alignments: the file of all alignments.
+        notes: gets each translation. alignments: the file of all alignments.
         """
         self.nbest = nbest
         self.as_json = as_json
-        self.quiet = quiet
-        self.requests = requests
+        self.notes = notes
         self.number = 0
         self.file = None if path is None else OutputFile(path, "--out")
         self.alignments = None if alignments is None else OutputFile(alignments, "--alignments")
@@ -122,7 +119,7 @@ class LineWriter:
     ) -> None:
         """Move the complete files to their places; after an error, print where the lines are."""
         self.opened.__exit__(kind, error, trace)
-        if error is None and self._replaced and not self.quiet:
+        if error is None and self._replaced and not self.notes.quiet:
             print(f"Note: {self._replaced}", file=sys.stderr)
 
     def _files(self) -> "list[OutputFile]":
@@ -140,8 +137,7 @@ class LineWriter:
             if self.alignments is not None:
                 for hypothesis in self._hypotheses(translation):
                     self.alignments.write(pharaoh(hypothesis.alignment))
-            if not self.quiet:
-                remark(self.number, sentence, translation, self.requests)
+            self.notes.add(sentence, translation)
         if self.file is None:
             sys.stdout.flush()
         for file in self._files():
@@ -168,31 +164,6 @@ def check_output() -> None:
     """Raise DataError if standard output is closed."""
     if sys.stdout is None:
         raise DataError("Standard output is closed.", "Name a file with --out.")
-
-
-def remark(
-    number: int, sentence: str, result: Translation | StreamEnd, requests: RequestMaker
-) -> None:
-    """Print remarks on the translation of a line on standard error."""
-    notes = []
-    if result.num_parts > result.num_sentences:
-        what = "longer" if result.num_sentences == 1 else "a sentence is longer"
-        notes.append(f"{what} than the model can take; translated in {result.num_parts} parts")
-    if not result.complete:
-        notes.append("the output limit ended the translation; it may lack its end")
-    if result.unknown_pieces:
-        tokenizer = requests.bundle.source_tokenizer
-        unknown = [shown(text) for text in dict.fromkeys(tokenizer.unknown_texts(sentence))]
-        more = f" and {len(unknown) - _EXAMPLES} more" if len(unknown) > _EXAMPLES else ""
-        notes.append(f"unknown to the vocabulary: {', '.join(unknown[:_EXAMPLES])}{more}")
-    if result.empty_parts == result.num_parts:
-        if not isinstance(result, StreamEnd):  # the reader of a stream has seen it
-            notes.append("the translation is empty")
-    elif result.empty_parts:
-        lost = "is empty" if result.empty_parts == 1 else "are empty"
-        notes.append(f"{result.empty_parts} of its {result.num_parts} translated parts {lost}")
-    for note in notes:
-        print(f"Note: line {number}: {note}.", file=sys.stderr)
 
 
 def _as_dict(translation: Translation, nbest: int, *, aligned: bool) -> dict[str, object]:

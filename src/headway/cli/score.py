@@ -33,6 +33,14 @@ def score(
     bundle = load_bundle(model, resolve_device(device))
     sources = [pair.source for pair in pairs]
     remark_on_tags(bundle, sources, quiet)
+    blank = sum(not (pair.source.strip() and pair.target.strip()) for pair in pairs)
+    if blank and not quiet:
+        print(
+            f"Note: {counted(blank, 'line')} {'has' if blank == 1 else 'have'} a blank side, which "
+            "is scored as the end symbol alone. Complete these lines, or take them out of both "
+            "files.",
+            file=sys.stderr,
+        )
     scores = score_pairs(bundle, sources, [pair.target for pair in pairs])
     total = perplexity(scores)
     if as_json:

@@ -17,6 +17,7 @@ from headway.cli.shown import showing_lines
 from headway.cli.tags import TagWatch
 
 if TYPE_CHECKING:
+    from headway.cli.line_notes import LineNotes
     from headway.cli.wishes import Wishes
     from headway.decoding.build_engine import EngineName, PrecisionName
     from headway.decoding.translation import StreamEnd
@@ -72,6 +73,8 @@ def translate(
     device: Device = "auto",
 ) -> None:
     """Translate a file or standard input; docs/decoding.md says what each option does."""
+    from headway.cli.line_notes import LineNotes
+
     _check_sentences(model, file, text, as_text=as_text)
     inputs = {"FILE": file, "--prefix": prefix, "--terms": terms, "--glossary": glossary}
     _check_files(inputs, {"--out": out, "--alignments": alignments})
@@ -83,15 +86,17 @@ def translate(
     wishes = _wishes(translator, ctx.params)
     tags = TagWatch(translator.bundle, quiet)
     watch = ParagraphWatch(translator, split_sentences=split_sentences, quiet=quiet)
+    notes = LineNotes(translator.requests, quiet=quiet)
     incoming = (list(watch.of(tags.of(lines))) for lines in _incoming(file, text, as_text))
     if stream:
-        _stream(translator, incoming, wishes, quiet)
+        _stream(translator, incoming, wishes, notes)
     else:
-        form = {"nbest": nbest, "as_json": as_json, "quiet": quiet, "alignments": alignments}
+        form = {"nbest": nbest, "as_json": as_json, "notes": notes, "alignments": alignments}
         with showing_lines(file, out, quiet=quiet):
             _write(translator, incoming, wishes, batch_tokens, out, form)
     wishes.finish(quiet)
     tags.finish()
+    notes.finish()
 
 
 def _wishes(translator: "TextTranslator", chosen: dict[str, Any]) -> "Wishes":
@@ -188,7 +193,7 @@ def _write(
 ) -> None:
     from headway.cli.lines import LineWriter
 
-    with LineWriter(out, requests=translator.requests, **form) as writer:
+    with LineWriter(out, **form) as writer:
         for lines in incoming:
             translations = translator.translate(
                 lines,
@@ -200,15 +205,16 @@ def _write(
 
 
 def _stream(
-    translator: "TextTranslator", incoming: Iterator[list[str]], wishes: "Wishes", quiet: bool
+    translator: "TextTranslator",
+    incoming: Iterator[list[str]],
+    wishes: "Wishes",
+    notes: "LineNotes",
 ) -> None:
-    from headway.cli.lines import check_output, remark
+    from headway.cli.lines import check_output
 
     check_output()
-    for number, line in enumerate(chain.from_iterable(incoming), start=1):
-        end = _print_bits(translator.stream(line, **wishes.of(1)))
-        if not quiet:
-            remark(number, line, end, translator.requests)
+    for line in chain.from_iterable(incoming):
+        notes.add(line, _print_bits(translator.stream(line, **wishes.of(1))))
 
 
 def _print_bits(bits: "Generator[str, None, StreamEnd]") -> "StreamEnd":

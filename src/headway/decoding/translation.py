@@ -29,9 +29,15 @@ class ScoredText:
 
     text: str
     score: float
-    """Log-probability divided by the length penalty, plus coverage penalty; higher is better."""
+    """Log-probability divided by the length penalty, plus coverage penalty; higher is better.
+
+    The score of a text in several parts is the sum of the scores of its parts, each divided by the
+    length penalty of its own length. So a text with more sentences has a lower score.
+    """
     log_prob: float
+    """Natural logarithm of the probability, end symbols included; the sum over the parts."""
     pieces: tuple[str, ...]
+    """The pieces of all parts, without end symbols."""
     attentions: tuple[Attention, ...] = field(default=(), compare=False, repr=False)
     """One for each part that was translated by itself; empty unless requested."""
     alignment: Alignment = ()
@@ -44,6 +50,7 @@ class Translation:
 
     text: str
     score: float
+    """As in `ScoredText`: the sum of the scores of the parts."""
     pieces: tuple[str, ...] = field(repr=False)
     hypotheses: tuple[ScoredText, ...] = field(repr=False)
     """The n best hypotheses, best first; the first is this translation."""
@@ -52,9 +59,9 @@ class Translation:
     num_sentences: int = 1
     """The number of sentences, or groups; fewer than the parts if one was too long."""
     complete: bool = True
-    """False if the output limit ended the translation, or rules forbade every piece."""
+    """False if the output limit ended a part of it, or rules forbade every piece."""
     unknown_pieces: int = 0
-    """The number of source pieces that the vocabulary does not have."""
+    """The number of source pieces, of all parts, that the vocabulary does not have."""
     empty_parts: int = 0
     """The number of parts whose translation has no text."""
 

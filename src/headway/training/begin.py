@@ -33,7 +33,7 @@ from headway.training.settings import check_settings, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
 from headway.training.text_findings import text_findings
-from headway.training.text_statistics import frequency_loss, sentences_a_line
+from headway.training.text_statistics import describe_sources, frequency_loss
 from headway.training.texts import Texts, read_texts, untag
 from headway.training.trainer import Trainer
 from headway.training.validation import Validator
@@ -326,7 +326,7 @@ def _build_trainer(
     )
     record: dict[str, Any] = {"config": config.model_dump()}
     if context.world.leads:  # which writes the bundles
-        record |= sentences_a_line(texts.corpora, config.data.languages[0])
+        record |= describe_sources(texts.corpora, config.data.languages[0])
         record["examples"] = choose_examples(texts.valid)
     bundle = replace(prepared.bundle, record=record)
     return Trainer(

@@ -1,6 +1,7 @@
-"""Statistics of text that need no model: frequencies of pieces, and sentences a line."""
+"""Statistics of text that need no model: frequencies of pieces, sentences and script of sources."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
+from headway.data.scripts import main_script
 from headway.data.sentences import split_sentences, splitting_language
 from headway.data.store import PairStore
 from headway.data.tokenizer import END_ID
@@ -17,6 +19,7 @@ from headway.data.tokenizer import END_ID
 _CHUNK = 1 << 20  # pieces counted at once; counting widens them
 _LOOKED_AT, _SAMPLED = 100_000, 2000  # pairs of a corpus
 _USUAL = 95  # percent of lines with the usual number of sentences or fewer
+_IN_SCRIPT = 0.9  # share of sources in one script
 
 Pairs = PairStore | Sequence[EncodedPair]
 
@@ -57,19 +60,29 @@ def _values(pairs: Pairs, side: str) -> Iterator[NDArray[Any]]:
         yield np.fromiter(chain.from_iterable(rows), dtype=np.int64)
 
 
-def sentences_a_line(corpora: Iterable[Iterable[Pair]], language: str) -> dict[str, float]:
-    """Return the number of sentences in sources, in the form of a bundle's record.
+def describe_sources(corpora: Iterable[Iterable[Pair]], language: str) -> dict[str, Any]:
+    """Return facts about the sources of training text, as a bundle records them.
 
-    `several_sentences` is the share of sources with more than one, and `usual_sentences` the number
-    that 95 % of them do not exceed. At most 2,000 sources of each corpus are counted, at even
-    distances in its first 100,000 pairs. language: its name or its code.
+    `several_sentences` is the share of sources with more than one sentence, and `usual_sentences`
+    the number that 95 % of them do not exceed. `source_script` is the script of nine in ten of the
+    sources with letters, such as `HANGUL`, and empty if there is none. At most 2,000 sources of
+    each corpus are looked at, at even distances in its first 100,000 pairs. language: its name, or
+    its code.
     """
     code = splitting_language(language)
     counts: list[int] = []
+    scripts: Counter[str] = Counter()
     for corpus in corpora:
         sources = [pair.source for pair in islice(corpus, _LOOKED_AT)]
         for source in sources[:: -(-len(sources) // _SAMPLED) or 1]:
             counts.append(len(split_sentences(source, code)))
+            scripts[main_script(source)] += 1
     several = sum(count > 1 for count in counts) / max(len(counts), 1)
     usual = np.percentile(counts or [1], _USUAL, method="inverted_cdf")
-    return {"several_sentences": round(several, 4), "usual_sentences": int(usual)}
+    del scripts[""]
+    most = [script for script, lines in scripts.items() if lines >= _IN_SCRIPT * scripts.total()]
+    return {
+        "several_sentences": round(several, 4),
+        "usual_sentences": int(usual),
+        "source_script": most[0] if most else "",
+    }

@@ -12,7 +12,7 @@ import torch
 
 import headway
 from headway.bundle import load_bundle, save_bundle
-from headway.cli.evaluate import _NOTES, _worded
+from headway.cli.evaluate import _BLANK_NOTES, _NOTES, _worded
 from headway.decoding.translator import TextTranslator
 from headway.evaluation.comparing import sentence_chrf
 
@@ -307,9 +307,41 @@ def test_lines_of_several_sentences_are_remarked_on(
         ("split", 1, "1 sentence was too long and was split."),
         ("split", 2, "2 sentences were too long and were split."),
         ("incomplete", 1, "the output limit ended 1 translation."),
-        ("empty", 1, "1 translation is empty."),
-        ("empty", 1200, "1,200 translations are empty."),
+        ("empty", 1, "1 translation is empty, although the source has text."),
+        ("empty", 1200, "1,200 translations are empty, although the source has text."),
+        (
+            "blank_sources",
+            1,
+            "1 source line is blank, although the reference has text. Scores are ",
+        ),
+        ("blank_references", 2, "2 references are blank, although a translation has text. Scores "),
     ],
 )
 def test_notes_count_one_and_many(name: str, count: int, words: str) -> None:
-    assert _worded(_NOTES[name], count) == words
+    assert _worded((_NOTES | _BLANK_NOTES)[name], count).startswith(words)
+
+
+def test_blank_lines_that_change_scores_are_counted(
+    run: Call, bundle_path: Path, tmp_path: Path
+) -> None:
+    # The first line is blank in the source, the second in the reference, the last everywhere.
+    source = write(tmp_path / "b.ko", ["", "너는 온다 !", " ", "우리는 자요 ?", ""])
+    reference = write(tmp_path / "b.en", ["the cat sat", "", "a dog", "ran far", "\t"])
+    call = ["evaluate", bundle_path, "--source", source, "--reference", reference]
+
+    status, out, err = run(*call)
+    report = json.loads(run(*call, "--json")[1])
+
+    assert status == 0
+    assert "blank" not in out
+    assert (report["blank_sources"], report["blank_references"], report["empty"]) == (2, 1, 0)
+    assert "Note: 2 source lines are blank, although the reference has text." in err
+    assert "Note: 1 reference is blank, although a translation has text." in err
+    assert "blank" not in run(*call, "--quiet")[2]
+
+    files = write(tmp_path / "hyp.en", ["the cat", "a", "b", "c", "d"])
+    alone = json.loads(
+        run("evaluate", "--hypothesis", files, "--reference", reference, "--json")[1]
+    )
+    assert "blank_sources" not in alone
+    assert alone["blank_references"] == 2

@@ -92,7 +92,7 @@ def test_translations_that_are_empty_are_noted(run, bundle_path: Path, tmp_path:
     notes = [f"Note: line {line}: the translation is empty." for line in (1, 3)]
     assert [line for line in err.splitlines() if "empty" in line] == notes
     assert json.loads(report)["empty"] == 2
-    assert "Note: 2 translations are empty." in noted.splitlines()
+    assert "Note: 2 translations are empty, although the source has text." in noted.splitlines()
     _, whole, _ = run("evaluate", bundle_path, *files, "--json")
     assert json.loads(whole)["empty"] == 0
 
@@ -237,3 +237,15 @@ def test_info_needs_a_model_or_kernels(run) -> None:
     status, _, err = run("info")
     assert status == 2
     assert "Name a model, or add --kernels." in err
+
+
+def test_lines_with_a_blank_side_are_noted_when_scored(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_text("the cat\n\na dog\n", encoding="utf-8")
+    (tmp_path / "out").write_text("you\nme\n \n", encoding="utf-8")
+    call = ["score", bundle_path, "--source", tmp_path / "in", "--target", tmp_path / "out"]
+
+    note = "Note: 2 lines have a blank side, which is scored as the end symbol alone. "
+    assert note in run(*call)[2]
+    assert "blank" not in run(*call, "--quiet")[2]

@@ -291,6 +291,24 @@ def test_a_sentence_that_is_too_long_is_split_at_a_sentence_end_and_flagged(
     assert whole.complete == (parts[0].complete and parts[1].complete)
 
 
+def test_the_numbers_of_a_text_are_the_sums_of_those_of_its_sentences(
+    tokenizer: Tokenizer,
+) -> None:
+    translator = translator_of(tokenizer, length_penalty=0.6)
+    sentences = ["나는 학생입니다.", "Q 너는 학교에 갑니다."]
+
+    whole = translator.translate(" ".join(sentences))
+
+    alone = translator.translate(sentences)
+    assert (whole.num_parts, whole.num_sentences) == (2, 2)
+    assert whole.score == pytest.approx(sum(part.score for part in alone), abs=1e-5)
+    log_probs = [part.hypotheses[0].log_prob for part in alone]
+    assert whole.hypotheses[0].log_prob == pytest.approx(sum(log_probs), abs=1e-5)
+    assert whole.score > sum(log_probs)  # the penalty of each length divides each sum
+    assert whole.unknown_pieces == sum(part.unknown_pieces for part in alone) > 0
+    assert whole.pieces == alone[0].pieces + alone[1].pieces
+
+
 def test_a_prefix_belongs_to_the_first_part(tokenizer: Tokenizer) -> None:
     translator = translator_of(tokenizer, max_source_pieces=8)
 

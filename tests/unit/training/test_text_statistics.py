@@ -8,9 +8,9 @@ from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.store import PairStore
 from headway.training.text_statistics import (
+    describe_sources,
     frequency_loss,
     piece_counts,
-    sentences_a_line,
 )
 
 
@@ -35,7 +35,7 @@ def test_pieces_are_counted_in_lists_and_in_stores() -> None:
 
 def test_the_share_of_sources_with_several_sentences_is_that_of_a_sample() -> None:
     def share(corpora: list[list[Pair]], language: str) -> float:
-        return sentences_a_line(corpora, language)["several_sentences"]
+        return describe_sources(corpora, language)["several_sentences"]
 
     one, two = Pair("One sentence.", "x"), Pair("Dr. Smith left. He was tired.", "x. y.")
     assert share([], "English") == 0.0
@@ -55,5 +55,17 @@ def test_the_usual_number_of_sentences_is_not_that_of_rare_long_lines(
     four = Pair("It rained. We left. He sat. She ran.", "x")
     corpus = [Pair("One sentence.", "x")] * (20 - longest) + [four] * longest
 
-    assert sentences_a_line([corpus], "en")["usual_sentences"] == usual
-    assert sentences_a_line([], "en")["usual_sentences"] == 1
+    assert describe_sources([corpus], "en")["usual_sentences"] == usual
+    assert describe_sources([], "en")["usual_sentences"] == 1
+
+
+def test_the_script_of_nine_in_ten_sources_is_recorded() -> None:
+    def script(*sources: str) -> str:
+        corpora = [[Pair(source, "x") for source in sources]]
+        return describe_sources(corpora, "source")["source_script"]
+
+    korean = ["저는 간다"] * 9
+    assert script(*korean, "I go") == "HANGUL"
+    assert script(*korean, "I go", "12", "", "…") == "HANGUL"  # no letters, so no script
+    assert script(*korean, "I go", "you go") == ""
+    assert script("저는 간다", "I go") == script("1") == script() == ""

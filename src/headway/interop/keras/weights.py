@@ -24,7 +24,14 @@ _OTHER_WEIGHTS = (
     "> These weights come from Keras. What follows tells of those of the bundle before, from which "
     "tokenizers and languages were taken."
 )
-_OF_TEXT = ("config", "shortlist", "several_sentences", "usual_sentences", "examples")
+_OF_TEXT = (
+    "config",
+    "shortlist",
+    "several_sentences",
+    "usual_sentences",
+    "source_script",
+    "examples",
+)
 """Keys of a record that describe the text and not the weights."""
 # A Keras model has no place for tokenizers, languages and card.
 _ORIGINS: weakref.WeakKeyDictionary[Any, Bundle] = weakref.WeakKeyDictionary()

@@ -20,6 +20,7 @@ OF_TEXT = {
     "config": {"data": {}},
     "several_sentences": 0.75,
     "usual_sentences": 3,
+    "source_script": "LATIN",
     "examples": ["a b"],
 }
 

@@ -1,0 +1,121 @@
+"""Notes on translated lines: the first few of each kind as they come, the others as a number."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+from headway.counted import counted
+from headway.data.scripts import main_script, script_name
+from headway.decoding.request_maker import RequestMaker
+from headway.decoding.translation import StreamEnd, Translation
+from headway.errors import shown
+
+_EACH = 5  # notes of a kind that are printed; more would hide the others
+_EXAMPLES = 5  # of characters or words unknown to the vocabulary
+_FEWEST_LINES = 10  # lines, below which nothing is said about most of them
+_FEWEST_LETTERS = 10  # letters in another script, below which a text may be a name
+_MOST = 0.5  # share of the lines with text
+_KINDS = {
+    "parts": ("were too long and were translated in parts", "num_parts"),
+    "incomplete": ("were ended by the output limit", "complete"),
+    "unknown": ("have text that is unknown to the vocabulary", "unknown_pieces"),
+    "empty": ("have empty translations or empty parts", "empty_parts"),
+}
+"""By kind: a verb phrase for several lines, and the name of the fact in the output of `--json`."""
+
+
+class LineNotes:
+    """Notes on standard error, about single lines and about all of them."""
+
+    def __init__(self, requests: RequestMaker, *, quiet: bool) -> None:
+        """Begin before the first line; quiet: print nothing."""
+        self.bundle = requests.bundle
+        self.quiet = quiet
+        self.number = 0
+        self._counts: Counter[str] = Counter()
+        self._with_text = 0
+        self._scripts: Counter[str] = Counter()
+        self._letters: Counter[str] = Counter()
+
+    def add(self, sentence: str, result: Translation | StreamEnd) -> None:
+        """Print notes on the translation of the next line."""
+        self.number += 1
+        if self.quiet:
+            return
+        self._with_text += bool(sentence.strip())
+        if script := main_script(sentence):
+            self._scripts[script] += 1
+            self._letters[script] += sum(map(str.isalpha, sentence))
+        for kind, note in self._notes(sentence, result):
+            self._counts[kind] += 1
+            if self._counts[kind] <= _EACH:
+                self._say(f"line {self.number}: {note}.")
+
+    def finish(self) -> None:
+        """Print the number of lines of each kind, and a note if the text looks foreign."""
+        if self.quiet:
+            return
+        for kind, (verb, name) in _KINDS.items():
+            if self._counts[kind] > _EACH:
+                lines = counted(self._counts[kind], "line")
+                self._say(f"{lines} in all {verb}; {name} of --json shows which.")
+        if sentence := self._other_script() or self._mostly_unknown():
+            self._say(sentence)
+
+    def _notes(self, sentence: str, result: Translation | StreamEnd) -> Iterator[tuple[str, str]]:
+        """Yield each note on a line, with its kind."""
+        if result.num_parts > result.num_sentences:
+            what = "longer" if result.num_sentences == 1 else "a sentence is longer"
+            parts = f"translated in {result.num_parts} parts"
+            yield "parts", f"{what} than the model can take; {parts}"
+        if not result.complete:
+            yield "incomplete", "the output limit ended the translation; it may lack its end"
+        if result.unknown_pieces:
+            texts = self.bundle.source_tokenizer.unknown_texts(sentence)
+            unknown = [shown(text) for text in dict.fromkeys(texts)]
+            more = f" and {len(unknown) - _EXAMPLES} more" if len(unknown) > _EXAMPLES else ""
+            listed = ", ".join(unknown[:_EXAMPLES])
+            yield "unknown", f"unknown to the vocabulary: {listed}{more}"
+        if result.empty_parts == result.num_parts:
+            if not isinstance(result, StreamEnd):  # the reader of a stream has seen it
+                yield "empty", "the translation is empty"
+        elif result.empty_parts:
+            lost = "is empty" if result.empty_parts == 1 else "are empty"
+            parts = f"{result.empty_parts} of its {result.num_parts} translated parts"
+            yield "empty", f"{parts} {lost}"
+
+    def _other_script(self) -> str:
+        """Return a sentence if most lines are in another script than sources in training."""
+        usual = self.bundle.source_script
+        if not usual or not self._scripts:
+            return ""
+        script, lines = self._scripts.most_common(1)[0]
+        is_most = lines > _MOST * self._scripts.total()
+        if script == usual or not is_most or self._letters[script] < _FEWEST_LETTERS:
+            return ""
+        return (
+            f"{counted(lines, 'line')} of {self._with_text:,} "
+            f"{'is' if lines == 1 else 'are'} in {script_name(script)} letters, but the sources "
+            f"that the model was trained on are in {script_name(usual)} letters. "
+            f"The text seems not to be in {self._language()}."
+        )
+
+    def _mostly_unknown(self) -> str:
+        """Return a sentence if most lines have text that is unknown to the vocabulary."""
+        unknown = self._counts["unknown"]
+        if self._with_text < _FEWEST_LINES or unknown <= _MOST * self._with_text:
+            return ""
+        return (
+            f"{unknown:,} of {counted(self._with_text, 'line')} have text that is unknown to the "
+            f"vocabulary. The text seems not to be in {self._language()}, or is unlike the "
+            "training text."
+        )
+
+    def _language(self) -> str:
+        """Return the name of the source language in words."""
+        language = self.bundle.source_language
+        words = "the language that this model translates from"
+        return words if language == "source" else f"{language}, {words}"
+
+    def _say(self, note: str) -> None:
+        print(f"Note: {note}", file=sys.stderr)
