@@ -309,12 +309,8 @@ def test_lines_of_several_sentences_are_remarked_on(
         ("incomplete", 1, "the output limit ended 1 translation."),
         ("empty", 1, "1 translation is empty, although the source has text."),
         ("empty", 1200, "1,200 translations are empty, although the source has text."),
-        (
-            "blank_sources",
-            1,
-            "1 source line is blank, although the reference has text. Scores are ",
-        ),
-        ("blank_references", 2, "2 references are blank, although a translation has text. Scores "),
+        ("blank_sources", 1, "1 source line is blank, although the reference has text."),
+        ("blank_references", 2, "2 references are blank, although a translation has text."),
     ],
 )
 def test_notes_count_one_and_many(name: str, count: int, words: str) -> None:

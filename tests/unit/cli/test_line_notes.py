@@ -92,14 +92,11 @@ def test_after_five_notes_of_a_kind_only_their_number_is_printed(
 
 def test_a_text_that_is_mostly_unknown_seems_to_be_in_another_language(notes: Notes) -> None:
     unknown = ("über", replace(PLAIN, unknown_pieces=1))
-    text = [
-        *[unknown] * 7,
-        *[("the cat", PLAIN)] * 6,
-        *[("", PLAIN)] * 9,
-    ]  # blank lines do not count
+    blank = ("", PLAIN)  # which does not count
+    text = [*[unknown] * 7, *[("the cat", PLAIN)] * 6, *[blank] * 9]
     assert notes(text, language="Korean")[5:] == [
-        "Note: 7 lines in all have text that is unknown to the vocabulary; unknown_pieces of --json "
-        "shows which.",
+        "Note: 7 lines in all have text that is unknown to the vocabulary; unknown_pieces of "
+        "--json shows which.",
         "Note: 7 of 13 lines have text that is unknown to the vocabulary. The text seems not to be "
         "in Korean, the language that this model translates from, or is unlike the training text.",
     ]
