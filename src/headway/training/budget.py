@@ -9,8 +9,10 @@ import math
 import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
+from headway.config.model import Architecture
+from headway.config.presets import architecture
 from headway.config.training import TrainingConfig
 from headway.counted import counted
 from headway.errors import ConfigError
@@ -28,6 +30,9 @@ DECIDED = (
 )
 """Settings of [training] that a number of minutes decides."""
 
+USABLE_STEPS = 2000
+"""Updates after which the translations of a new model are usable as a rule."""
+
 _VALIDATIONS = 20
 _FEWEST_VALIDATIONS = 4
 _VALIDATED = 0.1  # share of the time that validations may take
@@ -35,6 +40,7 @@ _STEPS_OF_AN_INTERVAL = 5
 _EARLY = 2  # validations whose translations run to the limit, because hardly anything is learned
 _LOST = 120.0  # most seconds of work that a power cut costs
 _TO_LEARN = 200  # updates; with fewer a model hardly learns anything
+_SIZES = ("d_model", "d_ff", "num_encoder_layers", "num_decoder_layers")
 _LEAST = 10
 _AVERAGED_ONCE = 2  # snapshots; of more, an average of fewer is tried as well
 
@@ -103,6 +109,8 @@ class Plan:
     minutes: float
     seconds: float
     """Expected, from now to the end."""
+    advice: str = ""
+    """The minutes that more steps would take, if these are few."""
 
     def summary(self) -> list[str]:
         """Return the measurements and the choices, a sentence each."""
@@ -118,11 +126,10 @@ class Plan:
             f"a validation every {counted(every, 'step')}. The run should end at about {end}.",
         ]
         if training.max_steps < _TO_LEARN:
-            enough = _TO_LEARN / training.max_steps * self.minutes
-            sentences.append(
-                f"{training.max_steps:,} steps are too few to learn much. Give at least about "
-                f"{math.ceil(enough):,} minutes, or a smaller model (the smallest preset is tiny)."
-            )
+            few = counted(training.max_steps, "step")
+            sentences.append(f"{few} are too few to learn much. {self.advice}")
+        elif self.advice:
+            sentences.append(self.advice)
         return sentences
 
     def as_dict(self) -> dict[str, Any]:
@@ -138,35 +145,36 @@ class Plan:
         }
 
 
-def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -> Plan:
+class _Room(NamedTuple):
+    """The steps and validations for which some seconds suffice."""
+
+    steps: int
+    validations: int
+    seconds: float
+    """Expected for everything but the steps."""
+
+
+def plan(budget: Budget, costs: Costs, training: TrainingConfig, model: Architecture) -> Plan:
     """Choose the steps that fit into the remaining minutes.
 
     The peak of the rate stays, and the warm-up is at most a tenth of the steps. `patience` and
     `max_epochs` are switched off, because the rate is to reach zero. Raises ConfigError if the time
     does not suffice for ten steps.
     """
-    end = costs.end + costs.second_average
-    left = budget.left() - end - costs.compiling - _EARLY * costs.endless
-    validations = _VALIDATED * left / max(costs.validation, 1e-9)
-    validations = math.floor(min(max(validations, _FEWEST_VALIDATIONS), _VALIDATIONS))
-    if _averaged(training, validations) <= _AVERAGED_ONCE:
-        left += costs.second_average
-    steps = math.floor((left - validations * costs.validation) / costs.step)
+    left = budget.left()
+    steps, validations, others = _room(left, costs, training)
+    advice = _advice(steps, budget, left, costs, training, model)
     if steps < _LEAST:
-        overhead = budget.minutes * 60 - left + validations * costs.validation
-        needed = math.ceil((overhead + _TO_LEARN * costs.step) / 60)
+        overhead = 60 * budget.minutes - left + others
         raise ConfigError(
             f"{_minutes(budget.minutes, 'is', 'are')} not enough: preparation, validations and "
             f"final scores take {overhead:,.0f} seconds, and each update takes {costs.step:.2f}.",
-            f"Give at least about {needed:,} minutes, or a smaller model "
-            "(the smallest preset is tiny).",
+            advice,
         )
-    validations = max(min(validations, steps // _STEPS_OF_AN_INTERVAL), 1)
-    steps = math.floor((left - validations * costs.validation) / costs.step)
     every = math.ceil(steps / validations)
-    validations = math.ceil(steps / every)  # the interval before the last may be shorter
-    seconds = budget.left() - left + validations * costs.validation + steps * costs.step
-    peak = training.learning_rate or paper_peak(d_model, training.warmup_steps)
+    needed = math.ceil(steps / every)  # the interval before the last may be shorter
+    seconds = others - (validations - needed) * costs.validation + steps * costs.step
+    peak = training.learning_rate or paper_peak(model.d_model, training.warmup_steps)
     chosen: dict[str, Any] = {
         "max_steps": steps,
         "max_epochs": None,
@@ -176,10 +184,79 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, d_model: int) -
         "validate_every_steps": every,
         "checkpoint_every_steps": max(min(every, round(_LOST / costs.step)), 1),
         # At most over the last quarter of the steps: earlier weights are worse.
-        "average_checkpoints": _averaged(training, validations),
+        "average_checkpoints": _averaged(training, needed),
         "patience": None,
     }
-    return Plan(training.replace(chosen), costs, budget.minutes, seconds)
+    return Plan(training.replace(chosen), costs, budget.minutes, seconds, advice)
+
+
+def _room(seconds: float, costs: Costs, training: TrainingConfig) -> _Room:
+    """Return the steps and validations for which these seconds suffice.
+
+    Fewer than ten steps are no run, and their number may be negative.
+    """
+    fixed = costs.end + costs.compiling + _EARLY * costs.endless
+    left = seconds - fixed - costs.second_average
+    validations = _VALIDATED * left / max(costs.validation, 1e-9)
+    validations = math.floor(min(max(validations, _FEWEST_VALIDATIONS), _VALIDATIONS))
+    if _averaged(training, validations) > _AVERAGED_ONCE:
+        fixed += costs.second_average
+    steps = math.floor((seconds - fixed - validations * costs.validation) / costs.step)
+    if steps >= _LEAST:
+        validations = max(min(validations, steps // _STEPS_OF_AN_INTERVAL), 1)
+        steps = math.floor((seconds - fixed - validations * costs.validation) / costs.step)
+    return _Room(steps, validations, fixed + validations * costs.validation)
+
+
+def _minutes_for(
+    steps: int, budget: Budget, left: float, costs: Costs, training: TrainingConfig
+) -> int:
+    """Return the fewest whole minutes, above the budget, that suffice for these steps.
+
+    left: remaining seconds of the budget.
+    """
+    minutes = math.floor(budget.minutes) + 1
+    while _room(left + 60 * (minutes - budget.minutes), costs, training).steps < steps:
+        minutes += 1
+    return minutes
+
+
+def _advice(
+    steps: int,
+    budget: Budget,
+    left: float,
+    costs: Costs,
+    training: TrainingConfig,
+    model: Architecture,
+) -> str:
+    """Return the minutes of a longer run, or an empty text if the steps are enough.
+
+    A fine-tune begins with a usable model, and its architecture cannot change.
+    """
+
+    def minutes(needed: int) -> str:
+        return counted(_minutes_for(needed, budget, left, costs, training), "minute")
+
+    is_new = not training.start_from
+    sentences = []
+    if steps < _TO_LEARN:
+        sentences.append(f"Give at least about {minutes(_TO_LEARN)}.")
+    if is_new and steps < USABLE_STEPS:
+        sentences.append(f"{usable_after()}: at this speed about {minutes(USABLE_STEPS)}.")
+    if sentences and is_new and _is_larger_than_tiny(model):
+        sentences.append("A smaller model (preset tiny) makes more steps in the same time.")
+    return " ".join(sentences)
+
+
+def usable_after() -> str:
+    """Return the beginning of a sentence that ends with the time of these steps."""
+    return f"A new model is usable after {USABLE_STEPS:,} steps or more as a rule"
+
+
+def _is_larger_than_tiny(model: Architecture) -> bool:
+    """Return True if a size of this model is above that of the smallest preset."""
+    tiny = architecture("tiny")
+    return any(getattr(model, size) > getattr(tiny, size) for size in _SIZES)
 
 
 def _minutes(minutes: float, verb: str, plural: str) -> str:

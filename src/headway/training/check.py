@@ -13,6 +13,7 @@ import torch
 from headway.bundle import Bundle
 from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
+from headway.counted import counted
 from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
 from headway.data.corpus import Corpus
@@ -24,6 +25,7 @@ from headway.model.accounting import count_parameters
 from headway.runtime.devices import resolve_device
 from headway.runtime.memory import forget_peak, peak_memory
 from headway.runtime.openmp_spin import WaitingThreads
+from headway.training.budget import USABLE_STEPS, usable_after
 from headway.training.cuda_graphs import Limits
 from headway.training.ema import WeightAverage
 from headway.training.estimate import advice
@@ -216,9 +218,17 @@ def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:
             f"This is an upper limit: training usually ends earlier, after {training.patience:,} "
             "validations without a new best (training.patience)."
         )
+    if not training.start_from:
+        some.append(_usable(steps, estimated.seconds))
     if config.data.validates:
         return sentences
     return [f"To train, {ways_to_validate(config.data)}.", *sentences]
+
+
+def _usable(steps: int, seconds: float) -> str:
+    """Say when a new model is usable, where so many steps take so many seconds."""
+    minutes = math.ceil(USABLE_STEPS * seconds / steps / 60)
+    return f"{usable_after()}: here about {counted(minutes, 'minute')} without validations."
 
 
 def estimate(

@@ -70,7 +70,7 @@ def plan_within(
     """
     with reporter.preparing("Measuring the speed") as show:
         costs = measure_costs(tried, config, folder, budget.left(), show)
-    return plan(budget, costs, config.training, config.model.d_model)
+    return plan(budget, costs, config.training, config.model)
 
 
 def measure_costs(

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from headway.counted import counted
 from headway.errors import shown
+from headway.training.budget import USABLE_STEPS
 
 BLOCK = 50
 """Updates that are looked at together."""
@@ -22,6 +23,7 @@ _NOISE = 10.0  # standard errors of a block's mean, where updates scatter widely
 _EXPLOSION = 20.0  # times the usual gradient norm; healthy runs stay below 5
 _FEW_BLOCKS = 3  # blocks before a gradient norm is called usual
 _IN_A_ROW = 3  # validations
+_JUDGED_FROM = 500  # updates; healthy runs use their source clearly before update 250
 _LEARNED = 0.1  # nats below the frequencies of pieces; earlier the source is not judged
 _IGNORED = 0.05  # least share of the learned nats that comes from the source; healthy: 0.13
 _OVERFIT = 1.05  # times the lowest validation loss
@@ -117,11 +119,11 @@ class Diagnosis:
     def validation(self, step: int, result: Validated) -> list[TrainingProblem]:
         """Return new problems after this validation."""
         problems = [*_overfitting(self.observed, step, result)]
-        if step > self.warmup_steps:
-            problems += _same_output(self.observed, result)
+        if step > self.warmup_steps and step >= _JUDGED_FROM:
+            problems += _same_output(self.observed, step, result)
             if self.unigram_loss is not None:
                 problems += _nothing_learned(self.observed, result, self.unigram_loss, self.gentler)
-                problems += _ignored_source(self.observed, result, self.unigram_loss)
+                problems += _ignored_source(self.observed, step, result, self.unigram_loss)
         return self.new(step, *problems)
 
     def new(self, step: int, *problems: TrainingProblem) -> list[TrainingProblem]:
@@ -249,7 +251,7 @@ def _nothing_learned(
 
 
 def _ignored_source(
-    seen: Observed, result: Validated, unigram_loss: float
+    seen: Observed, step: int, result: Validated, unigram_loss: float
 ) -> Iterator[TrainingProblem]:
     """Find a decoder that ignores its source.
 
@@ -265,22 +267,33 @@ def _ignored_source(
         yield TrainingProblem(
             "ignored source",
             f"With the sources of other sentences the validation loss is {exchanged:.3f} instead "
-            f"of {right:.3f}, hardly worse: the decoder ignores its source. Most likely source and "
-            "target are misaligned: compare the lines of both files, or let `headway check` look "
-            "at them. If they are right, lower the rate or train longer.",
+            f"of {right:.3f}, hardly worse: the decoder ignores its source. {_most_likely(step)} "
+            "source and target are misaligned: compare the lines of both files, or let `headway "
+            "check` look at them. If they are right, lower the rate or train longer.",
         )
 
 
-def _same_output(seen: Observed, result: Validated) -> Iterator[TrainingProblem]:
+def _same_output(seen: Observed, step: int, result: Validated) -> Iterator[TrainingProblem]:
     """Find a model that translates all sentences alike."""
     seen.same_outputs = 0 if result.same_output is None else seen.same_outputs + 1
     if seen.same_outputs >= _IN_A_ROW:
         yield TrainingProblem(
             "same output",
             f"All validation sentences are translated as '{result.same_output}': the model has "
-            "learned nothing from its source yet, or lost it. Most likely the rate is too high or "
-            "the two sides are misaligned: look at the losses and at the lines of both files.",
+            f"learned nothing from its source yet, or lost it. {_most_likely(step)} "
+            "the rate is too high or the two sides are misaligned: look at the losses and at the "
+            "lines of both files.",
         )
+
+
+def _most_likely(step: int) -> str:
+    """Return the words before a cause; to train longer comes first after few updates."""
+    if step >= USABLE_STEPS:
+        return "Most likely"
+    return (
+        f"After {counted(step, 'step')} that may still change: train longer. If it does not, most "
+        "likely"
+    )
 
 
 def unlearned_remark(

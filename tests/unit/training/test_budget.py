@@ -1,12 +1,15 @@
 """What fits into some minutes: all of it, not more, with a rate that reaches zero."""
 
 import math
+import re
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.config.model import Architecture
+from headway.config.presets import architecture
 from headway.config.training import TrainingConfig
 from headway.errors import ConfigError
 from headway.training.budget import Budget, Costs, Plan, check_budget, plan
@@ -16,6 +19,8 @@ COSTS = Costs(step=0.5, compiling=0.0, validation=2.0, endless=3.0, end=30.0, up
 RECIPE = TrainingConfig(
     max_steps=30_000, warmup_steps=2000, learning_rate=0.002, patience=10, max_epochs=3
 )
+FINE_TUNE = RECIPE.replace({"start_from": "runs/other"})
+TINY = architecture("tiny")
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +29,17 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
 
 
-def chosen(minutes: float = 8, costs: Costs = COSTS, training: TrainingConfig = RECIPE) -> Plan:
-    return plan(Budget(minutes, began=1000.0), costs, training, d_model=128)
+def chosen(
+    minutes: float = 8,
+    costs: Costs = COSTS,
+    training: TrainingConfig = RECIPE,
+    model: Architecture = TINY,
+) -> Plan:
+    return plan(Budget(minutes, began=1000.0), costs, training, model)
+
+
+def said(plan: Plan) -> str:
+    return " ".join(plan.summary())
 
 
 def expected_seconds(found: Plan, costs: Costs) -> float:
@@ -102,7 +116,7 @@ def test_it_fits_and_leaves_little(
 
 
 def test_what_has_passed_is_gone() -> None:
-    late = plan(Budget(8, began=1000.0 - 240), COSTS, RECIPE, d_model=128)
+    late = plan(Budget(8, began=1000.0 - 240), COSTS, RECIPE, TINY)
 
     assert late.training.max_steps < chosen().training.max_steps / 2
 
@@ -128,17 +142,115 @@ def test_a_costly_validation_comes_seldom_and_a_cheap_one_often() -> None:
     assert validations(60.0) == 4
 
 
-@pytest.mark.parametrize(("minutes", "says"), [(2, True), (8, False)])
-def test_too_few_updates_to_learn_are_said(minutes: float, says: bool) -> None:
-    said = " ".join(chosen(minutes).summary())
+def test_a_fine_tune_of_few_steps_is_told_the_minutes_of_200() -> None:
+    """Worked out by hand: fixed costs are paid once, and not with each step.
 
-    assert ("steps are too few to learn much. Give at least about" in said) is says
-    assert "linear decay of the rate to zero" in said
+    12 + 2 seconds, 4 validations of 6.2 and 200 updates of 0.834 are 205.6 seconds. Minutes in
+    proportion to the steps would be 9.
+    """
+    costs = Costs(0.834, 0.0, 6.2, 1.0, 12.0)
+    short = chosen(2, costs, FINE_TUNE)
+    text = said(short)
+
+    assert f"{short.training.max_steps} steps are too few to learn much. Give at least about" in text
+    assert text.endswith("at least about 4 minutes.")
+    enough = chosen(4, costs, FINE_TUNE)
+    assert enough.training.max_steps >= 200
+    assert "linear decay of the rate to zero, with a validation every" in said(enough)
+    assert "Give" not in said(enough)
+    assert "usable" not in text + said(enough)
+
+
+def test_a_new_model_of_few_steps_is_told_the_minutes_of_a_usable_one() -> None:
+    # 2,000 updates are 1,000 seconds, the rest 36, and 20 validations 40: 17.9 minutes.
+    usable = "A new model is usable after 2,000 steps or more as a rule: at this speed about 18 "
+
+    assert said(chosen(8)).endswith(usable + "minutes.")
+    assert "too few" not in said(chosen(8))
+    # 200 updates are 100 seconds, the rest 36, and 4 to 8 validations 8 to 16.
+    assert f"too few to learn much. Give at least about 3 minutes. {usable}" in said(chosen(2))
+    assert "usable" not in said(chosen(18))
+
+
+def minutes_said(text: str, before: str) -> int | None:
+    """Return the number of minutes that follows these words, if they are in the text."""
+    match = re.search(rf"{before} ([\d,]+) minutes?\b", text)
+    return int(match[1].replace(",", "")) if match else None
+
+
+@given(
+    minutes=st.floats(0.5, 60),
+    passed=st.floats(0, 100),
+    step=st.floats(0.01, 2),
+    validation=st.floats(0, 60),
+    end=st.floats(0, 60),
+    second_average=st.floats(0, 30),
+    training=st.sampled_from([RECIPE, FINE_TUNE]),
+)
+def test_the_minutes_that_are_said_have_room_for_the_steps_and_a_minute_less_has_not(
+    minutes: float,
+    passed: float,
+    step: float,
+    validation: float,
+    end: float,
+    second_average: float,
+    training: TrainingConfig,
+) -> None:
+    costs = Costs(step, 0.0, validation, 1.0, end, second_average)
+
+    def planned(minutes: float) -> tuple[int, str]:
+        """Return the steps, and what is said of them."""
+        try:
+            plan_ = plan(Budget(minutes, began=1000.0 - passed), costs, training, TINY)
+        except ConfigError as error:
+            return 0, str(error)
+        return plan_.training.max_steps, said(plan_)
+
+    steps, text = planned(minutes)
+    thresholds = {"Give at least about": 200, "at this speed about": 2000}
+    if training is FINE_TUNE:
+        del thresholds["at this speed about"]
+    for before, needed in thresholds.items():
+        enough = minutes_said(text, before)
+        assert (enough is None) == (steps >= needed)
+        if enough is not None:
+            assert enough > minutes
+            assert planned(enough)[0] >= needed
+            assert enough - 1 <= minutes or planned(enough - 1)[0] < needed
+
+
+@pytest.mark.parametrize(
+    ("minutes", "training", "model", "has_smaller"),
+    [
+        (2, RECIPE, TINY, False),
+        (2, RECIPE, TINY.replace({"num_encoder_layers": 2}), False),
+        (2, RECIPE, architecture("small"), True),
+        (2, RECIPE, TINY.replace({"num_decoder_layers": 5}), True),
+        (2, FINE_TUNE, architecture("base"), False),
+        (8, RECIPE, architecture("base"), True),
+        (60, RECIPE, architecture("base"), False),
+        (0.5, RECIPE, architecture("small"), True),
+        (0.5, RECIPE, TINY, False),
+        (0.5, FINE_TUNE, architecture("small"), False),
+    ],
+)
+def test_a_smaller_model_is_advised_where_there_is_one(
+    minutes: float, training: TrainingConfig, model: Architecture, has_smaller: bool
+) -> None:
+    try:
+        text = said(chosen(minutes, training=training, model=model))
+    except ConfigError as error:
+        text = str(error)
+
+    advice = "A smaller model (preset tiny) makes more steps in the same time."
+    assert (advice in text) is has_smaller
+    assert ("smaller" in text) is has_smaller
 
 
 def test_minutes_that_do_not_suffice_at_all_are_refused() -> None:
     with pytest.raises(
-        ConfigError, match=r"0\.5 minutes are not enough.*Give at least about 3 minutes"
+        ConfigError,
+        match=r"0\.5 minutes are not enough.*Give at least about 3 minutes\. .* about 18 minutes",
     ):
         chosen(0.5)
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from headway.bundle import load_bundle
+from headway.bundle import Bundle, load_bundle, save_bundle
 from headway.config.run import RunConfig
 from headway.data.batching import Batch
 from headway.data.corpus import Corpus
@@ -507,13 +507,14 @@ def test_a_warm_up_that_is_longer_than_the_run_is_remarked_on(
     from headway.cli.check import report_lines
 
     found = check_run(make_config(training=training), "cpu")
+    remarks = [remark for remark in found.remarks if "warmup_steps" in remark]
     if reached is None:
-        assert found.remarks == []
+        assert remarks == []
         return
-    (remark,) = found.remarks
+    (remark,) = remarks
     assert f"the rate ends at {reached} of its peak" in remark
     assert f"Note: {remark}" in report_lines(found)
-    assert found.as_dict()["remarks"] == [remark]
+    assert found.as_dict()["remarks"] == found.remarks
 
 
 @pytest.mark.parametrize(
@@ -663,3 +664,27 @@ def test_that_patience_may_end_it_earlier_is_said(make_config: MakeConfig) -> No
     assert said(None) == []
     (remark,) = said(3)
     assert "after 3 validations without a new best (training.patience)" in remark
+
+
+def test_the_minutes_after_which_a_new_model_is_usable_are_those_of_the_estimate(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 10,000 steps in 3,000 seconds are 2,000 in 10 minutes.
+    estimated = check_module.Estimate(seconds=3000.0, memory=0)
+    monkeypatch.setattr(check_module, "estimate", lambda *_: estimated)
+
+    remarks = check_run(make_config(training={"max_steps": 10_000}), "cpu").remarks
+
+    assert remarks[-1] == (
+        "A new model is usable after 2,000 steps or more as a rule: here about 10 minutes without "
+        "validations."
+    )
+
+
+def test_a_fine_tune_is_not_told_when_a_new_model_is_usable(
+    make_config: MakeConfig, bundle: Bundle, tmp_path: Path
+) -> None:
+    save_bundle(tmp_path / "trained", bundle)
+    config = make_config(training={"start_from": str(tmp_path / "trained")})
+
+    assert not [remark for remark in check_run(config, "cpu").remarks if "usable" in remark]
