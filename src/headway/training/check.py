@@ -219,7 +219,7 @@ def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:
             "validations without a new best (training.patience)."
         )
     if not training.start_from:
-        some.append(_usable(steps, estimated.seconds))
+        sentences.append(_usable(steps, estimated.seconds))
     if config.data.validates:
         return sentences
     return [f"To train, {ways_to_validate(config.data)}.", *sentences]

@@ -152,7 +152,9 @@ def test_a_fine_tune_of_few_steps_is_told_the_minutes_of_200() -> None:
     short = chosen(2, costs, FINE_TUNE)
     text = said(short)
 
-    assert f"{short.training.max_steps} steps are too few to learn much. Give at least about" in text
+    assert (
+        f"{short.training.max_steps} steps are too few to learn much. Give at least about" in text
+    )
     assert text.endswith("at least about 4 minutes.")
     enough = chosen(4, costs, FINE_TUNE)
     assert enough.training.max_steps >= 200
