@@ -97,7 +97,7 @@ class Costs:
     second_average: float = 0.0
     """An average of fewer snapshots, which is tried if more than two are averaged."""
     updates: int = 0
-    """Number of updates whose median is `step`."""
+    """Number of updates whose mean is `step`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Plan:
         every = training.validate_every_steps or training.max_steps
         end = (datetime.now() + timedelta(seconds=self.seconds)).strftime("%H:%M:%S")
         sentences = [
-            f"Measured: {costs.step:.3f} seconds per update (median of {costs.updates}), "
+            f"Measured: {costs.step:.3f} seconds per update (mean of {costs.updates}), "
             f"{costs.validation:.1f} per validation, {costs.end:.0f} for all work after the last "
             "one.",
             f"{_minutes(self.minutes, 'allows', 'allow')} {training.max_steps:,} steps: "

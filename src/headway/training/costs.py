@@ -40,6 +40,7 @@ from headway.training.update import TrainingStep
 from headway.training.validation import EXCHANGED_PAIRS, Validator
 
 _UNTIMED, _FEWEST, _MOST = 4, 8, 36  # updates
+_LONGEST = 10.0  # times the median; what takes longer, such as compiling, hardly comes again
 _SHARE = 0.03  # of the time, for measuring more updates than the fewest
 _SENTENCES = 200  # of validation text that are measured
 _BEAM_SENTENCES = 64
@@ -134,8 +135,9 @@ def _updates(
 ) -> tuple[float, float, int]:
     """Return the seconds of an update, the extra seconds of the first ones, and the number timed.
 
-    Updates differ in size, and other programs disturb some. So the seconds of an update are the
-    median of the seconds for a piece, times the pieces of a usual update.
+    Updates differ in size. So the seconds of an update are the mean of the seconds for a piece,
+    times the pieces of a usual update. Other programs slow some updates down, here as in the run,
+    so those count too: the median would be half of the mean on a busy machine.
     """
     step = _step(bundle, tried, training)
     decay = training.ema_decay
@@ -162,7 +164,8 @@ def _updates(
             rates.append((now - start) / sum(map(_area, group.batches)))
             if len(rates) >= _FEWEST and now - started > _SHARE * most:
                 break
-    seconds = median(rates) * _usual_area(tried.stream)
+    longest = _LONGEST * median(rates)
+    seconds = mean([min(rate, longest) for rate in rates]) * _usual_area(tried.stream)
     return seconds, max(first - _UNTIMED * seconds, 0.0), len(rates)
 
 

@@ -1,6 +1,8 @@
 """What is measured changes nothing: a run of so many minutes is made again by its config.toml."""
 
+import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,11 +11,13 @@ import pytest
 import torch
 
 from headway.config.run import load_run_config
+from headway.data.batching import Batch
 from headway.runtime.openmp_spin import WaitingThreads
 from headway.training import costs
-from headway.training.budget import Costs
+from headway.training.budget import Budget, Costs
 from headway.training.reporting import Reporter
 from headway.training.run import train
+from headway.training.update import TrainingStep
 
 from .conftest import MakeConfig
 
@@ -132,3 +136,51 @@ def test_what_a_translator_prepares_is_counted_once_a_text_and_not_for_each_sent
     validation = 7 + 0.01 * min(500, make_config().training.validation_sentences) + 1
     assert one.validation == pytest.approx(validation)
     assert one.end == pytest.approx(validation + 7 + 0.01 * 500 + 2)
+
+
+class Clock:
+    """Time that only updates take: seconds a piece, in turn."""
+
+    def __init__(self, rates: Sequence[float]) -> None:
+        self.now = 0.0
+        self.rates = itertools.cycle(rates)
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def update(self, _step: TrainingStep, _number: int, batches: Sequence[Batch]) -> None:
+        pieces = sum(batch.source_ids.numel() + batch.target_ids.numel() for batch in batches)
+        self.now += next(self.rates) * pieces
+
+
+@pytest.mark.parametrize(
+    ("rates", "seconds"),
+    # The first four updates are not timed.
+    [((2.0,), 2.0), ((1.0, 1.0, 1.0, 5.0), 2.0), ((1.0, 1.0, 1.0, 1000.0), 3.25)],
+    ids=["steady", "disturbed", "long-pauses"],
+)
+def test_disturbed_updates_count_as_they_will_in_the_run_and_long_pauses_less(
+    make_config: MakeConfig,
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+    rates: tuple[float, ...],
+    seconds: float,
+) -> None:
+    clock = Clock(rates)
+    steps: list[float] = []
+
+    def planned(_budget: Budget, measured: Costs, *_: Any) -> None:
+        steps.append(measured.step)
+        raise KeyboardInterrupt
+
+    for name, taken in {"_translating": (1.0, 1.0), "_loss_seconds": 1.0, "_writing": 1.0}.items():
+        monkeypatch.setattr(costs, name, lambda *_, taken=taken: taken)
+    monkeypatch.setattr(costs, "time", clock)
+    monkeypatch.setattr(costs, "update_within_memory", clock.update)
+    monkeypatch.setattr(costs, "_usual_area", lambda _: 100.0)
+    monkeypatch.setattr(costs, "plan", planned)
+    with pytest.raises(KeyboardInterrupt):
+        train(make_config(), tmp_path / "run", reporter=quiet, minutes=1)
+
+    assert steps == [pytest.approx(100 * seconds)]
