@@ -56,9 +56,9 @@ class LineNotes:
         if self.quiet:
             return
         for kind, (verb, name) in _KINDS.items():
-            if self._counts[kind] > _EACH:
-                lines = counted(self._counts[kind], "line")
-                self._say(f"{lines} in all {verb}; {name} of --json shows which.")
+            if (count := self._counts[kind]) > _EACH:
+                lines = f"{count:,} of {counted(self.number, 'line')}"
+                self._say(f"{lines} {verb}; {name} of --json shows which.")
         if sentence := self._other_script() or self._mostly_unknown():
             self._say(sentence)
 
@@ -102,13 +102,12 @@ class LineNotes:
 
     def _mostly_unknown(self) -> str:
         """Return a sentence if most lines have text that is unknown to the vocabulary."""
-        unknown = self._counts["unknown"]
-        if self._with_text < _FEWEST_LINES or unknown <= _MOST * self._with_text:
+        is_most = self._counts["unknown"] > _MOST * self._with_text
+        if self._with_text < _FEWEST_LINES or not is_most:
             return ""
         return (
-            f"{unknown:,} of {counted(self._with_text, 'line')} have text that is unknown to the "
-            f"vocabulary. The text seems not to be in {self._language()}, or is unlike the "
-            "training text."
+            "most lines have text that is unknown to the vocabulary. The text seems not to be in "
+            f"{self._language()}, or is unlike the training text."
         )
 
     def _language(self) -> str:

@@ -86,7 +86,7 @@ def test_after_five_notes_of_a_kind_only_their_number_is_printed(
     assert notes([plain, *[noted] * 5, *[plain] * 20]) == five
     assert notes([plain, *[noted] * 8, *[plain] * 20]) == [
         *five,
-        f"Note: 8 lines in all {summary}.",
+        f"Note: 8 of 29 lines {summary}.",
     ]
 
 
@@ -95,10 +95,10 @@ def test_a_text_that_is_mostly_unknown_seems_to_be_in_another_language(notes: No
     blank = ("", PLAIN)  # which does not count
     text = [*[unknown] * 7, *[("the cat", PLAIN)] * 6, *[blank] * 9]
     assert notes(text, language="Korean")[5:] == [
-        "Note: 7 lines in all have text that is unknown to the vocabulary; unknown_pieces of "
+        "Note: 7 of 22 lines have text that is unknown to the vocabulary; unknown_pieces of "
         "--json shows which.",
-        "Note: 7 of 13 lines have text that is unknown to the vocabulary. The text seems not to be "
-        "in Korean, the language that this model translates from, or is unlike the training text.",
+        "Note: most lines have text that is unknown to the vocabulary. The text seems not to be in "
+        "Korean, the language that this model translates from, or is unlike the training text.",
     ]
     assert "not to be in the language that this model" in notes(text)[-1]
     assert len(notes([*text, ("the cat", PLAIN)])) == 6  # half of the lines are not most of them
@@ -126,7 +126,7 @@ def test_foreign_text_has_one_line_out_for_each_line_in(
     text.write_text("über dem Fluß\n" * 12, encoding="utf-8")
     status, out, err = run("translate", bundle_path, text)
     assert (status, out.count("\n")) == (0, 12)
-    assert err.count("unknown to the vocabulary: ") == 5
-    assert "Note: 12 of 12 lines have text that is unknown to the vocabulary." in err
+    assert err.count(": unknown to the vocabulary: ") == 5
+    assert "Note: 12 of 12 lines have text that is unknown to the vocabulary; " in err
     assert run("translate", bundle_path, text, "--stream")[2] == err
     assert "unknown" not in run("translate", bundle_path, text, "--quiet")[2]
