@@ -137,7 +137,7 @@ def _updates(
 
     Updates differ in size. So the seconds of an update are the mean of the seconds for a piece,
     times the pieces of a usual update. Other programs slow some updates down, here as in the run,
-    so those count too: the median would be half of the mean on a busy machine.
+    so those count too: on a busy machine the mean is up to 1.8 times the median (log 077).
     """
     step = _step(bundle, tried, training)
     decay = training.ema_decay
