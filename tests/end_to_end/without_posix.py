@@ -141,12 +141,16 @@ def never(*given: Any, **named: Any) -> Any:
 
 REFUSALS: list[str] = []
 listdir, real_open = os.listdir, open
-builtins.__import__ = import_as_on_windows
-for name in ("rename", "replace", "unlink", "remove"):
-    setattr(os, name, while_unused(getattr(os, name)))
-os.fork = never
-builtins.open = io.open = hide_proc(io.open)
-os.stat, os.listdir = hide_proc(os.stat), hide_proc(os.listdir)
+
+
+def hide_posix() -> None:
+    """Hide it from this process, which must be one of its own: pytest imports this file, too."""
+    builtins.__import__ = import_as_on_windows
+    for name in ("rename", "replace", "unlink", "remove"):
+        setattr(os, name, while_unused(getattr(os, name)))
+    os.fork = never
+    builtins.open = io.open = hide_proc(io.open)
+    os.stat, os.listdir = hide_proc(os.stat), hide_proc(os.listdir)
 
 
 def run(*words: object) -> None:
@@ -259,6 +263,7 @@ SIDES = {
 }  # fmt: skip
 
 if __name__ == "__main__":
+    hide_posix()
     place = Path(sys.argv[1])
     demonstrate(place / "demo")
     train_and_translate(place / "run", place / "demo-text")
