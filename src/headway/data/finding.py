@@ -41,7 +41,7 @@ class Finding:
 
     @property
     def example_line(self) -> int:
-        """Return the first line, or the middle one of a stretch, whose ends are not exact."""
+        """Return the first line, or the middle one of a stretch, whose ends may be off."""
         return self.lines[0] if self.through is None else (self.lines[0] + self.through) // 2
 
     def with_example(self, pairs: Sequence[Pair]) -> "Finding":

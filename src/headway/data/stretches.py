@@ -15,11 +15,11 @@ from headway.counted import counted
 from headway.data.word_translations import WordTranslations, words
 
 _WINDOW = 20  # lines before and after a change of course among which it may be
-# Evidence that a line is on neither course, as the logarithm of a probability ratio: less than
-# chance, because a free translation may share no word.
+# What it costs to leave a line out of both neighbours, as the logarithm of a probability ratio: a
+# free translation may share no word.
 _NEITHER = -2.0
 _LEAST = 3.0  # evidence, as such a logarithm, for which an end is moved
-_LEARNED = 20_000  # lines, those that are nearest to the changes
+_LEARNED = 5_000  # lines, those that are nearest to the changes
 
 
 class Stretch(NamedTuple):
@@ -46,13 +46,16 @@ def with_exact_ends(
 ) -> list[Stretch]:
     """Return the stretches with their ends moved to where the words on both sides show them.
 
-    stretches: all lines, in order. An end moves by at most `_WINDOW` lines, and by no more than
-    half of a stretch. Lines in between whose words match neither neighbour are left out. Ends stay
-    if the words around them are unknown.
+    stretches: all lines, in order. An end moves by at most `_WINDOW` lines, and by less than half
+    of a stretch. Lines in between whose words match neither neighbour are left out. Ends stay if
+    the words around them are unknown, and so do those of a stretch without sources nearby, because
+    no words tell it from others.
     """
     windows = [_window(before, after) for before, after in pairwise(stretches)]
+    if not any(windows):
+        return list(stretches)
     pairs = _learned_pairs(stretches, windows, sources, targets)
-    if not windows or not any(words(target) for _, target in pairs):
+    if not any(words(target) for _, target in pairs):
         return list(stretches)
     translations = WordTranslations(pairs)
     ends = [(stretches[0].start, stretches[0].start)]
@@ -96,7 +99,9 @@ def _best_ends(
 
 def _window(before: Stretch, after: Stretch) -> range:
     """Return the lines that may belong to either of two neighbours."""
-    reach = min(_WINDOW, (before.end - before.start) // 2, (after.end - after.start) // 2)
+    shorter = min(before.end - before.start, after.end - after.start)
+    is_known = before.late is not None and after.late is not None
+    reach = min(_WINDOW, (shorter - 1) // 2) if is_known else 0
     return range(after.start - reach, after.start + reach)
 
 
@@ -134,8 +139,6 @@ def _learned_pairs(
 
 def _distances(lines: NDArray[np.int64], windows: Sequence[range]) -> NDArray[np.int64]:
     """Return the distance of each line from the nearest change."""
-    if not windows:
-        return lines
     changes = np.array([(window.start + window.stop) // 2 for window in windows])
     places = np.searchsorted(changes, lines)
     after = changes[places.clip(max=len(changes) - 1)]

@@ -6,14 +6,14 @@ another are those of IBM Model 1 (`lexicon.py`).
 """
 
 import math
-import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import count
 
 from headway.data.lexicon import learn_lexicon
 
-_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = ("CJK UNIFIED", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
 _UNTRANSLATED = 0.1  # share of target words that come from no word of the source
 _SMALLEST = 1e-4  # probabilities below it are no more than chance
 
@@ -31,15 +31,13 @@ class WordTranslations:
         lexicon = learn_lexicon(ids, len(sources), len(targets))
         self.source_words = set(sources)
         numbered_sources, numbered_targets = [*sources, ""], [*targets]
+        likely = lexicon.probabilities > _SMALLEST
+        columns = lexicon.sources, lexicon.targets, lexicon.probabilities
         self.probabilities = {
             (numbered_sources[source], numbered_targets[target]): probability
             for source, target, probability in zip(
-                lexicon.sources.tolist(),
-                lexicon.targets.tolist(),
-                lexicon.probabilities.tolist(),
-                strict=True,
+                *(column[likely].tolist() for column in columns), strict=True
             )
-            if probability > _SMALLEST
         }
         """t(target word | source word); the source word of NULL is empty."""
         counts = Counter(word for _, target in ids for word in target)
@@ -66,5 +64,25 @@ class WordTranslations:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a line, without case, each once."""
-    return list(dict.fromkeys(_WORD.findall(text.casefold())))
+    """Return the words of a line, without case, each once.
+
+    In scripts without spaces between words, each character counts as a word.
+    """
+    return list(dict.fromkeys(text.casefold().translate(_SEPARATED).split()))
+
+
+class _Separated(dict[int, str]):
+    """Characters, with spaces for those that are in no word."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if unicodedata.category(character)[0] not in "LMN":  # letters, marks and numbers
+            self[code] = " "
+        elif unicodedata.name(character, "").startswith(_UNSPACED):
+            self[code] = f" {character} "
+        else:
+            self[code] = character
+        return self[code]
+
+
+_SEPARATED = _Separated()

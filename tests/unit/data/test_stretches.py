@@ -4,6 +4,8 @@ import random
 from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headway.data.stretches import Stretch, with_exact_ends
 
@@ -18,6 +20,9 @@ def shifted(start: int, end: int, late: int) -> tuple[list[str], list[str]]:
     block = targets[start:end]
     targets[start:end] = block[-late:] + block[:-late]
     return sources, targets
+
+
+TEXT = shifted(130, 180, 1)
 
 
 def three(start: int, end: int, late: int) -> list[Stretch]:
@@ -56,14 +61,18 @@ def test_text_without_a_change_is_returned() -> None:
     assert with_exact_ends(whole, *shifted(130, 180, 1)) == whole
 
 
-def test_stretches_stay_in_order_and_do_not_overlap() -> None:
-    text = shifted(130, 180, 2)
-    guess = [
-        Stretch(a, b, late)
-        for (a, b), late in zip(pairwise([0, 127, 150, 220, LINES]), (0, 2, None, 0), strict=True)
-    ]
-    found = with_exact_ends(guess, *text)
+@given(st.lists(st.integers(1, LINES - 1), unique=True, max_size=6), st.data())
+@settings(max_examples=30)
+def test_stretches_stay_in_order_and_none_is_lost(changes: list[int], data: st.DataObject) -> None:
+    bounds = list(pairwise([0, *sorted(changes), LINES]))
+    lates = data.draw(st.lists(st.sampled_from([0, 1, -2, None]), min_size=6, max_size=6))
+    guess = [Stretch(*ends, late) for ends, late in zip(bounds, [0, *lates], strict=False)]
 
-    assert [stretch.late for stretch in found] == [0, 2, None, 0]
+    found = with_exact_ends(guess, *TEXT)
+
+    assert [stretch.late for stretch in found] == [stretch.late for stretch in guess]
     assert all(left.end <= right.start for left, right in pairwise(found))
-    assert all(stretch.start < stretch.end for stretch in found)
+    assert all(0 <= stretch.start < stretch.end <= LINES for stretch in found)
+    for before, after in zip(guess, found, strict=True):
+        if before.late is None:
+            assert before == after

@@ -131,7 +131,7 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText
 def _examples(finding: Finding, rows: Sequence[int]) -> Sequence[int]:
     """Return the first of these rows, or those in the middle of a stretch.
 
-    The ends of a stretch are known to a few lines only.
+    The ends of a stretch may be off by a few lines.
     """
     start = 0 if finding.through is None else max(len(rows) - EXAMPLES, 0) // 2
     return rows[start : start + EXAMPLES]
