@@ -131,7 +131,8 @@ class MultiHeadAttention(nn.Module):
         """Let each query gather from the values; mask broadcasts to (B, H, T, S).
 
         mask: has two axes (T, S) or all four; with three it is unclear whether B or H is missing.
-        cache: keys and values of earlier steps; `key` and `value` then hold only the newest.
+        cache: keys and values of earlier calls. In self-attention `key` and `value` then hold only
+        the newest positions; in cross-attention they are the whole memory, projected once.
         """
         check_attention_inputs(self, query, key, value, mask, cached=cache is not None)
         q, k, v = self.project(query, key, value, cache)  # (B, H, T, d_k), 2 of (B, H, S, d)

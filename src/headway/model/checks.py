@@ -78,15 +78,21 @@ def check_attention_inputs(
             f"There are {key.size(1)} keys and {value.size(1)} values; each key needs one.",
             "Give keys and values of the same length.",
         )
-    if query.size(0) != key.size(0) and 1 not in (query.size(0), key.size(0)):
-        raise ConfigError(
-            f"There are {query.size(0)} sentences of queries and {key.size(0)} of keys.",
-            "Give batches of one size.",
-        )
+    sentences = 1
+    for x in (query, key, value):
+        if x.size(0) == 1:
+            continue
+        if sentences not in (1, x.size(0)):
+            raise ConfigError(
+                f"There are {query.size(0)} sentences of queries, {key.size(0)} of keys and "
+                f"{value.size(0)} of values.",
+                "Give batches of one size, or of size 1.",
+            )
+        sentences = x.size(0)
     if mask is not None:
         check_tensor("mask", mask)
         _check_axes(mask)
-        check_mask(mask, (query.size(0), sizes.num_heads, query.size(1), key.size(1)))
+        check_mask(mask, (sentences, sizes.num_heads, query.size(1), key.size(1)))
 
 
 def check_head_width(sizes: _Heads, name: str, width: int) -> None:
@@ -112,7 +118,17 @@ def check_attention_shapes(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None)
             f"There are {k.size(-2)} keys and {v.size(-2)} values; each key needs one value.",
             "Give keys and values of the same length.",
         )
-    check_mask(mask, (*q.shape[:-1], k.size(-2)))
+    leading = q.shape[:-2]
+    if not leading == k.shape[:-2] == v.shape[:-2]:
+        try:
+            leading = torch.broadcast_shapes(leading, k.shape[:-2], v.shape[:-2])
+        except RuntimeError:
+            raise ConfigError(
+                f"Queries, keys and values have the shapes {tuple(q.shape)}, {tuple(k.shape)} and "
+                f"{tuple(v.shape)}; the axes before the last two do not broadcast.",
+                "Give each of these axes one size, or size 1.",
+            ) from None
+    check_mask(mask, (*leading, q.size(-2), k.size(-2)))
 
 
 def check_mask(mask: Tensor | None, shape: tuple[int, ...]) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import torch
 
 from headway.bundle import Bundle, Change, apply_change
-from headway.config.model import Architecture
 from headway.config.run import RunConfig
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.stepwise_check import find_stepwise_mismatch
@@ -77,7 +76,7 @@ def prepare(
         reporter=reporter,
     )
     stream = build_stream(config, texts, encoded, tokenizers)
-    check_positions(config.model, encoded)
+    check_positions(config, encoded, tokenizers[0])
     # A model that is to be divided may be too large for one device.
     model_device = torch.device("cpu") if divided else device
     bundle = build_bundle(config, *tokenizers, model_device, shared=change is not None)
@@ -105,9 +104,9 @@ def build_bundle(
     if shared:
         seed_random(device, seed)
     model_config = config.model.with_vocabulary(source.vocabulary_size, target.vocabulary_size)
-    # A sentence longer than any in training is split: the model has never seen its positions.
-    tag = max((len(source.encode(tag)) for tag in config.data.tags), default=0)
-    limit = min(config.decoding.max_source_pieces, config.data.max_pieces + tag)
+    # The model never sees later positions in training, so longer sentences are split.
+    limit = config.data.max_pieces + _tag_pieces(config, source)
+    limit = min(config.decoding.max_source_pieces, limit)
     with nullcontext() if shared else fresh_weights(seed):
         model = Transformer.from_config(model_config)
     return Bundle(
@@ -121,19 +120,28 @@ def build_bundle(
     )
 
 
-def check_positions(architecture: Architecture, encoded: EncodedTexts) -> None:
-    """Refuse text that is longer than a learned table of positions."""
+def check_positions(config: RunConfig, encoded: EncodedTexts, source: Tokenizer) -> None:
+    """Refuse text that is longer than a learned table of positions; source: cuts the tags."""
+    architecture = config.model
     if architecture.positions != "learned":
         return
     validation_lengths = (len(ids) for pair in encoded.valid for ids in pair[:2])
     # The start or end symbol has a position, too.
     longest = 1 + max([encoded.train.longest()[1], *validation_lengths])
     if longest > architecture.max_positions:
+        # data.max_pieces does not count the tag.
+        max_pieces = architecture.max_positions - 1 - _tag_pieces(config, source)
+        or_lower = f", or lower data.max_pieces to {max_pieces}" if max_pieces >= 1 else ""
         raise ConfigError(
             f"model.max_positions is {architecture.max_positions}, but the longest sentence takes "
             f"{longest} positions.",
-            f"Raise it to {longest}, or lower data.max_pieces to {architecture.max_positions - 1}.",
+            f"Raise it to {longest}{or_lower}.",
         )
+
+
+def _tag_pieces(config: RunConfig, source: Tokenizer) -> int:
+    """Return the number of pieces of the longest tag, 0 without tags."""
+    return max((len(source.encode(tag)) for tag in config.data.tags), default=0)
 
 
 def _changed(bundle: Bundle, change: Change, device: torch.device) -> list[str]:

@@ -69,11 +69,11 @@ class TrainingStep:
         self.objective = objective if divided else self.world.wrap(objective)
         self.device = next(self.model.parameters()).device
         # A single GPU gets the work of a whole update before any result is read from it.
-        self.waits = self.device.type != "cuda" or self.world.size > 1 or divided
+        self.reads_before_step = self.device.type != "cuda" or self.world.size > 1 or divided
         self.recorded: RecordedPasses | None = None
         compiled = objective.layers is not None
         self.random_numbers = RandomNumbers(self.model, self.device, compiled=compiled)
-        if compiled and not self.waits:
+        if compiled and not self.reads_before_step:
             self.recorded = RecordedPasses(self._forward_backward, self.device, limits)
         if self.world.size > 1 and not divided:
             self._rehearse()
@@ -123,8 +123,9 @@ class TrainingStep:
     ) -> StepResult:
         """Clip the gradients and take Adam's step with them, unless they are not finite."""
         rate, norm = self.schedule(number), self._gradient_norm()
-        if not self.waits:
-            # Clipping multiplies gradients below the limit by 1.
+        if not self.reads_before_step:
+            # The norm cannot be compared here without waiting for it. Below the limit, clipping
+            # multiplies by 1.
             self._clip_and_step(
                 rate, norm if self.clip_norm else None, unless=~torch.isfinite(norm + loss_sum)
             )
@@ -136,7 +137,7 @@ class TrainingStep:
                 f"The loss or its gradient is not finite at step {number} (rate {rate:.2g}).",
                 f"Start another run with {gentler(self.clip_norm)}; the last checkpoint is good.",
             )
-        if self.waits:
+        if self.reads_before_step:
             is_large = self.clip_norm is not None and total_norm > self.clip_norm
             self._clip_and_step(rate, norm if is_large else None)
         self.forget_gradients()
@@ -151,7 +152,7 @@ class TrainingStep:
     ) -> None:
         """Scale gradients of this norm down to the limit; take Adam's step, except if `unless`."""
         if norm is not None and self.clip_norm is not None:
-            nn.utils.clip_grads_with_norm_(self._with_gradients(), self.clip_norm, norm)
+            nn.utils.clip_grads_with_norm_(self.model.parameters(), self.clip_norm, norm)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         if unless is not None:
@@ -161,11 +162,8 @@ class TrainingStep:
 
     def _gradient_norm(self) -> Float[Tensor, ""]:
         """Return the norm of all gradients together; of divided gradients a divided tensor."""
-        grads = [p.grad for p in self._with_gradients() if p.grad is not None]
-        return nn.utils.get_total_norm(grads)
-
-    def _with_gradients(self) -> list[nn.Parameter]:
-        return [p for p in self.model.parameters() if p.grad is not None]
+        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        return nn.utils.get_total_norm(gradients)
 
     def forget_gradients(self) -> None:
         """Remove the gradients, or zero them in place where recorded passes write to them."""
@@ -181,8 +179,8 @@ class TrainingStep:
         return self.recorded.preparations
 
     def could_record(self) -> bool:
-        """Return True if passes would be recorded with compiled layers, which it does not have."""
-        return self.recorded is None and not self.waits
+        """Return True if compiling the layers would allow recording."""
+        return self.recorded is None and not self.reads_before_step
 
     def _share(self, batches: Sequence[Batch], parts: int) -> list[tuple[int, Batch]]:
         """Return the parts that this process computes, each with its number among all parts."""

@@ -417,10 +417,44 @@ def test_what_is_no_tensor_is_said_to_be_none() -> None:
 
 def test_batches_of_two_sizes_do_not_go_together_but_one_goes_with_all() -> None:
     attend = MultiHeadAttention(8, 2).eval()
-    with pytest.raises(ConfigError, match="There are 2 sentences of queries and 3 of keys"):
-        attend(torch.ones(2, 4, 8), torch.ones(3, 5, 8), torch.ones(3, 5, 8))
+    two, three, one = torch.ones(2, 5, 8), torch.ones(3, 5, 8), torch.ones(1, 5, 8)
+    with pytest.raises(ConfigError, match="2 sentences of queries, 3 of keys and 3 of values"):
+        attend(two, three, three)
+    with pytest.raises(ConfigError, match="1 sentences of queries, 2 of keys and 3 of values"):
+        attend(one, two, three)
+    with pytest.raises(ConfigError, match=r"\(2, 5, 8\), \(1, 5, 8\) and \(3, 5, 8\); the axes"):
+        scaled_dot_product_attention(two, one, three)
     query, memory = torch.randn(3, 4, 8), torch.randn(1, 5, 8)
     torch.testing.assert_close(
         attend(query, memory, memory),
         attend(query, memory.expand(3, -1, -1), memory.expand(3, -1, -1)),
     )
+
+
+@pytest.mark.parametrize("single", ["query", "memory"])
+@pytest.mark.parametrize("fused", [False, True], ids=["explicit", "fused"])
+def test_a_mask_for_each_sentence_goes_with_a_single_query_or_memory(
+    fused: bool, single: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.model.attention.use_fused_kernel", lambda device: fused)
+    attend = MultiHeadAttention(8, 2)
+    query = torch.randn(1 if single == "query" else 3, 4, 8)
+    memory = torch.randn(1 if single == "memory" else 3, 5, 8)
+    mask = (torch.arange(5) < torch.tensor([5, 2, 3])[:, None])[:, None, None]
+
+    output = attend(query, memory, memory, mask)
+
+    queries, memories = query.expand(3, -1, -1), memory.expand(3, -1, -1)
+    torch.testing.assert_close(output, attend(queries, memories, memories, mask))
+    with pytest.raises(ConfigError, match=r"\(2, 1, 1, 5\).* broadcast to the scores \(3, 2, 4, 5"):
+        attend(query, memory, memory, mask[:2])
+
+
+def test_a_mask_for_each_memory_goes_with_queries_of_fewer_axes() -> None:
+    q, k, v = torch.randn(4, 7), torch.randn(3, 5, 7), torch.randn(3, 5, 6)
+    mask = torch.rand(3, 4, 5) < 0.6
+
+    output, weights = scaled_dot_product_attention(q, k, v, mask)
+
+    expected = scaled_dot_product_attention(q.expand(3, -1, -1), k, v, mask)
+    torch.testing.assert_close((output, weights), expected)

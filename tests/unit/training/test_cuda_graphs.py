@@ -274,11 +274,11 @@ def test_where_memory_is_short_recordings_make_room_for_passes(
     assert step.parts == 1
 
 
-def test_what_is_recorded_or_waits_need_not_be_told_that_it_could(model: Transformer) -> None:
-    recorded, plain, waiting = (make_step(model, r) for r in (Again(), None, None))
-    recorded.waits = plain.waits = False
+def test_only_an_unrecorded_step_that_reads_later_could_record(model: Transformer) -> None:
+    recorded, plain, early = (make_step(model, r) for r in (Again(), None, None))
+    recorded.reads_before_step = plain.reads_before_step = False
 
-    assert [step.could_record() for step in (recorded, plain, waiting)] == [False, True, False]
+    assert [step.could_record() for step in (recorded, plain, early)] == [False, True, False]
 
 
 @pytest.mark.parametrize("most", [0, 1])

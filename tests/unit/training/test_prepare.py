@@ -8,13 +8,11 @@ import torch
 
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError
-from headway.training.encode import encode_texts
 from headway.training.prepare import build_bundle, check_positions, prepare
 from headway.training.reporting import Reporter
 from headway.training.texts import read_texts
-from headway.training.tokenizers import build_tokenizers
 
-from .conftest import MakeConfig
+from .conftest import TWO, MakeConfig, encode
 
 CPU = torch.device("cpu")
 
@@ -76,12 +74,28 @@ def test_a_bundle_splits_sentences_longer_than_any_in_training(
 
 
 def test_text_longer_than_a_learned_table_is_refused(make_config: MakeConfig) -> None:
-    config = make_config(model={"positions": "learned", "max_positions": 6})
-    texts = read_texts(config.data)
-    encoded = encode_texts(texts, *build_tokenizers(config.tokenizer, texts.train, 1), config.data)
+    learned = {"positions": "learned"}
+    config = make_config(model={"max_positions": 6} | learned)
+    _, (source, _), encoded = encode(config)
 
     with pytest.raises(ConfigError, match=r"max_positions is 6.*takes 7.*max_pieces to 5"):
-        check_positions(config.model, encoded)
+        check_positions(config, encoded, source)
 
-    check_positions(config.model.replace({"max_positions": 7}), encoded)
-    check_positions(config.model.replace({"positions": "sinusoidal"}), encoded)
+    check_positions(make_config(model={"max_positions": 7} | learned), encoded, source)
+    check_positions(make_config(model={"max_positions": 6}), encoded, source)
+
+
+def test_the_limit_that_is_advised_leaves_a_position_for_the_tag(make_config: MakeConfig) -> None:
+    def check(max_pieces: int, max_positions: int) -> None:
+        config = make_config(
+            data=TWO | {"max_pieces": max_pieces},
+            model={"positions": "learned", "max_positions": max_positions},
+        )
+        _, (source, _), encoded = encode(config)
+        check_positions(config, encoded, source)
+
+    with pytest.raises(ConfigError, match=r"takes 8 .* to 8, or lower data\.max_pieces to 5\.$"):
+        check(max_pieces=6, max_positions=7)
+    check(max_pieces=5, max_positions=7)
+    with pytest.raises(ConfigError, match=r"Raise it to 3\.$"):
+        check(max_pieces=1, max_positions=2)

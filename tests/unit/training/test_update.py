@@ -16,7 +16,7 @@ from headway.training.update import TrainingStep
 
 
 def make_step(
-    model: Transformer, clip_norm: float | None = None, waits: bool = True
+    model: Transformer, clip_norm: float | None = None, reads_before_step: bool = True
 ) -> TrainingStep:
     step = TrainingStep(
         Objective(model, 0.1, "float32"),
@@ -24,12 +24,14 @@ def make_step(
         Schedule("constant", 0.01, 1, 9),
         clip_norm=clip_norm,
     )
-    step.waits = waits
+    step.reads_before_step = reads_before_step
     return step
 
 
-# On a GPU Adam's step is under way before anybody knows whether loss and gradient are numbers.
-both_ways = pytest.mark.parametrize("waits", [True, False], ids=["waits", "does not wait"])
+# On a GPU Adam's step is under way before loss and gradient norm are read.
+both_ways = pytest.mark.parametrize(
+    "reads_before_step", [True, False], ids=["reads before", "reads after"]
+)
 
 
 def without_dropout(model: Transformer) -> Transformer:
@@ -80,9 +82,9 @@ def test_the_mean_is_over_real_target_pieces(model: Transformer) -> None:
 
 @both_ways
 def test_the_norm_is_reported_before_clipping_and_the_gradient_is_clipped(
-    model: Transformer, pairs: list[EncodedPair], waits: bool
+    model: Transformer, pairs: list[EncodedPair], reads_before_step: bool
 ) -> None:
-    step = make_step(without_dropout(model), clip_norm=0.01, waits=waits)
+    step = make_step(without_dropout(model), clip_norm=0.01, reads_before_step=reads_before_step)
     seen = spy_on_gradients(step)
 
     result = step(1, [collate(pairs)])
@@ -95,9 +97,9 @@ def test_the_norm_is_reported_before_clipping_and_the_gradient_is_clipped(
 @both_ways
 @pytest.mark.parametrize("limit", [None, 1e6], ids=["none", "out of reach"])
 def test_below_its_limit_the_gradient_is_left_alone(
-    model: Transformer, pairs: list[EncodedPair], limit: float | None, waits: bool
+    model: Transformer, pairs: list[EncodedPair], limit: float | None, reads_before_step: bool
 ) -> None:
-    step = make_step(without_dropout(model), clip_norm=limit, waits=waits)
+    step = make_step(without_dropout(model), clip_norm=limit, reads_before_step=reads_before_step)
     seen = spy_on_gradients(step)
     tokens = collate(pairs).num_target_tokens
     other = copy.deepcopy(model)
@@ -148,9 +150,9 @@ def test_a_loss_that_is_not_finite_changes_no_weight(
 
 @both_ways
 def test_a_gradient_that_is_not_finite_changes_no_weight(
-    model: Transformer, pairs: list[EncodedPair], waits: bool
+    model: Transformer, pairs: list[EncodedPair], reads_before_step: bool
 ) -> None:
-    step = make_step(model, waits=waits)
+    step = make_step(model, reads_before_step=reads_before_step)
     model.output_projection.weight.register_hook(lambda gradient: gradient * float("inf"))
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
 
@@ -165,7 +167,7 @@ def test_a_gradient_that_is_not_finite_changes_no_weight(
 def test_without_waiting_a_loss_that_is_not_finite_leaves_adam_as_it_was(
     model: Transformer, pairs: list[EncodedPair], value: float
 ) -> None:
-    step, batch = make_step(model, clip_norm=1.0, waits=False), collate(pairs)
+    step, batch = make_step(model, clip_norm=1.0, reads_before_step=False), collate(pairs)
     step(1, [batch])
     weight = model.decoder.layers[0].feed_forward.w_2.bias
     kept = float(weight.detach()[3])
@@ -189,8 +191,8 @@ def test_without_waiting_a_loss_that_is_not_finite_leaves_adam_as_it_was(
 def test_without_waiting_updates_are_the_same(model: Transformer, pairs: list[EncodedPair]) -> None:
     models = [model, copy.deepcopy(model)]
     steps = [
-        make_step(each, clip_norm=0.5, waits=waits)
-        for each, waits in zip(models, (True, False), strict=True)
+        make_step(each, clip_norm=0.5, reads_before_step=reads_before_step)
+        for each, reads_before_step in zip(models, (True, False), strict=True)
     ]
 
     results = [[step(n, [collate(pairs)]) for n in (1, 2, 3)] for step in steps]
@@ -201,10 +203,13 @@ def test_without_waiting_updates_are_the_same(model: Transformer, pairs: list[En
 
 @both_ways
 def test_no_number_is_read_before_all_parts_are_under_way(
-    model: Transformer, pairs: list[EncodedPair], monkeypatch: pytest.MonkeyPatch, waits: bool
+    model: Transformer,
+    pairs: list[EncodedPair],
+    monkeypatch: pytest.MonkeyPatch,
+    reads_before_step: bool,
 ) -> None:
     events: list[str] = []
-    step = make_step(model, waits=waits)
+    step = make_step(model, reads_before_step=reads_before_step)
     step.optimizer.register_step_pre_hook(lambda *_: events.append("update"))
     read = torch.Tensor.__float__
 
@@ -218,7 +223,9 @@ def test_no_number_is_read_before_all_parts_are_under_way(
     step(1, [collate(pairs[:3]), collate(pairs[3:9]), collate(pairs[9:])])
 
     assert events[:3] == ["part"] * 3
-    assert events[3:] == (["read", "read", "update"] if waits else ["update", "read", "read"])
+    assert events[3:] == (
+        ["read", "read", "update"] if reads_before_step else ["update", "read", "read"]
+    )
 
 
 def test_training_mode_is_switched_on(model: Transformer, pairs: list[EncodedPair]) -> None:

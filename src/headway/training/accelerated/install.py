@@ -1,4 +1,4 @@
-"""The seam between layers and kernels: substitutes for the duration of an update."""
+"""Replace layers' methods by kernels during a forward pass."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,27 +30,29 @@ Method = Callable[..., Any]
 
 @contextmanager
 def accelerated(model: nn.Module) -> Iterator[None]:
-    """Compute the paper's layers with the fast kernels inside the block, to the same numbers.
+    """Compute the paper's layers with the fast kernels inside the block.
 
-    For a training loop of your own: open it around the forward pass. On a CPU it brings the
-    kernels that Numba compiles and, also without Numba, dropout masks that are drawn quickly; on a
-    GPU it joins the projections of one input. Layers of your own, layers with another `forward`,
-    and layers that a trace listens to compute as they are written; projections of your own are
-    called. Gradients are first derivatives only. Blocks may be nested; no other thread may use the
-    model meanwhile.
+    The results are the same to rounding; dropout draws other masks from the same distribution. For
+    a training loop of your own: open it around the forward pass. On a CPU it brings the kernels
+    that Numba compiles and, also without Numba, dropout masks that are drawn quickly; on a GPU it
+    joins the projections of one input. Layers of your own, layers with another `forward`, and
+    layers that a trace listens to compute as they are written; projections of your own are called.
+    Gradients are first derivatives only. Blocks may be nested; no other thread may use the model
+    meanwhile.
     """
     substituted = [
         (module, name, method)
         for module in model.modules()
         for name, method in _substitutes(module).items()
     ]
-    for module, name, method in substituted:
-        setattr(module, name, MethodType(method, module))
     try:
+        for module, name, method in substituted:
+            setattr(module, name, MethodType(method, module))
         yield
     finally:
+        # Ctrl-C may have come before all of them were replaced.
         for module, name, _ in substituted:
-            delattr(module, name)
+            vars(module).pop(name, None)
 
 
 def _substitutes(module: nn.Module) -> dict[str, Method]:
@@ -92,21 +94,24 @@ def _attention_calling_modules(
 
 def _attend(
     layer: MultiHeadAttention,
-    project: Project,
+    project_all: Project,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     mask: Tensor | None,
     cache: KeyValueCache | None,
 ) -> Tensor:
-    if cache is not None or not learns_in_kernels(layer, query, key, value):
+    if cache is not None:
         return MultiHeadAttention.forward(layer, query, key, value, mask, cache)
     check_attention_inputs(layer, query, key, value, mask)
+    if not learns_in_kernels(layer, query, key, value):
+        return MultiHeadAttention.forward(layer, query, key, value, mask)
     for name, linear in (("q", layer.w_q), ("k", layer.w_k), ("v", layer.w_v)):
         width = getattr(linear, "out_features", None)  # a projection of a user's own may lack it
         if width is not None:
             check_head_width(layer, name, width)
-    return project(concat_in_kernels(layer, project, query, key, value, mask), layer.w_o)
+    concat = concat_in_kernels(layer, project_all, query, key, value, mask)
+    return project_all(concat, layer.w_o)
 
 
 def _projections(
@@ -116,7 +121,7 @@ def _projections(
     value: Tensor,
     cache: KeyValueCache | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Project inputs that are one tensor by one product, on a GPU."""
+    """If inputs are the same tensor, compute their projections as one product, on a GPU."""
     if cache is not None or key is not value:
         return MultiHeadAttention.project(layer, query, key, value, cache)
     if query is key:
@@ -141,15 +146,15 @@ def _feed_forward_calling_modules(layer: PositionwiseFeedForward, x: Tensor) -> 
     return _feed(layer, project_by_modules, x)
 
 
-def _feed(layer: PositionwiseFeedForward, project: Project, x: Tensor) -> Tensor:
+def _feed(layer: PositionwiseFeedForward, project_all: Project, x: Tensor) -> Tensor:
     if layer.activation == "relu" and not listening():
-        activated = project(x, layer.w_1, relu=True)
+        activated = project_all(x, layer.w_1, relu=True)
     else:
-        hidden = project(x, layer.w_1)
-        gate = None if layer.w_gate is None else project(x, layer.w_gate)
+        hidden = project_all(x, layer.w_1)
+        gate = None if layer.w_gate is None else project_all(x, layer.w_gate)
         activated = probe(layer, "activated", layer.activate(hidden, gate))
     activated = dropout(activated, layer.dropout, layer.training)
-    return probe(layer, "output", project(activated, layer.w_2))
+    return probe(layer, "output", project_all(activated, layer.w_2))
 
 
 def _add(layer: Residual, x: Tensor, y: Tensor) -> Tensor:

@@ -209,7 +209,7 @@ def test_batches_that_do_not_fit_are_refused() -> None:
     module = MultiHeadAttention(32, 2)
     memory = torch.randn(3, 5, 32)
 
-    refused = pytest.raises(ConfigError, match="4 sentences of queries and 3 of keys")
+    refused = pytest.raises(ConfigError, match="4 sentences of queries, 3 of keys and 3 of values")
     with refused, accelerated(module):
         module(torch.randn(4, 5, 32), memory, memory)
 

@@ -1,13 +1,16 @@
 """Kernels take the place of layers inside a block, and of nothing else, before or after it."""
 
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 import headway
+from headway.errors import ConfigError
 from headway.inspection.trace import trace
 from headway.model.attention import MultiHeadAttention
 from headway.model.customized import changed_parts
@@ -54,6 +57,24 @@ def test_layers_are_as_before_after_the_block_also_when_it_fails(build: Build) -
         raise ZeroDivisionError
     assert methods(model) == {}
     assert changed_parts(model) == {}
+
+
+def test_ctrl_c_while_layers_are_replaced_puts_all_of_them_back(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, bound = build(), []
+
+    def bind(method: Callable[..., Any], module: nn.Module) -> Any:
+        if len(bound) == 3:
+            raise KeyboardInterrupt
+        bound.append(module)
+        return MethodType(method, module)
+
+    monkeypatch.setattr("headway.training.accelerated.install.MethodType", bind)
+    with pytest.raises(KeyboardInterrupt), accelerated(model):
+        pass
+    assert len(bound) == 3
+    assert methods(model) == {}
 
 
 def test_blocks_within_a_block_change_nothing(build: Build) -> None:
@@ -172,3 +193,23 @@ def test_a_trace_that_is_opened_inside_hears_every_intermediate(build: Build) ->
     assert list(inside) == list(plain)
     for name, tensor in plain.items():
         torch.testing.assert_close(inside[name], tensor, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluating"])
+@pytest.mark.parametrize(
+    "wrong",
+    [[[[1.0] * 32]], np.ones((1, 5, 32)), torch.ones(1), torch.ones(5, 32)],
+    ids=["list", "array", "one axis", "two axes"],
+)
+@pytest.mark.parametrize("name", ["query", "key", "value", "mask"])
+def test_inputs_that_do_not_fit_get_the_sentence_of_the_layer(
+    name: str, wrong: Any, training: bool
+) -> None:
+    x = torch.ones(1, 5, 32)
+    layer = MultiHeadAttention(32, 2).train(training)
+    inputs = {"query": x, "key": x, "value": x} | {name: wrong}
+    with pytest.raises(ConfigError) as plain:
+        layer(**inputs)
+    with accelerated(layer), pytest.raises(ConfigError) as inside:
+        layer(**inputs)
+    assert str(inside.value) == str(plain.value)
