@@ -17,7 +17,6 @@ from headway.decoding.build_search import build_search, search_all
 from headway.decoding.engine import Engine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
-from headway.decoding.packed.backend import Precision
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.torch_backend import TorchBackend
 from headway.decoding.packed.weights import Projection
@@ -25,6 +24,7 @@ from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
 from headway.decoding.workers import search_with_workers
 from headway.kernels import dispatch
+from headway.kernels.dispatch import Precision
 from headway.model.attention import MultiHeadAttention
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.transformer import Transformer

@@ -72,7 +72,7 @@ def _show_kernels(model: Path | None, *, as_json: bool) -> None:
     import torch
 
     from headway.config.presets import base
-    from headway.inspection.kernel_table import kernel_table
+    from headway.inspection.kernel_table import LENGTH, SENTENCES, kernel_table
     from headway.kernels.dispatch import capabilities
     from headway.runtime.devices import processor
     from headway.saved_bundle import read_bundle
@@ -99,6 +99,10 @@ def _show_kernels(model: Path | None, *, as_json: bool) -> None:
     for cells in table:
         line = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         print(line.rstrip())
+    print(
+        f"\nTraining: a batch of {SENTENCES} sentences of {LENGTH} pieces, in training mode with "
+        "gradients, without a trace, torch.compile or a counter of operations."
+    )
 
 
 def _show(values: dict[str, Any]) -> None:

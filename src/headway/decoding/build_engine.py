@@ -5,12 +5,12 @@ from typing import Literal, get_args
 
 from headway.decoding.engine import Engine
 from headway.decoding.ensemble import EnsembleEngine
-from headway.decoding.packed.backend import Precision
 from headway.decoding.packed.backends import choose_backend
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.stepwise_check import find_stepwise_mismatch
 from headway.errors import ConfigError, suggest, warn
+from headway.kernels.dispatch import Precision
 from headway.model.customized import describe_customizations
 from headway.model.transformer import Transformer
 

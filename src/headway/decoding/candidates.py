@@ -128,7 +128,7 @@ def best_pieces(
     never: pieces that are never among the best, but count in the sum; `logits` may lose them.
     """
     logits = logits.float()
-    if dispatch.best_pieces(logits.device).by is dispatch.By.NUMBA:
+    if dispatch.decoder(logits.device).by is dispatch.By.NUMBA:
         return _compiled_best(logits.contiguous(), count, never)
     totals = logits.logsumexp(dim=1)
     logits[:, never] = -math.inf

@@ -9,10 +9,10 @@ from typing import cast, get_args
 import torch
 from torch import nn
 
-from headway.decoding.packed.backend import Precision
 from headway.decoding.packed.backends import choose_backend
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
+from headway.kernels.dispatch import Precision
 from headway.runtime.cached_benchmark import measured_once
 from headway.runtime.devices import processor
 

@@ -5,13 +5,13 @@ products of `training/accelerated` and `decoding/packed`.
 """
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 
 from headway.config.model import ModelConfig
 from headway.kernels import dispatch
-from headway.kernels.dispatch import Choice
+from headway.kernels.dispatch import Choice, Precision
 
 SENTENCES, LENGTH = 64, 32
 """The training batch that the table is for: some 2,000 pieces."""
@@ -39,7 +39,7 @@ class _Part(NamedTuple):
     inputs: int
     bias: bool = True
     fine: bool = False
-    """Rounding to 8 bits would cost too much accuracy (`dispatch.compiled_linear`)."""
+    """Rounding to 8 bits would cost more accuracy than its speed is worth."""
 
 
 def kernel_table(config: ModelConfig) -> list[KernelRow]:
@@ -48,7 +48,7 @@ def kernel_table(config: ModelConfig) -> list[KernelRow]:
     for precision in ("float32", "bfloat16"):
         for operation, part, choice in _training(config, precision):
             rows.append(KernelRow("training", operation, part, precision, *choice))
-    for precision in ("float32", "bfloat16", "int8"):
+    for precision in get_args(Precision):
         for operation, part, choice in _decoding(config, precision):
             rows.append(KernelRow("decoding", operation, part, precision, *choice))
     return rows
@@ -81,7 +81,7 @@ def _training(config: ModelConfig, precision: str) -> Iterator[tuple[str, str, C
     yield "gradient of a weight", "output", dispatch.weight_gradient(logits, hidden)
 
 
-def _decoding(config: ModelConfig, precision: str) -> Iterator[tuple[str, str, Choice]]:
+def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, str, Choice]]:
     backend = dispatch.decoder(_CPU)
     compiled = backend.by is dispatch.By.NUMBA
     choices: dict[str, Choice] = {}
@@ -93,8 +93,7 @@ def _decoding(config: ModelConfig, precision: str) -> Iterator[tuple[str, str, C
             else dispatch.pytorch_linear(precision, weights)
         )
         yield "projection", part.name, choices[part.name]
-    yield "attention, LayerNorm and shortlist", "", backend
-    yield "best pieces", "", dispatch.best_pieces(_CPU)
+    yield "attention, LayerNorm, shortlist and best pieces", "", backend
     if compiled:
         in_layers = [choice.by for name, choice in choices.items() if name not in _AROUND]
         yield (

@@ -1,12 +1,16 @@
 """Which implementation computes an operation on this machine, and why.
 
-This file has every capability and every threshold. Each operation has one function, which takes the
-operation's tensors or their sizes and returns a `Choice`: the implementation and the reason. The
-code that computes asks these functions, and so does `headway info --kernels`. `benchmarks/log` has
-the measurements.
+This file has every capability, and the thresholds of compiled kernels and libraries. Each operation
+has one function, which takes the operation's tensors or their sizes and returns a `Choice`: the
+implementation and the reason. The code that computes asks these functions, and so does
+`headway info --kernels`. `benchmarks/log` has the measurements.
 
-Two choices are elsewhere, because they are measured on the user's machine: the precision `auto` of
-training and of decoding.
+These choices are elsewhere: the precision `auto` of training and of decoding, which is measured on
+the user's machine; PyTorch's fused attention (`use_fused_kernel` in `model/attention.py`, because
+the model knows no kernel); one product for several projections while learning on a GPU
+(`_learns_on_a_gpu` in `training/accelerated/linear.py`); the share of the vocabulary from which a
+list's weights are not gathered (`_NEARLY_ALL` in `decoding/packed/torch_backend.py`); and the sizes
+of a search's batch (`_ROWS` and `_SENTENCES` in `decoding/build_search.py`).
 """
 
 import functools
@@ -14,13 +18,16 @@ import os
 from enum import StrEnum
 from importlib import import_module
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Literal, NamedTuple, assert_never
 
 import torch
 from torch import Tensor
 
 from headway.errors import warn
 from headway.kernels import COLUMNS, LANES, threads
+
+Precision = Literal["float32", "bfloat16", "int8"]
+"""Precisions of the matrix products in decoding."""
 
 TYPES = (torch.float32, torch.bfloat16)
 """Types of the tensors that compiled kernels take."""
@@ -168,7 +175,11 @@ def is_traced() -> bool:
 
 
 def is_watched() -> bool:
-    """Return True while a dispatch mode watches PyTorch's operations, to count them for example."""
+    """Return True while a dispatch mode watches PyTorch's operations, to count them for example.
+
+    Products, attention and ReLU are left to PyTorch then. Dropout and the loss are not: they have
+    no products to count, and PyTorch's dropout would draw other masks.
+    """
     return torch._C._len_torch_dispatch_stack() > 0
 
 
@@ -214,6 +225,8 @@ def attention(
         return Choice(By.PYTORCH, "dropout of attention weights needs the weights")
     if obstacle := _obstacle(query, key, value):
         return Choice(By.PYTORCH, obstacle)
+    if is_watched():
+        return Choice(By.PYTORCH, _WATCHED)
     lowered = torch.is_autocast_enabled("cpu")
     if lowered and torch.get_autocast_dtype("cpu") not in TYPES:
         return Choice(By.PYTORCH, "compiled kernels take float32 and bfloat16")
@@ -221,8 +234,10 @@ def attention(
         return Choice(By.PYTORCH, "queries, keys and values have different types")
     if d_k % LANES or d_v % LANES:
         return Choice(By.PYTORCH, f"d_k or d_v is not a multiple of {LANES}")
-    if not query.size(0) == key.size(0) == value.size(0) > 0:
-        return Choice(By.PYTORCH, "queries and keys are of different numbers of sentences")
+    if not query.size(0) == key.size(0) == value.size(0):
+        return Choice(By.PYTORCH, "queries, keys and values differ in their number of sentences")
+    if query.size(0) == 0:
+        return Choice(By.PYTORCH, "the batch has no sentence")
     if not (0 < query.size(1) <= LONGEST_SENTENCE and 0 < key.size(1) <= LONGEST_SENTENCE):
         return Choice(By.PYTORCH, f"a sentence is empty or has over {LONGEST_SENTENCE} pieces")
     if not threads.can_divide():
@@ -244,7 +259,7 @@ def linear(rows: Tensor, bias: Tensor | None) -> Choice:
 
 
 def pads_rows(device: torch.device, dtype: torch.dtype) -> bool:
-    """Return True if oneDNN computes products there, so that few numbers of rows should occur.
+    """Return True if oneDNN computes products there, so there should be few different row counts.
 
     It makes machine code for each new number of rows (benchmarks/log/071).
     """
@@ -254,13 +269,10 @@ def pads_rows(device: torch.device, dtype: torch.dtype) -> bool:
 
 def _gradient_obstacle(grad: Tensor, rows: Tensor) -> str | None:
     """Return the reason why the gradient kernels do not multiply these; None if they do."""
-    products = grad.numel() * rows.size(1)
     if not grad.dtype == rows.dtype == torch.bfloat16:
         return "the gradient kernels are for bfloat16"
     if rows.size(1) % COLUMNS:
         return f"the input's width is not a multiple of {COLUMNS}"
-    if products < LEAST_PRODUCTS_AMX:
-        return f"under {LEAST_PRODUCTS_AMX:,} scalar products"
     if max(grad.size(1), rows.size(1)) < BLOCKS_PER_THREAD * COLUMNS * torch.get_num_threads():
         return f"under {BLOCKS_PER_THREAD * COLUMNS} columns a thread"
     if type(grad) is not Tensor or type(rows) is not Tensor:
@@ -271,8 +283,9 @@ def _gradient_obstacle(grad: Tensor, rows: Tensor) -> str | None:
         return _WATCHED
     if not multiplies_bfloat16():
         return _NO_SUMS
-    if products < LEAST_PRODUCTS and not has_amx():
-        return f"under {LEAST_PRODUCTS:,} scalar products"
+    least = LEAST_PRODUCTS_AMX if has_amx() else LEAST_PRODUCTS
+    if grad.numel() * rows.size(1) < least:
+        return f"under {least:,} scalar products"
     return None if threads.can_divide() else _NO_THREADS
 
 
@@ -341,7 +354,11 @@ def loss_rows(device: torch.device, vocabulary: int) -> int:
 
 
 def decoder(device: torch.device) -> Choice:
-    """Choose the backend of the packed engine, for attention and LayerNorm as well."""
+    """Choose for all that decoding computes besides products.
+
+    That is attention, LayerNorm, the shortlist, and the best logits of each row with
+    log(sum(exp)). The choice is also the backend of the packed engine.
+    """
     if device.type != "cpu":
         return Choice(By.PYTORCH, "compiled kernels are for the CPU")
     if not has_numba():
@@ -349,29 +366,32 @@ def decoder(device: torch.device) -> Choice:
     return Choice(By.NUMBA, _COMPILES)
 
 
-def best_pieces(device: torch.device) -> Choice:
-    """Choose for the best logits of each row and log(sum(exp))."""
-    return decoder(device)
-
-
-def compiled_linear(precision: str, weights: int, *, fine: bool = False) -> Choice:
+def compiled_linear(precision: Precision, weights: int, *, fine: bool = False) -> Choice:
     """Choose for a product of the Numba backend; weights: their number.
 
-    fine: the rounding to 8 bits loses more accuracy than the time it saves is worth.
+    fine: rounding to 8 bits would cost more accuracy than its speed is worth.
     """
-    if precision == "float32":
-        return Choice(By.NUMBA_FLOAT32, _COMPILES)
-    if precision == "bfloat16":
-        if multiplies_bfloat16():
+    match precision:
+        case "float32":
+            return Choice(By.NUMBA_FLOAT32, _COMPILES)
+        case "bfloat16" if multiplies_bfloat16():
             return Choice(By.NUMBA_BFLOAT16, "the processor sums bfloat16 products (AVX512_BF16)")
-        return Choice(By.PYTORCH_BFLOAT16, _NO_SUMS)
+        case "bfloat16":
+            return Choice(By.PYTORCH_BFLOAT16, _NO_SUMS)
+        case "int8":
+            return _compiled_int8(weights, fine)
+        case _:
+            assert_never(precision)
+
+
+def _compiled_int8(weights: int, fine: bool) -> Choice:
     if weights < INT8_WEIGHTS:
         return Choice(By.NUMBA_FLOAT32, f"under {INT8_WEIGHTS:,} weights integers are not faster")
     small = weights <= SMALL_WEIGHTS
     if multiplies_bfloat16() and (fine or small):
         reason = f"at most {SMALL_WEIGHTS:,} weights" if small else "8 bits would cost accuracy"
         return Choice(By.NUMBA_BFLOAT16, reason)
-    if small and multiplies_bytes() and not multiplies_bfloat16() and not has_vnni():
+    if small and multiplies_bytes() and not has_vnni():
         return Choice(By.NUMBA_FLOAT32, f"at most {SMALL_WEIGHTS:,} weights, and no VNNI")
     if multiplies_bytes():
         instructions = "VNNI" if has_vnni() else "AVX2 or AVX-512, without VNNI"
@@ -379,15 +399,20 @@ def compiled_linear(precision: str, weights: int, *, fine: bool = False) -> Choi
     return Choice(By.PYTORCH_INT8, "the processor has no sums of byte products that kernels use")
 
 
-def pytorch_linear(precision: str, weights: int) -> Choice:
+def pytorch_linear(precision: Precision, weights: int) -> Choice:
     """Choose for a product of the PyTorch backend; weights: their number."""
-    if precision == "bfloat16":
-        return Choice(By.PYTORCH_BFLOAT16, "the precision was asked for")
-    if precision == "int8" and weights >= INT8_WEIGHTS:
-        return Choice(By.PYTORCH_INT8, f"from {INT8_WEIGHTS:,} weights integers are faster")
-    if precision == "int8":
-        return Choice(By.PYTORCH_FLOAT32, f"under {INT8_WEIGHTS:,} weights integers are not faster")
-    return Choice(By.PYTORCH_FLOAT32, "the precision was asked for")
+    match precision:
+        case "float32":
+            return Choice(By.PYTORCH_FLOAT32, "the precision was asked for")
+        case "bfloat16":
+            return Choice(By.PYTORCH_BFLOAT16, "the precision was asked for")
+        case "int8" if weights < INT8_WEIGHTS:
+            reason = f"under {INT8_WEIGHTS:,} weights integers are not faster"
+            return Choice(By.PYTORCH_FLOAT32, reason)
+        case "int8":
+            return Choice(By.PYTORCH_INT8, f"from {INT8_WEIGHTS:,} weights integers are faster")
+        case _:
+            assert_never(precision)
 
 
 def pytorch_int8() -> Choice:

@@ -226,7 +226,8 @@ def test_info_shows_the_kernels_of_a_model_or_of_the_base_model(run, bundle_path
     values = json.loads(as_json)
     assert status == 0
     assert values["processor"] in of_model
-    assert len(of_model.splitlines()) <= 2 + len(values["kernels"])
+    assert len(of_model.splitlines()) <= 4 + len(values["kernels"])
+    assert "in training mode with gradients, without a trace" in of_model
     for row in values["kernels"]:
         assert row["reason"] in of_model
     assert "under 16,384 weights" in of_model

@@ -12,11 +12,11 @@ from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Engine
 from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.packed import torch_backend
-from headway.decoding.packed.backend import Precision
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.packed.torch_backend import TorchBackend
 from headway.decoding.reference import ReferenceEngine
 from headway.decoding.request import Request
+from headway.kernels.dispatch import Precision
 from headway.model.transformer import Transformer
 
 LISTS = [np.array([0, 1, 2, 3, 9, 20, 22]), np.array([0, 1, 2, 3, 5, 6, 7, 8, 11])]

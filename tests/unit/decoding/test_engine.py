@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from headway.data.tokenizer import START_ID
 from headway.decoding.engine import Engine
-from headway.decoding.packed.backend import Precision
 from headway.decoding.packed.engine import PackedEngine, parts_of
 from headway.decoding.packed.torch_backend import TorchBackend
 from headway.decoding.reference import ReferenceEngine
+from headway.kernels.dispatch import Precision
 from headway.model.transformer import Transformer
 
 SOURCES = [[5, 9, 3], [7, 8, 22, 3], [4, 3]]

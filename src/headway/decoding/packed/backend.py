@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
 from headway.decoding.packed.weights import Projection
+from headway.kernels.dispatch import Precision
 
-Precision = Literal["float32", "bfloat16", "int8"]
 Array = Any
 """A float32 array of the backend's own type; the engine only passes it on."""
 Linear = Callable[[Array], Array]

@@ -2,10 +2,11 @@
 
 import torch
 
-from headway.decoding.packed.backend import Backend, Precision
+from headway.decoding.packed.backend import Backend
 from headway.decoding.packed.torch_backend import TorchBackend
 from headway.errors import ConfigError
 from headway.kernels import dispatch
+from headway.kernels.dispatch import Precision
 
 
 def choose_backend(device: torch.device, precision: Precision) -> Backend:

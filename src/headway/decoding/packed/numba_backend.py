@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
-from headway.decoding.packed.backend import Cache, Heads, Linear, Owners, Precision, WholeDecoder
+from headway.decoding.packed.backend import Cache, Heads, Linear, Owners, WholeDecoder
 from headway.decoding.packed.int8 import Int8Product, quantize_weight
 from headway.decoding.packed.layers import (
     DecoderStep,
@@ -31,6 +31,7 @@ from headway.decoding.packed.torch_backend import (
 )
 from headway.decoding.packed.weights import Projection
 from headway.kernels import attention_step, decoder_step, dispatch, linear
+from headway.kernels.dispatch import Precision
 from headway.kernels.float_linear import in_float_blocks, in_pair_blocks
 from headway.kernels.linear_blocks import LARGEST_BYTE
 from headway.kernels.quantized_linear import in_byte_blocks, least_steps

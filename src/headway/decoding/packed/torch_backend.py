@@ -13,10 +13,11 @@ from torch import Tensor, nn
 
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
-from headway.decoding.packed.backend import Cache, Heads, Owners, Precision
+from headway.decoding.packed.backend import Cache, Heads, Owners
 from headway.decoding.packed.int8 import Int8Product
 from headway.decoding.packed.weights import Projection
 from headway.kernels import dispatch
+from headway.kernels.dispatch import Precision
 
 Product = Callable[[Tensor], Tensor]
 

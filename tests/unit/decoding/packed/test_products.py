@@ -13,7 +13,6 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from headway.decoding.packed import int8, torch_backend
-from headway.decoding.packed.backend import Precision
 from headway.decoding.packed.int8 import (
     LEVELS,
     ByteKind,
@@ -32,6 +31,7 @@ from headway.decoding.packed.torch_backend import (
 from headway.decoding.packed.weights import Projection
 from headway.errors import ConfigError
 from headway.kernels import dispatch
+from headway.kernels.dispatch import Precision
 from headway.model.feed_forward import PositionwiseFeedForward
 
 CPU = torch.device("cpu")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
 
 from headway.errors import ConfigError
 from headway.kernels.dispatch import LONGEST_SENTENCE
@@ -317,3 +318,13 @@ def test_what_loops_do_not_take_goes_another_way(monkeypatch: pytest.MonkeyPatch
         attend(MultiHeadAttention(32, 2))  # it would be done by one thread
     monkeypatch.setattr("headway.kernels.dispatch.has_numba", lambda: False)
     attend(MultiHeadAttention(32, 2))
+
+
+def test_a_counter_of_operations_sees_the_products_of_the_equation() -> None:
+    module, x = MultiHeadAttention(32, 2), torch.randn(B, 5, 32, requires_grad=True)
+
+    with accelerated(module), FlopCounterMode(display=False) as counter:
+        module(x, x, x).sum().backward()
+
+    projections, equation = 4 * 5 * 32 * 32, 2 * 5 * 5 * 32
+    assert counter.get_total_flops() == 3 * 2 * B * (projections + equation)
