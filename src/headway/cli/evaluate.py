@@ -277,7 +277,7 @@ def _remark(
     of_references: str,
 ) -> None:
     """Print remarks on standard error; pairs: empty without a source."""
-    from headway.evaluation.doubts import are_the_references, doubts
+    from headway.evaluation.doubts import doubts, doubts_of_files
 
     texts = {system.name: system.texts for system in systems}
     files = [system.name for system in systems if not system.facts]
@@ -286,7 +286,7 @@ def _remark(
         for name, note in _NOTES.items():
             if count := system.facts.get(name):
                 print(f"Note: {whose}{_worded(note, count)}", file=sys.stderr)
-    doubted = doubts(pairs, texts, files) if pairs else are_the_references(references, texts, files)
+    doubted = doubts(pairs, texts, files) if pairs else doubts_of_files(references, texts, files)
     for remark in filter(None, [*doubted, of_references]):
         print(f"Note: {remark}", file=sys.stderr)
     if len(systems) > 1 and len(references) < _ROUGH:

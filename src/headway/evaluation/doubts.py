@@ -27,7 +27,7 @@ def doubts(
         yield f"Source and reference do not seem to belong together in {lines}."
     references = [pair.target for pair in pairs]
     languages = TwoLanguages.of(pairs)
-    yield from are_the_references(references, systems, files)
+    yield from doubts_of_files(references, systems, files)
     for name, texts in systems.items():
         if name in files and _are_copies(references, texts):
             continue
@@ -38,13 +38,23 @@ def doubts(
             )
 
 
-def are_the_references(
+def doubts_of_files(
     references: Sequence[str], systems: Mapping[str, Sequence[str]], files: Collection[str]
 ) -> Iterator[str]:
-    """Yield a sentence for each file that is equal to the references; arguments as in `doubts`."""
+    """Yield a sentence for each file that is equal to the references, or shifted against them.
+
+    Arguments as in `doubts`.
+    """
     for name, texts in systems.items():
-        if name in files and _are_copies(references, texts):
+        if name not in files:
+            continue
+        if _are_copies(references, texts):
             yield f"The translations of {name} are the references, line by line."
+        for finding in misalignments(list(map(Pair, references, texts))):
+            yield (
+                f"The translations of {name} and the references do not seem to belong together in "
+                f"lines {finding.lines[0]:,} to {finding.through:,}."
+            )
 
 
 def _are_copies(references: Sequence[str], texts: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ import pytest
 from tests.unit.data.made_languages import translations
 
 from headway.data.corpus import Pair
-from headway.evaluation.doubts import doubts
+from headway.evaluation.doubts import doubts, doubts_of_files
 
 PAIRS = translations(300)
 OTHERS = translations(300, seed=5)
@@ -26,7 +26,7 @@ def test_exchanged_files_show_by_the_language_of_the_translations() -> None:
 def test_translations_that_are_the_references_are_named() -> None:
     references = [pair.target for pair in PAIRS]
     systems = {"A": references, "B": [other.target for other in OTHERS]}
-    (doubt,) = doubts(PAIRS, systems, files=["A", "B"])
+    (doubt,) = doubts(PAIRS, systems, files=["A"])
     assert doubt == "The translations of A are the references, line by line."
     assert not list(doubts(PAIRS, systems))  # a model may well be right in all
 
@@ -40,6 +40,22 @@ def test_references_that_have_moved_are_named(shift: int) -> None:
     found = list(doubts(pairs, {"A": [other.target for other in OTHERS]}))
     assert found
     assert all(doubt.startswith("Source and reference do not seem to belong") for doubt in found)
+
+
+@pytest.mark.parametrize("shift", [1, 3])
+def test_files_of_translations_that_have_moved_are_named(shift: int) -> None:
+    references = [f"{pair.target} {number}" for number, pair in enumerate(PAIRS, 1000)]
+    translations = [f"a {text}" for text in references]
+    moved = translations[:100] + translations[100 - shift : -shift]
+    systems = {"A": translations, "B": moved}
+
+    doubted = list(doubts_of_files(references, systems, files=["A", "B"]))
+
+    start = "The translations of B and the references do not seem to belong together in lines "
+    assert doubted
+    assert all(doubt.startswith(start) for doubt in doubted)
+    assert abs(int(doubted[0].removeprefix(start).split()[0]) - 101) <= 5
+    assert not list(doubts_of_files(references, systems, files=["A"]))
 
 
 def test_of_little_or_no_text_nothing_is_doubted() -> None:
