@@ -92,8 +92,7 @@ def train(
     reporter = Reporter(silent)
     result = run(chosen, folder, resume=resume, device=device, reporter=reporter, minutes=budget)
     if is_leader():  # process 0 prints for all
-        seconds = result.seconds if minutes is None else time.monotonic() - began
-        took = _in_minutes(seconds, minutes)
+        took = _in_minutes(time.monotonic() - began, minutes)
         _tell(result, took, as_json=as_json, quiet=quiet)
 
 

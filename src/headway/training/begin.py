@@ -27,8 +27,9 @@ from headway.training.prepare import PreparedRun, prepare
 from headway.training.random_numbers import training_here
 from headway.training.reporting import Reporter
 from headway.training.rewritten import rewritten_remarks
-from headway.training.run_folder import RunFolder, writing_run
+from headway.training.run_folder import RunFolder, from_its_weights, writing_run
 from headway.training.samples import choose_examples, choose_samples
+from headway.training.schedule import FALLING_TO_MAX_STEPS
 from headway.training.settings import check_settings, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
@@ -275,7 +276,10 @@ def _continue(trainer: Trainer, context: RunContext) -> None:
     """Go back to the last checkpoint, and say so."""
     trainer.resume()
     progress, say = trainer.progress, context.reporter.say
-    say(f"Continuing {context.folder.path} after step {progress.step:,}.")
+    if trainer.has_ended():
+        say(_how_to_train_further(trainer, context.folder))
+    else:
+        say(f"Continuing {context.folder.path} after step {progress.step:,}.")
     hardware = context.hardware(trainer.config.shard)
     if progress.hardware != hardware:
         say(
@@ -283,6 +287,19 @@ def _continue(trainer: Trainer, context: RunContext) -> None:
             "bit."
         )
         progress.estimate = {}  # it was for the other hardware
+
+
+def _how_to_train_further(trainer: Trainer, folder: RunFolder) -> str:
+    """Return the sentences on a run whose last step is made; an early end is explained later."""
+    config, step = trainer.config, trainer.progress.step
+    sentences = [
+        f"The run in {folder.path} has ended after step {step:,}, and nothing is trained. Only "
+        "its average, its scores and its bundles are made again."
+    ]
+    if step >= config.max_steps and config.schedule not in FALLING_TO_MAX_STEPS:
+        sentences.append("To go on, add --set training.max_steps= a larger number.")
+    sentences.append(f"Another run can begin with its weights: {from_its_weights(folder.path)}")
+    return " ".join(sentences)
 
 
 def _within_budget(prepared: PreparedRun, context: RunContext) -> RunConfig:

@@ -33,6 +33,9 @@ DECIDED = (
 USABLE_STEPS = 2000
 """Updates after which the translations of a new model are usable as a rule."""
 
+USABLE_EARLIEST = 500
+"""Updates after which they begin to be usable where sentences are short and simple."""
+
 _VALIDATIONS = 20
 _FEWEST_VALIDATIONS = 4
 _VALIDATED = 0.1  # share of the time that validations may take
@@ -234,15 +237,23 @@ def _advice(
     A fine-tune begins with a usable model, and its architecture cannot change.
     """
 
+    def whole_minutes(needed: int) -> int:
+        return _minutes_for(needed, budget, left, costs, training)
+
     def minutes(needed: int) -> str:
-        return counted(_minutes_for(needed, budget, left, costs, training), "minute")
+        return counted(whole_minutes(needed), "minute")
 
     is_new = not training.start_from
     sentences = []
     if steps < _TO_LEARN:
         sentences.append(f"Give at least about {minutes(_TO_LEARN)}.")
     if is_new and steps < USABLE_STEPS:
-        sentences.append(f"{usable_after()}: at this speed about {minutes(USABLE_STEPS)}.")
+        took = (
+            minutes_between(whole_minutes(USABLE_EARLIEST), whole_minutes(USABLE_STEPS))
+            if steps < USABLE_EARLIEST
+            else f"{minutes(USABLE_STEPS)} for {USABLE_STEPS:,}"
+        )
+        sentences.append(f"{usable_after()}: at this speed about {took}.")
     if sentences and is_new and _is_larger_than_tiny(model):
         sentences.append("A smaller model (preset tiny) makes more steps in the same time.")
     return " ".join(sentences)
@@ -250,7 +261,15 @@ def _advice(
 
 def usable_after() -> str:
     """Return the beginning of a sentence that ends with the time of these steps."""
-    return f"A new model is usable after {USABLE_STEPS:,} steps or more as a rule"
+    return (
+        f"A new model begins to be usable after {USABLE_EARLIEST} (short, simple sentences) to "
+        f"{USABLE_STEPS:,} steps"
+    )
+
+
+def minutes_between(fewest: int, most: int) -> str:
+    """Return `5 to 18 minutes`, or `1 minute` if both are one."""
+    return counted(most, "minute") if fewest == most else f"{fewest:,} to {most:,} minutes"
 
 
 def _is_larger_than_tiny(model: Architecture) -> bool:

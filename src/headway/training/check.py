@@ -13,7 +13,6 @@ import torch
 from headway.bundle import Bundle
 from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
-from headway.counted import counted
 from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
 from headway.data.corpus import Corpus
@@ -25,7 +24,12 @@ from headway.model.accounting import count_parameters
 from headway.runtime.devices import resolve_device
 from headway.runtime.memory import forget_peak, peak_memory
 from headway.runtime.openmp_spin import WaitingThreads
-from headway.training.budget import USABLE_STEPS, usable_after
+from headway.training.budget import (
+    USABLE_EARLIEST,
+    USABLE_STEPS,
+    minutes_between,
+    usable_after,
+)
 from headway.training.cuda_graphs import Limits
 from headway.training.ema import WeightAverage
 from headway.training.estimate import advice
@@ -227,8 +231,10 @@ def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:
 
 def _usable(steps: int, seconds: float) -> str:
     """Say when a new model is usable, where so many steps take so many seconds."""
-    minutes = math.ceil(USABLE_STEPS * seconds / steps / 60)
-    return f"{usable_after()}: here about {counted(minutes, 'minute')} without validations."
+    fewest, most = (
+        math.ceil(needed * seconds / steps / 60) for needed in (USABLE_EARLIEST, USABLE_STEPS)
+    )
+    return f"{usable_after()}: here about {minutes_between(fewest, most)} without validations."
 
 
 def estimate(

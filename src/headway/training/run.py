@@ -44,6 +44,7 @@ class RunResult:
     """False when Ctrl-C or a signal stopped it; it can be resumed."""
     step: int
     seconds: float
+    """Time of all steps and validations of the run, those before it was resumed included."""
     report: dict[str, Any]
 
     @property

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from headway.bundle_folder import check_place, settle, strangers
@@ -19,6 +20,7 @@ from headway.json_text import to_json
 from headway.runtime.atomic_files import PARTIAL, write_atomically, writing
 from headway.runtime.locks import lock_file
 from headway.saved_bundle import AVERAGED, BEST, REPORT
+from headway.training.schedule import FALLING_TO_MAX_STEPS
 from headway.training.start_from import inherit
 
 # Settings that a continued run may change: its length, the place of its text, its records, the
@@ -127,6 +129,13 @@ class RunFolder:
             return begun
         config = inherit(config, begun)
         if difference := _first_difference(begun, config):
+            if difference.startswith("training.max_steps:"):
+                raise ConfigError(
+                    f"This run began with another {difference}, and the schedule "
+                    f"{begun.training.schedule} computes the rate of every step from it.",
+                    "Continue with its own configuration, or begin another run with its weights: "
+                    f"{from_its_weights(self.path)}",
+                )
             raise ConfigError(
                 f"This run began with another {difference}.",
                 "Continue with its own configuration, or start another run with --out.",
@@ -305,9 +314,15 @@ def writing_run(path: Path) -> AbstractContextManager[None]:
     return writing(path, RunError, remedy)
 
 
+def from_its_weights(run: Path) -> str:
+    """Return the command that begins another run with the text and the weights of this one."""
+    config = quote(str(run / "config.toml"))
+    return f"headway train {config} --from {quote(str(run))} --out ANOTHER"
+
+
 def _first_difference(old: RunConfig, new: RunConfig) -> str | None:
     changeable = set(CHANGEABLE)
-    if old.training.schedule in ("linear", "cosine"):
+    if old.training.schedule in FALLING_TO_MAX_STEPS:
         # Here max_steps decides the rate of every step, also of earlier ones.
         changeable.remove(("training", "max_steps"))
     for section, values in new.model_dump(exclude={"recipe"}).items():

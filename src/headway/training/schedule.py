@@ -43,6 +43,9 @@ SCHEDULES: dict[str, Callable[[int, int, int], float]] = {
     "linear": linear,
 }
 
+FALLING_TO_MAX_STEPS = ("cosine", "linear")
+"""Schedules whose rate of every step depends on max_steps."""
+
 
 class Schedule:
     """The rate of each step: a straight rise to the peak, then the named fall."""
@@ -51,7 +54,7 @@ class Schedule:
         """Choose a fall by name; the peak is the rate of step `warmup_steps`."""
         if name not in SCHEDULES:
             raise ConfigError(f"There is no schedule '{name}'.", suggest(name, SCHEDULES))
-        if name in ("linear", "cosine") and max_steps <= warmup_steps:
+        if name in FALLING_TO_MAX_STEPS and max_steps <= warmup_steps:
             raise ConfigError(
                 f"The {name} schedule cannot fall: max_steps {max_steps} is not more than "
                 f"warmup_steps {warmup_steps}.",

@@ -209,9 +209,13 @@ class Trainer:
         # Subword sampling takes seconds for a block of 131,072 pairs.
         return ahead(self.stream.groups(*position, blocks_ahead=1), _GROUPS_AHEAD)
 
+    def has_ended(self) -> bool:
+        """Return True if the last step is made and validated, so that `run` trains nothing."""
+        return self._enough() and self.progress.snapshots[-1:] == [self.progress.step]
+
     def _goes_on(self) -> bool:
         """Return True if another step follows; before the end, validate unless that is done."""
-        if self._enough() and self.progress.snapshots[-1:] != [self.progress.step]:
+        if self._enough() and not self.has_ended():
             self._validate()  # a continued run may be configured to end here
             forget_peak(self.device)  # which is no part of the estimate
         return not self._enough()  # a new best may have extended patience

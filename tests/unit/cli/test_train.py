@@ -3,10 +3,12 @@
 import contextlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from headway.cli.train import _how_to_go_on
+from headway.training.run import RunResult
 
 from .conftest import SMALL
 
@@ -111,7 +113,49 @@ def test_resume_needs_the_folder_alone(run, files: list[str], tmp_path: Path) ->
     run("train", *files, *SMALL, "--out", tmp_path / "run")
     status, _, err = run("train", "--out", tmp_path / "run", "--resume")
     assert status == 0, err
-    assert "after step 3" in err
+    assert "has ended after step 3, and nothing is trained" in err
+    assert "Continuing" not in err
+    assert "To go on, add --set training.max_steps= a larger number. Another run can" in err
+
+
+@pytest.mark.parametrize(
+    ("settings", "goes_on"),
+    [
+        (["training.schedule=linear"], ""),
+        (["training.max_epochs=1"], "training.max_epochs = 1 is reached. Raise it to go on"),
+    ],
+)
+def test_a_finished_run_that_more_steps_do_not_continue_does_not_advise_them(
+    run, files: list[str], tmp_path: Path, settings: list[str], goes_on: str
+) -> None:
+    chosen = [f"--set={setting}" for setting in settings]
+    run("train", *files, *SMALL, "--set=training.max_steps=9", *chosen, "--out", tmp_path / "run")
+
+    status, _, err = run("train", "--out", tmp_path / "run", "--resume")
+
+    assert status == 0, err
+    assert "nothing is trained" in err
+    assert goes_on in err
+    assert "--set training.max_steps=" not in err
+
+
+def test_the_time_at_the_end_is_that_of_the_command(
+    run, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_steps_before(config: object, out: Path, **_: object) -> RunResult:
+        clock["now"] += 90.0
+        return RunResult(out, finished=True, step=3, seconds=834.0, report={"tags": [""]})
+
+    clock = {"now": 1000.0}
+    monkeypatch.setattr("headway.cli.train.time", SimpleNamespace(monotonic=lambda: clock["now"]))
+    monkeypatch.setattr("headway.training.run.train", of_steps_before)
+    monkeypatch.setattr(RunResult, "bundle", property(lambda result: result.folder / "best"))
+
+    for minutes, end in (([], ""), (["--minutes=2"], ", where 2 were asked for")):
+        status, printed, err = run("train", *files, *minutes, "--out", tmp_path / "run")
+
+        assert status == 0, err
+        assert printed.startswith(f"Done in 1.5 minutes{end}: ")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +216,14 @@ def test_a_falling_schedule_cannot_be_made_longer_afterwards(
     run("train", *files, *SMALL, "--set", "training.schedule=cosine", "--out", out)
     status, _, err = run("train", "--resume", "--out", out, "--set", "training.max_steps=5")
     assert status == 2
-    assert "training.max_steps: 3, now 5" in err
+    assert "training.max_steps: 3, now 5, and the schedule cosine computes the rate of" in err
+    assert f"headway train {out}/config.toml --from {out} --out ANOTHER" in err
+
+    # The command that is named works, with another schedule or length.
+    more = ["--set=training.max_steps=5", "--out", tmp_path / "another"]
+    status, _, err = run("train", out / "config.toml", "--from", out, *more)
+    assert status == 0, err
+    assert json.loads((tmp_path / "another" / "report.json").read_text())["steps"] == 5
 
 
 def test_validation_text_can_be_held_out(run, files: list[str], tmp_path: Path) -> None:
