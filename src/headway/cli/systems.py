@@ -156,11 +156,5 @@ def _counts(
         "split": sum(translation.num_parts > 1 for translation in translations),
         "incomplete": sum(not translation.complete for translation in translations),
         "empty": sum(lost),
-        "several_sentences": sum(_is_split(pair.source, requests) for pair in pairs),
+        "several_sentences": sum(requests.count_sentences(pair.source) > 1 for pair in pairs),
     }
-
-
-def _is_split(source: str, requests: RequestMaker) -> bool:
-    """Return True if `headway translate` would translate this line in several parts."""
-    parts = requests.parts(source, at_most=requests.sentences_a_part(None))
-    return len({part.sentence for part in parts}) > 1

@@ -64,6 +64,14 @@ class RequestMaker:
             return self.bundle.usual_sentences
         return None if asked is False else 1
 
+    def count_sentences(self, text: str) -> int:
+        """Return the number of sentences that `translate` translates separately; 0 if it is blank.
+
+        A group of sentences that the model takes together counts as one.
+        """
+        parts = self.parts(text, at_most=self.sentences_a_part(None))
+        return len({part.sentence for part in parts})
+
     def single_part(self, sentence: str, what: str) -> list[Part]:
         """Return the only part of a sentence; ConfigError if it has several or none.
 

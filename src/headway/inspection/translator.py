@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from headway.decoding import translator as decoding
 from headway.decoding.options import SearchOptions
+from headway.errors import warn
 from headway.inspection.edit import Edits
 from headway.inspection.one_sentence import MAX_BYTES, trace_sentence
 from headway.inspection.trace import Trace
@@ -37,10 +38,13 @@ class Translator(decoding.TextTranslator):
         the model without edits, so that two traces can be compared row by row. record: `all`,
         `attention`, `residual`, or globs of names. max_bytes: a larger trace is refused beforehand.
 
+        A text is searched as one sentence. A HeadwayWarning says if `translate` would translate
+        its sentences separately, because one search may leave some of them out.
+
         Raises ConfigError for a blank sentence, one of several parts, and an ensemble; TraceError
         for names and edits that the model does not have.
         """
-        return trace_sentence(
+        seen = trace_sentence(
             self,
             source,
             target,
@@ -50,6 +54,12 @@ class Translator(decoding.TextTranslator):
             prefix=prefix,
             record=record,
         )
+        if target is None and (count := self.requests.count_sentences(source)) > 1:
+            warn(
+                f"The text has {count} sentences, which translate takes one by one. A trace is of "
+                "one search, which may leave some of them out. Trace the sentences one by one."
+            )
+        return seen
 
 
 load = Translator.load

@@ -150,7 +150,11 @@ async def _of_validation(request: Request, error: Exception) -> Json:
 
 
 def _no_json() -> Json:
-    return failure(422, "The body is no JSON object.", "Send one, in UTF-8, as Content-Type json.")
+    return failure(
+        422,
+        "The body is no JSON object.",
+        "Send one, in UTF-8, with the header Content-Type: application/json.",
+    )
 
 
 def _quoted(field: str) -> str:

@@ -14,6 +14,7 @@ from headway.errors import TraceError
 from headway.inspection.catalog import catalog, model_names, pattern_of
 from headway.inspection.explain import explain as work_out
 from headway.inspection.named_tensor import Axis, TracedTensor, check_axes
+from headway.inspection.one_sentence import trace_sentence
 from headway.inspection.phrases import Language
 from headway.inspection.sizes import letter_sizes
 from headway.inspection.statistics import statistics_of
@@ -84,7 +85,9 @@ def _traced(here: Explorer, asked: Asked) -> Kept[Served]:
 def _compute(here: Explorer, asked: Asked) -> Trace:
     wish, searched = asked.wish, asked.target is None
     with told_as("edit", TraceError):
-        return wish.served.translator.trace(
+        # Not `translator.trace`: its warning about several sentences would go to the terminal.
+        return trace_sentence(
+            wish.served.translator,
             wish.source,
             asked.target,
             edit=wish.edits,

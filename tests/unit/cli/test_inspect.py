@@ -21,6 +21,16 @@ def test_it_prints_rows_and_names(run, bundle_path: Path) -> None:
     assert "(head=2, query=7, key=9)" in names
 
 
+def test_a_text_of_several_sentences_is_remarked_on(run, bundle_path: Path) -> None:
+    command = ("inspect", bundle_path, "the cat. a dog.")
+    status, _, err = run(*command)
+    assert status == 0
+    assert err.startswith("Note: The text has 2 sentences, which translate takes one by one.")
+    assert err.count("\n") == 1
+    assert run(*command, "--quiet")[2] == ""
+    assert run(*command, "--target", "a dog. the cat.")[2] == ""
+
+
 @pytest.mark.parametrize("form", ["safetensors", "json", "npz"])
 def test_it_writes_the_trace(run, bundle_path: Path, tmp_path: Path, form: str) -> None:
     path = tmp_path / f"trace.{form}"

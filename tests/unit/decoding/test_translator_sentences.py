@@ -101,6 +101,7 @@ def test_more_sentences_than_a_model_of_paragraphs_is_used_to_are_translated_in_
     assert [len(split_sentences(text)) for text in texts] == groups
     assert "".join(texts).replace(" ", "") == PARAGRAPH.replace(" ", "")
     assert whole.num_parts == whole.num_sentences == len(groups)
+    assert other.requests.count_sentences(PARAGRAPH) == len(groups)
     each = translator.translate(texts, split_sentences=False)
     assert whole.text.split() == " ".join(t.text for t in each).split()
     assert other.translate(PARAGRAPH, split_sentences=False).num_parts == 1

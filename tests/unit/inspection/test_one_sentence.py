@@ -1,6 +1,7 @@
 """`translator.trace`: one clean pass over the chosen hypothesis, its pieces on the axes."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from torch import nn
 import headway
 from headway.bundle import save_bundle
 from headway.data.tokenizer import END_ID, START_ID
-from headway.errors import ConfigError, TraceError
+from headway.errors import ConfigError, HeadwayWarning, TraceError
 from headway.evaluation.aligning import align_pairs
 from headway.evaluation.scoring import score_pairs
 from headway.inspection.ablation import head_importance
@@ -34,6 +35,22 @@ def test_the_target_is_the_translation_that_the_search_finds(translator: Transla
     assert seen.sentence.reads == ("<s>", *found.pieces)
     assert seen.sentence.target == found.text
     assert seen.sentence.source == SENTENCE
+
+
+def test_a_warning_says_that_one_search_may_leave_sentences_out(translator: Translator) -> None:
+    text = "나는 너를 본다. 너는?"
+    with pytest.warns(HeadwayWarning, match=r"^The text has 2 sentences, .* one by one\.$") as told:
+        seen = translator.trace(text)
+
+    assert len(told) == 1
+    assert seen.sentence.target == translator.translate(text, split_sentences=False).text
+    assert translator.translate(text).num_sentences == 2
+    translator.trace(text, "I see you. you?")  # a given target is complete
+
+
+def test_a_model_of_paragraphs_traces_a_paragraph_without_a_warning(translator: Translator) -> None:
+    bundle = replace(translator.bundle, record={"several_sentences": 0.9})
+    Translator(bundle, engine="reference").trace("나는 너를 본다. 너는?")
 
 
 def test_the_numbers_are_those_of_the_model_called_by_hand(translator: Translator) -> None:

@@ -102,8 +102,12 @@ def test_bad_bytes(client: TestClient, body: bytes) -> None:
 
 
 def test_another_content_type(client: TestClient) -> None:
-    answer = client.post("/api/search", content=b"source=a", headers={"Content-Type": "text/plain"})
-    _refused(client, answer, 422)
+    body = b'{"source": "a"}'
+    for header in ("text/plain", "application/x-www-form-urlencoded"):
+        answer = client.post("/api/search", content=body, headers={"Content-Type": header})
+        assert (
+            "the header Content-Type: application/json" in _refused(client, answer, 422)["remedy"]
+        )
 
 
 def test_half_a_character_is_answered(client: TestClient) -> None:

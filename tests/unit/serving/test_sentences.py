@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 
 from headway.decoding.options import SearchOptions
 from headway.inspection.edit import zero
+from headway.inspection.one_sentence import trace_sentence
 from headway.inspection.steps import target_rows
 from headway.inspection.translator import Translator
 
@@ -125,17 +126,23 @@ def test_minus_infinity_is_null_in_json(client: TestClient, traced: dict[str, An
     assert "-∞" in told["text"]
 
 
+def test_a_text_that_is_asked_for_as_one_sentence_has_a_trace_without_a_warning(
+    client: TestClient,
+) -> None:
+    body = {"source": "나는 너를 본다 . 너는 나를 본다 .", "split_sentences": False}
+    assert client.post("/api/trace", json=body).status_code == 200
+
+
 def test_the_same_request_has_the_same_id_and_is_computed_once(
-    client: TestClient, translator: Translator, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
-    trace = type(translator).trace
 
-    def counted(self: Translator, *args: Any, **kwargs: Any) -> Any:
+    def counted(*args: Any, **kwargs: Any) -> Any:
         made.append(args)
-        return trace(self, *args, **kwargs)
+        return trace_sentence(*args, **kwargs)
 
-    monkeypatch.setattr(type(translator), "trace", counted)
+    monkeypatch.setattr("headway.serving.sentences.trace_sentence", counted)
     first = client.post("/api/trace", json={"source": SOURCE}).json()
     # The model's own way to search, written out.
     body = {"source": SOURCE, "beam": 2, "length_penalty": 0.6, "prefix": " ", "model": "small"}
