@@ -22,7 +22,7 @@ from headway.runtime.forking import (
     Taken,
     become_lasting,
     fork,
-    may_keep_forks,
+    lists_open_files,
     refusals_accepted,
     results_of,
     send_results,
@@ -107,7 +107,7 @@ def acquire_pool(engine: Engine[Any], workers: int) -> WorkerPool | None:
     """
     pool = _pools.get(engine)
     if pool is None or pool.owner != os.getpid():
-        if not may_keep_forks():
+        if not (may_fork() and lists_open_files()):
             return None
         pool = _pools[engine] = WorkerPool()
         weakref.finalize(engine, pool.end)

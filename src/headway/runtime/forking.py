@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import torch
 
 from headway.errors import HeadwayError
-from headway.runtime.processes import forking, may_fork
+from headway.runtime.processes import forking
 from headway.runtime.signals import leave_signals_to_parent
 
 T = TypeVar("T")
@@ -162,12 +162,12 @@ class Taken(Iterator[T]):
         return self.items[number]
 
 
-def may_keep_forks() -> bool:
-    """Return True if processes that outlive the present work can be forked.
+def lists_open_files() -> bool:
+    """Return True if a process can list its open files.
 
-    They must close the files of their parent, which needs a list of open files.
+    Forked processes that outlive the present work need the list to close the files of their parent.
     """
-    return may_fork() and os.path.isdir(_OPEN_FILES)
+    return os.path.isdir(_OPEN_FILES)
 
 
 def become_lasting(connection: Connection) -> None:
