@@ -84,7 +84,7 @@ def clean(
 ) -> None:
     """Repair text, drop lines by the findings of `headway check`, and log each change.
 
-    Without --fix and --drop only surely wrong text changes; other findings are counted and stay.
+    Without --fix and --drop only almost certain faults are changed; the rest is counted and stays.
     """
     from headway.data.mending.text import clean_text
 

@@ -4,7 +4,6 @@ Long sentences have long translations, questions are translated by questions, an
 stay.
 """
 
-import re
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,6 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.data.line_words import words
+
 # Lines this far apart agree by chance. They are not just any lines: neighbours also agree if text
 # is sorted by length or keeps to one subject, although they do not belong together.
 APART = (8, -9, 11, -12, 14, -15, 17, -18)
@@ -22,7 +23,6 @@ _RARE = 0.02  # a word in a larger share of the lines shows nothing
 _MOST_SHARED = 3  # words; more count as this many
 _SPREAD = 0.25  # of the logarithms of lengths, below which all lines are about as long
 PAIRED = 0.5  # a correlation of lengths that chance hardly reaches
-_WORD = re.compile(r"[^\W_]+")
 
 Kinds = NDArray[np.int64]
 Numbers = defaultdict[str, int]  # a new word is given the next
@@ -124,12 +124,12 @@ class RareWords:
 
 def _words(texts: Sequence[str], known: Numbers) -> tuple[Kinds, Kinds]:
     """Return the line and the number of every different word of a line."""
-    counts, words = array("q"), array("q")
+    counts, numbers = array("q"), array("q")
     for text in texts:
-        distinct = set(_WORD.findall(text.casefold()))
+        distinct = words(text)
         counts.append(len(distinct))
-        words.extend(map(known.__getitem__, distinct))
-    return np.repeat(np.arange(len(texts)), counts), np.array(words, dtype=np.int64)
+        numbers.extend(map(known.__getitem__, distinct))
+    return np.repeat(np.arange(len(texts)), counts), np.array(numbers, dtype=np.int64)
 
 
 def _within(kinds: Kinds, shift: int) -> Kinds:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.counted import counted
-from headway.data.word_translations import WordTranslations, words
+from headway.data.line_words import words
+from headway.data.word_translations import WordTranslations
 
 _WINDOW = 20  # lines before and after a change of course among which it may be
 # What it costs to leave a line out of both neighbours, as the logarithm of a probability ratio: a

@@ -6,14 +6,13 @@ another are those of IBM Model 1 (`lexicon.py`).
 """
 
 import math
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import count
 
 from headway.data.lexicon import learn_lexicon
+from headway.data.line_words import words
 
-_UNSPACED = ("CJK UNIFIED", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
 _UNTRANSLATED = 0.1  # share of target words that come from no word of the source
 _SMALLEST = 1e-4  # probabilities below it are no more than chance
 
@@ -61,28 +60,3 @@ class WordTranslations:
         """Return t(target | source words), the mean over the words and NULL."""
         total = sum(self.probabilities.get((word, target), 0.0) for word in source)
         return total / len(source)
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a line, without case, each once.
-
-    In scripts without spaces between words, each character counts as a word.
-    """
-    return list(dict.fromkeys(text.casefold().translate(_SEPARATED).split()))
-
-
-class _Separated(dict[int, str]):
-    """Characters, with spaces for those that are in no word."""
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        if unicodedata.category(character)[0] not in "LMN":  # letters, marks and numbers
-            self[code] = " "
-        elif unicodedata.name(character, "").startswith(_UNSPACED):
-            self[code] = f" {character} "
-        else:
-            self[code] = character
-        return self[code]
-
-
-_SEPARATED = _Separated()

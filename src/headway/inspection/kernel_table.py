@@ -95,12 +95,12 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
         yield "projection", part.name, choices[part.name]
     yield "attention, LayerNorm, shortlist and best pieces", "", backend
     if compiled:
-        in_layers = [choice.by for name, choice in choices.items() if name not in _AROUND]
+        layers_by = {choice.by for name, choice in choices.items() if name not in _AROUND}
         yield (
             "decoder layers",
             "",
             dispatch.decoder_step(
-                compiled=not any(by.startswith("PyTorch") for by in in_layers),
+                compiled=layers_by.isdisjoint(_NOT_COMPILED),
                 relu=config.activation == "relu",
                 one_size=True,
                 one_epsilon=True,
@@ -111,6 +111,8 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
 
 _AROUND = "memory", "output"
 """The decoder's products outside its layers."""
+_NOT_COMPILED = {dispatch.By.PYTORCH_BFLOAT16, dispatch.By.PYTORCH_INT8}
+"""The implementations of products in the Numba backend that are no compiled kernels."""
 
 
 def _head_widths(config: ModelConfig) -> tuple[int, int]:

@@ -74,6 +74,20 @@ def test_a_file_a_pipe_and_out_give_the_same(run, bundle_path: Path, tmp_path: P
     assert piped.stdout.decode() == printed
 
 
+def test_what_surrounds_a_line_is_not_translated(run, bundle_path: Path, tmp_path: Path) -> None:
+    plain, surrounded = tmp_path / "plain.txt", tmp_path / "surrounded.txt"
+    plain.write_bytes("저는 갑니다 .\n나는 너를 본다 .\n".encode())
+    surrounded.write_bytes("\ufeff저는 갑니다 .\r\n \t나는 너를 본다 .  \r\n".encode())
+
+    _, expected, _ = run("translate", bundle_path, plain, "--json")
+    status, found, err = run("translate", bundle_path, surrounded, "--json")
+
+    assert status == 0, err
+    texts = [[json.loads(line)["text"] for line in out.splitlines()] for out in (expected, found)]
+    assert texts[0] == texts[1]
+    assert all(texts[0])
+
+
 def test_an_older_file_that_is_replaced_is_named(run, bundle_path: Path, tmp_path: Path) -> None:
     source, out = _write(tmp_path / "in.txt", ["저는 갑니다 ."]), tmp_path / "out.txt"
 

@@ -3,9 +3,7 @@
 import itertools
 import random
 
-import pytest
-
-from headway.data.word_translations import WordTranslations, words
+from headway.data.word_translations import WordTranslations
 
 SYLLABLES = ["ba", "de", "fi", "go", "ku", "la", "me", "ni"]
 WORDS = ["".join(syllables) for syllables in itertools.permutations(SYLLABLES, 2)]
@@ -48,17 +46,3 @@ def test_unknown_words_show_nothing() -> None:
     assert translations.evidence("", "") == 0
     plain = translations.evidence(source, target)
     assert translations.evidence(f"{source} unheard", f"{target} unheard") == plain
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Größe: 3,5 km_h (GRÖSSE)", ["grösse", "3", "5", "km", "h"]),
-        ("हिन्दी में", ["हिन्दी", "में"]),  # marks belong to words
-        ("저는 학생입니다.", ["저는", "학생입니다"]),
-        ("水を飲む、水。", ["水", "を", "飲", "む"]),  # no spaces: each character is one
-        ("«…» !?", []),
-    ],
-)
-def test_words_are_those_of_the_script(text: str, expected: list[str]) -> None:
-    assert words(text) == expected

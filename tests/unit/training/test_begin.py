@@ -94,7 +94,7 @@ def test_text_that_is_kept_elsewhere_is_not_kept_in_the_folder_of_the_run(
         assert not (tmp_path / run / "encoded").exists()
 
 
-def test_a_run_was_restarted_with_the_text_that_it_has_encoded(
+def test_a_run_continues_with_the_text_that_it_has_encoded(
     make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin_as(Alone(rank=0), make_config(), tmp_path / "run")
@@ -133,7 +133,7 @@ def test_a_folder_that_is_not_shared_is_named(make_config: MakeConfig, tmp_path:
         begin_as(Alone(rank=1), make_config(), tmp_path / "run")
 
 
-def test_a_run_was_restarted_by_itself_only_where_this_torchrun_began_it(
+def test_a_run_continues_by_itself_only_where_this_torchrun_began_it(
     make_config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from torch.distributed import HashStore  # pyright: ignore[reportPrivateImportUsage]
