@@ -56,6 +56,17 @@ def test_right_ends_stay_and_so_do_those_of_unknown_words() -> None:
     assert with_exact_ends(guess, sources, [""] * LINES) == guess
 
 
+@pytest.mark.parametrize("length", [2, 3, 20, 21])
+def test_a_stretch_that_no_words_support_shrinks_and_is_not_lost(length: int) -> None:
+    guess = three(130, 130 + length, 1)
+    right = shifted(0, LINES, LINES)  # a whole turn: nothing is moved
+
+    _, block, _ = with_exact_ends(guess, *right)
+
+    assert block.late == 1
+    assert 0 < block.end - block.start <= 2
+
+
 def test_text_without_a_change_is_returned() -> None:
     whole = [Stretch(0, LINES, 0)]
     assert with_exact_ends(whole, *shifted(130, 180, 1)) == whole

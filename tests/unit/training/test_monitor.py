@@ -173,6 +173,15 @@ def test_ten_in_a_row_are_not_skipped(make: Make, monkeypatch: pytest.MonkeyPatc
     assert (trainer.progress.skipped, trainer.progress.step) == (10, 9)
 
 
+def test_updates_in_between_restart_the_count(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = make(not_finite="skip", max_steps=24)
+    spoil(monkeypatch, lambda _: trainer.progress.step % 2 == 0)
+
+    assert trainer.run()
+
+    assert (trainer.progress.skipped, trainer.progress.step) == (12, 24)
+
+
 def test_text_findings_are_said_when_the_run_begins_and_not_when_it_goes_on(make: Make) -> None:
     finding = TrainingProblem("unknown pieces, training source", "13 % of the pieces are unknown.")
     first = make(findings=(finding,), max_steps=3)
