@@ -19,7 +19,7 @@ _WINDOW = 20  # lines before and after a change of course among which it may be
 # What it costs to leave a line out of both neighbours, as the logarithm of a probability ratio: a
 # free translation may share no word.
 _NEITHER = -2.0
-_LEAST = 3.0  # evidence, as such a logarithm, for which an end is moved
+_LEAST = 3.0  # evidence, also a logarithm, that moves an end
 _LEARNED = 5_000  # lines, those that are nearest to the changes
 
 
@@ -109,7 +109,7 @@ def _window(before: Stretch, after: Stretch) -> range:
 def _lines(
     late: int | None, lines: Iterable[int], sources: Sequence[str], targets: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield each source with its target on this course; an empty one where there is none."""
+    """Yield each source with its target on this course; or with an empty text."""
     for line in lines:
         place = -1 if late is None else line + late
         yield sources[line], targets[place] if 0 <= place < len(targets) else ""

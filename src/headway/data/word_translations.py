@@ -21,7 +21,7 @@ class WordTranslations:
     """Compares lines by the words that translate each other in other lines."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Learn from pairs of lines, of which at least one has a target word."""
+        """Learn from pairs of lines. At least one must have a target word."""
         sources, targets = (defaultdict[str, int](count().__next__) for _ in range(2))
         ids = [
             ([sources[word] for word in words(source)], [targets[word] for word in words(target)])

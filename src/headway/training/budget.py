@@ -149,7 +149,7 @@ class Plan:
 
 
 class _Room(NamedTuple):
-    """The steps and validations for which some seconds suffice."""
+    """The steps and validations that fit into some seconds."""
 
     steps: int
     validations: int
@@ -194,7 +194,7 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, model: Architec
 
 
 def _room(seconds: float, costs: Costs, training: TrainingConfig) -> _Room:
-    """Return the steps and validations for which these seconds suffice.
+    """Return the steps and validations that fit into these seconds.
 
     Fewer than ten steps are no run, and their number may be negative.
     """

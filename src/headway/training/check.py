@@ -230,7 +230,7 @@ def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:
 
 
 def _usable(steps: int, seconds: float) -> str:
-    """Say when a new model is usable, where so many steps take so many seconds."""
+    """Return the sentence on when a new model is usable, from the steps and their seconds."""
     fewest, most = (
         math.ceil(needed * seconds / steps / 60) for needed in (USABLE_EARLIEST, USABLE_STEPS)
     )
