@@ -11,11 +11,14 @@ from headway.data.lines import read_lines
 from headway.decoding.glossary import Glossary, looks_like_glossary
 from headway.decoding.options import SearchOptions
 from headway.decoding.request_maker import RequestMaker
-from headway.errors import DataError
+from headway.errors import DataError, shown
 
 _GLOSSARY_REMEDY = (
     "If it is a glossary, source terms with their translations, give it with --glossary."
 )
+
+_NAMED = 5
+"""Terms of a glossary that a remark names."""
 
 
 class Wishes:
@@ -67,7 +70,10 @@ class Wishes:
         return wanted
 
     def finish(self, quiet: bool) -> None:
-        """Remark on lines without a sentence; DataError if they are those of a glossary."""
+        """Remark on lines without a sentence and on terms that were not used.
+
+        Raises DataError if the lines without a sentence are those of a glossary.
+        """
         for what, lines in (("prefix", self.prefixes), ("terms", self.terms)):
             if lines is None or next(lines, None) is None:
                 continue
@@ -76,6 +82,8 @@ class Wishes:
                 raise DataError(f"{message[0].upper()}{message[1:]}", remedy)
             if not quiet:
                 print(f"Note: {message}", file=sys.stderr)
+        if self.glossary is not None and self.glossary.unused and not quiet:
+            print(f"Note: {_unused_terms(self.glossary)}", file=sys.stderr)
 
     def _glossary_remedy(self) -> str:
         """Return the advice for a terms file in the form of a glossary, or an empty text."""
@@ -83,6 +91,18 @@ class Wishes:
         if path is None or not path.is_file() or not looks_like_glossary(read_lines(path)):
             return ""
         return _GLOSSARY_REMEDY
+
+
+def _unused_terms(glossary: Glossary) -> str:
+    """Return a remark on the source terms that no sentence had."""
+    unused = glossary.unused
+    named = ", ".join(shown(term) for term in unused[:_NAMED])
+    others = f" and {len(unused) - _NAMED:,} more" if len(unused) > _NAMED else ""
+    return (
+        f"no sentence has {counted(len(unused), 'term')} of the glossary: {named}{others}. A term "
+        "is found as whole words, as written or with a capital first letter; end it with * to "
+        "find it with any ending."
+    )
 
 
 def _check_terms(terms: Path, file: Path) -> None:

@@ -16,6 +16,7 @@ _REMEDY = "Give a dict of source terms and their translations, or a Glossary."
 class _Entry(NamedTuple):
     """A source term and its translation."""
 
+    term: str
     first_words: tuple[str, ...]
     """The forms of its first word: a text without any of them does not have the term."""
     pattern: re.Pattern[str]
@@ -50,6 +51,12 @@ class Glossary:
         # Among terms of equal length, those with a capital and those without a star come first.
         order = sorted(targets, key=lambda term: (-len(term.rstrip("*")), "*" in term, term))
         self._entries = [_entry(term, targets[term]) for term in order]
+        self._unused = dict.fromkeys(targets)
+
+    @property
+    def unused(self) -> list[str]:
+        """Source terms that no text has had so far, in the order of the glossary."""
+        return list(self._unused)
 
     @classmethod
     def read(cls, path: StrPath) -> "Glossary":
@@ -90,13 +97,14 @@ class Glossary:
         """
         text = unicodedata.normalize("NFKC", text)
         occurrences: list[tuple[int, int, str]] = []
-        for first_words, pattern, target in self._entries:
+        for term, first_words, pattern, target in self._entries:
             if not any(word in text for word in first_words):
                 continue
             for match in pattern.finditer(text):
                 begin, end = match.span()
                 if all(end <= start or stop <= begin for start, stop, _ in occurrences):
                     occurrences.append((begin, end, target))
+                    self._unused.pop(term, None)
         return list(dict.fromkeys(target for _, _, target in sorted(occurrences)))
 
 
@@ -140,6 +148,7 @@ def _entry(term: str, target: str) -> _Entry:
     ending = r"\w*" if term.endswith("*") else after
     first_word = stem.split()[0]
     return _Entry(
+        term,
         tuple(beginning + first_word[1:] for beginning in beginnings),
         re.compile(f"{before}[{re.escape(''.join(beginnings))}]{written}{ending}"),
         target,

@@ -36,6 +36,18 @@ def test_a_glossary_is_for_the_sentences_that_have_its_terms(
     assert "parts" not in err
 
 
+def test_glossary_terms_that_no_sentence_has_are_named(
+    run: Run, bundle_path: Path, text: Path, tmp_path: Path
+) -> None:
+    glossary = _write(tmp_path / "gl.tsv", "cat\tdog\nDOG\tfar\nbird\tdog\nra*\tfar\n")
+
+    _, _, err = run("translate", bundle_path, text, "--glossary", glossary)
+    _, _, silent = run("translate", bundle_path, text, "--glossary", glossary, "--quiet")
+
+    assert "Note: no sentence has 2 terms of the glossary: 'DOG', 'bird'. A term is found" in err
+    assert "glossary" not in silent
+
+
 @pytest.mark.parametrize(
     ("glossary", "message"),
     [

@@ -69,6 +69,17 @@ def test_entries_that_cannot_be_are_refused(entries: dict[str, str], message: st
         as_glossary(entries)
 
 
+def test_terms_that_no_text_had_are_unused() -> None:
+    glossary = Glossary({"cat": "a", "black cat": "b", "dog": "c"})
+    assert glossary.unused == ["cat", "black cat", "dog"]
+
+    glossary.terms("the black cat")  # the longer term takes the word "cat"
+    assert glossary.unused == ["cat", "dog"]
+
+    glossary.terms("Cat and bird")
+    assert glossary.unused == ["dog"]
+
+
 def test_a_glossary_without_terms_is_none() -> None:
     assert as_glossary({}) is None
     assert as_glossary(None) is None
