@@ -38,7 +38,7 @@ class _Part(NamedTuple):
     outputs: int
     inputs: int
     bias: bool = True
-    fine: bool = False
+    sensitive: bool = False
     """Rounding to 8 bits would cost more accuracy than its speed is worth."""
 
 
@@ -88,7 +88,7 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
     for part in _decoder_parts(config):
         weights = part.outputs * part.inputs
         choices[part.name] = (
-            dispatch.compiled_linear(precision, weights, fine=part.fine)
+            dispatch.compiled_linear(precision, weights, sensitive=part.sensitive)
             if compiled
             else dispatch.pytorch_linear(precision, weights)
         )
@@ -138,9 +138,9 @@ def _decoder_parts(config: ModelConfig) -> Iterator[_Part]:
     gated = config.activation.endswith("glu")
     yield _Part("w_qkv", heads * (2 * d_k + d_v), d_model)
     yield _Part("w_q", heads * d_k, d_model)
-    yield _Part("w_o", d_model, heads * d_v, fine=True)
+    yield _Part("w_o", d_model, heads * d_v, sensitive=True)
     yield _Part("w_1", (2 if gated else 1) * config.d_ff, d_model)
     yield _Part("w_2", d_model, config.d_ff)
     width = config.num_decoder_layers * heads * (d_k + d_v)
-    yield _Part("memory", width, d_model, fine=True)
+    yield _Part("memory", width, d_model, sensitive=True)
     yield _Part("output", config.target_vocab_size, d_model)

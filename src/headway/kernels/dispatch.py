@@ -363,13 +363,17 @@ def decoder(device: torch.device) -> Choice:
         return Choice(By.PYTORCH, "compiled kernels are for the CPU")
     if not has_numba():
         return Choice(By.PYTORCH, "Numba is not installed, or cannot be used")
-    return Choice(By.NUMBA, _COMPILES)
+    return _COMPILED_DECODER
 
 
-def compiled_linear(precision: Precision, weights: int, *, fine: bool = False) -> Choice:
+_COMPILED_DECODER = Choice(By.NUMBA, _COMPILES)
+"""Made once, because each step of a search asks for it."""
+
+
+def compiled_linear(precision: Precision, weights: int, *, sensitive: bool = False) -> Choice:
     """Choose for a product of the Numba backend; weights: their number.
 
-    fine: rounding to 8 bits would cost more accuracy than its speed is worth.
+    sensitive: rounding to 8 bits would cost more accuracy than its speed is worth.
     """
     match precision:
         case "float32":
@@ -379,16 +383,16 @@ def compiled_linear(precision: Precision, weights: int, *, fine: bool = False) -
         case "bfloat16":
             return Choice(By.PYTORCH_BFLOAT16, _NO_SUMS)
         case "int8":
-            return _compiled_int8(weights, fine)
+            return _compiled_int8(weights, sensitive)
         case _:
             assert_never(precision)
 
 
-def _compiled_int8(weights: int, fine: bool) -> Choice:
+def _compiled_int8(weights: int, sensitive: bool) -> Choice:
     if weights < INT8_WEIGHTS:
         return Choice(By.NUMBA_FLOAT32, f"under {INT8_WEIGHTS:,} weights integers are not faster")
     small = weights <= SMALL_WEIGHTS
-    if multiplies_bfloat16() and (fine or small):
+    if multiplies_bfloat16() and (sensitive or small):
         reason = f"at most {SMALL_WEIGHTS:,} weights" if small else "8 bits would cost accuracy"
         return Choice(By.NUMBA_BFLOAT16, reason)
     if small and multiplies_bytes() and not has_vnni():

@@ -71,25 +71,25 @@ def test_without_numba_kernels_are_chosen_for_nothing(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("precision", get_args(Precision))
 @pytest.mark.parametrize("weights", [1, 2**14, 2**17, 2**17 + 1])
-@pytest.mark.parametrize("fine", [True, False])
+@pytest.mark.parametrize("sensitive", [True, False])
 @pytest.mark.parametrize("instructions", ["none", "pairs", "vnni", "vnni and bfloat16"])
 def test_the_numba_backend_multiplies_only_by_instructions_that_exist(
     precision: Precision,
     weights: int,
-    fine: bool,
+    sensitive: bool,
     instructions: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(dispatch, "has_vnni", lambda: "vnni" in instructions)
     monkeypatch.setattr(dispatch, "has_byte_pairs", lambda: instructions == "pairs")
     monkeypatch.setattr(dispatch, "multiplies_bfloat16", lambda: "bfloat16" in instructions)
-    by = dispatch.compiled_linear(precision, weights, fine=fine).by
+    by = dispatch.compiled_linear(precision, weights, sensitive=sensitive).by
 
     if by is By.NUMBA_INT8:
         assert precision == "int8"
         assert instructions != "none"
         assert weights > 2**17 or (instructions == "vnni" and weights >= 2**14)
-        assert not (fine and "bfloat16" in instructions)
+        assert not (sensitive and "bfloat16" in instructions)
     if by is By.NUMBA_BFLOAT16:
         assert "bfloat16" in instructions
         assert precision == "bfloat16" or weights >= 2**14

@@ -72,10 +72,12 @@ class Backend(Protocol):
         """Return these rows of a table."""
         ...
 
-    def linear(self, projection: Projection, *, relu: bool = False, fine: bool = False) -> Linear:
+    def linear(
+        self, projection: Projection, *, relu: bool = False, sensitive: bool = False
+    ) -> Linear:
         """Prepare (R, in) -> (R, out), with a ReLU after it if `relu`.
 
-        fine: the product needs more than 8 bits, because rounding would cost too much quality.
+        sensitive: rounding to 8 bits would cost more quality than its speed is worth.
         """
         ...
 

@@ -66,7 +66,7 @@ class PackedEngine:
             self.decoder.add(FeedForward(layer.feed_forward, backend), layer.feed_forward_residual)
             trim_heap()
         crossing = [layer.cross_attention for layer in layers]
-        self.memory_projection = backend.linear(project_memory(crossing), fine=True)
+        self.memory_projection = backend.linear(project_memory(crossing), sensitive=True)
         output = Projection.of_output(model.output_projection)
         self.output_projection = backend.output(output)
         self.listed_projection = backend.listed(output)

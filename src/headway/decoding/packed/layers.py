@@ -118,7 +118,7 @@ class PastAttention:
         self.heads = heads_of(attention)
         self.layer = layer
         self.w_qkv: Linear = backend.linear(project_all(attention))
-        self.w_o: Linear = backend.linear(Projection.of(attention.w_o), fine=True)
+        self.w_o: Linear = backend.linear(Projection.of(attention.w_o), sensitive=True)
 
     def __call__(self, x: Array, step: DecoderStep) -> Array:
         """Compute (R, d_model) -> (R, d_model)."""
@@ -143,7 +143,7 @@ class MemoryAttention:
         self.heads = heads_of(attention)
         self.layer = layer
         self.w_q: Linear = backend.linear(Projection.of(attention.w_q))
-        self.w_o: Linear = backend.linear(Projection.of(attention.w_o), fine=True)
+        self.w_o: Linear = backend.linear(Projection.of(attention.w_o), sensitive=True)
 
     def __call__(self, x: Array, step: DecoderStep) -> Array:
         """Compute (R, d_model) -> (R, d_model)."""

@@ -258,11 +258,11 @@ class NumbaBackend:
         return table[ids]
 
     def linear(
-        self, projection: Projection, *, relu: bool = False, fine: bool = False
+        self, projection: Projection, *, relu: bool = False, sensitive: bool = False
     ) -> Callable[[Floats], Floats]:
         """Prepare x weight^T + bias, as `dispatch.compiled_linear` chooses."""
         weights = projection.weight.numel()
-        match dispatch.compiled_linear(self.precision, weights, fine=fine).by:
+        match dispatch.compiled_linear(self.precision, weights, sensitive=sensitive).by:
             case dispatch.By.NUMBA_INT8:
                 return Int8LoopProduct(projection, relu)
             case dispatch.By.NUMBA_BFLOAT16:

@@ -162,8 +162,10 @@ class TorchBackend:
         """Return these rows of a table."""
         return table[self._index(ids)]
 
-    def linear(self, projection: Projection, *, relu: bool = False, fine: bool = False) -> Product:
-        """Prepare x weight^T + bias; in int8 also if `fine`: PyTorch's bfloat16 is too slow."""
+    def linear(
+        self, projection: Projection, *, relu: bool = False, sensitive: bool = False
+    ) -> Product:
+        """Prepare x weight^T + bias; sensitive ones also in int8: bfloat16 is too slow in PyTorch."""
         return product(projection, self.precision, self.device, relu=relu)
 
     def output(self, projection: Projection) -> Product:

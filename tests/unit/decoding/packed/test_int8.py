@@ -33,11 +33,11 @@ def test_in_int8_what_is_fine_or_small_is_in_bfloat16_where_loops_multiply_it(
     weights, x = Projection(torch.randn(1100, 130), torch.randn(1100)), torch.randn(6, 130)
     exact = x @ weights.weight.T + weights.bias
 
-    def error(*, fine: bool) -> float:
-        y = torch.from_numpy(backend.linear(weights, fine=fine)(x.numpy()))
+    def error(*, sensitive: bool) -> float:
+        y = torch.from_numpy(backend.linear(weights, sensitive=sensitive)(x.numpy()))
         return float((y - exact).square().mean().sqrt())
 
-    less = error(fine=True) / error(fine=False)
+    less = error(sensitive=True) / error(sensitive=False)
     assert less < 0.5 if instructions == "bfloat16" else less == 1.0
     kinds = [
         type(backend.linear(Projection(torch.randn(outputs, 130), torch.randn(outputs))))
@@ -58,13 +58,13 @@ def test_what_is_small_is_not_in_fewer_than_eight_bits(
     monkeypatch.setattr(dispatch, "has_vnni", lambda: largest == 255)
     backend = module.NumbaBackend("int8")
 
-    def exact(outputs: int, *, fine: bool) -> bool:
+    def exact(outputs: int, *, sensitive: bool) -> bool:
         weights = Projection(torch.randn(outputs, 128), torch.randn(outputs))
-        return type(backend.linear(weights, fine=fine)) is module.Float32Product
+        return type(backend.linear(weights, sensitive=sensitive)) is module.Float32Product
 
-    for fine in (True, False):
-        assert exact(1024, fine=fine) == (largest < 255)
-        assert not exact(1025, fine=fine)
+    for sensitive in (True, False):
+        assert exact(1024, sensitive=sensitive) == (largest < 255)
+        assert not exact(1025, sensitive=sensitive)
 
 
 @pytest.mark.usefixtures("with_pairs")
