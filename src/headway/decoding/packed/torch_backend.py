@@ -165,7 +165,7 @@ class TorchBackend:
     def linear(
         self, projection: Projection, *, relu: bool = False, sensitive: bool = False
     ) -> Product:
-        """Prepare x weight^T + bias; sensitive ones also in int8: bfloat16 is too slow in PyTorch."""
+        """Prepare x weight^T + bias; a sensitive one in int8, too: its bfloat16 is too slow."""
         return product(projection, self.precision, self.device, relu=relu)
 
     def output(self, projection: Projection) -> Product:
