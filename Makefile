@@ -83,7 +83,7 @@ format: install  ## Format the code.
 	$(BIN)/ruff format src tests
 	$(BIN)/ruff check --fix src tests
 
-settings: install  ## Write the tables of docs/settings.md anew after a setting changed.
+settings: install  ## Write the tables of docs/en/reference/settings.md anew after a setting changed.
 	$(BIN)/python -m tests.meta.settings_page
 
 clean:  ## Remove what can be made again; runs/ stays.

@@ -1,4 +1,4 @@
-"""docs/changing.md is true: its code runs, and what it trains is the changed model."""
+"""docs/en/howto/changing.md is true: its code runs, and what it trains is the changed model."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from headway.bundle import load_bundle
 from headway.config.run import RunConfig
 from headway.errors import BundleError
 
-PAGE = Path(__file__).parents[2] / "docs" / "changing.md"
+PAGE = Path(__file__).parents[2] / "docs" / "en" / "howto" / "changing.md"
 
 
 @pytest.mark.filterwarnings("ignore:The reference engine translates:UserWarning")

@@ -1,4 +1,4 @@
-"""docs/continuing.md is true: its commands and its code run, in its order, on a small model."""
+"""docs/en/howto/continuing.md is true: commands and code run in its order, on a small model."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from headway.config.run import RunConfig
 from headway.training.reporting import Reporter
 from headway.training.run import train
 
-PAGE = Path(__file__).parents[2] / "docs" / "continuing.md"
+PAGE = Path(__file__).parents[2] / "docs" / "en" / "howto" / "continuing.md"
 SHORT = [
     "--set", "training.max_steps=2", "--set", "training.validation_sentences=0",
     "--set", "training.precision=float32", "--set", "decoding.max_extra_pieces=2",

@@ -1,4 +1,4 @@
-"""Writes the tables of `docs/settings.md` from the settings themselves: `make settings`."""
+"""Writes the tables of the page `settings.md` from the settings themselves: `make settings`."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from headway.config.run import RunConfig
 from headway.model.accounting import count_parameters
 from headway.model.uninitialized import empty_model
 
-PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+PAGE = Path(__file__).parents[2] / "docs" / "en" / "reference" / "settings.md"
 
 _PLACE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
 _NUMBERS = {int: "a whole number", float: "a number"}

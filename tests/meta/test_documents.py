@@ -86,7 +86,7 @@ def test_every_recipe_is_a_valid_configuration_that_names_its_source(path: Path)
 
 
 def test_every_file_in_the_paper_map_exists() -> None:
-    text = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "en" / "reference" / "paper-map.md").read_text(encoding="utf-8")
     package, tests = ROOT / "src" / "headway", ROOT / "tests"
     text, what_runs = text.split("## What runs")
     for name in re.findall(r"`([\w/]+\.py)`", what_runs):
@@ -127,12 +127,12 @@ def test_the_architecture_has_the_levels_of_the_import_contract() -> None:
         for contract in contracts["tool"]["importlinter"]["contracts"]
         if contract.get("exhaustive")
     ]
-    picture = _blocks("docs/architecture.md", "")[0].splitlines()
+    picture = _blocks("docs/en/explain/architecture.md", "")[0].splitlines()
     assert [re.split(" {2,}", line)[0] for line in picture] == levels
 
 
 def test_every_deviation_marked_in_the_code_has_its_row() -> None:
-    text = (ROOT / "docs" / "deviations.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "en" / "explain" / "deviations.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| ([^|]+) \|", text, flags=re.MULTILINE))
     marked = set()
     for path in (ROOT / "src").rglob("*.py"):
@@ -143,7 +143,7 @@ def test_every_deviation_marked_in_the_code_has_its_row() -> None:
 
 
 def test_every_problem_that_training_may_say_has_its_row() -> None:
-    text = (ROOT / "docs" / "watching.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "en" / "howto" / "watching.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([^`]+?)(?:, …)?` \|.*\|.*\|.*\|$", text, flags=re.MULTILINE)
     problems = set()
     for path in (ROOT / "src" / "headway" / "training").glob("*.py"):
@@ -160,7 +160,7 @@ def test_every_option_on_the_page_about_processes_exists() -> None:
     train = typer.main.get_command(app).commands["train"]  # type: ignore[attr-defined]
     own = {option for parameter in train.params for option in parameter.opts}
     torchs = {option for action in get_args_parser()._actions for option in action.option_strings}
-    text = (ROOT / "docs" / "several-processes.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "en" / "howto" / "several-processes.md").read_text(encoding="utf-8")
     commands = re.findall(r"torchrun (--.*?) -m headway train (.*)", text.replace("\\\n", " "))
     assert len(commands) >= 8
     for before, after in commands:
@@ -171,9 +171,9 @@ def test_every_option_on_the_page_about_processes_exists() -> None:
 
 
 def test_the_scripts_on_the_page_about_processes_can_be_read() -> None:
-    (script,) = _blocks("docs/several-processes.md", "bash")
+    (script,) = _blocks("docs/en/howto/several-processes.md", "bash")
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
-    (pods,) = _blocks("docs/several-processes.md", "yaml")
+    (pods,) = _blocks("docs/en/howto/several-processes.md", "yaml")
     service, job = yaml.safe_load_all(pods)
     assert job["spec"]["completions"] == job["spec"]["parallelism"] == 2
     (container,) = job["spec"]["template"]["spec"]["containers"]

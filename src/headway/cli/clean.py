@@ -48,7 +48,7 @@ Drop = Annotated[
     typer.Option(
         "--drop",
         metavar="a,b,c",
-        help="Drop lines by finding (docs/corpora.md): empty, duplicates (these two if unset), "
+        help="Drop lines by finding (docs/en/howto/corpora.md): empty, duplicates (both if unset), "
         "copies, near-copies, length, script, language, number-mismatch, url-mismatch, …; or none.",
     ),
 ]

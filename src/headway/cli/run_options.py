@@ -13,7 +13,9 @@ Config = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="a.b=c", help="Change one setting of docs/settings.md; may be repeated."
+        "--set",
+        metavar="a.b=c",
+        help="Change one setting of docs/en/reference/settings.md; may be repeated.",
     ),
 ]
 Source = Annotated[str, typer.Option("--source", help="Training text, source side.")]

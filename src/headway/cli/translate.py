@@ -72,7 +72,7 @@ def translate(
     debug: Debug = False,
     device: Device = "auto",
 ) -> None:
-    """Translate a file or standard input; docs/decoding.md says what each option does."""
+    """Translate a file or standard input; docs/en/howto/decoding.md says what each option does."""
     from headway.cli.line_notes import LineNotes
 
     _check_sentences(model, file, text, as_text=as_text)

@@ -159,7 +159,7 @@ class TokenizerConfig(Section):
     """Most pairs that a tokenizer is trained on, chosen evenly. Kind unigram takes about 22 bytes
     of memory for each byte of their text."""
     new_pieces: list[str] = Field(default=[])
-    """Texts that are never cut, such as tags and terms; see docs/continuing.md."""
+    """Texts that are never cut, such as tags and terms; see docs/en/howto/continuing.md."""
 
     @property
     def set_for_training(self) -> list[str]:

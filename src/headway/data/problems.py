@@ -1,7 +1,7 @@
 """The table of all problems that text may have: id, order of harm, and remedy.
 
-Ids are stable: they appear in JSON, and programs may rely on them. `docs/corpora.md` says when
-each is reported.
+Ids are stable: they appear in JSON, and programs may rely on them. `docs/en/howto/corpora.md`
+says when each is reported.
 """
 
 from collections.abc import Iterator

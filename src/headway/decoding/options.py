@@ -1,4 +1,4 @@
-"""The options of a search, checked when they are made; see `docs/decoding.md`."""
+"""The options of a search, checked when they are made; see `docs/en/howto/decoding.md`."""
 
 import math
 from collections.abc import Mapping

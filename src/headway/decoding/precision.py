@@ -26,8 +26,9 @@ def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
     """Return the precision that multiplies matrices of this size fastest on this machine.
 
     If several take nearly the same time, it is the most exact: bfloat16 and int8 change scores a
-    little (tolerances: `docs/decoding.md`). Measurements are kept in the user's cache folder, by
-    processor, versions, kernels and size. If it cannot be written, each call measures again.
+    little (tolerances: `docs/en/howto/decoding.md`). Measurements are kept in the user's cache
+    folder, by processor, versions, kernels and size. If it cannot be written, each call measures
+    again.
     """
     backend = f"{choose_backend(device, 'float32').name}, {_GENERATION}"
     key = "|".join([processor(device), torch.__version__, backend, f"{d_model}x{d_ff}"])

@@ -47,7 +47,8 @@ def hand_back_freed_memory() -> bool:
     """Tell glibc to hand freed memory back to the system at once; return True if it will obey.
 
     Where weights are divided, each step gathers every layer, in several threads. The memory that
-    these threads would keep adds up to more than a whole model (docs/several-processes.md).
+    these threads would keep adds up to more than a whole model
+    (docs/en/howto/several-processes.md).
     """
     return _set(128 * 2**10, 128 * 2**10, 128 * 2**10)
 

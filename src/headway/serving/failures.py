@@ -135,10 +135,15 @@ async def _of_validation(request: Request, error: Exception) -> Json:
         return _no_json()
     if first["type"] == "missing":
         return failure(
-            422, f"{_quoted(field)} is missing.", "docs/serving.md lists all fields.", code
+            422,
+            f"{_quoted(field)} is missing.",
+            "docs/en/reference/serving.md lists all fields.",
+            code,
         )
     if first["type"] == "extra_forbidden":
-        return failure(422, f"There is no field '{field}'.", "docs/serving.md lists all fields.")
+        return failure(
+            422, f"There is no field '{field}'.", "docs/en/reference/serving.md lists all fields."
+        )
     allowed = _ALLOWED.get(first["type"])
     if allowed is None:
         problem = f": {first['msg'][:1].lower()}{first['msg'][1:].rstrip('.')}."
@@ -172,7 +177,9 @@ async def _of_http(request: Request, error: Exception) -> Json:
     if error.status_code == 400:  # FastAPI could not read the body at all
         return _no_json()
     if error.status_code == 404:
-        return failure(404, f"There is no {path}.", "docs/serving.md lists what there is.")
+        return failure(
+            404, f"There is no {path}.", "docs/en/reference/serving.md lists what there is."
+        )
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "GET, POST")
         answer = failure(405, f"{path} does not take {request.method}.", f"Use {allowed}.")

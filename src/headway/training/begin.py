@@ -390,7 +390,8 @@ def _remarks_of_new_run(
     if bundle.trained_on_paragraphs:
         sentences.append(
             f"{bundle.several_sentences:.0%} of its lines have several sentences, so the "
-            "model will translate whole lines instead of single sentences (docs/decoding.md)."
+            "model will translate whole lines instead of single sentences "
+            "(docs/en/howto/decoding.md)."
         )
     sentences.append(f"Validation text: {encoded.valid_report.summary()}")
     sentences.append(

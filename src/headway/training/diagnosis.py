@@ -1,7 +1,8 @@
 """Problems of a training, in plain words: the observation, its meaning, the remedy.
 
 Each rule looks at several updates or validations, so that noise does not trigger it, and reports
-once in a run. Thresholds come from healthy and from spoiled runs; docs/watching.md has the figures.
+once in a run. Thresholds come from healthy and from spoiled runs;
+docs/en/howto/watching.md has the figures.
 """
 
 import math

@@ -32,7 +32,8 @@ def check_shard(config: TrainingConfig, world: World, *, changed: bool) -> None:
     if config.shard and world.size == 1:
         raise ConfigError(
             "training.shard is true, but there is one process, and nothing to divide among.",
-            "Start several with torchrun (docs/several-processes.md), or set training.shard=false.",
+            "Start several with torchrun (docs/en/howto/several-processes.md), or set "
+            "training.shard=false.",
         )
 
 

@@ -13,7 +13,7 @@ from headway.cli.app import app
 from .conftest import SMALL
 
 ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "en" / "reference" / "command-line.md").read_text(encoding="utf-8")
 SOURCES = ["저는 갑니다 .", "너는 온다 !", "우리는 자요 ?"]
 TARGETS = ["the cat sat", "a dog", "ran far"]
 # After 25 steps a run says what it will take.

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-TEXT = (Path(__file__).parents[3] / "docs" / "translating.md").read_text(encoding="utf-8")
+PAGE = Path(__file__).parents[3] / "docs" / "en" / "howto" / "translating.md"
+TEXT = PAGE.read_text(encoding="utf-8")
 COMMANDS = re.findall(
     r"^\|[^|]+\| `(?:program \\\| )?headway (translate MODEL[^`]*)` \|$", TEXT, re.M
 )

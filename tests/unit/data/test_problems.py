@@ -42,7 +42,7 @@ def test_table_and_code_have_the_same_ids() -> None:
 
 
 def test_the_page_has_every_id_in_the_order_of_harm() -> None:
-    page = (ROOT / "docs" / "corpora.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "en" / "howto" / "corpora.md").read_text(encoding="utf-8")
     table = page.partition("| finding | id |")[2].partition("\n\n")[0]
     cells = [row.split(" | ")[1] for row in table.splitlines()[2:]]
     ids = [id for cell in cells for id in re.findall("`([a-z-]+)`", cell)]

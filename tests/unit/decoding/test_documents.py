@@ -15,7 +15,8 @@ from headway.data.tokenizer import train_tokenizer
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.translator import TextTranslator
 
-PAGE = (Path(__file__).parents[3] / "docs" / "decoding.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "en" / "howto" / "decoding.md").read_text(encoding="utf-8")
 
 
 def _options(*commands: str) -> set[str]:

@@ -11,7 +11,7 @@ from headway.bundle import Bundle
 from headway.cli.app import app
 from headway.decoding.translator import TextTranslator
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[3] / "docs" / "en" / "howto"
 ROOM = Path(headway.__file__).parent / "inspection"
 
 

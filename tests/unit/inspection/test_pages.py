@@ -10,7 +10,7 @@ from headway.bundle import save_bundle
 from headway.cli.app import app
 
 ROOT = Path(__file__).parents[3]
-PAGES = ["docs/inspection.md", "docs/ko/inspection.md"]
+PAGES = ["docs/en/howto/inspection.md", "docs/ko/howto/inspection.md"]
 
 
 def blocks(page: str, language: str = "python") -> list[str]:

@@ -1,4 +1,4 @@
-"""What docs/ctranslate2.md says is true: its code runs and its options exist."""
+"""What docs/en/howto/ctranslate2.md says is true: its code runs and its options exist."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from headway.bundle import Bundle, save_bundle
 from headway.cli.app import app
 from headway.interop.ctranslate2 import exporting, parity, spec
 
-PAGE = Path(__file__).parents[4] / "docs" / "ctranslate2.md"
+PAGE = Path(__file__).parents[4] / "docs" / "en" / "howto" / "ctranslate2.md"
 
 
 def test_the_code_on_the_page_runs(

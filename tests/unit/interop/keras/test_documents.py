@@ -9,7 +9,7 @@ import pytest
 from headway.bundle import Bundle, save_bundle
 
 ROOT = Path(__file__).parents[4]
-PAGES = ["docs/keras.md", "docs/ko/keras.md"]
+PAGES = ["docs/en/keras/use.md", "docs/ko/keras/use.md"]
 
 
 def blocks(page: str) -> list[str]:
