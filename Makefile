@@ -70,8 +70,8 @@ runs/demo:
 	$(MAKE) demo
 
 lint: install  ## Check style and the directions of imports.
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples
 	$(BIN)/lint-imports
 
 types: install  ## Check types.
@@ -80,8 +80,8 @@ types: install  ## Check types.
 check: lint types test  ## Style, imports, types and tests; CI also runs test-keras and test-browser.
 
 format: install  ## Format the code.
-	$(BIN)/ruff format src tests
-	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src tests examples
+	$(BIN)/ruff check --fix src tests examples
 
 settings: install  ## Write the tables of docs/en/reference/settings.md anew after a setting changed.
 	$(BIN)/python -m tests.meta.settings_page

@@ -75,6 +75,13 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
         assert not anchor or anchor in _anchors(target.read_text(encoding="utf-8")), anchor
 
 
+@of_each_page
+def test_every_test_that_a_page_names_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name, target in re.findall(r"\[`(test_\w+)`\]\(([^)#]+)\)", text):
+        assert f"def {name}(" in (page.parent / target).read_text(encoding="utf-8"), name
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "recipes").glob("*.toml")), ids=lambda p: p.stem)
 def test_every_recipe_is_a_valid_configuration_that_names_its_source(path: Path) -> None:
     config = load_run_config(path)

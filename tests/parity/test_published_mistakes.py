@@ -1,11 +1,15 @@
 """One test for each mistake that published implementations make; each fails if we make it."""
 
+import ast
 import math
 from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
 
+import headway
 from headway.data.batching import collate
 from headway.data.encoded import EncodedPair
 from headway.errors import ConfigError
@@ -55,6 +59,88 @@ def test_a_mask_is_no_large_number_that_overflows_or_averages_over_padding(
     assert weights.tolist() == [[0.5, 0.5, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
     assert output.flatten().tolist() == [2, 0, 1]
     assert fused_attention(q[None], k[None], v[None], mask).flatten().tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("scale", [-8.0, 0.0, 3.0], ids=str)
+def test_weights_are_shares_whatever_the_sign_of_the_scores(scale: float) -> None:
+    q, k = torch.full((2, 1), scale), torch.tensor([[1.0], [-1.0], [0.1], [0.0]])
+
+    _, weights = scaled_dot_product_attention(q, k, k)
+
+    assert (weights > 0).all()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2))
+
+
+def test_a_head_is_a_part_of_each_token_and_not_some_of_the_tokens() -> None:
+    attend = MultiHeadAttention(6, 2, bias=False)
+    with torch.no_grad():
+        for projection in (attend.w_q, attend.w_k, attend.w_v, attend.w_o):
+            projection.weight.copy_(torch.eye(6))
+    x = torch.randn(1, 5, 6)
+
+    with trace(attend) as seen:
+        attend(x, x, x, look_ahead_mask(5))
+
+    for name in ("q", "k", "v"):
+        torch.testing.assert_close(seen[name][0, 0], x[0, :, :3])
+        torch.testing.assert_close(seen[name][0, 1], x[0, :, 3:])
+    for position in range(5):  # a head attends to all earlier positions, and concat keeps order
+        changed = x.clone()
+        changed[:, position] += 1
+        difference = (attend(changed, changed, changed, look_ahead_mask(5)) - seen["output"]).abs()
+        difference = difference.amax(dim=(0, 2))
+        assert (difference[:position] == 0).all()
+        assert (difference[position:] > 1e-4).all()
+
+
+def test_the_heads_together_are_as_wide_as_the_model_and_w_o_mixes_them() -> None:
+    attend = MultiHeadAttention(12, 3)
+    x = torch.randn(1, 5, 12)
+    with trace(attend) as seen:
+        attend(x, x, x)
+
+    concat = seen["concat"].detach().requires_grad_()
+    (gradient,) = torch.autograd.grad(attend.w_o(concat)[0, 0, 0], concat)
+
+    assert concat.shape == seen["output"].shape == x.shape
+    assert gradient[0, 0].view(3, 4).any(dim=-1).all()
+
+
+def test_each_part_of_a_layer_reads_the_output_of_the_one_before(build: Build) -> None:
+    model = build(num_encoder_layers=2, num_decoder_layers=2)
+    inputs: dict[str, torch.Tensor] = {}
+    for name, module in model.named_modules():
+        if name.endswith("feed_forward"):
+            module.register_forward_pre_hook(
+                lambda module, values, name=name: inputs.__setitem__(name, values[0])
+            )
+
+    with trace(model) as seen:
+        model(SOURCE, TARGET)
+
+    for side, before in (("encoder", "self_attention"), ("decoder", "cross_attention")):
+        first, second = f"{side}.layers.0", f"{side}.layers.1"
+        assert torch.equal(seen[f"{second}.input"], seen[f"{first}.output"])
+        for layer in (first, second):
+            # LayerNorm(x + Z), and not Z, the output of attention.
+            normalized = seen[f"{layer}.{before}_residual.norm"]
+            assert torch.equal(inputs[f"{layer}.feed_forward"], normalized)
+            assert not torch.allclose(normalized, seen[f"{layer}.{before}.output"])
+
+
+def test_the_direct_path_has_a_gradient_of_one_in_pre_norm_alone() -> None:
+    def gradient(position: Literal["post", "pre"]) -> torch.Tensor:
+        torch.manual_seed(0)
+        x = y = torch.randn(1, 2, 96, requires_grad=True)
+        residual = Residual(96, 0.0, position)
+        for _ in range(12):
+            y = residual(y, lambda z: torch.randn(z.shape))
+        return torch.autograd.grad(y, x, torch.ones(96).cumsum(0).expand(1, 2, 96))[0]
+
+    torch.testing.assert_close(gradient("pre"), torch.ones(96).cumsum(0).expand(1, 2, 96))
+    # Each LayerNorm divides by the spread of a sum of two vectors of spread 1, the root of 2.
+    shrunk = gradient("post").norm() / gradient("pre").norm()
+    assert shrunk < 1.5 * 2.0**-6
 
 
 def test_the_positional_table_is_made_of_sines_and_sized_by_a_length(build: Build) -> None:
@@ -183,3 +269,31 @@ def test_the_loss_counts_real_target_pieces_only_and_gives_padding_no_mass() -> 
         strict=True,
     ):
         torch.testing.assert_close(ours, theirs)
+
+
+def test_a_trace_sees_a_layer_whose_forward_is_called_directly() -> None:
+    attend = MultiHeadAttention(6, 2)
+    x = torch.randn(1, 4, 6)
+
+    with trace(attend) as called:
+        attend(x, x, x)
+    with trace(attend) as forward:
+        attend.forward(x, x, x)
+
+    assert forward.names() == called.names()
+    assert torch.equal(forward["weights"], called["weights"])
+
+
+@pytest.mark.parametrize("room", ["model", "interop/keras"])
+def test_every_argument_of_a_layer_is_used(room: str) -> None:
+    checked = 0
+    for path in (Path(headway.__file__).parent / room).glob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if getattr(function, "name", None) not in ("__init__", "forward", "call"):
+                continue
+            assert isinstance(function, ast.FunctionDef)
+            used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            arguments = {argument.arg for argument in function.args.args} - {"self"}
+            assert arguments <= used, f"{path.name}: {function.name} ignores {arguments - used}"
+            checked += len(arguments)
+    assert checked > 20
