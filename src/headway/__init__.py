@@ -24,9 +24,21 @@ if TYPE_CHECKING:
     from headway.evaluation.metrics import Score, score_texts
     from headway.inspection.trace import Trace, trace
     from headway.inspection.translator import Translator, load
-    from headway.model.transformer import Transformer
+    from headway.model import (
+        MultiHeadAttention,
+        PositionwiseFeedForward,
+        SinusoidalPositionalEncoding,
+        Transformer,
+        look_ahead_mask,
+        padding_mask,
+        scaled_dot_product_attention,
+        sinusoid_table,
+        target_mask,
+    )
     from headway.training.accelerated.install import accelerated
+    from headway.training.loss import label_smoothed_cross_entropy
     from headway.training.run import train
+    from headway.training.schedule import paper_rate
 
 __version__ = "0.1.0"
 
@@ -34,10 +46,13 @@ __all__ = [
     "Bundle",
     "HeadwayError",
     "ModelConfig",
+    "MultiHeadAttention",
+    "PositionwiseFeedForward",
     "RunConfig",
     "Sampling",
     "Score",
     "SearchOptions",
+    "SinusoidalPositionalEncoding",
     "Trace",
     "Transformer",
     "Translation",
@@ -45,12 +60,19 @@ __all__ = [
     "accelerated",
     "clean_text",
     "compare_texts",
+    "label_smoothed_cross_entropy",
     "load",
     "load_bundle",
     "load_run_config",
+    "look_ahead_mask",
+    "padding_mask",
+    "paper_rate",
     "presets",
     "save_bundle",
+    "scaled_dot_product_attention",
     "score_texts",
+    "sinusoid_table",
+    "target_mask",
     "trace",
     "train",
 ]
@@ -59,10 +81,13 @@ _HOMES = {
     "Bundle": "headway.bundle",
     "HeadwayError": "headway.errors",
     "ModelConfig": "headway.config.model",
+    "MultiHeadAttention": "headway.model.attention",
+    "PositionwiseFeedForward": "headway.model.feed_forward",
     "RunConfig": "headway.config.run",
     "Sampling": "headway.decoding.options",
     "Score": "headway.evaluation.metrics",
     "SearchOptions": "headway.decoding.options",
+    "SinusoidalPositionalEncoding": "headway.model.positional_encoding",
     "Trace": "headway.inspection.trace",
     "Transformer": "headway.model.transformer",
     "Translation": "headway.decoding.translation",
@@ -70,12 +95,19 @@ _HOMES = {
     "accelerated": "headway.training.accelerated.install",
     "clean_text": "headway.data.mending.text",
     "compare_texts": "headway.evaluation.comparing",
+    "label_smoothed_cross_entropy": "headway.training.loss",
     "load": "headway.inspection.translator",
     "load_bundle": "headway.bundle",
     "load_run_config": "headway.config.run",
+    "look_ahead_mask": "headway.model.masks",
+    "padding_mask": "headway.model.masks",
+    "paper_rate": "headway.training.schedule",
     "presets": "headway.config.presets",
     "save_bundle": "headway.bundle",
+    "scaled_dot_product_attention": "headway.model.attention",
     "score_texts": "headway.evaluation.metrics",
+    "sinusoid_table": "headway.model.positional_encoding",
+    "target_mask": "headway.model.masks",
     "trace": "headway.inspection.trace",
     "train": "headway.training.run",
 }
@@ -86,9 +118,9 @@ if not TYPE_CHECKING:  # to a type checker each name would be one of this module
     def __getattr__(name: str) -> Any:
         """Import a public name when it is first asked for."""
         if name not in _HOMES:
-            here = sys.modules[__name__]
-            message = f"module 'headway' has no attribute '{name}'"
-            raise AttributeError(message, name=name, obj=here)  # Python names the nearest one
+            from headway.elsewhere import missing
+
+            raise missing(sys.modules[__name__], name)
         home = importlib.import_module(_HOMES[name])
         # `presets` is a module, everything else a member of one.
         value = home if name == "presets" else getattr(home, name)

@@ -122,24 +122,27 @@ def suggest(given: object, known: Iterable[str]) -> str:
     return "Known: " + ", ".join(names) + "."
 
 
-def hinted(**elsewhere: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+def hinted(remedy: str = "", /, **elsewhere: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Decorate a function so that it refuses an unknown argument with a hint.
 
     elsewhere: names of arguments in other libraries with the name here, such as `beam="beam_size"`.
-    The decorated function raises TypeError that names the nearest argument, or all of them.
+    The decorated function raises TypeError with that name. For other names it gives the remedy, or
+    else the nearest argument, or all of them. A class is decorated at its `__init__`.
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         known = inspect.signature(function).parameters
         names = [name for name in known if name not in ("self", "cls")]
+        shown_name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
         @functools.wraps(function)
         def call(*arguments: _P.args, **named: _P.kwargs) -> _R:
             for name in named:
                 if name not in known:
                     near = elsewhere.get(name)
-                    hint = f"Did you mean '{near}'?" if near else suggest(name, names)
-                    raise TypeError(f"{function.__name__}() has no argument '{name}'. {hint}")
+                    hint = f"Did you mean '{near}'?" if near in names else remedy
+                    hint = hint or suggest(name, names)
+                    raise TypeError(f"{shown_name}() has no argument '{name}'. {hint}")
             return function(*arguments, **named)
 
         return call

@@ -104,6 +104,8 @@ def collate(pairs: Sequence[EncodedPair], indices: Sequence[int] | None = None) 
 
     `indices` says where each pair comes from (its place in the corpus), and selects nothing.
     Without it the rows are numbered from 0.
+
+    Elsewhere: Batch, patch_trg.
     """
     if not pairs:
         raise ConfigError("A batch of no pairs was asked for.", "Give at least one pair.")

@@ -98,6 +98,8 @@ class TextTranslator:
         `headway.train`. engine, precision: see `headway.decoding.build_engine`. ensemble: more
         bundles with the same vocabulary, whose probabilities are averaged. Raises BundleError if a
         bundle is damaged.
+
+        Elsewhere: beam_search, greedy_decode, translate, translate_sentence.
         """
         where, ensemble = resolve_device(device), as_paths(ensemble)
         if where != "cpu":

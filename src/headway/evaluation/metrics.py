@@ -73,6 +73,8 @@ def score_texts(
     metrics: bleu, chrf, ter, exact, wer. tokenize: sacreBLEU's tokenization for BLEU; `none` for
     text that is tokenized already. Raises DataError if the two differ in number or are not texts,
     ConfigError for an unknown metric or tokenization.
+
+    Elsewhere: bleu, bleu_score, compute_bleu, get_bleu.
     """
     return [counts.score() for counts in count_texts(hypotheses, references, metrics, tokenize)]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from headway.elsewhere import INTERMEDIATES
 from headway.errors import ConfigError, TraceError, require_type, suggest
 from headway.inspection.catalog import catalog, find_row, matching, model_names, pattern_of
 from headway.inspection.derived import derive
@@ -85,7 +86,8 @@ class Trace(TracedPass):
                 f"The trace is empty, so there is no '{name}'.",
                 "Call the traced module inside the `with` block.",
             )
-        raise TraceError(f"The trace has no '{name}'.", suggest(name, self._known))
+        hint = suggest(INTERMEDIATES.get(name, name), self._known)
+        raise TraceError(f"The trace has no '{name}'.", hint)
 
     def __contains__(self, name: object) -> bool:
         """Return True if a tensor of this name was recorded."""
@@ -304,6 +306,8 @@ def trace(
     torch.Size([1, 2, 3, 3])
     >>> [axis.name for axis in seen["weights"].axes]
     ['batch', 'head', 'query', 'key']
+
+    Elsewhere: attention_weights, attn_weights, plot_attention_weights, showgraph, visualize_head.
     """
     with _heard(module, record_patterns(record), edit or {}, sentence) as recorded:
         yield recorded

@@ -22,8 +22,97 @@ of the paper.
 
 In attention, T positions are queries and S positions are keys; in self-attention they are the same
 positions. A mask is boolean and True where a query may attend.
+
+`from headway.model import MultiHeadAttention` works for every layer and function of the paper, as
+listed in `headway.model.__all__`. A file is imported when one of its names is first asked for.
 """
 
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from headway.elsewhere import missing
 from headway.model import vector_math
 
+if TYPE_CHECKING:
+    from headway.model.accounting import count_parameters, multiply_adds
+    from headway.model.attention import MultiHeadAttention, scaled_dot_product_attention
+    from headway.model.decoder import Decoder, DecoderLayer
+    from headway.model.embedding import InputEmbedding, OutputProjection, TokenEmbedding
+    from headway.model.encoder import Encoder, EncoderLayer
+    from headway.model.feed_forward import PositionwiseFeedForward
+    from headway.model.initialization import initialize
+    from headway.model.masks import look_ahead_mask, padding_mask, target_mask
+    from headway.model.positional_encoding import (
+        LearnedPositionalEncoding,
+        SinusoidalPositionalEncoding,
+        sinusoid_table,
+    )
+    from headway.model.residual import Residual
+    from headway.model.transformer import Transformer
+
+__all__ = [
+    "Decoder",
+    "DecoderLayer",
+    "Encoder",
+    "EncoderLayer",
+    "InputEmbedding",
+    "LearnedPositionalEncoding",
+    "MultiHeadAttention",
+    "OutputProjection",
+    "PositionwiseFeedForward",
+    "Residual",
+    "SinusoidalPositionalEncoding",
+    "TokenEmbedding",
+    "Transformer",
+    "count_parameters",
+    "initialize",
+    "look_ahead_mask",
+    "multiply_adds",
+    "padding_mask",
+    "scaled_dot_product_attention",
+    "sinusoid_table",
+    "target_mask",
+]
+
+_HOMES = {
+    "Decoder": "decoder",
+    "DecoderLayer": "decoder",
+    "Encoder": "encoder",
+    "EncoderLayer": "encoder",
+    "InputEmbedding": "embedding",
+    "LearnedPositionalEncoding": "positional_encoding",
+    "MultiHeadAttention": "attention",
+    "OutputProjection": "embedding",
+    "PositionwiseFeedForward": "feed_forward",
+    "Residual": "residual",
+    "SinusoidalPositionalEncoding": "positional_encoding",
+    "TokenEmbedding": "embedding",
+    "Transformer": "transformer",
+    "count_parameters": "accounting",
+    "initialize": "initialization",
+    "look_ahead_mask": "masks",
+    "multiply_adds": "accounting",
+    "padding_mask": "masks",
+    "scaled_dot_product_attention": "attention",
+    "sinusoid_table": "positional_encoding",
+    "target_mask": "masks",
+}
+
 vector_math.prepare()
+
+
+if not TYPE_CHECKING:  # to a type checker each name would be one of this module
+
+    def __getattr__(name: str) -> Any:
+        """Import a layer or function when it is first asked for."""
+        if name not in _HOMES:
+            raise missing(sys.modules[__name__], name)
+        value = getattr(importlib.import_module(f"headway.model.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from headway.errors import ConfigError
+from headway.elsewhere import ARGUMENTS
+from headway.errors import ConfigError, hinted
 from headway.model.cache import KeyValueCache
 from headway.model.checks import (
     check_attention_inputs,
@@ -36,6 +37,9 @@ def scaled_dot_product_attention(
     exactly 0. A query that may attend to no position has weights and output of zeros. drop: dropout
     of the weights. observe: receives `scores`, `masked_scores` and `weights` by name, and returns
     the tensor to use.
+
+    Elsewhere: attention, attention_func, DotProductAttention, ScaledDotProductAttention,
+    ScaleDotProductAttention, SDPA, SPDA.
     """
     check_attention_shapes(q, k, v, mask)
     scores = observe("scores", q @ k.mT / math.sqrt(q.size(-1)))  # (*B, T, S)
@@ -91,8 +95,13 @@ class MultiHeadAttention(nn.Module):
     Intermediates: `projected_q projected_k projected_v` (B, T or S, H * d).
     `q k v` (B, H, T or S, d). `scores masked_scores weights` (B, H, T, S).
     `heads` (B, H, T, d_v). `concat` (B, T, H * d_v). `output` (B, T, d_model).
+
+    Elsewhere: BaseAttention, CausalSelfAttention, CrossAttention, GlobalSelfAttention,
+    MultiheadAttention, MultiHeadAttentionBlock, MultiHeadAttentionLayer, MultiHeadedAttention,
+    MultiHeadSelfAttention, SelfAttention, split_heads, transpose_output, transpose_qkv.
     """
 
+    @hinted(**ARGUMENTS)
     def __init__(
         self,
         d_model: int,

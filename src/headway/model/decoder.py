@@ -16,6 +16,8 @@ class DecoderLayer(nn.Module):
     """Attend to the earlier target, then to the memory, then transform each position.
 
     Intermediates, besides those of its parts: `input` and `output`, (B, T, d_model).
+
+    Elsewhere: decoder_layer, DecoderBlock, TransformerDecoderBlock, TransformerDecoderLayer.
     """
 
     def __init__(
@@ -63,7 +65,10 @@ class DecoderLayer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Run the layers one after the other; every layer attends to the same memory."""
+    """Run the layers one after the other; every layer attends to the same memory.
+
+    Elsewhere: decoder, TransformerDecoder.
+    """
 
     def __init__(self, layers: Iterable[DecoderLayer], norm: nn.LayerNorm | None = None) -> None:
         """Stack the layers; `norm` ends a pre-norm stack, whose output is not yet normalized."""

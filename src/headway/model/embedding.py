@@ -7,7 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from headway.errors import ConfigError
+from headway.elsewhere import ARGUMENTS
+from headway.errors import ConfigError, hinted
 from headway.model.checks import check_dropout, check_sizes
 from headway.model.dropout import dropout
 from headway.model.positional_encoding import (
@@ -18,8 +19,12 @@ from headway.model.probe import probe
 
 
 class TokenEmbedding(nn.Module):
-    """Look up a vector for each piece; the table may be shared with the output projection."""
+    """Look up a vector for each piece; the table may be shared with the output projection.
 
+    Elsewhere: Embeddings, InputEmbeddings.
+    """
+
+    @hinted(**ARGUMENTS)
     def __init__(self, vocab_size: int, d_model: int) -> None:
         """Make a table of vocab_size vectors with standard deviation d_model^-0.5.
 
@@ -46,6 +51,8 @@ class InputEmbedding(nn.Module):
     """Compute Dropout(embedding * sqrt(d_model) + position) (sections 3.4, 3.5 and 5.4).
 
     Intermediates: `scaled` (B, L, d_model), `position` (L, d_model), `output` (before dropout).
+
+    Elsewhere: PositionalEmbedding, TokenAndPositionEmbedding, TransformerEmbedding.
     """
 
     def __init__(
@@ -76,7 +83,10 @@ class InputEmbedding(nn.Module):
 
 
 class OutputProjection(nn.Module):
-    """Score every piece of the vocabulary; its weight may be the embedding's (section 3.4)."""
+    """Score every piece of the vocabulary; its weight may be the embedding's (section 3.4).
+
+    Elsewhere: fc_out, Generator, ProjectionLayer.
+    """
 
     def __init__(self, weight: nn.Parameter, bias: bool = False) -> None:
         """Use this (V, d_model) weight; a bias starts at zero."""

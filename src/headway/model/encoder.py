@@ -15,6 +15,8 @@ class EncoderLayer(nn.Module):
     """Let every position attend to the whole source, then transform each position.
 
     Intermediates, besides those of its parts: `input` and `output`, (B, S, d_model).
+
+    Elsewhere: encoder_layer, EncoderBlock, TransformerEncoderBlock, TransformerEncoderLayer.
     """
 
     def __init__(
@@ -44,7 +46,10 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Run the layers one after the other; the output is the memory."""
+    """Run the layers one after the other; the output is the memory.
+
+    Elsewhere: clones, encoder, TransformerEncoder.
+    """
 
     def __init__(self, layers: Iterable[EncoderLayer], norm: nn.LayerNorm | None = None) -> None:
         """Stack the layers; `norm` ends a pre-norm stack, whose output is not yet normalized."""

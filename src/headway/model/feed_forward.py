@@ -7,7 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headway.errors import ConfigError, suggest
+from headway.elsewhere import ARGUMENTS
+from headway.errors import ConfigError, hinted, suggest
 from headway.model.checks import check_dropout, check_sizes
 from headway.model.dropout import dropout
 from headway.model.probe import probe
@@ -34,8 +35,13 @@ class PositionwiseFeedForward(nn.Module):
 
     Intermediates: `hidden` (before the activation), `activated`, `output`; a gated variant also
     has `gate`, and its `activated` is activation(gate) * hidden.
+
+    Elsewhere: FeedForward, FeedForwardBlock, FeedForwardNetwork, FFN,
+    point_wise_feed_forward_network, PositionWiseFCFeedForwardNetwork, PositionwiseFeedforwardLayer,
+    PositionWiseFFN, PoswiseFeedForwardNet.
     """
 
+    @hinted(**ARGUMENTS)
     def __init__(
         self,
         d_model: int,

@@ -12,7 +12,13 @@ from headway.errors import ConfigError
 
 
 def padding_mask(ids: Int[Tensor, "B S"], pad_id: int = 0) -> Bool[Tensor, "B 1 1 S"]:
-    """Allow every real piece, forbid padding; broadcasts over heads and queries."""
+    """Allow every real piece, forbid padding; broadcasts over heads and queries.
+
+    Elsewhere: attention_mask, create_padding_mask, get_attn_pad_mask, get_attn_padding_mask,
+    get_pad_mask, key_padding_mask, make_pad_mask, make_src_mask, masked_softmax, masking1,
+    memory_key_padding_mask, sequence_mask, src_key_padding_mask, src_mask, tgt_key_padding_mask,
+    valid_lens.
+    """
     if not isinstance(ids, Tensor) or ids.dim() != 2:
         shape = f"have shape {tuple(ids.shape)}" if isinstance(ids, Tensor) else "are no tensor"
         raise ConfigError(
@@ -29,11 +35,19 @@ def look_ahead_mask(
 
     >>> look_ahead_mask(3)[0, 0].int().tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+
+    Elsewhere: causal_mask, create_look_ahead_mask, generate_square_subsequent_mask,
+    get_attn_subsequent_mask, get_causal_attention_mask, get_subsequent_mask, nopeak_mask,
+    subsequent_mask.
     """
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
 
 
 def target_mask(target_ids: Int[Tensor, "B T"], pad_id: int = 0) -> Bool[Tensor, "B 1 T T"]:
-    """Combine both conditions for the decoder: no later position, and no padding."""
+    """Combine both conditions for the decoder: no later position, and no padding.
+
+    Elsewhere: attn_mask, create_mask, create_masks, make_std_mask, make_tgt_mask, make_trg_mask,
+    masing2, masking2, tgt_mask, trg_mask.
+    """
     real = padding_mask(target_ids, pad_id)
     return real & look_ahead_mask(target_ids.size(1), target_ids.device)

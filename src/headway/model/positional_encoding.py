@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headway.errors import ConfigError, suggest
+from headway.elsewhere import ARGUMENTS
+from headway.errors import ConfigError, hinted, suggest
 from headway.model.checks import check_sizes
 
 LAYOUTS = ("halved", "interleaved")
@@ -25,6 +26,8 @@ def sinusoid_table(
     >>> sinusoid_table(2, 4)[1].tolist() == [
     ...     math.sin(1), math.cos(1), math.sin(1 / 100), math.cos(1 / 100)]
     True
+
+    Elsewhere: get_angles, get_sinusoid_encoding_table, position_encoding_init, positional_encoding.
     """
     position = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
     if layout == "interleaved":
@@ -45,8 +48,12 @@ def sinusoid_table(
 
 
 class SinusoidalPositionalEncoding(nn.Module):
-    """Give the fixed sinusoids of the paper, for any length."""
+    """Give the fixed sinusoids of the paper, for any length.
 
+    Elsewhere: PositionalEncoder, PositionalEncoding, PostionalEncoding.
+    """
+
+    @hinted(**ARGUMENTS)
     def __init__(self, d_model: int, layout: str = "interleaved") -> None:
         """Prepare the first 512 positions; longer tables are made when they are needed."""
         super().__init__()
@@ -81,8 +88,12 @@ class SinusoidalPositionalEncoding(nn.Module):
 
 
 class LearnedPositionalEncoding(nn.Module):
-    """Give a trained vector for each position (Table 3, row E); the length is a hard limit."""
+    """Give a trained vector for each position (Table 3, row E); the length is a hard limit.
 
+    Elsewhere: LearnedPositionalEmbedding, PositionEmbedding.
+    """
+
+    @hinted(**ARGUMENTS)
     def __init__(self, d_model: int, max_positions: int) -> None:
         """Make one vector for each of `max_positions` positions."""
         super().__init__()

@@ -6,7 +6,8 @@ from typing import Literal, get_args
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headway.errors import ConfigError
+from headway.elsewhere import ARGUMENTS
+from headway.errors import ConfigError, hinted
 from headway.model.checks import check_dropout, check_sizes
 from headway.model.dropout import dropout
 from headway.model.probe import probe
@@ -19,8 +20,11 @@ class Residual(nn.Module):
 
     Intermediates: `sum` (the result of the addition) and `norm` (the result of LayerNorm), both
     (B, L, d_model).
+
+    Elsewhere: AddAndNorm, AddNorm, ResidualConnection, SublayerConnection.
     """
 
+    @hinted(**ARGUMENTS)
     def __init__(
         self,
         d_model: int,

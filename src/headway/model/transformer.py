@@ -6,7 +6,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from headway.config.model import ModelConfig
-from headway.errors import ConfigError, require_type
+from headway.errors import ConfigError, hinted, require_type
 from headway.model.attention import MultiHeadAttention
 from headway.model.cache import DecoderCache
 from headway.model.checks import check_tensor
@@ -29,8 +29,12 @@ class Transformer(nn.Module):
 
     Intermediates, besides those of its parts: `source_mask` (B, 1, 1, S), `target_mask`
     (B, 1, T, T), `logits` (B, T, V).
+
+    Elsewhere: build_transformer, EncoderDecoder, make_model, Seq2Seq, Seq2SeqTransformer,
+    transformer.
     """
 
+    @hinted("From sizes: Transformer.from_config(headway.presets.base(vocab_size=37000)).")
     def __init__(
         self,
         source_embedding: InputEmbedding,

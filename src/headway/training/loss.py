@@ -31,6 +31,9 @@ def label_smoothed_cross_entropy(
 
     Uniform means over the V - 1 pieces that are not padding, so padding gets no mass; labels that
     are padding count for nothing. pad_id: 0 to V - 1.
+
+    Elsewhere: cal_loss, LabelSmoothing, LabelSmoothingLoss, loss_function, masked_loss,
+    MaskedSoftmaxCELoss.
     """
     check_padding(pad_id, logits.size(-1))
     check_rows(len(logits), labels)

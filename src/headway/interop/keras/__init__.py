@@ -7,6 +7,9 @@ The functional form that Keras courses teach, with the weights of a bundle:
     model.summary()
 """
 
+import sys
+
+from headway.elsewhere import missing
 from headway.interop.keras.attention import MultiHeadAttention, attention
 from headway.interop.keras.generation import greedy_decode
 from headway.interop.keras.masks import look_ahead_mask, padding_mask
@@ -49,3 +52,8 @@ __all__ = [
     "transformer",
     "transformer_from_config",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Explain a name of other code."""
+    raise missing(sys.modules[__name__], name)

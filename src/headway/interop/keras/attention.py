@@ -22,6 +22,9 @@ def attention(
     may attend. A masked position gets weight exactly 0; a query that may attend to nothing gets
     weights and output of zeros. dropout: on the weights that multiply the values; the returned
     weights have none.
+
+    Elsewhere: attention_func, scaled_dot_product_attention, ScaledDotProductAttention,
+    ScaleDotProductAttention, SDPA, SPDA.
     """
     if q.shape[-1] != k.shape[-1]:
         raise ConfigError(
@@ -50,6 +53,8 @@ class MultiHeadAttention(keras.layers.Layer):
 
     Called with a dictionary: `query` (B, T, d_model), `key` and `value` (B, S, d_model), and, if
     some are to be hidden, `mask`, which broadcasts to (B, H, T, S).
+
+    Elsewhere: MultiheadAttention, MultiHeadAttentionLayer, MultiHeadedAttention, split_heads.
     """
 
     def __init__(

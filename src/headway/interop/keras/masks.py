@@ -11,12 +11,19 @@ from headway.interop.keras.backend import keras
 
 
 def padding_mask(ids: Any, pad_id: int = 0) -> Any:
-    """Allow every real piece, forbid padding: ids (B, S) to a mask (B, 1, 1, S)."""
+    """Allow every real piece, forbid padding: ids (B, S) to a mask (B, 1, 1, S).
+
+    Elsewhere: create_padding_mask, key_padding_mask, masking1.
+    """
     return PaddingMask(pad_id)(ids)
 
 
 def look_ahead_mask(ids: Any, pad_id: int = 0) -> Any:
-    """Allow position t to see real pieces up to t and nothing later: (B, T) to (B, 1, T, T)."""
+    """Allow position t to see real pieces up to t and nothing later: (B, T) to (B, 1, T, T).
+
+    Elsewhere: causal_mask, create_look_ahead_mask, get_causal_attention_mask, masing2, masking2,
+    nopeak_mask, subsequent_mask, target_mask.
+    """
     return LookAheadMask(pad_id)(ids)
 
 

@@ -9,7 +9,10 @@ from headway.model.positional_encoding import sinusoid_table
 
 @keras.saving.register_keras_serializable(package="headway")
 class PositionalEncoding(keras.layers.Layer):
-    """Add sines and cosines of the position to embeddings (B, L, d_model)."""
+    """Add sines and cosines of the position to embeddings (B, L, d_model).
+
+    Elsewhere: get_angles, positional_encoding, PositionalEmbedding, SinusoidalPositionalEncoding.
+    """
 
     def __init__(
         self, length: int, d_model: int, layout: str = "interleaved", **settings: Any

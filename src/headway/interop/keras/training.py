@@ -22,6 +22,8 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
 
     The true piece gets 1 - smoothing; smoothing is spread over the V - 1 pieces that are not
     padding. Labels that are padding do not count.
+
+    Elsewhere: LabelSmoothing, loss_function, masked_loss.
     """
 
     def __init__(self, smoothing: float = 0.1, pad_id: int = 0, **settings: Any) -> None:
@@ -50,7 +52,10 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
 
 @keras.saving.register_keras_serializable(package="headway")
 class PaperSchedule(keras.optimizers.schedules.LearningRateSchedule):
-    """Compute d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5) (equation 3)."""
+    """Compute d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5) (equation 3).
+
+    Elsewhere: CustomSchedule, NoamOpt.
+    """
 
     def __init__(self, d_model: int, warmup_steps: int = 4000) -> None:
         """Keep the sizes."""

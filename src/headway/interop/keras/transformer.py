@@ -23,7 +23,10 @@ _GATES = {"glu": "sigmoid", "reglu": "relu", "geglu": "gelu", "swiglu": "silu"}
 def encoder_layer(
     d_ff: int, d_model: int, num_heads: int, dropout: float = 0.1, name: str = "encoder_layer"
 ) -> keras.Model:
-    """Build self-attention and feed-forward: `inputs`, `padding_mask` → outputs."""
+    """Build self-attention and feed-forward: `inputs`, `padding_mask` → outputs.
+
+    Elsewhere: EncoderLayer, TransformerEncoder, TransformerEncoderLayer.
+    """
     return _encoder_layer(_sizes(1, d_ff, d_model, num_heads, dropout), name)
 
 
@@ -51,6 +54,8 @@ def decoder_layer(
     """Build the three sub-layers: `inputs`, `memory`, `look_ahead_mask`, `padding_mask` → outputs.
 
     The padding mask is that of the source, for cross-attention.
+
+    Elsewhere: DecoderLayer, TransformerDecoder, TransformerDecoderLayer.
     """
     return _decoder_layer(_sizes(1, d_ff, d_model, num_heads, dropout), name)
 
@@ -86,6 +91,8 @@ def transformer(
 
     One table of embeddings serves both sides and the output (section 3.4). `decoder_inputs` start
     with the start symbol: row t of the logits predicts piece t + 1. Padding is id 0.
+
+    Elsewhere: Transformer.
     """
     config = _sizes(num_layers, d_ff, d_model, num_heads, dropout)
     return transformer_from_config(config.with_vocabulary(vocab_size), name)
