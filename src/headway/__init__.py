@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headway import learn
     from headway.bundle import Bundle, load_bundle, save_bundle
     from headway.config import presets
     from headway.config.model import ModelConfig
@@ -61,6 +62,7 @@ __all__ = [
     "clean_text",
     "compare_texts",
     "label_smoothed_cross_entropy",
+    "learn",
     "load",
     "load_bundle",
     "load_run_config",
@@ -96,6 +98,7 @@ _HOMES = {
     "clean_text": "headway.data.mending.text",
     "compare_texts": "headway.evaluation.comparing",
     "label_smoothed_cross_entropy": "headway.training.loss",
+    "learn": "headway.learn",
     "load": "headway.inspection.translator",
     "load_bundle": "headway.bundle",
     "load_run_config": "headway.config.run",
@@ -122,8 +125,8 @@ if not TYPE_CHECKING:  # to a type checker each name would be one of this module
 
             raise missing(sys.modules[__name__], name)
         home = importlib.import_module(_HOMES[name])
-        # `presets` is a module, everything else a member of one.
-        value = home if name == "presets" else getattr(home, name)
+        # `learn` and `presets` are modules, everything else is a member of one.
+        value = home if name in ("learn", "presets") else getattr(home, name)
         globals()[name] = value
         return value
 

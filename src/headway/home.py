@@ -1,4 +1,7 @@
-"""Expand a leading `~` in the name of a file; a shell does not do so after `=`."""
+"""The user's folders: a leading `~` in the name of a file, and the cache folder.
+
+A shell does not expand `~` after `=`.
+"""
 
 import os
 from pathlib import Path
@@ -11,3 +14,12 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     PosixPath('~no-such-user/x')
     """
     return Path(os.path.expanduser(path))
+
+
+def cache_folder() -> Path:
+    """Return Headway's folder for files that can be made again.
+
+    It is below $XDG_CACHE_HOME, or `~/.cache`. Raises RuntimeError if the user has no home folder.
+    """
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "headway"

@@ -5,10 +5,10 @@ A choice that depends on one is then the same in every run, however busy the mac
 
 import contextlib
 import json
-import os
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+from headway.home import cache_folder
 from headway.runtime.atomic_files import write_atomically
 from headway.runtime.locks import lock_file
 
@@ -41,8 +41,7 @@ def _alone() -> Iterator[None]:
 
 
 def _file() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "headway" / "precision.json"
+    return cache_folder() / "precision.json"
 
 
 def _read() -> dict[str, str]:

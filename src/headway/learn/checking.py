@@ -1,0 +1,163 @@
+"""Check the answer to an exercise and say the result in one sentence."""
+
+import importlib
+import math
+import pkgutil
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from headway.errors import ConfigError, require_type
+from headway.learn.exercise import Exercise, computed
+from headway.learn.judging import Fit, Readable, fits, readable, right_value, same_form
+from headway.learn.language import Words, in_language
+
+_SENTENCES: dict[str, dict[str, str]] = {
+    "right": {"en": "Right.", "ko": "정답입니다."},
+    "rounded": {
+        "en": "Right. With more digits: {answer}.",
+        "ko": "정답입니다. 더 자세히 쓰면 {answer}입니다.",
+    },
+    "coarse": {
+        "en": "That is rounded too far to judge. Give more digits.",
+        "ko": "반올림을 너무 많이 해서 판단할 수 없습니다. 자릿수를 늘려 보세요.",
+    },
+    "sign": {"en": "The size is right, but not the sign.", "ko": "크기는 맞지만 부호가 다릅니다."},
+    "percent": {
+        "en": "That is the answer in percent. Give it as a share of 1.",
+        "ko": "답을 퍼센트로 쓰셨습니다. 전체를 1로 보고 써 보세요.",
+    },
+    "wrong": {"en": "Not right.", "ko": "정답이 아닙니다."},
+    "places": {
+        "en": "Not right: {wrong} of {count} differ, the first at index {first}.",
+        "ko": "정답이 아닙니다. {count}개 가운데 {wrong}개가 다르고, 처음 다른 것의 인덱스는 "
+        "{first}입니다.",
+    },
+    "form": {
+        "en": "The answer is {right}. You gave {given}.",
+        "ko": "답의 형식은 {right}입니다. 입력하신 것은 {given}입니다.",
+    },
+    "number": {"en": "one number", "ko": "숫자 하나"},
+    "numbers": {"en": "{count} numbers in a list", "ko": "숫자 {count}개의 리스트"},
+    "array": {
+        "en": "numbers in an array of shape {shape}",
+        "ko": "크기가 {shape}인 숫자 배열",
+    },
+    "text": {"en": "a text in quotes", "ko": "따옴표 안의 텍스트"},
+    "texts": {"en": "{count} texts in a list", "ko": "텍스트 {count}개의 리스트"},
+    "grid": {"en": "texts in an array of shape {shape}", "ko": "크기가 {shape}인 텍스트 배열"},
+    "other": {"en": "a value of type {type}", "ko": "{type} 타입의 값"},
+}
+
+
+def check(number: str, answer: object = ...) -> bool | None:
+    """Print whether the answer to an exercise is right; without an answer, print the question.
+
+    number: page and number on it, in quotes, such as "4.2". answer: a number, a text, or a list,
+    array or tensor of them; rounded numbers are right if two digits or more are given.
+
+    Returns True or False, and None for a question. Raises ConfigError for an unknown number.
+    """
+    exercise = find_exercise(number)
+    if answer is ...:
+        print(f"{number}  {in_language(exercise.question)}")
+        return None
+    is_right, sentence = judge(exercise, answer)
+    print(sentence)
+    return is_right
+
+
+def find_exercise(number: str) -> Exercise:
+    """Return the exercise with this number; ConfigError names those that exist."""
+    require_type("The number", number, str, 'Write it in quotes: learn.check("4.2", answer).')
+    known = _exercises()
+    if number in known:
+        return known[number]
+    page = number.partition(".")[0]
+    near = [other for other in known if other.partition(".")[0] == page]
+    here = f"Page {page} has" if near else "There are"
+    raise ConfigError(
+        f"There is no exercise {number!r}.", f"{here} {', '.join(near or known) or 'none yet'}."
+    )
+
+
+@cache
+def _exercises() -> dict[str, Exercise]:
+    """Return the exercises of all pages by number, in the order of the pages."""
+    names = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    modules = [
+        importlib.import_module(f"{__package__}.{name}")
+        for name in names
+        if re.fullmatch(r"page_\d\d", name)
+    ]
+    return {exercise.number: exercise for module in modules for exercise in module.EXERCISES}
+
+
+def judge(exercise: Exercise, answer: object) -> tuple[bool, str]:
+    """Return whether an answer is right, and a sentence about it in the chosen language."""
+    right, given = right_value(computed(exercise.answer)), readable(answer)
+    if given is None or not same_form(right, given):
+        return False, _said("form", right=_form(right), given=_form(given, answer))
+    every = fits(right, given, exercise.tolerance)
+    fit = min(every)
+    if fit is Fit.EXACT:
+        return True, _said("right")
+    fit_of_slip, sentence = _nearest_slip(exercise, given)
+    if fit_of_slip > fit and fit_of_slip >= Fit.ROUNDED:
+        return False, in_language(sentence)
+    if fit is Fit.ROUNDED:
+        return True, _said("rounded", answer=_shown(right, exercise.tolerance))
+    if general := _general_slip(right, given, exercise.tolerance):
+        return False, _said(general)
+    if fit is Fit.COARSE:
+        return False, _said("coarse")
+    return False, f"{_wrong(every)} {in_language(exercise.hint)}".strip()
+
+
+def _nearest_slip(exercise: Exercise, given: Readable) -> tuple[Fit, Words]:
+    """Return the best fit of a slip, and its sentence; of equal ones the first."""
+    best: tuple[Fit, Words] = (Fit.WRONG, "")
+    for slip in exercise.slips:
+        value = right_value(computed(slip.value))
+        if same_form(value, given):
+            fit = min(fits(value, given, exercise.tolerance))
+            best = max(best, (fit, slip.sentence), key=lambda entry: entry[0])
+    return best
+
+
+def _general_slip(right: Readable, given: Readable, tolerance: float) -> str | None:
+    """Return the name of a slip that is possible in every exercise with numbers."""
+    if right.dtype.kind == "U":
+        return None
+    if min(fits(-right, given, tolerance)) >= Fit.ROUNDED:
+        return "sign"
+    if np.abs(right).max() <= 1 and min(fits(100 * right, given, tolerance)) >= Fit.ROUNDED:
+        return "percent"
+    return None
+
+
+def _wrong(every: list[Fit]) -> str:
+    wrong = [place for place, fit in enumerate(every) if fit is Fit.WRONG]
+    if len(every) == 1:
+        return _said("wrong")
+    return _said("places", wrong=len(wrong), count=len(every), first=wrong[0])
+
+
+def _form(value: Readable | None, given: object = None) -> str:
+    """Return a few words for the form of a value, such as "3 numbers in a list"."""
+    if value is None:
+        return _said("other", type=type(given).__name__)
+    names = ("text", "texts", "grid") if value.dtype.kind == "U" else ("number", "numbers", "array")
+    return _said(names[min(value.ndim, 2)], count=value.size, shape=value.shape)
+
+
+def _shown(right: Readable, tolerance: float) -> str:
+    """Return numbers with one digit more than the tolerance needs."""
+    digits = max(0, 1 - math.floor(math.log10(tolerance)))
+    return ", ".join(f"{number:.{digits}f}" for number in np.ravel(right))
+
+
+def _said(name: str, **facts: object) -> str:
+    return in_language(_SENTENCES[name]).format(**facts)
