@@ -75,8 +75,9 @@ def _fit_of_texts(right: str, given: str) -> Fit:
 
 
 def _normal(text: str) -> str:
-    """Return a text without differences of case, spaces and a final full stop."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(".")
+    """Return a text without differences of case, spaces, a final stop and the sign ▁ of a token."""
+    plain = unicodedata.normalize("NFKC", text).replace("▁", " ").casefold()
+    return " ".join(plain.split()).rstrip(".")
 
 
 def _fit_of_numbers(right: float, given: float, tolerance: float) -> Fit:
@@ -87,6 +88,6 @@ def _fit_of_numbers(right: float, given: float, tolerance: float) -> Fit:
     _, digits, exponent = Decimal(repr(given)).normalize().as_tuple()
     if right.is_integer() or not isinstance(exponent, int) or given == 0:
         return Fit.WRONG  # a count is not rounded, and a zero has no digits
-    if abs(right - given) > 0.5 * 10.0**exponent * (1 + 1e-9):
+    if abs(right - given) > 0.5 * 10.0**exponent * (1 + 1e-9) + 4 * math.ulp(right):
         return Fit.WRONG
     return Fit.ROUNDED if exponent < 0 and len(digits) >= _ENOUGH_DIGITS else Fit.COARSE

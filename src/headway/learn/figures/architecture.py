@@ -56,20 +56,25 @@ def figure_one(
     notes: small words in a block, such as a shape. chosen: blocks that keep
     their color while all others are grey. Raises ConfigError for an unknown block.
     """
-    stretched = 1.3 if notes else 1.0
-    boxes = _stack(_ENCODER, 0.0, stretched) | _stack(_DECODER, _APART, stretched)
-    for name in (*(notes or ()), *chosen):
-        if name not in boxes:
-            raise ConfigError(f"Figure 1 has no block {name!r}.", suggest(name, boxes))
-    for name, box in boxes.items():
-        color = box.color if not chosen or name in chosen or box.color == "none" else "grey"
-        note = (notes or {}).get(name, "")
-        boxes[name] = replace(box, color=color, note=note, height=0.5 if note else box.height)
+    boxes = _blocks(notes or {}, chosen)
     frames = [
         Frame([name for name, *_ in _ENCODER if name.startswith("encoder.")], "N ×", "left"),
         Frame([name for name, *_ in _DECODER if name.startswith("decoder.")], "× N", "right"),
     ]
     return flow(boxes, _arrows(), alt=alt, frames=frames)
+
+
+def _blocks(notes: Mapping[str, Words], chosen: Collection[str]) -> dict[str, Box]:
+    stretched = 1.3 if notes else 1.0
+    boxes = _stack(_ENCODER, 0.0, stretched) | _stack(_DECODER, _APART, stretched)
+    for name in (*notes, *chosen):
+        if name not in boxes:
+            raise ConfigError(f"Figure 1 has no block {name!r}.", suggest(name, boxes))
+    for name, box in boxes.items():
+        color = box.color if not chosen or name in chosen or box.color == "none" else "grey"
+        note = notes.get(name, "")
+        boxes[name] = replace(box, color=color, note=note, height=0.5 if note else box.height)
+    return boxes
 
 
 def _stack(

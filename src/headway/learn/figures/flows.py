@@ -171,16 +171,20 @@ def _paint_arrow(axes: "Axes", arrow: Arrow, points: Sequence[tuple[float, float
         },
     )
     if arrow.words:
-        middle = len(points) // 2
-        x, y = (sum(pair) / 2 for pair in zip(points[middle - 1], points[middle], strict=True))
-        upright = abs(points[middle][0] - points[middle - 1][0]) < 0.05
-        place = {"ha": "left", "va": "center"} if upright else {"ha": "center", "va": "bottom"}
-        if arrow.route == "left" and upright:
-            place["ha"] = "right"
-        shift = -0.07 if place["ha"] == "right" else 0.07 if upright else 0.0
-        axes.text(
-            x + shift, y + (0 if upright else 0.04), in_language(arrow.words), fontsize=9, **place
-        )
+        _label(axes, arrow, points)
+
+
+def _label(axes: "Axes", arrow: Arrow, points: Sequence[tuple[float, float]]) -> None:
+    """Write the words of an arrow beside the middle one of its lines, or above it."""
+    middle = len(points) // 2
+    (x0, y0), (x1, y1) = points[middle - 1], points[middle]
+    x, y, words = (x0 + x1) / 2, (y0 + y1) / 2, in_language(arrow.words)
+    if abs(x1 - x0) > 0.05:
+        axes.text(x, y + 0.04, words, fontsize=9, ha="center", va="bottom")
+    elif arrow.route == "left":
+        axes.text(x - 0.07, y, words, fontsize=9, ha="right", va="center")
+    else:
+        axes.text(x + 0.07, y, words, fontsize=9, ha="left", va="center")
 
 
 def _route(arrow: Arrow, boxes: Mapping[str, Box]) -> list[tuple[float, float]]:

@@ -225,4 +225,4 @@ def _ink_on(color: NDArray[Any]) -> str:
     """Return the ink that has more contrast with a background, as WCAG measures it."""
     share = color / 255
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-    return DARK_INK if linear @ (0.2126, 0.7152, 0.0722) > 0.19 else LIGHT_INK
+    return DARK_INK if linear @ (0.2126, 0.7152, 0.0722) > 0.18 else LIGHT_INK

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PAGE_INK = "#161b27"
 """Drawn as the color of the page's text."""
-DARK_INK, LIGHT_INK = "#10141c", "#ffffff"
+DARK_INK, LIGHT_INK = "#010101", "#ffffff"
 """Inks on a background of the figure's own."""
 
 LINES = ("#2b7cd3", "#d9661f", "#2a9460", "#8a63d2")

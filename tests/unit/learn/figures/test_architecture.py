@@ -29,11 +29,14 @@ def test_figure_one_is_drawn_in_both_languages() -> None:
     assert english.svg != korean.svg
 
 
-def test_a_chosen_block_keeps_its_color() -> None:
-    orange = "#fdeede"  # of feed-forward
-    assert orange in figure_one().svg
-    assert orange not in figure_one(chosen=["encoder.self_attention"]).svg
-    assert orange in figure_one(chosen=["encoder.feed_forward"]).svg
+def test_a_chosen_block_keeps_its_color_and_a_note_stands_in_its_block() -> None:
+    notes = {"encoder.feed_forward": "(5, 128)"}
+    blocks = architecture._blocks(notes, ["encoder.feed_forward"])
+    colors = {name: box.color for name, box in blocks.items() if box.color != "none"}
+    assert {name for name, color in colors.items() if color != "grey"} == {"encoder.feed_forward"}
+    assert [box.note for box in blocks.values() if box.note] == ["(5, 128)"]
+    plain = architecture._blocks({}, ())
+    assert plain["encoder.self_attention"].color == plain["decoder.cross_attention"].color != "grey"
 
 
 def test_an_unknown_block_is_refused() -> None:
