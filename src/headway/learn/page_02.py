@@ -28,7 +28,8 @@ def _width(translator: "Translator") -> int:
 
 def _in_the_table(translator: "Translator") -> float:
     (token_id, *_) = translator.bundle.source_tokenizer.encode(_SENTENCE)
-    return float(translator.bundle.model.source_embedding.tokens.weight[token_id, _DIMENSION])
+    table = translator.bundle.model.source_embedding.tokens.weight.detach()
+    return float(table[token_id, _DIMENSION])
 
 
 def _table_size() -> int:
