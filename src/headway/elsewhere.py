@@ -327,7 +327,7 @@ ROWS = (
         "the-whole-model",
     ),
     Row(
-        "NoamOpt NoamLR rate ScheduledOptim CustomSchedule",
+        "NoamOpt NoamLR rate lr_scheduler ScheduledOptim CustomSchedule",
         "headway.paper_rate",
         "It is a function of (step, d_model, warmup_steps) that returns the rate, and steps count "
         "from 1; torch.optim.lr_scheduler.LambdaLR makes a schedule of it.",
@@ -398,6 +398,7 @@ ARGUMENTS = {
     "dim_feedforward": "d_ff",
     "drop_prob": "dropout",
     "dropout_p": "dropout",
+    "dropout_rate": "dropout",
     "embed_dim": "d_model",
     "ffn_hidden": "d_ff",
     "ffn_num_hiddens": "d_ff",
@@ -414,7 +415,9 @@ ARGUMENTS = {
     "nhead": "num_heads",
     "num_hiddens": "d_model",
     "pf_dim": "d_ff",
+    "rate": "dropout",
     "size": "d_model",
+    "units": "d_ff",
     "use_bias": "bias",
     "value_dim": "d_v",
     "vocab": "vocab_size",

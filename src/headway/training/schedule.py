@@ -12,7 +12,7 @@ def paper_rate(step: int, d_model: int, warmup_steps: int) -> float:
     >>> round(paper_rate(4000, 512, 4000), 9)
     0.000698771
 
-    Elsewhere: CustomSchedule, NoamLR, NoamOpt, rate, ScheduledOptim.
+    Elsewhere: CustomSchedule, lr_scheduler, NoamLR, NoamOpt, rate, ScheduledOptim.
     """
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 

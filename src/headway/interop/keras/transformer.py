@@ -9,7 +9,8 @@ configuration of this package that Keras can express.
 from typing import Any
 
 from headway.config.model import Architecture, ModelConfig
-from headway.errors import ConfigError
+from headway.elsewhere import ARGUMENTS
+from headway.errors import ConfigError, hinted
 from headway.interop.keras.attention import MultiHeadAttention
 from headway.interop.keras.backend import keras
 from headway.interop.keras.embedding import OutputBias, TokenEmbedding
@@ -20,6 +21,7 @@ layers = keras.layers
 _GATES = {"glu": "sigmoid", "reglu": "relu", "geglu": "gelu", "swiglu": "silu"}
 
 
+@hinted(**ARGUMENTS)
 def encoder_layer(
     d_ff: int, d_model: int, num_heads: int, dropout: float = 0.1, name: str = "encoder_layer"
 ) -> keras.Model:
@@ -30,6 +32,7 @@ def encoder_layer(
     return _encoder_layer(_sizes(1, d_ff, d_model, num_heads, dropout), name)
 
 
+@hinted(**ARGUMENTS)
 def encoder(
     vocab_size: int,
     num_layers: int,
@@ -48,6 +51,7 @@ def encoder(
     return keras.Model([inputs, mask], _encoder_layers(config, x, mask, name), name=name)
 
 
+@hinted(**ARGUMENTS)
 def decoder_layer(
     d_ff: int, d_model: int, num_heads: int, dropout: float = 0.1, name: str = "decoder_layer"
 ) -> keras.Model:
@@ -60,6 +64,7 @@ def decoder_layer(
     return _decoder_layer(_sizes(1, d_ff, d_model, num_heads, dropout), name)
 
 
+@hinted(**ARGUMENTS)
 def decoder(
     vocab_size: int,
     num_layers: int,
@@ -78,6 +83,7 @@ def decoder(
     return keras.Model([inputs, *context], _decoder_layers(config, x, *context, name), name=name)
 
 
+@hinted(**ARGUMENTS)
 def transformer(
     vocab_size: int,
     num_layers: int,

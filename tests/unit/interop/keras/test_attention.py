@@ -160,3 +160,25 @@ def test_other_names_are_refused(inputs: Any) -> None:
 def test_a_wrong_number_of_heads_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"d_model 10 .* num_heads 4 \(remainder 2\).*12"):
         MultiHeadAttention(10, 4)
+
+
+def test_it_is_the_layer_of_keras_itself_with_the_same_polarity_of_masks() -> None:
+    ours, theirs = (
+        MultiHeadAttention(12, 3),
+        keras.layers.MultiHeadAttention(num_heads=3, key_dim=4),
+    )
+    query, memory = draw(2, 5, 12), draw(2, 7, 12)
+    mask = np.random.default_rng(0).random((2, 1, 5, 7)) > 0.4
+    mask[..., 2] = True
+    ours.build({})
+    theirs.build((None, None, 12), (None, None, 12))
+    projections = [weight for p in (ours.w_q, ours.w_k, ours.w_v) for weight in (p.kernel, p.bias)]
+    for source, target in zip(
+        [*projections, ours.w_o.kernel, ours.w_o.bias], theirs.weights, strict=True
+    ):
+        target.assign(ops.reshape(source, target.shape))
+
+    output = ours({"query": query, "key": memory, "value": memory, "mask": mask})
+    expected = theirs(query, value=memory, key=memory, attention_mask=mask[:, 0])
+
+    np.testing.assert_allclose(to_numpy(output), to_numpy(expected), atol=1e-6)

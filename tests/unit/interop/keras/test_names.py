@@ -26,3 +26,10 @@ def test_a_name_of_other_code_leads_to_this_form_and_else_to_the_model() -> None
         keras_form.AddNorm  # noqa: B018
     with pytest.raises(AttributeError, match=r"Did you mean 'encoder_layer'\?"):
         keras_form.encoder_layers  # noqa: B018
+
+
+def test_an_argument_of_other_code_gets_the_right_one() -> None:
+    with pytest.raises(TypeError, match=r"encoder_layer\(\) has no argument 'dff'.*'d_ff'\?"):
+        keras_form.encoder_layer(dff=8, d_model=6, num_heads=2)
+    with pytest.raises(TypeError, match=r"transformer\(\) has no argument 'rate'.*'dropout'\?"):
+        keras_form.transformer(30, 1, 8, 6, 2, rate=0.1)
