@@ -68,6 +68,29 @@ def test_scores_are_scaled_by_the_width_of_a_head_and_not_of_the_model(seen: See
     np.testing.assert_allclose(seen.arrays()[0], scores / scores.sum(-1, keepdims=True), rtol=1e-4)
 
 
+def test_a_head_is_a_part_of_each_token_and_not_some_of_the_tokens(seen: Seen) -> None:
+    attend = MultiHeadAttention(6, 2, bias=False)
+    attend.build({})
+    for projection in (attend.w_q, attend.w_k, attend.w_v, attend.w_o):
+        projection.kernel.assign(np.eye(6, dtype=np.float32))
+    x = normal(1, 5, 6)
+    mask = look_ahead_mask(ops.ones((1, 5), dtype="int32"))
+
+    def attended(x: np.ndarray) -> np.ndarray:
+        return ops.convert_to_numpy(attend({"query": x, "key": x, "value": x, "mask": mask}))
+
+    output = attended(x)
+    for position in range(5):  # a head attends to all earlier positions, and concat keeps order
+        changed = x.copy()
+        changed[:, position] += 1
+        difference = abs(attended(changed) - output).max(axis=(0, 2))
+        assert difference[:position].max(initial=0) == 0
+        assert (difference[position:] > 1e-4).all()
+    for head, columns in enumerate((x[0, :, :3], x[0, :, 3:])):
+        together = seen.arrays()[0][0, head] @ columns
+        np.testing.assert_allclose(output[0, :, 3 * head : 3 * head + 3], together, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_a_mask_is_no_large_number_that_overflows_or_averages_over_padding(dtype: str) -> None:
     # Scores of -30,000 are nearer to -1e4 or to the end of float16 than to real words' scores.
