@@ -4,7 +4,8 @@
     translator = headway.load("runs/demo")
     translator.translate("저는 학생입니다.").text
 
-Names load on first use, so that importing the package does not import torch.
+The layers of the paper are names of this package, such as `headway.MultiHeadAttention`; all are in
+`headway.model`. Names load on first use, so that importing the package does not import torch.
 """
 
 import importlib
