@@ -1,4 +1,4 @@
-"""Rows ask and columns are looked at: with numbers that would show if they were swapped."""
+"""Rows are queries and columns are keys: with numbers that would show if they were swapped."""
 
 import re
 import struct

@@ -178,10 +178,10 @@ def _stack_fields(stack: str, variant: Variant) -> Fields:
     last = f"the output of the last layer of the {stack}"
     post = variant.norm_position == "post"
     english, korean = {
-        "encoder": ("The memory: what the decoder looks at, computed once for a sentence.",
-                    "메모리: 디코더가 바라보는 것으로, 문장마다 한 번만 계산합니다."),
-        "decoder": ("What the scores of the next pieces are made from.",
-                    "다음 조각의 점수를 만드는 재료입니다."),
+        "encoder": ("The encoder output (memory), computed once and read by cross-attention.",
+                    "인코더의 출력(memory): 한 번만 계산하며 크로스 어텐션이 참조합니다."),
+        "decoder": ("The decoder output, from which the scores of the next tokens are computed.",
+                    "디코더의 출력: 이 벡터에서 다음 토큰의 점수를 계산합니다."),
     }[stack]  # fmt: skip
     return {
         "stack": last if post else f"LayerNorm({last})",
@@ -194,7 +194,7 @@ def _stack_fields(stack: str, variant: Variant) -> Fields:
 @lru_cache
 def _lone_rows() -> Mapping[tuple[str, str], CatalogRow]:
     """Return the rows of parts that are traced by themselves, by class and name."""
-    sides = ("asking", "T", "묻는 쪽"), ("answering", "S", "답하는 쪽")
+    sides = ("query", "T", "쿼리의"), ("key", "S", "키의")
     side_fields = {"side": "position", "side_ko": "문장", "L": "L"}
     variant = Variant()
     gated = Variant(activation="glu")

@@ -1,7 +1,7 @@
 """Figures of a model's intermediates and results; PNG, SVG or PDF by the name of the file.
 
-In every figure of attention and alignment, rows are the target, which asks; columns are the source,
-which is looked at.
+In every figure of attention and alignment, rows are queries, of the target; columns are keys, of the
+source.
 """
 
 from collections.abc import Collection, Sequence
@@ -45,10 +45,10 @@ def attention_grid(
     path: str | Path,
     *,
     title: str = "",
-    row_axis: str = "asks",
-    column_axis: str = "is looked at",
+    row_axis: str = "query",
+    column_axis: str = "key",
 ) -> None:
-    """Draw the attention weights of every head (section 3.2.1): rows ask, columns are looked at.
+    """Draw the attention weights of every head (section 3.2.1): rows are queries, columns are keys.
 
     rows, columns: the pieces along both axes, T and S of them; see `reads_and_writes` for those of
     the decoder. Raises MissingExtraError without matplotlib or without a font for Hangul,
@@ -108,8 +108,8 @@ def trace_attention(trace: "Trace", path: str | Path, name: str | None = None) -
         columns.labels(),
         path,
         title=f"{trace.sentence.source}\n{trace.sentence.target}\n{chosen}",
-        row_axis="asks (of the target: reads → writes)" if rows.reads else "asks",
-        column_axis="is looked at",
+        row_axis="query (of the target: reads → writes)" if rows.reads else "query",
+        column_axis="key",
     )
 
 

@@ -38,7 +38,7 @@ def test_what_moved_most_comes_first(translator) -> None:
     row = places.index(max(places))
     # Steps are counted from 1, as the page does and the table of a search.
     assert f"of step {row + 1} " in found.sentence()
-    assert f"{row + 1}단계의" in found.sentence("ko")
+    assert f"{row + 1}번째 스텝의" in found.sentence("ko")
     assert f"{found.after[row].probability:.4f}" in found.sentence("ko")
 
 

@@ -139,10 +139,10 @@ def test_the_lines_of_a_score_a_weight_and_a_head_by_hand(by_hand: Trace) -> Non
 
 def test_a_forbidden_place_is_said_to_be_forbidden(by_hand: Trace) -> None:
     masked = by_hand.explain("masked_scores", query=1, key=1)
-    assert str(masked).endswith("the mask forbids position 1 to look at position 1: -∞")
+    assert str(masked).endswith("the mask forbids position 1 to attend to position 1: -∞")
     assert by_hand.explain("weights", query=1, key=1).value == 0
     assert "minus infinity is 0" in str(by_hand.explain("weights", query=1, key=1))
-    assert "may look at nothing" in str(by_hand.explain("weights", query=2, key=1))
+    assert "may attend to nothing" in str(by_hand.explain("weights", query=2, key=1))
 
 
 def test_the_first_line_says_where_and_how_much(translator: Translator) -> None:
@@ -160,7 +160,7 @@ def test_the_first_line_says_where_and_how_much(translator: Translator) -> None:
     assert lines[1] == "  weights = exp(masked_scores) / Σ_key exp(masked_scores)"
     norm = str(seen.explain("decoder.layers.1.feed_forward_residual.norm", 0, 0)).split("\n")
     assert norm[1].endswith("z = decoder.layers.1.feed_forward_residual.sum")
-    assert lines[2].startswith("  How much each query takes from each key")
+    assert lines[2].startswith("  How much each query attends to each key")
     assert "\n  쿼리" not in str(found)
     assert "각 쿼리가" in str(seen.explain(name, 2, 1, 1, language="ko"))
 
@@ -188,7 +188,7 @@ def test_an_edited_number_is_said_to_be_edited(translator: Translator) -> None:
     assert str(edited).endswith("set by the edit zero(head=1); the equation does not hold here: 0")
     check(seen.explain(f"{CROSS}.heads", head=0, query=0, d_v=2), edited_value(seen), 1e-6)
     assert "forbid(key=0)" in str(seen.explain("source_mask", key=0))
-    assert "may be looked at" in str(seen.explain("source_mask", key=1))
+    assert "queries may attend to it" in str(seen.explain("source_mask", key=1))
 
 
 def test_an_edit_of_a_small_number_is_said_too(make) -> None:

@@ -1,4 +1,4 @@
-"""Figures: rows ask, columns are looked at, and Hangul is Hangul."""
+"""Figures: rows are queries, columns are keys, and Hangul is Hangul."""
 
 import re
 import sys

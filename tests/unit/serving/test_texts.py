@@ -50,6 +50,23 @@ def test_every_key_that_a_module_asks_for_exists(path: Path) -> None:
         assert any(key.startswith(start) for key in known), start
 
 
+def test_a_particle_that_depends_on_a_sound_follows_a_number() -> None:
+    """The sound of a token or a name is unknown: behind it, both forms would stay."""
+    particles = r"\{(\w+)\}[”’»\"')`\]]*(?:\(으\)로|(?:을|를|은|는|이|가|과|와|으로|로)(?![가-힣]))"
+    fields = {name for text in _all("ko").values() for name in re.findall(particles, text)}
+    numbers = {"after", "alpha", "head", "heads", "pos", "scoreA", "size", "sumA", "width"}
+    assert fields == numbers  # and the head, which the page writes with its number or in Hangul
+
+
+def test_mathematics_is_between_pairs_of_back_ticks() -> None:
+    for language in ("en", "ko"):
+        for key, text in _all(language).items():
+            assert text.count("`") % 2 == 0, key
+            for expression in re.findall("`([^`]*)`", text):
+                assert expression.count("(") == expression.count(")"), key
+                assert not re.search("[가-힣]", expression), key
+
+
 def test_korean_texts_are_korean() -> None:
     english, korean = _all("en"), _all("ko")
     same = [key for key, text in korean.items() if text == english[key]]

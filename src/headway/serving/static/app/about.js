@@ -31,6 +31,8 @@ export class About {
     this.element = h("aside", { class: "about", "aria-labelledby": "about-title" });
     /** @type {Subject | null} */
     this.subject = null;
+    /** Whether it shows the subject of the screen, because the reader has pointed at nothing yet. */
+    this.isAtRest = true;
     this.translate();
   }
 
@@ -38,11 +40,23 @@ export class About {
   translate() {
     this.element.replaceChildren(
       h("h2", { id: "about-title" }, this.explorer.t("about.title")), this.body);
-    this.show(this.subject);
+    this.fill(this.subject);
+  }
+
+  /** Show what the reader points at. @param {Subject | null} subject */
+  show(subject) {
+    this.isAtRest = false;
+    this.fill(subject);
+  }
+
+  /** Show the subject of a screen until the reader points at something. @param {Subject | null} subject @param {boolean} isNew */
+  rest(subject, isNew) {
+    this.isAtRest ||= isNew;
+    if (this.isAtRest) this.fill(subject);
   }
 
   /** @param {Subject | null} subject */
-  show(subject) {
+  fill(subject) {
     const { explorer } = this;
     this.subject = subject;
     if (subject === null) {

@@ -25,8 +25,8 @@
  * @property {number} l        layer, zero-based; -1 is the last
  * @property {number} h        head, zero-based; -1 is the mean of all
  * @property {number} t        row of the target
- * @property {number} q        row of the matrix that asks
- * @property {number} k        column that is looked at
+ * @property {number} q        row of the matrix, a query
+ * @property {number} k        column of the matrix, a key; -1 is the one with the largest weight of the row
  * @property {string} name     a tensor
  * @property {string} at       places along its axes, `head:0,query:2`
  * @property {string} edits    a list of edits, JSON
@@ -48,7 +48,7 @@
 /** @type {State} */
 export const DEFAULTS = {
   screen: "translate", model: "", src: "", sent: 0, target: "", prefix: "", beam: 4, lp: -1, max: 0,
-  temp: 0, topk: 0, topp: 1, seed: 0, view: "cross", l: -1, h: -1, t: 0, q: 0, k: 0, name: "",
+  temp: 0, topk: 0, topp: 1, seed: 0, view: "cross", l: -1, h: -1, t: 0, q: 0, k: -1, name: "",
   at: "", edits: "", tab: "", show: "", node: -1, method: "", pos: 1, dim: 0, lesson: 0, qkv: "",
   lang: "", theme: "",
   src2: "", links: "", gold: "",
@@ -64,7 +64,7 @@ const BOUNDS = {
 /** What another translation has no use for: nodes of the old search, alignments of its words. */
 export const ANEW = { node: -1, links: "", gold: "" };
 /** What another model has no use for: the places, too. */
-export const AFRESH = { ...ANEW, t: 0, q: 0, k: 0, edits: "" };
+export const AFRESH = { ...ANEW, t: 0, q: 0, k: -1, edits: "" };
 /** What another sentence has no use for: what was said of the one before, too. */
 export const OTHER_SENTENCE = { ...AFRESH, target: "", prefix: "", src2: "" };
 

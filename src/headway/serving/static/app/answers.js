@@ -29,6 +29,7 @@
  *                  ((5 + step) / 6) ** length_penalty.
  */
 
+import { mathText } from "app/mathematics.js";
 import { fixed } from "app/numbers.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -116,7 +117,7 @@ async function embedding(explorer) {
   return {
     value, facts: { piece: trace.sentence.source_pieces[0], dim, scaled: fixed(row[dim], 4), width },
     state: { screen: "tensors", name: "source_embedding.scaled", at: `source:0,d_model:${dim}` },
-    work: [["source_embedding.scaled", fixed(row[dim], 4)], ["", root === 1 ? "√1 = 1" : `√${width} = ${fixed(root, 4)}`], ["", `${fixed(row[dim], 4)} / ${fixed(root, 4)} = ${fixed(value, 4)}`]],
+    work: [["source_embedding.scaled", fixed(row[dim], 4)], ["", root === 1 ? `${mathText("√1")} = 1` : `${mathText(`√${width}`)} = ${fixed(root, 4)}`], ["", `${fixed(row[dim], 4)} / ${fixed(root, 4)} = ${fixed(value, 4)}`]],
     mistakes: [{ value: row[dim] * root, key: "lessons.2.mistake" }, { value: row[dim] / width, key: "lessons.2.mistake-root" }],
   };
 }
@@ -151,7 +152,7 @@ async function cell(explorer) {
   return {
     value: row[key], facts: { product: fixed(product, 4), width, sum: sum.toPrecision(7), asks: source[0], looked: source[key] },
     state: { screen: "hand", view: "encoder", l: 0, h: 0, q: 0, k: key },
-    work: [[`${name}.scores`, `${fixed(product, 4)} / √${width} = ${fixed(score, 4)}`], ["", `exp(${fixed(score, 4)}) = ${Math.exp(score).toPrecision(7)}`], [`${name}.weights`, `${Math.exp(score).toPrecision(7)} / ${sum.toPrecision(7)} = ${fixed(row[key], 4)}`]],
+    work: [[`${name}.scores`, `${fixed(product, 4)} / ${mathText(`√${width}`)} = ${fixed(score, 4)}`], ["", `exp(${fixed(score, 4)}) = ${Math.exp(score).toPrecision(7)}`], [`${name}.weights`, `${Math.exp(score).toPrecision(7)} / ${sum.toPrecision(7)} = ${fixed(row[key], 4)}`]],
     mistakes: [{ value: score, key: "lessons.4.mistake-score" }, { value: Math.exp(product) / sum, key: "lessons.4.mistake-root" }],
   };
 }
@@ -259,7 +260,7 @@ async function beam(explorer) {
   return {
     value: node.score, facts: { text: written.join(" "), total: fixed(node.total, 4), length: node.step, alpha, rank: Math.min(2, record.ranking.length) },
     state: { screen: "tree", node: number },
-    work: [["", `((5 + ${node.step}) / 6)^${alpha} = ${fixed(divisor(node.step), 4)}`], [`record.nodes[${number}].score`, `${fixed(node.total, 4)} / ${fixed(divisor(node.step), 4)} = ${fixed(node.score, 4)}`]],
+    work: [["", `${mathText(`((5 + ${node.step}) / 6)^${alpha}`)} = ${fixed(divisor(node.step), 4)}`], [`record.nodes[${number}].score`, `${fixed(node.total, 4)} / ${fixed(divisor(node.step), 4)} = ${fixed(node.score, 4)}`]],
     mistakes: [{ value: node.total / divisor(node.step - 1), key: "lessons.10.mistake" }, { value: node.total * divisor(node.step), key: "lessons.10.mistake-times" }, { value: node.total / node.step, key: "lessons.10.mistake-plain" }],
   };
 }

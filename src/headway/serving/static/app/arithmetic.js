@@ -111,9 +111,20 @@ export function gather(weights, vectors) {
  * @param {Ways} [ways]
  * @returns {Attention}
  */
-export function attend(q, k, v, { mask = null, scaled = true, hidden = -Infinity, maskLast = false, downwards = false } = {}) {
-  const divisor = scaled ? Math.sqrt(q[0].length) : 1;
-  const dots = matmul(q, transpose(k));
+export function attend(q, k, v, ways = {}) {
+  return attendProducts(matmul(q, transpose(k)), v, q[0].length, ways);
+}
+
+/**
+ * Return attention of products that are given.
+ * @param {Grid} dots   Q K^T
+ * @param {Grid} v
+ * @param {number} size   d_k
+ * @param {Ways} [ways]
+ * @returns {Attention}
+ */
+export function attendProducts(dots, v, size, { mask = null, scaled = true, hidden = -Infinity, maskLast = false, downwards = false } = {}) {
+  const divisor = scaled ? Math.sqrt(size) : 1;
   const scores = dots.map((row) => row.map((value) => value / divisor));
   /** @param {Grid} grid @param {number} other */
   const where = (grid, other) => grid.map((row, i) => row.map((value, j) => (mask === null || mask[i][j] ? value : other)));

@@ -9,6 +9,7 @@ import { h } from "app/dom.js";
 import { largest, matrix } from "app/matrix.js";
 import { fixed, percent } from "app/numbers.js";
 import { spoken, tensorCode } from "app/python.js";
+import { shareBar } from "app/scale.js";
 import { Tensor } from "app/trace.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -124,8 +125,8 @@ export function bigView(explorer, subject, { title, all }) {
   const share = shareOfEnds(subject.weights, keysOf(trace, kind), askerLabels(trace, kind).length);
   return h("div", null,
     h("div", { class: "big-view" }, h("div", { class: "big-matrix" }, figure), facts),
-    h("p", { class: "quiet strongest-note" }, explorer.t("attention.strongest", { value: fixed(largest(view.tensor.data)) }), " ",
-      explorer.t("attention.ends-note", { share: percent(share) })),
+    shareBar(largest(view.tensor.data), 4),
+    h("p", { class: "quiet ends-note" }, explorer.t("attention.ends-note", { share: percent(share) })),
     h("h3", null, explorer.t("attention.lines")), lines.element);
 }
 

@@ -181,6 +181,17 @@ export function placeOf(view, row, column, head) {
   return (head >= 0 ? [`head=${head}`, ...parts] : parts).join(", ");
 }
 
+/**
+ * Return the key that is chosen, of so many: the one of the address, or that with the largest weight.
+ * @param {import("app/explorer.js").Explorer} explorer
+ * @param {ArrayLike<number>} row   weights of the chosen query
+ */
+export function chosenKey(explorer, row) {
+  const { k } = explorer.state;
+  if (k >= 0) return Math.min(row.length - 1, k);
+  return Array.from(row).reduce((best, weight, key) => (weight > row[best] ? key : best), 0);
+}
+
 /** @type {WeakSet<import("app/explorer.js").Explorer>} */
 const FOLLOWED = new WeakSet();
 

@@ -4,9 +4,14 @@
  *
  * An attribute that begins with `on` is a listener; `true` is an attribute without a value; false,
  * null and undefined leave it away. Children are nodes, texts, numbers, lists of them, or nothing.
+ * A text may have mathematics in it, as `app/mathematics.js` marks it.
  */
 
+import { mathNodes, plainText } from "app/mathematics.js";
+
 const SVG = "http://www.w3.org/2000/svg";
+/** What can show characters only. */
+const CHARACTERS = ["option", "title"];
 
 /**
  * @typedef {Node | string | number | false | null | undefined} Leaf
@@ -60,7 +65,7 @@ function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === false || value === null || value === undefined) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else element.setAttribute(name, value === true ? "" : plainText(String(value)));
   }
   append(element, children);
 }
@@ -74,7 +79,13 @@ function append(parent, children) {
     if (Array.isArray(child)) append(parent, child);
     else if (child instanceof Node) parent.appendChild(child);
     else if (child !== false && child !== null && child !== undefined) {
-      parent.appendChild(document.createTextNode(String(child)));
+      parent.append(...shown(parent, String(child)));
     }
   }
+}
+
+/** @param {Node} parent @param {string} text @returns {(Node | string)[]} */
+function shown(parent, text) {
+  const isPlain = /** @type {Element} */ (parent).namespaceURI === SVG || CHARACTERS.includes(parent.nodeName.toLowerCase());
+  return isPlain ? [plainText(text)] : mathNodes(text);
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /** The explorer: the state, what the program answered to it, and the screen that shows both. */
 
-import { read, write } from "app/address.js";
+import { OTHER_SENTENCE, read, write } from "app/address.js";
 import { preferred, text } from "app/i18n.js";
 import { written } from "app/record.js";
 import { Store } from "app/store.js";
@@ -16,6 +16,7 @@ import { Trace, renewing } from "app/trace.js";
  * @property {(explorer: Explorer, data: any) => Node} render
  * @property {(explorer: Explorer, data: any) => string} [python]  code for what is seen
  * @property {(explorer: Explorer, data: any) => string | null} [figure]  the weights that are seen
+ * @property {(explorer: Explorer, data: any) => import("app/about.js").Subject} [subject]  for "What is this?" until the reader points at something
  * @property {(explorer: Explorer) => Promise<Trace>} [trace]   whose pieces stand above the screen
  * @property {(explorer: Explorer) => boolean} [needsSource]   false for a screen without a sentence
  * @property {(explorer: Explorer) => Node | null} [begin]   what it shows while the program computes
@@ -88,11 +89,22 @@ export class Explorer {
     if (asked === this.state.model) this.model = found; // an answer that came late is not what is shown
   }
 
-  /** Begin with an example where no sentence is given; a field that is emptied later stays empty. */
+  /**
+   * Begin with an example where no sentence is given; a field that is emptied later stays empty. A
+   * lesson is about the first example: the page then has that sentence, too.
+   */
   ensureSource() {
     const [example] = this.model.examples;
-    if (!this.state.src && example && this.backend.interactive && !this.hasBegun) this.go({ src: example });
+    const { src } = this.state;
+    if (example && this.backend.interactive) {
+      if (this.isInLesson ? src !== example : !src && !this.hasBegun) this.go({ ...(src ? { ...OTHER_SENTENCE, sent: 0 } : {}), src: example });
+    }
     this.hasBegun = true;
+  }
+
+  /** Tell whether the page shows a lesson, or what it talks about. */
+  get isInLesson() {
+    return this.state.lesson > 0;
   }
 
   /** Get the sentences of the source that the state names. */

@@ -50,7 +50,9 @@ export function question(explorer) {
     type: "text", class: "source", value: state.src, "data-key": "source", autocomplete: "off",
     spellcheck: "false", "aria-label": explorer.t("frame.source"), placeholder: explorer.t("frame.placeholder"),
   }));
-  const ask = (/** @type {string} */ src) => explorer.go({ ...OTHER_SENTENCE, src, sent: 0 }, { remember: true });
+  // A lesson keeps to its own sentence: another one leaves it.
+  const leave = explorer.isInLesson && model.examples.length ? { lesson: 0, screen: state.screen === "lessons" ? "translate" : state.screen } : {};
+  const ask = (/** @type {string} */ src) => explorer.go({ ...OTHER_SENTENCE, ...leave, src, sent: 0 }, { remember: true });
   const examples = [["", explorer.t("frame.example")], ...model.examples.map((/** @type {string} */ text) => [text, text])];
   return h("form", {
     class: "question", "aria-label": explorer.t("frame.source"),

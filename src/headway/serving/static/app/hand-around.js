@@ -5,6 +5,7 @@ import { allowance, layerNorm, total } from "app/arithmetic.js";
 import { reachable } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { FIRST, compared, farthest, nameOf, strip } from "app/hand-parts.js";
+import { mathText } from "app/mathematics.js";
 import { fixed } from "app/numbers.js";
 import { number } from "app/parts.js";
 
@@ -161,12 +162,12 @@ function normal(explorer, around, query, dim) {
   const found = layerNorm(z, epsilon);
   const normed = vectors.norm;
   const shown = dims(dim, z.length);
-  const rows = /** @type {[string, ArrayLike<number>][]} */ ([["z", z], ["(z − mean) / √(variance + ε)", found.result], ...(normed ? [["× γ + β = norm", normed]] : [])]);
+  const rows = /** @type {[string, ArrayLike<number>][]} */ ([["z", z], [mathText("(z − mean) / √(variance + ε)"), found.result], ...(normed ? [["× γ + β = norm", normed]] : [])]);
   return line(explorer, "norm", { size: z.length }, nameOf(explorer, `${name}_residual.norm`, `${side}=${query}`),
     h("p", null, h("span", { class: "quiet" }, "z = "), nameOf(explorer, reads, `${side}=${query}`, "norm-reads")),
     compared(explorer, found.mean, moments.mean, allowance(z) / z.length, "mean"),
     compared(explorer, found.variance, moments.variance, allowance(Array.from(z, (value) => (value - found.mean) ** 2)) / z.length + 1e-6 * found.variance, "variance"),
-    h("p", { class: "sum number" }, `√(${fixed(found.variance, 6)} + ${epsilon}) = `, h("strong", null, fixed(found.divisor, 6))),
+    h("p", { class: "sum number" }, `${mathText(`√(${fixed(found.variance, 6)} + ${epsilon})`)} = `, h("strong", null, fixed(found.divisor, 6))),
     componentTable(rows, shown, dim),
     worked.length ? h("div", null, h("h4", null, explorer.t("hand.component", { dim })), h("p", { class: "sum number worked" }, `${worked[worked.length - 1].expression.replace(/-/g, "−")} = ${fixed(worked[worked.length - 1].value)}`),
       h("p", { class: "quiet" }, explorer.t("hand.norm.gamma"))) : null);

@@ -127,12 +127,12 @@ export function farthest(a, b) {
  * Return rows of numbers as a table with a title.
  * @param {string} title
  * @param {number[][]} rows
- * @param {{rows: string[], columns?: string[], chosen?: [number, number] | null, marked?: (row: number, column: number) => boolean, sums?: string, places?: number}} options
+ * @param {{rows: string[], columns?: string[], chosen?: [number, number] | null, marked?: (row: number, column: number) => boolean, sums?: string, places?: number, write?: (row: number, column: number) => string}} options
  */
-export function grid(title, rows, { rows: labels, columns, chosen = null, marked, sums, places = rows.every((row) => row.every(Number.isInteger)) ? 0 : 4 }) {
+export function grid(title, rows, { rows: labels, columns, chosen = null, marked, sums, write, places = rows.every((row) => row.every(Number.isInteger)) ? 0 : 4 }) {
   const cell = (/** @type {number} */ value, /** @type {number} */ row, /** @type {number} */ column) => h("td", {
     class: [chosen?.[0] === row && chosen[1] === column ? "chosen" : "", marked?.(row, column) ? "marked" : "", value === -Infinity ? "hatched" : ""].filter(Boolean).join(" ") || null,
-  }, fixed(value, places));
+  }, write ? write(row, column) : fixed(value, places));
   return reachable(h("div", { class: "scroll small-table" }, h("table", null, h("caption", null, title),
     columns ? h("thead", null, h("tr", null, h("td", null, ""), columns.map((label) => h("th", { scope: "col" }, label)), sums ? h("th", { scope: "col" }, sums) : null)) : null,
     h("tbody", null, rows.map((values, row) => h("tr", null, h("th", { scope: "row" }, labels[row]),

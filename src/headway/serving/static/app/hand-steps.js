@@ -4,6 +4,7 @@
 import { allowance, dot, gather, products, softmax, weightAllowance } from "app/arithmetic.js";
 import { h } from "app/dom.js";
 import { compared, farthest, nameOf, strip, sumLine } from "app/hand-parts.js";
+import { mathText } from "app/mathematics.js";
 import { fixed } from "app/numbers.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
@@ -95,11 +96,11 @@ function scaled(explorer, work, { scores, error }) {
   const size = work.q.length;
   const sum = dot(work.q, work.keys[work.j]);
   return line(explorer, "scale", { size }, named(explorer, work, "scores", "both"),
-    h("p", { class: "sum number" }, `${fixed(sum)} / √${size} = ${fixed(sum)} / ${fixed(Math.sqrt(size))} = `, h("strong", null, fixed(scores[work.j]))),
+    h("p", { class: "sum number" }, `${fixed(sum)} / ${mathText(`√${size}`)} = ${fixed(sum)} / ${fixed(Math.sqrt(size))} = `, h("strong", null, fixed(scores[work.j]))),
     work.model ? compared(explorer, scores[work.j], work.model.score, error) : null,
     h("details", null, h("summary", { "data-key": "why-root" }, explorer.t("hand.why")), h("p", null, explorer.t("hand.why.words")),
       h("table", null, h("thead", null, h("tr", null, h("th", { scope: "col" }, "d_k"), h("th", { scope: "col" }, explorer.t("hand.why.deviation")))),
-        h("tbody", null, [...new Set([4, size, 64, 512])].sort((a, b) => a - b).map((width) => h("tr", null, h("th", { scope: "row" }, width), h("td", null, `√${width} = ${fixed(Math.sqrt(width), 2)}`)))))));
+        h("tbody", null, [...new Set([4, size, 64, 512])].sort((a, b) => a - b).map((width) => h("tr", null, h("th", { scope: "row" }, width), h("td", null, `${mathText(`√${width}`)} = ${fixed(Math.sqrt(width), 2)}`)))))));
 }
 
 /** @param {Explorer} explorer @param {Work} work @param {Done} done */

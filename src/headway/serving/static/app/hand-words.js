@@ -5,6 +5,7 @@ import { attend, causal, layerNorm, total } from "app/arithmetic.js";
 import { h } from "app/dom.js";
 import { grid } from "app/hand-parts.js";
 import { steps } from "app/hand-steps.js";
+import { mathText } from "app/mathematics.js";
 import { fixed } from "app/numbers.js";
 import { select, toggle } from "app/parts.js";
 
@@ -40,8 +41,8 @@ export const MISTAKES = {
 export function tables(explorer, found, { rows, columns, size, chosen, masked }) {
   const components = (found.output[0] ?? []).map((_, place) => String(place));
   return h("div", { class: "tables" },
-    grid("Q Kᵀ", found.products, { rows, columns, chosen }),
-    grid(`scores = Q Kᵀ / √${size}`, found.scores, { rows, columns, chosen }),
+    grid(mathText("Q K^T"), found.products, { rows, columns, chosen }),
+    grid(`scores = ${mathText(`Q K^T / √${size}`)}`, found.scores, { rows, columns, chosen }),
     masked ? grid(explorer.t("hand.table.masked"), found.masked, { rows, columns, chosen }) : null,
     grid(`exp(${masked ? "masked_scores" : "scores"})`, found.exponentials, { rows, columns, chosen, sums: explorer.t("hand.table.sum") }),
     grid(explorer.t("hand.table.weights"), found.weights, { rows, columns, chosen, sums: explorer.t("hand.table.sum") }),
@@ -130,5 +131,5 @@ function norms(explorer, isMistaken) {
     h("p", { class: "sum number" }, `mean = (${z.map((value) => fixed(value)).join(" + ")}) / 4 = `, h("strong", null, fixed(right.mean))),
     h("p", { class: "sum number" }, `variance = (${z.map(square).join(" + ")}) / 4 = ${fixed(total(z.map((value) => (value - right.mean) ** 2)))} / 4 = `, h("strong", null, fixed(right.variance))),
     isMistaken ? [h("h3", null, explorer.t("hand.mistake.unbiased")), h("p", null, explorer.t("hand.mistake.unbiased.words")),
-      h("p", { class: "sum number" }, `variance = ${fixed(total(z.map((value) => (value - right.mean) ** 2)))} / 3 = `, h("strong", null, fixed(yours.variance)), `,  √${fixed(yours.variance)} + 0.00001 = ${fixed(yours.divisor)}`)] : null);
+      h("p", { class: "sum number" }, `variance = ${fixed(total(z.map((value) => (value - right.mean) ** 2)))} / 3 = `, h("strong", null, fixed(yours.variance)), `,  ${mathText(`√${fixed(yours.variance)} + 0.00001`)} = ${fixed(yours.divisor)}`)] : null);
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** Texts in Korean and English. A text that is missing shows as ⟦its key⟧, which the tests look for. */
 
+import { markMath } from "app/mathematics.js";
 import { withParticles } from "app/particles.js";
 import alignment from "app/texts/alignment.js";
 import attention from "app/texts/attention.js";
@@ -32,7 +33,7 @@ export function preferred() {
 }
 
 /**
- * Return a text with its {values} filled in.
+ * Return a text with its {values} filled in, and its mathematics marked.
  * @param {Language} language
  * @param {string} key
  * @param {Record<string, string | number>} [values]
@@ -44,6 +45,6 @@ export function text(language, key, values = {}) {
     console.error(`no text '${key}' in ${language}`);
     return `⟦${key}⟧`;
   }
-  const filled = found.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? `⟦${name}⟧`));
+  const filled = markMath(found).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? `⟦${name}⟧`));
   return language === "ko" ? withParticles(filled) : filled;
 }

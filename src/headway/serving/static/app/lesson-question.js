@@ -52,7 +52,7 @@ function answerForm(explorer, number, answer) {
   const field = /** @type {HTMLInputElement} */ (h("input", { type: "text", inputmode: "text", id: "lesson-answer", autocomplete: "off", "data-key": "lesson-answer", "aria-describedby": "lesson-question" }));
   const say = (/** @type {string} */ kind, /** @type {string} */ words) => {
     said.className = `lesson-said ${kind}`;
-    said.textContent = words;
+    said.replaceChildren(h("span", null, words));
   };
   const check = (/** @type {Event} */ event) => {
     event.preventDefault();

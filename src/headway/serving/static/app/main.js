@@ -75,6 +75,7 @@ class Page {
         ? screen.render(explorer, data)
         : heading(explorer.t(`screen.${screen.id}`), explorer.t("frame.empty"));
       this.show(screen, [shown, isReady && takeAway(explorer, screen, data, trace)], trace, isNew, lesson);
+      this.about.rest(isReady && screen.subject ? screen.subject(explorer, data) : null, isNew);
     } catch (error) {
       await paragraph?.catch(() => {});
       if (mine === this.drawing) this.complain(screen, error, isNew);
@@ -107,7 +108,7 @@ class Page {
     // A picture that is kept for later would keep the whole page that it was in.
     for (const old of this.screen.querySelectorAll("canvas")) old.remove();
     this.screen.replaceChildren(h("div", null, content));
-    if (isNew) this.about.show(null);
+    if (isNew) this.about.rest(null, true);
     this.place.replaceChildren(
       h("a", { class: "skip", href: "#screen", onclick: (/** @type {Event} */ event) => { event.preventDefault(); this.screen.focus(); } }, explorer.t("frame.skip")),
       header(explorer), tabs(explorer), question(explorer), ...(lesson ? [lesson] : []),

@@ -9,6 +9,7 @@ import { largest, matrix } from "app/matrix.js";
 import { count, fixed, percent, range } from "app/numbers.js";
 import { select } from "app/parts.js";
 import { refusalWords } from "app/refusals.js";
+import { scaleBar, shareBar } from "app/scale.js";
 import { axesOf, wholePlace, writePlaces } from "app/tensor-parts.js";
 import { vocabularyRow } from "app/vocabulary-row.js";
 
@@ -125,12 +126,9 @@ function cellOf({ entry, places, part }) {
 
 /** @param {Explorer} explorer @param {Seen} seen */
 function legend(explorer, { part }) {
-  const strongest = fixed(largest(part.data), 3);
   const isSigned = range(part.data)[0] < 0;
-  return h("p", { class: "tensor-legend quiet" },
-    h("span", { class: `tensor-scale ${isSigned ? "signed" : "share"}`, "aria-hidden": "true" }),
-    h("span", { class: "number" }, isSigned ? explorer.t("tensors.scale-signed", { strongest }) : explorer.t("tensors.scale-share", { strongest })),
-    " ", explorer.t("tensors.picture-help"));
+  return h("div", { class: "tensor-legend quiet" },
+    (isSigned ? scaleBar : shareBar)(largest(part.data), 3), explorer.t("tensors.picture-help"));
 }
 
 const WINDOW = 8; // columns of numbers at a time

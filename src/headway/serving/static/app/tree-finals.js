@@ -2,6 +2,7 @@
 /** The hypotheses that ended: how each was scored, and two of them side by side. */
 
 import { h } from "app/dom.js";
+import { mathText } from "app/mathematics.js";
 import { fixed } from "app/numbers.js";
 import { lengthPenalty, pathOf, textOf } from "app/record.js";
 
@@ -33,7 +34,7 @@ export function finals(explorer, view, compare) {
   const head = ["place", "text", "length", "sum", "formula", ...(record.ranking.length > 1 ? ["compare"] : [])].map((name) => h("th", { scope: "col" }, explorer.t(`tree.finals.${name}`)));
   return h("section", { class: "panel", "aria-labelledby": "finals-title" },
     h("h2", { id: "finals-title" }, explorer.t("tree.finals")),
-    h("p", null, explorer.t("tree.finals.note"), " ", h("code", null, form === "plain" ? `|Y|^${alpha}` : `((5 + |Y|) / 6)^${alpha}`)),
+    h("p", null, explorer.t("tree.finals.note"), " ", mathText(form === "plain" ? `|Y|^${alpha}` : `((5 + |Y|) / 6)^${alpha}`)),
     h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": explorer.t("tree.finals"), "data-key": "finals" },
       h("table", { class: "finals" }, h("thead", null, h("tr", null, head)),
         h("tbody", null, record.ranking.map((leaf) => finalRow(explorer, view, finalOf(view, leaf), compare))))));

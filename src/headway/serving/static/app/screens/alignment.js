@@ -28,6 +28,7 @@ export const alignment = {
         : attribution(explorer, data));
   },
   python: (explorer, /** @type {Answers} */ data) => pythonCode(explorer, data),
+  subject: (explorer, /** @type {Answers} */ { aligned }) => (aligned ? { name: aligned.name } : { words: explorer.t(`alignment.formula.${methodOf(explorer)}`) }),
   figure: (_, /** @type {Answers} */ { aligned }) => aligned?.name ?? null,
 };
 

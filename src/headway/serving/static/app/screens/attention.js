@@ -1,11 +1,11 @@
 // @ts-check
 /** Attention: all heads of all layers at once, and one of them large. */
 
-import { bigView, comparison } from "app/attention-big.js";
+import { bigView, cellFacts, comparison } from "app/attention-big.js";
 import { quoted, spoken, tensorCode, traceLines } from "app/python.js";
 import { flowOf, flowView } from "app/attention-flow.js";
 import { panel, picturesOf } from "app/attention-grid.js";
-import { KINDS, attentionName, followRow, groupAt, kindOf, maskOf, viewOf } from "app/attention-view.js";
+import { KINDS, attentionName, chosenKey, followRow, groupAt, kindOf, maskOf, viewOf } from "app/attention-view.js";
 import { h } from "app/dom.js";
 import { choice, heading, select, toggle } from "app/parts.js";
 import { Tensor } from "app/trace.js";
@@ -46,15 +46,16 @@ function layered(tensor) {
 /** Return what is chosen, as far as it exists. @param {Explorer} explorer @param {Data} data */
 function chosenOf(explorer, data) {
   const kind = kindOf(explorer.state.view);
-  const [layers, heads, queries, keys] = data.weights[kind].shape;
+  const [layers, heads, queries] = data.weights[kind].shape;
   const within = (/** @type {number} */ value, /** @type {number} */ size) => Math.max(0, Math.min(size - 1, value));
   const words = explorer.state.show.split(".");
   const other = words.map((word) => /^vs(mean|\d+)$/.exec(word)).find((found) => found !== null);
   const second = other ? (other[1] === "mean" ? -1 : Number(other[1])) : null;
+  const [layer, head, q] = [explorer.layer(layers), explorer.head(heads), within(explorer.state.q, queries)];
+  const { weights } = picturesOf(data.weights[kind])[layer][head < 0 ? heads : head];
   return {
     kind, layers, heads, second: second !== null && second < heads ? second : null,
-    layer: explorer.layer(layers), head: explorer.head(heads),
-    q: within(explorer.state.q, queries), k: within(explorer.state.k, keys),
+    layer, head, q, k: chosenKey(explorer, weights.part(q).data),
     flags: new Set(words.filter((word) => FLAGS.includes(word))),
   };
 }
@@ -141,6 +142,14 @@ function render(explorer, data) {
 }
 
 /** @param {Explorer} explorer @param {Data} data */
+function subject(explorer, data) {
+  const chosen = chosenOf(explorer, data);
+  const seen = subjectOf(explorer, data, chosen, chosen.head);
+  const { name, place, value } = cellFacts(explorer, seen, ...seen.chosen);
+  return { name, place, value };
+}
+
+/** @param {Explorer} explorer @param {Data} data */
 function python(explorer, data) {
   const { kind, layer, head, q, k } = chosenOf(explorer, data);
   const lines = [...traceLines(explorer, data.trace), `weights = trace[${quoted(`${attentionName(kind, layer)}.weights`)}]`, "print([axis.name for axis in weights.axes])"];
@@ -151,6 +160,6 @@ function python(explorer, data) {
 
 /** @type {import("app/explorer.js").Screen} */
 export const attention = {
-  id: "attention", load, render, python,
+  id: "attention", load, render, python, subject,
   figure: (explorer, data) => `${attentionName(kindOf(explorer.state.view), chosenOf(explorer, data).layer)}.weights`,
 };

@@ -2,10 +2,11 @@
 /** By hand: one weight and what its head gathers, worked out and compared with the model. */
 
 import { quoted, tensorCode, traceLines } from "app/python.js";
-import { KINDS, askerLabels, attentionName, followRow, keysOf, kindOf, layersOf, maskOf } from "app/attention-view.js";
+import { KINDS, askerLabels, attentionName, chosenKey, followRow, keysOf, kindOf, layersOf, maskOf } from "app/attention-view.js";
 import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { aroundView, loadAround } from "app/hand-around.js";
+import { goodCode, goodTab } from "app/hand-good.js";
 import { steps } from "app/hand-steps.js";
 import { EXAMPLE, wordsState, wordsTab } from "app/hand-words.js";
 import { readMatrices, yoursTab } from "app/hand-yours.js";
@@ -31,7 +32,7 @@ import { choice, heading, select, toggle } from "app/parts.js";
 /** @typedef {{kind: import("app/attention-view.js").Kind, layer: number, layers: number, head: number, heads: number, name: string, i: number, j: number}} Chosen */
 
 /** @param {Explorer} explorer */
-const tabOf = (explorer) => (["words", "yours"].includes(explorer.state.tab) ? explorer.state.tab : "");
+const tabOf = (explorer) => (["words", "good", "yours"].includes(explorer.state.tab) ? explorer.state.tab : "");
 
 /** @param {Explorer} explorer @param {import("app/trace.js").Trace} trace @returns {Chosen} */
 function chosenOf(explorer, trace) {
@@ -58,16 +59,17 @@ async function load(explorer) {
     of("q"), of("k"), of("v"), loadAround(explorer, trace, chosen.name, chosen.i),
     maybe(of("scores")), maybe(of("masked_scores")), maybe(of("weights")), maybe(of("heads")),
     maybe(trace.tensor("source_mask")), maybe(trace.tensor("target_mask"))]);
+  if (weights) chosen.j = chosenKey(explorer, weights.part(chosen.i).data);
   return { trace, chosen, q, k, v, around, model: { scores, masked_scores: masked, weights, heads }, masks: { source, target } };
 }
 
 /** @param {Explorer} explorer @param {Data | null} data */
 function render(explorer, data) {
   const tab = tabOf(explorer);
-  const tabs = /** @type {[string, string][]} */ ([["", explorer.t("hand.tab.model")], ["words", explorer.t("hand.tab.words")], ["yours", explorer.t("hand.tab.yours")]]);
+  const tabs = /** @type {[string, string][]} */ ([["", explorer.t("hand.tab.model")], ["words", explorer.t("hand.tab.words")], ["good", explorer.t("hand.tab.good")], ["yours", explorer.t("hand.tab.yours")]]);
   return h("div", null, heading(explorer.t("screen.hand"), explorer.t("hand.words")),
-    h("div", { class: "row hand-tabs" }, choice(explorer.t("hand.tabs"), tabs, tab, (value) => explorer.go({ tab: value, show: "", ...(value ? { q: 0, k: 0 } : {}) }, { remember: true }))),
-    tab === "words" ? wordsTab(explorer) : tab === "yours" ? yoursTab(explorer) : data ? modelTab(explorer, data) : null);
+    h("div", { class: "row hand-tabs" }, choice(explorer.t("hand.tabs"), tabs, tab, (value) => explorer.go({ tab: value, show: "", ...(value ? { q: 0, k: -1 } : {}) }, { remember: true }))),
+    tab === "words" ? wordsTab(explorer) : tab === "good" ? goodTab(explorer) : tab === "yours" ? yoursTab(explorer) : data ? modelTab(explorer, data) : null);
 }
 
 /** @param {Explorer} explorer @param {Data} data */
@@ -108,7 +110,7 @@ function picker(explorer, { chosen, trace, model: { weights } }, hidden) {
   if (figure) keepScroll(figure.querySelector(".matrix-scroll"), `hand:${name}:${trace.id}`, [j * cell, i * cell]);
   return h("div", { class: "panel hand-picker" },
     h("div", { class: "hand-choices" },
-      select(explorer.t("hand.attention"), kinds, kind, (view) => explorer.go({ view, q: 0, k: 0, l: -1 })),
+      select(explorer.t("hand.attention"), kinds, kind, (view) => explorer.go({ view, q: 0, k: -1, l: -1 })),
       select(explorer.t("hand.layer"), Array.from({ length: layers }, (_, l) => [String(l), explorer.t("layer.one", { layer: l + 1, of: layers })]), layer, (l) => explorer.go({ l: Number(l) })),
       select(explorer.t("hand.head"), Array.from({ length: heads }, (_, one) => [String(one), explorer.headWords(one)]), head, (one) => explorer.go({ h: Number(one) })),
       select(explorer.t("hand.query"), numbered(rows), i, (query) => place(Number(query), j)),
@@ -118,7 +120,15 @@ function picker(explorer, { chosen, trace, model: { weights } }, hidden) {
 }
 
 /** @param {Explorer} explorer @param {Data | null} data */
+function subject(explorer, data) {
+  if (data === null) return { name: "encoder.layers.*.self_attention.weights" };
+  const { name, head, i, j } = data.chosen;
+  return { name: `${name}.weights`, place: `head=${head}, query=${i}, key=${j}`, value: data.model.weights ? fixed(data.model.weights.value(i, j)) : undefined };
+}
+
+/** @param {Explorer} explorer @param {Data | null} data */
 function python(explorer, data) {
+  if (tabOf(explorer) === "good") return goodCode();
   if (data === null) return pencil(explorer);
   const { name, head, i, j } = data.chosen;
   return [...traceLines(explorer, data.trace),
@@ -132,7 +142,7 @@ function python(explorer, data) {
     `print(trace.explain(f"{name}.weights", head=${head}, query=${i}, key=${j}${explorer.language === "ko" ? ", language=\"ko\"" : ""}))`].join("\n");
 }
 
-/** Return the code of the two tabs without a model. @param {Explorer} explorer */
+/** Return the code of the two tabs with q, k and v of their own. @param {Explorer} explorer */
 function pencil(explorer) {
   const isWords = tabOf(explorer) === "words";
   const typed = readMatrices(isWords ? "" : explorer.state.qkv);
@@ -147,7 +157,7 @@ function pencil(explorer) {
 
 /** @type {import("app/explorer.js").Screen} */
 export const hand = {
-  id: "hand", load, render, python,
+  id: "hand", load, render, python, subject,
   figure: (_, data) => (data ? `${data.chosen.name}.weights` : null),
   needsSource: (explorer) => tabOf(explorer) === "",
 };

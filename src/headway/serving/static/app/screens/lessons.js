@@ -1,6 +1,7 @@
 // @ts-check
 /** Ten lessons: a short text, a state of the explorer to look at, and a question that can be checked. */
 
+import { rowOf } from "app/about.js";
 import { LESSONS, request, sentenceOf } from "app/answers.js";
 import { h } from "app/dom.js";
 import { question, solved } from "app/lesson-question.js";
@@ -73,7 +74,7 @@ function steps(explorer, number) {
 /** The saved state. @param {Explorer} explorer @param {number} number @param {Answer} answer */
 function show(explorer, number, answer) {
   const sentence = sentenceOf(explorer);
-  const chosen = { sent: 0, beam: 4, lp: -1, max: 0, temp: 0, target: "", prefix: "", edits: "", show: "", tab: "", at: "", name: "", q: 0, k: 0, t: 0, node: -1, h: -1, l: -1 };
+  const chosen = { sent: 0, beam: 4, lp: -1, max: 0, temp: 0, target: "", prefix: "", edits: "", show: "", tab: "", at: "", name: "", q: 0, k: -1, t: 0, node: -1, h: -1, l: -1 };
   const asked = explorer.backend.interactive ? { ...chosen, src: sentence } : {};
   const address = explorer.address({ ...asked, lesson: number, ...answer.state });
   return h("p", { class: "lesson-show" },
@@ -90,4 +91,10 @@ function python(explorer, { number, sentence }) {
 }
 
 /** @type {import("app/explorer.js").Screen} */
-export const lessons = { id: "lessons", load, render, python, needsSource: () => false };
+export const lessons = {
+  id: "lessons", load, render, python, needsSource: () => false,
+  subject: (explorer, /** @type {Data} */ { answer }) => {
+    const name = answer?.work.map(([tensor]) => tensor).find((tensor) => rowOf(explorer.model, tensor));
+    return name ? { name } : { words: explorer.t("lessons.sentence") };
+  },
+};

@@ -5,10 +5,12 @@ import { chart } from "app/chart.js";
 import { rowOf } from "app/about.js";
 import { formula, h } from "app/dom.js";
 import { heatmap } from "app/heatmap.js";
+import { mathText } from "app/mathematics.js";
 import { largest } from "app/matrix.js";
 import { count, fixed } from "app/numbers.js";
 import { heading, slider } from "app/parts.js";
 import { loadLine, traceLines } from "app/python.js";
+import { scaleBar } from "app/scale.js";
 import { valueOf, waveOf } from "app/sinusoid.js";
 import { Tensor } from "app/trace.js";
 
@@ -73,9 +75,10 @@ function render(explorer, data) {
         tensor: encoding, label: explorer.t("position.picture", { positions, width }), key: "position-picture", limit: layout === "learned" ? undefined : 1,
         rows: Array.from({ length: positions }, (_, pos) => String(pos)), rowAxis: explorer.t("position.pos"), columnAxis: explorer.t("position.dim"),
         width: 1030, height: 7, tableWord: explorer.t("matrix.table-row"), chosen: [place.pos, place.dim],
-        hover: (pos, dim) => explorer.about({ name: NAME, code: `positions(${positions})[${pos}, ${dim}]`, value: fixed(encoding.value(pos, dim), 6) }),
+        hover: (pos, dim) => explorer.about(subjectOf(encoding, pos, dim)),
         choose: (pos, dim) => explorer.go({ pos, dim }),
-      })),
+      }),
+      scaleBar(layout === "learned" ? largest(encoding.data) : 1, layout === "learned" ? 3 : 0)),
     h("div", { class: "row position-sliders" }, move("pos", positions), move("dim", width)),
     panels);
 }
@@ -102,7 +105,7 @@ function worked(explorer, { encoding }, { pos, dim }, layout) {
   const name = h("code", null, `${NAME}[${pos}, ${dim}]`);
   if (wave === null) return h("section", { class: "panel position-worked" }, title, h("p", null, name, " = ", h("strong", { class: "number" }, fixed(value, 6))), h("p", { class: "quiet" }, explorer.t("position.learned")));
   const worth = valueOf(wave, pos);
-  const line = (/** @type {string} */ text) => h("li", { class: "number" }, text);
+  const line = (/** @type {string} */ text) => h("li", { class: "number" }, mathText(text));
   return h("section", { class: "panel position-worked" }, title,
     h("ol", { class: "position-steps" },
       line(`PE(${pos}, ${dim}) = ${wave.form}(${pos} / 10000^(${wave.written}))`),
@@ -170,7 +173,19 @@ function pieceSum(explorer, { sum }, { pos, dim }) {
         width: 920, height: 18, tableWord: explorer.t("matrix.table-row"), chosen: [row, dim],
         hover: (at, column) => explorer.about({ name: `source_embedding.${part}`, place: `source=${at}, d_model=${column}`, value: fixed(sum[part].value(at, column), 6) }),
         choose: (at, column) => explorer.go({ pos: at, dim: column }),
-      }))));
+      }))),
+    scaleBar(limit, 2));
+}
+
+/** Return a number of the encoding. @param {Tensor} encoding @param {number} pos @param {number} dim */
+function subjectOf(encoding, pos, dim) {
+  return { name: NAME, code: `positions(${encoding.shape[0]})[${pos}, ${dim}]`, value: fixed(encoding.value(pos, dim), 6) };
+}
+
+/** @param {Explorer} explorer @param {Data} data */
+function subject(explorer, data) {
+  const { pos, dim } = placeOf(explorer, data);
+  return subjectOf(data.encoding, pos, dim);
 }
 
 /** @param {Explorer} explorer @param {Data} data */
@@ -183,4 +198,4 @@ function python(explorer, data) {
 }
 
 /** @type {import("app/explorer.js").Screen} */
-export const position = { id: "position", load, render, python, needsSource: () => false };
+export const position = { id: "position", load, render, python, subject, needsSource: () => false };

@@ -140,7 +140,6 @@ function python(explorer, { trace, seen }) {
   if (!seen) return [...lines, `print(trace)`].join("\n");
   const { entry, places } = seen;
   const name = JSON.stringify(entry.name);
-  const pairs = (/** @type {[string, number][]} */ found) => found.map(([axis, place]) => `${axis}=${place}`).join(", ");
   const slice = pairs(axesOf(entry).fixed.map((axis) => [axis, places[axis] ?? 0]));
   lines.push(`print(trace[${name}]${slice ? `.at(${slice})` : ""})`);
   const where = wholePlace(entry, places);
@@ -148,10 +147,23 @@ function python(explorer, { trace, seen }) {
   return lines.join("\n");
 }
 
+/** @param {Explorer} explorer @param {any} data @returns {import("app/about.js").Subject} */
+function subject(explorer, { trace, seen }) {
+  if (!seen) {
+    const { block, layer } = opened(explorer, trace);
+    return { name: namesOf(block, trace.tensors.keys(), layer)[0] };
+  }
+  const where = wholePlace(seen.entry, seen.places);
+  return { name: seen.entry.name, place: where ? pairs(Object.entries(where)) : undefined };
+}
+
+/** Return places as Python writes them. @param {[string, number][]} places */
+const pairs = (places) => places.map(([axis, place]) => `${axis}=${place}`).join(", ");
+
 /** @param {Explorer} explorer @param {any} data */
 function figure(explorer, { seen }) {
   return seen && seen.entry.name.endsWith(".weights") ? seen.entry.name : null;
 }
 
 /** @type {import("app/explorer.js").Screen} */
-export const tensors = { id: "tensors", load, render, python, figure };
+export const tensors = { id: "tensors", load, render, python, subject, figure };

@@ -3,6 +3,7 @@
 
 import { h } from "app/dom.js";
 import { begin, strip } from "app/live.js";
+import { fixed } from "app/numbers.js";
 import { heading, select } from "app/parts.js";
 import { stop, transport } from "app/player.js";
 import { spoken, tensorCode, traceLines } from "app/python.js";
@@ -16,7 +17,7 @@ import { stage } from "app/translate-stage.js";
  */
 
 /** @type {import("app/explorer.js").Screen} */
-export const translate = { id: "translate", begin, load, render, python, figure: (_, seen) => seen.name };
+export const translate = { id: "translate", begin, load, render, python, subject, figure: (_, seen) => seen.name };
 
 /** @param {Explorer} explorer @returns {Promise<Seen>} */
 async function load(explorer) {
@@ -67,6 +68,13 @@ function tintChoice(explorer, { name, layers, heads, trace }) {
 /** Return the tint in Python. @param {string} name @param {number} head @param {number} t */
 function weightsCode(name, head, t) {
   return tensorCode(spoken(name, head), head < 0 ? `query=${t}` : `head=${head}, query=${t}`);
+}
+
+/** @param {Explorer} explorer @param {Seen} seen */
+function subject(explorer, { trace }) {
+  const t = explorer.row(trace.rows.length);
+  const { writes, probability } = trace.rows[t];
+  return { name: "probabilities", place: `target=${t}`, value: `p(${writes}) = ${fixed(probability, 6)}` };
 }
 
 /** @param {Explorer} explorer @param {Seen} seen */

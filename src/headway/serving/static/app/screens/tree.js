@@ -17,7 +17,7 @@ import { picture } from "app/tree-picture.js";
  */
 
 /** @type {import("app/explorer.js").Screen} */
-export const tree = { id: "tree", load: async (explorer) => (await explorer.search()).record, render, python };
+export const tree = { id: "tree", load: async (explorer) => (await explorer.search()).record, render, python, subject: () => ({ name: "log_probs" }) };
 
 /** Read what is shown: `all,norm,13,17` is all, sums by length, and these two leaves side by side. @param {string} show */
 function readShow(show) {

@@ -8,7 +8,7 @@ import { attentionDifference } from "app/what-if/attention.js";
 import { columns } from "app/what-if/columns.js";
 import { isChanged, isOnlyPrefix, pythonCode } from "app/what-if/edits.js";
 import { forced } from "app/what-if/forced.js";
-import { changesPanel, examples } from "app/what-if/form.js";
+import { changesPanel, examples, lastCross } from "app/what-if/form.js";
 import { sweep } from "app/what-if/sweep.js";
 
 /** @typedef {import("app/what-if/answers.js").Answers} Answers */
@@ -26,10 +26,11 @@ export const whatIf = {
       changesPanel(explorer, data.changes, data.a),
       isCompared
         ? [columns(explorer, data), forced(explorer, data), isOnlyPrefix(data.changes) ? null : attentionDifference(explorer, data)]
-        : explorer.backend.interactive ? examples(explorer, data.a) : null,
+        : explorer.backend.interactive ? examples(explorer, data.a, data.attended) : null,
       sweep(explorer, data),
       h("p", { class: "what-if-caution" }, h("strong", null, explorer.t("what-if.caution")), " ", explorer.t("what-if.caution.words")));
   },
   python: (explorer, /** @type {Answers} */ { changes }) => pythonCode(explorer, changes),
+  subject: (explorer, /** @type {Answers} */ { changes: { edits } }) => ({ name: edits[0]?.name ?? `${lastCross(explorer).name}.heads` }),
   figure: (explorer, /** @type {Answers} */ { attention }) => attention?.name ?? null,
 };

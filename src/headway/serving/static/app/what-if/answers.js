@@ -2,9 +2,11 @@
 /** What the screen "What if" asks: A, B, and what is different. All answers are kept by request. */
 
 import { about, changesOf, isChanged, originalBody, resolved } from "app/what-if/edits.js";
-import { kindOf } from "app/attention-view.js";
+import { total } from "app/arithmetic.js";
+import { isEnd, kindOf } from "app/attention-view.js";
 import { Refusal } from "app/network.js";
 import { Tensor } from "app/trace.js";
+import { lastCross } from "app/what-if/form.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
 /** @typedef {import("app/trace.js").Trace} Trace */
@@ -33,6 +35,7 @@ import { Tensor } from "app/trace.js";
  * @property {Attempt<any> | null} comparison
  * @property {Attention | null} attention
  * @property {any} sweep
+ * @property {number} attended     the source token with most attention, while nothing is changed
  */
 
 /** Return the trace of A. @param {Explorer} explorer @returns {Promise<Trace>} */
@@ -52,15 +55,30 @@ export async function answers(explorer) {
   const a = await original(explorer);
   /** @type {Answers} */
   const found = {
-    changes, a, before: null, b: { value: a }, after: { value: null }, comparison: null, attention: null, sweep: null,
+    changes, a, before: null, b: { value: a }, after: { value: null }, comparison: null, attention: null, sweep: null, attended: 0,
   };
   if (!explorer.backend.interactive) return found;
   const row = explorer.row(a.rows.length);
   const sweep = explorer.state.show === "sweep"
     ? explorer.ask("ablate", [a.id, row], () => a.again(() => explorer.backend.ablate(a.id, row))) : null;
   if (isChanged(changes)) await compared(explorer, found);
+  else found.attended = await mostAttended(explorer, a);
   found.sweep = await sweep;
   return found;
+}
+
+/**
+ * Return the source token that gets most attention in the last cross-attention. The ends of the
+ * sentence do not count: they get much and say little.
+ * @param {Explorer} explorer
+ * @param {Trace} a
+ */
+async function mostAttended(explorer, a) {
+  const weights = (await a.tensor(`${lastCross(explorer).name}.weights`)).mean();
+  const [rows, keys] = weights.shape;
+  const sums = Array.from({ length: keys }, (_, key) =>
+    (isEnd(a.sentence.source_pieces[key]) ? -1 : total(Array.from({ length: rows }, (__, row) => weights.value(row, key)))));
+  return sums.indexOf(Math.max(...sums));
 }
 
 /** Tell whether a search can have these changes: it writes piece by piece, and has no future to hide. @param {import("app/what-if/edits.js").Changes} changes */

@@ -119,18 +119,23 @@ function submit(explorer) {
   else if (other.trim()) add(explorer, { name, kind: "replace", src: other.trim() });
 }
 
+/** Return the cross-attention of the last layer. @param {Explorer} explorer */
+export function lastCross(explorer) {
+  return explorer.model.attention.filter((/** @type {any} */ own) => own.kind === "cross").at(-1);
+}
+
 /**
- * Return three changes to begin with, where nothing is changed yet.
+ * Return three changes to begin with, where nothing is changed yet; the first two change most translations.
  * @param {Explorer} explorer
  * @param {Trace} a
+ * @param {number} attended   the source token with most attention
  */
-export function examples(explorer, a) {
-  const cross = explorer.model.attention.filter((/** @type {any} */ own) => own.kind === "cross").at(-1);
+export function examples(explorer, a, attended) {
   /** @type {[string, import("app/what-if/edits.js").OwnEdit][]} */
   const three = [
-    ["head", headOff(cross.name, 0)],
+    ["hidden", { name: "source_mask", kind: "forbid", where: { key: attended } }],
+    ["attention", { name: `${lastCross(explorer).name}.output`, kind: "zero" }],
     ["future", { name: "target_mask", kind: "allow" }],
-    ["hidden", { name: "source_mask", kind: "forbid", where: { key: 0 } }],
   ];
   return h("section", { "aria-labelledby": "what-if-examples" },
     h("h2", { id: "what-if-examples" }, explorer.t("what-if.examples")),
