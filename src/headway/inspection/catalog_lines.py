@@ -106,7 +106,7 @@ RESIDUAL = (
          "잔차 연결: 서브층을 거치지 않은 입력을 서브층의 출력에 더한 값입니다."),
     Line("norm", "batch:B $side:$L d_model:d_model", _NORM, _NORM_LATEX,
          "Each position normalized to mean 0 and variance 1, then scaled and shifted.",
-         "위치마다 따로 평균 0, 분산 1로 정규화한 뒤 스케일 γ를 곱하고 시프트 β를 더한 벡터입니다."),
+         "위치마다 평균 0, 분산 1로 정규화한 뒤 스케일 γ를 곱하고 시프트 β를 더한 벡터입니다."),
     Line("mean", "batch:B $side:$L", "Σ_i z_i / d_model, z = $normalized",
          r"\mu = \frac{1}{d_{model}} \sum_i z_i",
          "The mean over all dimensions, which LayerNorm subtracts.",
@@ -187,13 +187,13 @@ ACTIVATIONS = {
 POSITIONS = {
     "interleaved": (
         "sin(pos / 10000^(i / d_model)) for even i, cos(pos / 10000^((i − 1) / d_model)) for odd i",
-        r"PE_{(pos,2i)} = \sin(pos/10000^{2i/d_{model}}),\ "
-        r"PE_{(pos,2i+1)} = \cos(pos/10000^{2i/d_{model}})",
+        r"\begin{aligned}PE_{(pos,2i)}&=\sin(pos/10000^{2i/d_{model}})\\"
+        r"PE_{(pos,2i+1)}&=\cos(pos/10000^{2i/d_{model}})\end{aligned}",
     ),
     "halved": (
         "sin(pos / 10000^(i / (d_model/2 − 1))) for i < d_model/2, cos of the same for the others",
-        r"PE_{(pos,i)} = \sin(pos/10000^{i/(d_{model}/2-1)}),\ "
-        r"PE_{(pos,d_{model}/2+i)} = \cos(pos/10000^{i/(d_{model}/2-1)})",
+        r"\begin{aligned}PE_{(pos,i)}&=\sin(pos/10000^{i/(d_{model}/2-1)})\\"
+        r"PE_{(pos,d_{model}/2+i)}&=\cos(pos/10000^{i/(d_{model}/2-1)})\end{aligned}",
     ),
     "learned": ("row pos of a trained table", r"P_{pos}"),
 }

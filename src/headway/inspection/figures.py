@@ -1,7 +1,7 @@
 """Figures of a model's intermediates and results; PNG, SVG or PDF by the name of the file.
 
-In every figure of attention and alignment, rows are queries, of the target; columns are keys, of the
-source.
+In a figure of attention or alignment, rows are queries (of the target) and columns are keys (of the
+source).
 """
 
 from collections.abc import Collection, Sequence

@@ -91,8 +91,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "normalized": (
         "the number minus the mean, divided by the root of variance plus epsilon; times gamma, "
         "plus beta",
-        "평균을 빼고, 분산에 ε을 더한 값의 제곱근으로 나누고, 스케일 γ를 곱하고 시프트 β를 "
-        "더한 값",
+        "평균을 빼고, 분산에 ε을 더한 값의 제곱근으로 나누고, 스케일 γ를 곱하고 시프트 β를 더한 값",
     ),
     "not_masked": (
         "the mask lets {asks} attend to {answers}: the score stays",

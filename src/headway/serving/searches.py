@@ -64,7 +64,7 @@ def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = 
         count = sum(len(part.ids) for part in parts)
         raise RefusedError(
             400,
-            f"The sentence has {count} tokens, but the explorer shows at most {served.longest} at once.",
+            f"The sentence has {count} tokens; the explorer shows at most {served.longest}.",
             "Give a shorter sentence; `headway translate` takes long ones in parts.",
             "too-long",
         )

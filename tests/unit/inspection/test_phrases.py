@@ -1,4 +1,4 @@
-"""Phrases of explanations: fields are the same in both languages, and Korean particles fit any field."""
+"""Phrases: the same fields in both languages, and Korean particles that fit any field."""
 
 import re
 from string import Formatter

@@ -169,6 +169,6 @@ function normal(explorer, around, query, dim) {
     compared(explorer, found.variance, moments.variance, allowance(Array.from(z, (value) => (value - found.mean) ** 2)) / z.length + 1e-6 * found.variance, "variance"),
     h("p", { class: "sum number" }, `${mathText(`√(${fixed(found.variance, 6)} + ${epsilon})`)} = `, h("strong", null, fixed(found.divisor, 6))),
     componentTable(rows, shown, dim),
-    worked.length ? h("div", null, h("h4", null, explorer.t("hand.component", { dim })), h("p", { class: "sum number worked" }, `${worked[worked.length - 1].expression.replace(/-/g, "−")} = ${fixed(worked[worked.length - 1].value)}`),
+    worked.length ? h("div", null, h("h4", null, explorer.t("hand.component", { dim })), h("p", { class: "sum number worked" }, `${mathText(worked[worked.length - 1].expression.replace(/-/g, "−"))} = ${fixed(worked[worked.length - 1].value)}`),
       h("p", { class: "quiet" }, explorer.t("hand.norm.gamma"))) : null);
 }

@@ -13,7 +13,7 @@ const MATHML = "http://www.w3.org/1998/Math/MathML";
 const OPEN = "\uE000";
 const CLOSE = "\uE001";
 const FORMULA = new RegExp(`${OPEN}(.*?)${CLOSE}`);
-const TOKEN = /\s+|\d+(?:[.,]\d+)*|[A-Za-z]+|[Α-ω∞]|[^]/gu;
+const TOKEN = /\s+|\d+(?:[.,]\d+)*(?:e[-−+]?\d+)?|[A-Za-z]+|[Α-ω∞]|[^]/gu;
 
 /** Return characters that an element shows as mathematics. @param {string} expression */
 export const mathText = (expression) => `${OPEN}${expression}${CLOSE}`;

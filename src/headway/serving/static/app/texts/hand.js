@@ -155,7 +155,7 @@ export default {
     "hand.softmax.words": "점수마다 exp를 취하고 그 행의 합으로 나눕니다. 그래서 가중치는 모두 0 이상이고 합은 1입니다. 가려진 키의 가중치는 정확히 0입니다. `exp(−∞) = 0`이기 때문입니다.",
     "hand.softmax.table": "이 행의 점수, 지수 함수 값, 가중치",
     "hand.softmax.nothing": "이 행은 볼 수 있는 곳이 없습니다. 합이 0이므로 가중치가 없습니다.",
-    "hand.shift": "exp의 오버플로를 막기 위해 가장 큰 점수({largest})를 모든 점수에서 먼저 뺍니다. 가중치는 달라지지 않습니다.",
+    "hand.shift": "exp의 오버플로를 막기 위해 모든 점수에서 가장 큰 점수를 먼저 뺍니다({largest}). 가중치는 달라지지 않습니다.",
     "hand.column.key": "키",
     "hand.column.score": "점수",
     "hand.column.exp": "exp",
