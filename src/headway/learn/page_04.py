@@ -68,7 +68,8 @@ EXERCISES = [
                 {
                     "en": "That is each score divided by the sum of the scores. Softmax takes exp "
                     "of each score first.",
-                    "ko": "점수를 점수의 합으로 나눈 값입니다. 소프트맥스는 먼저 각 점수에 exp를 취합니다.",
+                    "ko": "점수를 점수의 합으로 나눈 값입니다. 소프트맥스는 먼저 각 점수에 exp를 "
+                    "취합니다.",
                 },
             ),
             Slip(
@@ -76,8 +77,8 @@ EXERCISES = [
                 {
                     "en": "That is row 3 of a softmax along the columns. Each row must sum to 1, "
                     "so the softmax runs along the keys.",
-                    "ko": "열 방향으로 소프트맥스를 적용한 결과의 셋째 행입니다. 행마다 합이 1이 되도록 "
-                    "키 방향으로 적용해야 합니다.",
+                    "ko": "열 방향으로 소프트맥스를 적용한 결과의 셋째 행입니다. 행마다 합이 1이 "
+                    "되도록 키 방향으로 적용해야 합니다.",
                 },
             ),
             Slip(
@@ -126,8 +127,8 @@ EXERCISES = [
                 {
                     "en": "That multiplies the weights with the numbers of one value. The weights "
                     "belong to the three tokens, so take the first number of each value.",
-                    "ko": "가중치를 값 벡터 하나의 수들에 곱한 값입니다. 가중치는 토큰마다 하나이므로, "
-                    "값 벡터마다 첫째 수를 가져와야 합니다.",
+                    "ko": "가중치를 값 벡터 하나의 수들에 곱한 값입니다. 가중치는 토큰마다 "
+                    "하나이므로, 값 벡터마다 첫째 수를 가져와야 합니다.",
                 },
             ),
             Slip(

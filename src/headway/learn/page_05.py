@@ -56,8 +56,8 @@ EXERCISES = [
         question={
             "en": "The decoder reads <s> I am a <pad>. How many of the 25 cells of its mask are "
             "open, with both conditions of this page?",
-            "ko": "디코더가 <s> I am a <pad>를 읽습니다. 이 페이지의 두 조건을 모두 적용하면, 마스크의 "
-            "칸 25개 가운데 몇 개가 열려 있습니까?",
+            "ko": "디코더가 <s> I am a <pad>를 읽습니다. 이 페이지의 두 조건을 모두 적용하면, "
+            "마스크의 칸 25개 가운데 몇 개가 열려 있습니까?",
         },
         answer=open_cells,
         slips=[
@@ -80,8 +80,8 @@ EXERCISES = [
                 {
                     "en": "That closes the row of <pad> as well. A mask is about keys: the row of "
                     "<pad> stays open, and its result is not used.",
-                    "ko": "<pad>의 행까지 닫은 값입니다. 마스크는 키에 대한 것이므로 <pad>의 행은 열어 두고, "
-                    "그 결과를 쓰지 않을 뿐입니다.",
+                    "ko": "<pad>의 행까지 닫은 값입니다. 마스크는 키에 대한 것이므로 <pad>의 행은 "
+                    "열어 두고, 그 결과를 쓰지 않을 뿐입니다.",
                 },
             ),
         ],
@@ -96,8 +96,9 @@ EXERCISES = [
         question={
             "en": "A row has the scores 1, 2, 3, and no key is permitted. The code fills all three "
             "with −10000, then takes the softmax. Which weights come out? Give three decimals.",
-            "ko": "어떤 행의 점수는 1, 2, 3이고, 허용된 키가 하나도 없습니다. 코드가 세 점수를 모두 −10000으로 "
-            "바꾼 뒤 소프트맥스를 적용하면 가중치는 얼마입니까? 소수점 아래 세 자리까지 쓰세요.",
+            "ko": "어떤 행의 점수는 1, 2, 3이고, 허용된 키가 하나도 없습니다. 코드가 세 점수를 "
+            "모두 −10000으로 바꾼 뒤 소프트맥스를 적용하면 가중치는 얼마입니까? 소수점 아래 세 "
+            "자리까지 쓰세요.",
         },
         answer=lambda: softmax(np.full(3, -1e4)),
         slips=[
@@ -106,8 +107,8 @@ EXERCISES = [
                 {
                     "en": "Zeros would be right, and Headway gives them. But a softmax always "
                     "shares out 1, and −10000 is an ordinary number.",
-                    "ko": "0이 되어야 옳고 Headway는 0을 줍니다. 그러나 소프트맥스는 언제나 1을 나누어 주며, "
-                    "−10000은 평범한 수입니다.",
+                    "ko": "0이 되어야 옳고 Headway는 0을 줍니다. 그러나 소프트맥스는 언제나 1을 "
+                    "나누어 주며, −10000은 평범한 수입니다.",
                 },
             ),
             Slip(
@@ -115,8 +116,8 @@ EXERCISES = [
                 {
                     "en": "That is right for code that adds −10000: the scores' differences stay, "
                     "as if there were no mask. This code fills.",
-                    "ko": "−10000을 더하는 코드라면 맞습니다. 점수의 차이가 그대로 남아 마스크가 없는 것과 "
-                    "같습니다. 여기서는 값을 바꿔 넣습니다.",
+                    "ko": "−10000을 더하는 코드라면 맞습니다. 점수의 차이가 그대로 남아 마스크가 "
+                    "없는 것과 같습니다. 여기서는 값을 바꿔 넣습니다.",
                 },
             ),
         ],
@@ -130,8 +131,8 @@ EXERCISES = [
         question={
             "en": "The source has five tokens and two of padding, the target six tokens without "
             "padding. How many of the 6 × 7 cells are open in cross-attention?",
-            "ko": "원문은 토큰 다섯 개와 패딩 두 개, 번역문은 패딩 없이 토큰 여섯 개입니다. 크로스 어텐션의 "
-            "6 × 7칸 가운데 몇 개가 열려 있습니까?",
+            "ko": "원문은 토큰 다섯 개와 패딩 두 개, 번역문은 패딩 없이 토큰 여섯 개입니다. "
+            "크로스 어텐션의 6 × 7칸 가운데 몇 개가 열려 있습니까?",
         },
         answer=open_cells_of_cross_attention,
         slips=[
@@ -143,14 +144,12 @@ EXERCISES = [
                 },
             ),
             Slip(
-                lambda: int(
-                    (np.tri(TARGET_LENGTH, len(SOURCE), dtype=bool) & (SOURCE != 0)).sum()
-                ),
+                lambda: int((np.tri(TARGET_LENGTH, len(SOURCE), dtype=bool) & (SOURCE != 0)).sum()),
                 {
                     "en": "That hides a future, but the source has none: it is complete before the "
                     "decoder begins.",
-                    "ko": "뒤에 올 토큰을 가린 값입니다. 원문은 디코더가 시작하기 전에 이미 완성되어 있으므로 "
-                    "가릴 미래가 없습니다.",
+                    "ko": "뒤에 올 토큰을 가린 값입니다. 원문은 디코더가 시작하기 전에 이미 "
+                    "완성되어 있으므로 가릴 미래가 없습니다.",
                 },
             ),
             Slip(
@@ -158,7 +157,8 @@ EXERCISES = [
                 {
                     "en": "That is the mask of the decoder's self-attention. In cross-attention "
                     "the keys come from the source.",
-                    "ko": "디코더 셀프 어텐션의 마스크입니다. 크로스 어텐션의 키는 원문에서 옵니다.",
+                    "ko": "디코더 셀프 어텐션의 마스크입니다. 크로스 어텐션의 키는 원문에서 "
+                    "옵니다.",
                 },
             ),
         ],

@@ -42,8 +42,8 @@ EXERCISES = [
         question={
             "en": "How many weights and biases has one multi-head attention of base "
             "(d_model 512, 8 heads), with biases in all four projections?",
-            "ko": "base(d_model 512, 헤드 8개)의 멀티 헤드 어텐션 하나에는 가중치와 편향이 모두 몇 개입니까? "
-            "네 투영 모두에 편향이 있습니다.",
+            "ko": "base(d_model 512, 헤드 8개)의 멀티 헤드 어텐션 하나에는 가중치와 편향이 모두 "
+            "몇 개입니까? 네 투영 모두에 편향이 있습니다.",
         },
         answer=lambda: parameters(),
         slips=[
@@ -52,7 +52,8 @@ EXERCISES = [
                 {
                     "en": "That is without the biases. The paper has none; here each of the four "
                     "projections has 512.",
-                    "ko": "편향을 뺀 값입니다. 논문에는 편향이 없지만, 여기서는 네 투영에 512개씩 있습니다.",
+                    "ko": "편향을 뺀 값입니다. 논문에는 편향이 없지만, 여기서는 네 투영에 512개씩 "
+                    "있습니다.",
                 },
             ),
             Slip(
@@ -67,8 +68,8 @@ EXERCISES = [
                 {
                     "en": "That gives each head matrices of 512 × 512. A head's matrices are "
                     "512 × 64; the eight together are one of 512 × 512.",
-                    "ko": "헤드마다 512 × 512 행렬을 둔 값입니다. 헤드 하나의 행렬은 512 × 64이고, 여덟을 "
-                    "합쳐야 512 × 512 하나가 됩니다.",
+                    "ko": "헤드마다 512 × 512 행렬을 둔 값입니다. 헤드 하나의 행렬은 512 × "
+                    "64이고, 여덟을 합쳐야 512 × 512 하나가 됩니다.",
                 },
             ),
         ],
@@ -83,8 +84,8 @@ EXERCISES = [
         question={
             "en": "The numbers 1 to 12 are three tokens of width 4, row by row. Split them into "
             "two heads. Which numbers has the first head? Give three rows of two.",
-            "ko": "1부터 12까지의 수를 행마다 네 개씩, 곧 4차원 토큰 세 개로 놓았습니다. 헤드 두 개로 나누면 "
-            "첫째 헤드에는 어떤 수가 있습니까? 두 개씩 세 행으로 쓰세요.",
+            "ko": "1부터 12까지의 수를 행마다 네 개씩, 곧 4차원 토큰 세 개로 놓았습니다. 헤드 두 "
+            "개로 나누면 첫째 헤드에는 어떤 수가 있습니까? 두 개씩 세 행으로 쓰세요.",
         },
         answer=lambda: split(TOKENS, 2)[0],
         slips=[
@@ -93,8 +94,8 @@ EXERCISES = [
                 {
                     "en": "That is view(B, H, L, d) at once: the head has the first token whole, "
                     "and half of the second. Use view(B, L, H, d), then transpose.",
-                    "ko": "곧바로 view(B, H, L, d)를 한 결과입니다. 헤드가 첫째 토큰 전체와 둘째 토큰의 절반을 "
-                    "갖습니다. view(B, L, H, d)를 한 뒤 transpose를 하세요.",
+                    "ko": "곧바로 view(B, H, L, d)를 한 결과입니다. 헤드가 첫째 토큰 전체와 둘째 "
+                    "토큰의 절반을 갖습니다. view(B, L, H, d)를 한 뒤 transpose를 하세요.",
                 },
             ),
             Slip(
@@ -121,8 +122,8 @@ EXERCISES = [
         question={
             "en": "A layer with d_model 200 and 5 heads divides its scores by √200. By which "
             "factor are the scores too small? Give two decimals.",
-            "ko": "d_model이 200이고 헤드가 5개인 층이 점수를 √200으로 나눕니다. 옳은 점수는 이 점수의 "
-            "몇 배입니까? 소수점 아래 두 자리까지 쓰세요.",
+            "ko": "d_model이 200이고 헤드가 5개인 층이 점수를 √200으로 나눕니다. 옳은 점수는 이 "
+            "점수의 몇 배입니까? 소수점 아래 두 자리까지 쓰세요.",
         },
         answer=lambda: math.sqrt(WIDE_D_MODEL) / math.sqrt(WIDE_D_MODEL / WIDE_HEADS),
         slips=[

@@ -5,6 +5,7 @@ as {"en": …, "ko": …}; each figure needs a description, `alt`, for readers w
 """
 
 from headway.learn.figures.architecture import figure_one, sub_layer
+from headway.learn.figures.attention import attention, heads_of_numbers
 from headway.learn.figures.charts import bars, curves
 from headway.learn.figures.flows import Arrow, Box, Frame, flow
 from headway.learn.figures.matrices import heat_map
@@ -17,10 +18,12 @@ __all__ = [
     "Frame",
     "Matrix",
     "Picture",
+    "attention",
     "bars",
     "curves",
     "figure_one",
     "flow",
+    "heads_of_numbers",
     "heat_map",
     "matrix_product",
     "sub_layer",

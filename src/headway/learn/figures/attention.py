@@ -21,16 +21,15 @@ _ALT: Words = {
     "en": "From the bottom up: the vectors x give queries, keys and values. Queries and keys give "
     "scores, by dot products divided by the root of d_k. Softmax makes weights of the scores. The "
     "weights and the values give the output.",
-    "ko": "아래에서 위로: 벡터 x에서 쿼리, 키, 값을 만듭니다. 쿼리와 키의 내적을 d_k의 제곱근으로 나누면 "
-    "점수가 됩니다. 소프트맥스가 점수를 가중치로 바꿉니다. 가중치를 곱해 값을 더하면 출력이 됩니다.",
+    "ko": "아래에서 위로: 벡터 x에서 쿼리, 키, 값을 만듭니다. 쿼리와 키의 내적을 d_k의 제곱근으로 "
+    "나누면 점수가 됩니다. 소프트맥스가 점수를 가중치로 바꿉니다. 가중치를 곱해 값을 더하면 "
+    "출력이 됩니다.",
 }
 _APART, _HIGH = 1.9, 0.48  # inches
 # A formula stands in the note, because mathematics has no font for Hangul.
 _BOXES = {
     "x": Box({"en": "x, a row per token", "ko": "x: 토큰마다 한 행"}, 0, 0, "grey", 1.9, _HIGH),
-    "q": Box(
-        {"en": "queries", "ko": "쿼리"}, -_APART, 0.9, "blue", 1.5, _HIGH, note="$Q = xW^Q$"
-    ),
+    "q": Box({"en": "queries", "ko": "쿼리"}, -_APART, 0.9, "blue", 1.5, _HIGH, note="$Q = xW^Q$"),
     "k": Box({"en": "keys", "ko": "키"}, 0, 0.9, "blue", 1.5, _HIGH, note="$K = xW^K$"),
     "v": Box({"en": "values", "ko": "값"}, _APART, 0.9, "orange", 1.5, _HIGH, note="$V = xW^V$"),
     "scores": Box(
@@ -150,9 +149,7 @@ def _paint_heads(axes: "Axes", split: NDArray[Any], left: float, top: float) -> 
         _paint_cells(axes, split[head], np.full(split[head].shape, head), x, top)
 
 
-def _paint_cells(
-    axes: "Axes", numbers: NDArray[Any], heads: Any, left: float, top: float
-) -> None:
+def _paint_cells(axes: "Axes", numbers: NDArray[Any], heads: Any, left: float, top: float) -> None:
     from matplotlib.patches import Rectangle
 
     for (row, column), number in np.ndenumerate(numbers):
