@@ -30,7 +30,8 @@ class Row(NamedTuple):
 
 ROWS = (
     Row(
-        "ScaledDotProductAttention ScaleDotProductAttention DotProductAttention SDPA SPDA",
+        "ScaledDotProductAttention ScaleDotProductAttention DotProductAttention scaled_dot_product "
+        "SDPA SPDA",
         "headway.scaled_dot_product_attention",
         "It is a function of (q, k, v, mask) that returns the output and the weights; True in a "
         "mask means may attend.",
@@ -145,7 +146,8 @@ ROWS = (
         "masks",
     ),
     Row(
-        "nopeak_mask subsequent_mask get_subsequent_mask causal_mask get_causal_attention_mask",
+        "nopeak_mask make_no_peak_mask subsequent_mask get_subsequent_mask causal_mask "
+        "get_causal_attention_mask",
         "headway.look_ahead_mask",
         "It is boolean with the same polarity, True = may attend, and has four axes, "
         "(1, 1, T, T). target_mask(ids) also hides padding.",
@@ -221,14 +223,15 @@ ROWS = (
         "add-and-norm",
     ),
     Row(
-        "Embeddings InputEmbeddings",
+        "Embeddings InputEmbeddings Embedder",
         "headway.model.TokenEmbedding",
         "The vocabulary comes first, TokenEmbedding(vocab_size, d_model), and it does not multiply "
         "by sqrt(d_model); headway.model.InputEmbedding does.",
         "embeddings-and-positions",
     ),
     Row(
-        "TransformerEmbedding PositionalEmbedding TokenAndPositionEmbedding",
+        "TransformerEmbedding PositionalEmbedding TokenAndPositionEmbedding "
+        "EmbeddingsWithPositionalEncoding",
         "headway.model.InputEmbedding",
         "It multiplies by sqrt(d_model), adds the position and applies dropout. It is made of a "
         "TokenEmbedding and a SinusoidalPositionalEncoding.",
@@ -242,7 +245,8 @@ ROWS = (
         "embeddings-and-positions",
     ),
     Row(
-        "positional_encoding get_angles get_sinusoid_encoding_table position_encoding_init",
+        "positional_encoding get_positional_encoding get_angles get_sinusoid_encoding_table "
+        "position_encoding_init",
         "headway.sinusoid_table",
         "Its arguments are (length, d_model), and sines and cosines alternate, as in the paper.",
         "embeddings-and-positions",
@@ -261,7 +265,8 @@ ROWS = (
         "embeddings-and-positions",
     ),
     Row(
-        "TransformerEncoderLayer TransformerEncoderBlock EncoderBlock EncoderLayer encoder_layer",
+        "TransformerEncoderLayer TransformerEncoderBlock TransformerBlock TransformerLayer "
+        "EncoderBlock EncoderLayer encoder_layer",
         "headway.model.EncoderLayer",
         "It takes its parts, not sizes. headway.Transformer.from_config builds all layers from "
         "sizes.",
@@ -275,7 +280,7 @@ ROWS = (
         "the-whole-model",
     ),
     Row(
-        "TransformerEncoder Encoder encoder clones",
+        "TransformerEncoder Encoder encoder clones get_clones",
         "headway.model.Encoder",
         "It takes a list of layers, and vectors rather than ids. A post-norm stack ends without "
         "another LayerNorm.",

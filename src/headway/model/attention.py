@@ -38,8 +38,8 @@ def scaled_dot_product_attention(
     of the weights. observe: receives `scores`, `masked_scores` and `weights` by name, and returns
     the tensor to use.
 
-    Elsewhere: attention, attention_func, DotProductAttention, ScaledDotProductAttention,
-    ScaleDotProductAttention, SDPA, SPDA.
+    Elsewhere: attention, attention_func, DotProductAttention, scaled_dot_product,
+    ScaledDotProductAttention, ScaleDotProductAttention, SDPA, SPDA.
     """
     check_attention_shapes(q, k, v, mask)
     scores = observe("scores", q @ k.mT / math.sqrt(q.size(-1)))  # (*B, T, S)

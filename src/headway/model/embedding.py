@@ -21,7 +21,7 @@ from headway.model.probe import probe
 class TokenEmbedding(nn.Module):
     """Look up a vector for each piece; the table may be shared with the output projection.
 
-    Elsewhere: Embeddings, InputEmbeddings.
+    Elsewhere: Embedder, Embeddings, InputEmbeddings.
     """
 
     @hinted(**ARGUMENTS)
@@ -52,7 +52,8 @@ class InputEmbedding(nn.Module):
 
     Intermediates: `scaled` (B, L, d_model), `position` (L, d_model), `output` (before dropout).
 
-    Elsewhere: PositionalEmbedding, TokenAndPositionEmbedding, TransformerEmbedding.
+    Elsewhere: EmbeddingsWithPositionalEncoding, PositionalEmbedding, TokenAndPositionEmbedding,
+    TransformerEmbedding.
     """
 
     def __init__(

@@ -16,7 +16,8 @@ class EncoderLayer(nn.Module):
 
     Intermediates, besides those of its parts: `input` and `output`, (B, S, d_model).
 
-    Elsewhere: encoder_layer, EncoderBlock, TransformerEncoderBlock, TransformerEncoderLayer.
+    Elsewhere: encoder_layer, EncoderBlock, TransformerBlock, TransformerEncoderBlock,
+    TransformerEncoderLayer, TransformerLayer.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class EncoderLayer(nn.Module):
 class Encoder(nn.Module):
     """Run the layers one after the other; the output is the memory.
 
-    Elsewhere: clones, encoder, TransformerEncoder.
+    Elsewhere: clones, encoder, get_clones, TransformerEncoder.
     """
 
     def __init__(self, layers: Iterable[EncoderLayer], norm: nn.LayerNorm | None = None) -> None:

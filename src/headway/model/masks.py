@@ -37,8 +37,8 @@ def look_ahead_mask(
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
 
     Elsewhere: causal_mask, create_look_ahead_mask, generate_square_subsequent_mask,
-    get_attn_subsequent_mask, get_causal_attention_mask, get_subsequent_mask, nopeak_mask,
-    subsequent_mask.
+    get_attn_subsequent_mask, get_causal_attention_mask, get_subsequent_mask, make_no_peak_mask,
+    nopeak_mask, subsequent_mask.
     """
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
 

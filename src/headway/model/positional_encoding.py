@@ -27,7 +27,8 @@ def sinusoid_table(
     ...     math.sin(1), math.cos(1), math.sin(1 / 100), math.cos(1 / 100)]
     True
 
-    Elsewhere: get_angles, get_sinusoid_encoding_table, position_encoding_init, positional_encoding.
+    Elsewhere: get_angles, get_positional_encoding, get_sinusoid_encoding_table,
+    position_encoding_init, positional_encoding.
     """
     position = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
     if layout == "interleaved":
