@@ -76,7 +76,7 @@ def find_exercise(number: str) -> Exercise:
     if number in known:
         return known[number]
     page = number.partition(".")[0]
-    near = [other for other in known if other.partition(".")[0] == page]
+    near = [name for name in known if name.partition(".")[0] == page]
     here = f"Page {page} has" if near else "There are"
     raise ConfigError(
         f"There is no exercise {number!r}.", f"{here} {', '.join(near or known) or 'none yet'}."
@@ -97,19 +97,19 @@ def _exercises() -> dict[str, Exercise]:
 
 def judge(exercise: Exercise, answer: object) -> tuple[bool, str]:
     """Return whether an answer is right, and a sentence about it in the chosen language."""
-    right, given = right_value(computed(exercise.answer)), readable(answer)
-    if given is None or not same_form(right, given):
-        return False, _said("form", right=_form(right), given=_form(given, answer))
-    every = fits(right, given, exercise.tolerance)
+    right, typed = right_value(computed(exercise.answer)), readable(answer)
+    if typed is None or not same_form(right, typed):
+        return False, _said("form", right=_form(right), given=_form(typed, answer))
+    every = fits(right, typed, exercise.tolerance)
     fit = min(every)
     if fit is Fit.EXACT:
         return True, _said("right")
-    fit_of_slip, sentence = _nearest_slip(exercise, given)
+    fit_of_slip, sentence = _nearest_slip(exercise, typed)
     if fit_of_slip > fit and fit_of_slip >= Fit.ROUNDED:
         return False, in_language(sentence)
     if fit is Fit.ROUNDED:
         return True, _said("rounded", answer=_shown(right, exercise.tolerance))
-    if general := _general_slip(right, given, exercise.tolerance):
+    if general := _general_slip(right, typed, exercise.tolerance):
         return False, _said(general)
     if fit is Fit.COARSE:
         return False, _said("coarse")

@@ -114,7 +114,7 @@ def _settings(families: list[str]) -> dict[Any, Any]:
 
 
 def _as_element(document: str, description: str) -> str:
-    """Return the `svg` element of a document, for use in HTML beside other figures."""
+    """Return the `svg` element of a document, for use in HTML with other figures."""
     svg = document[document.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = svg.replace(PAGE_INK, "currentColor")
