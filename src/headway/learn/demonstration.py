@@ -20,7 +20,7 @@ _SENTENCES = {
     "training": {
         "en": "There is no trained demonstration yet. Training one now in {folder}: some 5 minutes "
         "on 2 cores, once.",
-        "ko": "아직 학습된 시연 모델이 없습니다. 지금 {folder} 폴더에서 한 번만 학습합니다. "
+        "ko": "학습된 데모 모델이 아직 없습니다. 지금 {folder} 폴더에서 한 번만 학습합니다. "
         "코어 2개로 5분쯤 걸립니다.",
     },
     "trained": {"en": "Trained.", "ko": "학습을 마쳤습니다."},
