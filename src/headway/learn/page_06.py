@@ -10,6 +10,7 @@ from headway.learn.exercise import Exercise, Slip
 D_MODEL, HEADS = 512, 8
 # The layer of a published example whose scores are divided by the wrong root.
 WIDE_D_MODEL, WIDE_HEADS = 200, 5
+LENGTH, FEW_HEADS = 12, 3
 TOKENS = np.arange(1, 13).reshape(3, 4)  # three tokens of four numbers, to be split in two heads
 
 
@@ -34,6 +35,17 @@ def split_at_once(tokens: NDArray[np.int_], heads: int) -> NDArray[np.int_]:
 def split_alternating(tokens: NDArray[np.int_], heads: int) -> NDArray[np.int_]:
     """Split (L, d_model) into (heads, L, d), every other number to the same head."""
     return tokens.reshape(len(tokens), -1, heads).transpose(2, 0, 1)
+
+
+def tokens_that_reach(output: int, length: int, heads: int, *, at_once: bool) -> int:
+    """Count the input tokens that influence one output token of an attention without a mask.
+
+    A head mixes all of its rows. at_once: heads are split by a reshape alone, and joined so, too.
+    """
+    owners = np.repeat(np.arange(length)[:, None], heads, axis=1)  # a column per part of a token
+    rows = (split_at_once if at_once else split)(owners, heads)
+    mixed = [set(head.flat) for head in rows if output in head]
+    return len(set().union(*mixed))
 
 
 EXERCISES = [
@@ -154,6 +166,48 @@ EXERCISES = [
         hint={
             "en": "A key of one head has 200 / 5 = 40 numbers.",
             "ko": "헤드 하나의 키는 200 / 5 = 40개의 수입니다.",
+        },
+    ),
+    Exercise(
+        "6.4",
+        question={
+            "en": f"Heads are split and joined by view(B, H, L, d) alone. There are {LENGTH} "
+            f"tokens and {FEW_HEADS} heads. How many input tokens can influence the third output "
+            f"token?",
+            "ko": f"view(B, H, L, d)만으로 헤드를 나누고 합칩니다. 토큰은 {LENGTH}개, 헤드는 "
+            f"{FEW_HEADS}개입니다. 셋째 출력 토큰에 영향을 줄 수 있는 입력 토큰은 몇 개입니까?",
+        },
+        answer=lambda: tokens_that_reach(2, LENGTH, FEW_HEADS, at_once=True),
+        slips=[
+            Slip(
+                lambda: tokens_that_reach(2, LENGTH, FEW_HEADS, at_once=False),
+                {
+                    "en": "That is right for the right split, where every head has a part of every "
+                    "token. Here a head has whole tokens, and few of them.",
+                    "ko": "바르게 나누었을 때의 답입니다. 그때는 헤드마다 모든 토큰의 일부가 "
+                    "있습니다. 여기서는 헤드 하나에 토큰 몇 개가 통째로 들어갑니다.",
+                },
+            ),
+            Slip(
+                lambda: tokens_that_reach(2, LENGTH, LENGTH, at_once=True),
+                {
+                    "en": "Only itself? A head of this split has more than one token.",
+                    "ko": "자기 자신뿐입니까? 이렇게 나눈 헤드 하나에는 토큰이 둘 이상 있습니다.",
+                },
+            ),
+            Slip(
+                lambda: FEW_HEADS,
+                {
+                    "en": "That is the number of heads. Divide the tokens among them.",
+                    "ko": "헤드의 개수입니다. 토큰을 헤드 수로 나누어 보세요.",
+                },
+            ),
+        ],
+        tolerance=0.1,
+        hint={
+            "en": "The numbers lie token after token in memory. A head gets its share in one go.",
+            "ko": "메모리에는 수가 토큰 순서대로 놓여 있고, 헤드는 그중 이어진 한 구간을 "
+            "가져갑니다.",
         },
     ),
 ]
