@@ -31,15 +31,21 @@ class Fit(IntEnum):
 
 def readable(value: object) -> Readable | None:
     """Return a value as an array of float64 or text; None if it is neither numbers nor text."""
-    if hasattr(value, "detach"):  # a tensor
-        value = value.detach().cpu().numpy()  # pyright: ignore[reportAttributeAccessIssue]
     try:
-        array = np.asarray(value)
+        array = np.asarray(without_device(value))
     except (TypeError, ValueError):  # rows of different lengths
         return None
     if array.dtype.kind in "iuf":
         return array.astype(np.float64)
     return array if array.dtype.kind == "U" else None
+
+
+def without_device(value: Any) -> Any:
+    """Return a tensor as an array; anything else as it is."""
+    if not hasattr(value, "detach"):
+        return value
+    tensor = value.detach().cpu()
+    return (tensor.double() if tensor.is_floating_point() else tensor).numpy()  # NumPy: no bfloat16
 
 
 def right_value(value: object) -> Readable:

@@ -68,8 +68,13 @@ def test_small_answers_may_be_given_with_exponents() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [(0.2, 0.5, 0.3), np.array([0.2, 0.5, 0.3]), torch.tensor([0.2, 0.5, 0.3])],
-    ids=["tuple", "array", "tensor"],
+    [
+        (0.2, 0.5, 0.3),
+        np.array([0.2, 0.5, 0.3], dtype=np.float32),
+        torch.tensor([0.2, 0.5, 0.3], requires_grad=True),
+        torch.tensor([0.2, 0.5, 0.3], dtype=torch.bfloat16),
+    ],
+    ids=["tuple", "array", "tensor", "bfloat16"],
 )
 def test_a_sequence_may_be_of_any_kind(answer: object) -> None:
     assert fit([0.2, 0.5, 0.3], answer) is Fit.EXACT

@@ -15,7 +15,7 @@ from headway.learn.figures.picture import (
     draw,
     literal,
 )
-from headway.learn.judging import readable
+from headway.learn.judging import readable, without_device
 from headway.learn.language import Words, in_language
 
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ def _numbers(
     values: object, hidden: object, digits: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], int | None]:
     """Return numbers and hatched cells, both (panels, rows, columns), and the digits."""
-    plain = values.detach().cpu().numpy() if hasattr(values, "detach") else values  # pyright: ignore
-    array = np.asarray(plain)
+    array = np.asarray(without_device(values))
     covered = np.zeros(array.shape, dtype=bool)
     if array.dtype == bool:  # a mask: True is open
         covered, array, digits = ~array, array.astype(float), 0 if digits is not None else None
