@@ -12,20 +12,20 @@ from keras import layers, ops
 
 
 class PositionalEncoding(layers.Layer):
-    """Add sin(pos / 10000^(2i / d_model)) in column 2i, and the cosine in column 2i + 1."""
+    """Add sin(pos / 10000^(2i / d_model)) in column 2i, its cosine in column 2i + 1."""
 
     def __init__(self, length, d_model, **kwargs):
         super().__init__(**kwargs)
         position = np.arange(length)[:, None]  # (length, 1)
         column = np.arange(d_model)[None, :]  # (1, d_model)
-        angle = position / 10000.0 ** (2 * (column // 2) / d_model)  # (length, d_model)
+        angle = position / 10000.0 ** (2 * (column // 2) / d_model)
         table = np.where(column % 2 == 0, np.sin(angle), np.cos(angle))
-        self.table = table.astype("float32")
+        self.table = table.astype("float32")  # (length, d_model)
 
     def call(self, x):  # (B, L, d_model)
         return x + ops.convert_to_tensor(self.table)[: ops.shape(x)[1]]
 
-    def compute_output_spec(self, x):  # JAX cannot slice by a length that it does not know yet
+    def compute_output_spec(self, x):  # JAX cannot slice by an unknown length
         return keras.KerasTensor(x.shape, dtype=x.dtype)
 
 
@@ -36,7 +36,7 @@ def attention(query, key, value, mask=None):
     if mask is None:
         weights = ops.softmax(scores, axis=-1)
     else:
-        some = ops.any(mask, axis=-1, keepdims=True)  # False for a row that may see nothing
+        some = ops.any(mask, axis=-1, keepdims=True)  # False: a row without keys
         hidden = ops.logical_and(some, ops.logical_not(mask))
         weights = ops.softmax(ops.where(hidden, -np.inf, scores), axis=-1)
         weights = ops.where(some, weights, 0.0)
@@ -44,12 +44,12 @@ def attention(query, key, value, mask=None):
 
 
 class MultiHeadAttention(layers.Layer):
-    """Attend with several heads at once. Called with a dictionary: query, key, value, mask."""
+    """Attend with several heads; called with a dictionary of query, key, value, mask."""
 
     def __init__(self, d_model, num_heads, **kwargs):
         super().__init__(**kwargs)
         if d_model % num_heads:
-            raise ValueError(f"d_model {d_model} is not divisible by {num_heads} heads.")
+            raise ValueError(f"{num_heads} heads do not divide d_model {d_model}.")
         self.num_heads = num_heads
         self.d_k = d_model // num_heads
         self.w_q = layers.Dense(d_model, name="w_q")
@@ -58,7 +58,8 @@ class MultiHeadAttention(layers.Layer):
         self.w_o = layers.Dense(d_model, name="w_o")
 
     def split_heads(self, x):
-        x = ops.reshape(x, (-1, ops.shape(x)[1], self.num_heads, self.d_k))  # (B, L, H, d_k)
+        length = ops.shape(x)[1]
+        x = ops.reshape(x, (-1, length, self.num_heads, self.d_k))  # (B, L, H, d_k)
         return ops.transpose(x, (0, 2, 1, 3))  # (B, H, L, d_k)
 
     def call(self, inputs):
@@ -67,7 +68,8 @@ class MultiHeadAttention(layers.Layer):
         v = self.split_heads(self.w_v(inputs["value"]))
         heads, _ = attention(q, k, v, inputs.get("mask"))  # (B, H, T, d_k)
         heads = ops.transpose(heads, (0, 2, 1, 3))  # (B, T, H, d_k)
-        concat = ops.reshape(heads, (-1, ops.shape(heads)[1], self.num_heads * self.d_k))
+        length = ops.shape(heads)[1]
+        concat = ops.reshape(heads, (-1, length, self.num_heads * self.d_k))
         return self.w_o(concat)  # (B, T, d_model)
 
 
@@ -77,15 +79,15 @@ def padding_mask(ids):
 
 
 def look_ahead_mask(ids):
-    """Allow each token itself and earlier ones, but no padding: (B, T) to (B, 1, T, T)."""
+    """Allow each token and earlier ones, but no padding: (B, T) to (B, 1, T, T)."""
     position = ops.cumsum(ops.ones_like(ids), axis=1)  # (B, T): 1, 2, 3, …
-    earlier = position[:, None, None, :] <= position[:, None, :, None]  # (B, 1, T, T)
+    earlier = position[:, None, None, :] <= position[:, None, :, None]
     return ops.logical_and(earlier, padding_mask(ids))
 
 
 def embed(ids, vocab_size, length, d_model, dropout):
     """Compute Dropout(embedding * sqrt(d_model) + position)."""
-    vectors = layers.Embedding(vocab_size, d_model)(ids) * d_model**0.5  # (B, L, d_model)
+    vectors = layers.Embedding(vocab_size, d_model)(ids) * d_model**0.5
     return layers.Dropout(dropout)(PositionalEncoding(length, d_model)(vectors))
 
 
@@ -114,7 +116,7 @@ def encoder(vocab_size, num_layers, dff, d_model, num_heads, dropout, length):
     mask = keras.Input((1, 1, None), dtype="bool", name="padding_mask")
     outputs = embed(inputs, vocab_size, length, d_model, dropout)
     for i in range(num_layers):
-        layer = encoder_layer(dff, d_model, num_heads, dropout, name=f"encoder_layer_{i}")
+        layer = encoder_layer(dff, d_model, num_heads, dropout, f"encoder_layer_{i}")
         outputs = layer([outputs, mask])
     return keras.Model([inputs, mask], outputs, name="encoder")
 
@@ -132,9 +134,14 @@ def decoder_layer(dff, d_model, num_heads, dropout, name):
     attended = layers.Dropout(dropout)(attended)
     attended = layers.LayerNormalization(epsilon=1e-5)(inputs + attended)
 
-    # Sub-layer 2: queries from the target, keys and values from the source, and its mask.
+    # Sub-layer 2: queries from the target; keys, values and mask from the source.
     crossed = MultiHeadAttention(d_model, num_heads, name=f"{name}_cross_attention")(
-        {"query": attended, "key": enc_outputs, "value": enc_outputs, "mask": source_mask}
+        {
+            "query": attended,
+            "key": enc_outputs,
+            "value": enc_outputs,
+            "mask": source_mask,
+        }
     )
     crossed = layers.Dropout(dropout)(crossed)
     crossed = layers.LayerNormalization(epsilon=1e-5)(attended + crossed)
@@ -145,7 +152,8 @@ def decoder_layer(dff, d_model, num_heads, dropout, name):
     outputs = layers.Dropout(dropout)(outputs)
     outputs = layers.LayerNormalization(epsilon=1e-5)(crossed + outputs)
 
-    return keras.Model([inputs, enc_outputs, target_mask, source_mask], outputs, name=name)
+    all_inputs = [inputs, enc_outputs, target_mask, source_mask]
+    return keras.Model(all_inputs, outputs, name=name)
 
 
 def decoder(vocab_size, num_layers, dff, d_model, num_heads, dropout, length):
@@ -155,13 +163,14 @@ def decoder(vocab_size, num_layers, dff, d_model, num_heads, dropout, length):
     source_mask = keras.Input((1, 1, None), dtype="bool", name="padding_mask")
     outputs = embed(inputs, vocab_size, length, d_model, dropout)
     for i in range(num_layers):
-        layer = decoder_layer(dff, d_model, num_heads, dropout, name=f"decoder_layer_{i}")
+        layer = decoder_layer(dff, d_model, num_heads, dropout, f"decoder_layer_{i}")
         outputs = layer([outputs, enc_outputs, target_mask, source_mask])
-    return keras.Model([inputs, enc_outputs, target_mask, source_mask], outputs, name="decoder")
+    all_inputs = [inputs, enc_outputs, target_mask, source_mask]
+    return keras.Model(all_inputs, outputs, name="decoder")
 
 
 def transformer(vocab_size, num_layers, dff, d_model, num_heads, dropout=0.1, length=512):
-    """Return logits (B, T, vocab_size): row t scores the token after token t of dec_inputs."""
+    """Return logits (B, T, vocab_size): row t scores what follows token t."""
     inputs = keras.Input((None,), dtype="int32", name="inputs")
     dec_inputs = keras.Input((None,), dtype="int32", name="dec_inputs")
     sizes = (vocab_size, num_layers, dff, d_model, num_heads, dropout, length)

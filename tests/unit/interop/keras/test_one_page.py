@@ -107,7 +107,7 @@ def test_heads_are_ours_and_a_width_they_do_not_divide_is_refused(page: ModuleTy
     np.testing.assert_allclose(
         ops.convert_to_numpy(theirs(inputs)), ops.convert_to_numpy(expected), atol=1e-6
     )
-    with pytest.raises(ValueError, match="100 is not divisible by 7"):
+    with pytest.raises(ValueError, match="7 heads do not divide d_model 100"):
         page.MultiHeadAttention(100, 7)
 
 
