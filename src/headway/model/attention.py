@@ -193,6 +193,11 @@ def use_fused_kernel(device: torch.device) -> bool:
 def head_width(d_model: int, num_heads: int) -> int:
     """Return d_model / num_heads; ConfigError if that is no whole number."""
     if d_model % num_heads:
+        if d_model < num_heads:
+            raise ConfigError(
+                f"d_model {d_model} is less than num_heads {num_heads}.",
+                f"The width comes first: MultiHeadAttention({num_heads}, {d_model}).",
+            )
         above = d_model + num_heads - d_model % num_heads
         raise ConfigError(
             f"d_model {d_model} is not divisible by num_heads {num_heads} "

@@ -1,7 +1,7 @@
 """The checks of the layers' sizes and inputs."""
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -33,6 +33,34 @@ def check_dropout(p: float) -> None:
         fits = False
     if not fits:
         raise ConfigError(f"Dropout is {p!r}, but must be from 0 to below 1.", "The paper has 0.1.")
+
+
+def check_parts(parts: Mapping[str, object]) -> None:
+    """Refuse parts of a layer or model that are no layers, such as sizes."""
+    for name, part in parts.items():
+        if not callable(part):
+            raise ConfigError(
+                f"{name} is {part!r}, but must be a layer.",
+                "Transformer.from_config builds all layers from sizes.",
+            )
+
+
+def check_stack(layers: object) -> None:
+    """Refuse a single layer instead of several."""
+    if not isinstance(layers, Iterable):
+        raise ConfigError(
+            f"The layers are of type {type(layers).__name__}, but must be a list of layers.",
+            "Build each layer separately, because a repeated one would share its weights.",
+        )
+
+
+def check_sublayer(sublayer: object) -> None:
+    """Refuse the output of a sub-layer instead of the sub-layer."""
+    if not callable(sublayer):
+        raise ConfigError(
+            f"The sub-layer is of type {type(sublayer).__name__}, but must be a layer or function.",
+            "Residual calls it: residual(x, feed_forward), not residual(x, feed_forward(x)).",
+        )
 
 
 def check_tensor(name: str, value: object) -> None:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from headway.model.attention import MultiHeadAttention
 from headway.model.cache import DecoderCache, LayerCache
+from headway.model.checks import check_parts, check_stack
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.probe import probe
 from headway.model.residual import Residual
@@ -31,6 +32,16 @@ class DecoderLayer(nn.Module):
     ) -> None:
         """Combine three sub-layers and the residual connection of each."""
         super().__init__()
+        check_parts(
+            {
+                "self_attention": self_attention,
+                "cross_attention": cross_attention,
+                "feed_forward": feed_forward,
+                "self_attention_residual": self_attention_residual,
+                "cross_attention_residual": cross_attention_residual,
+                "feed_forward_residual": feed_forward_residual,
+            }
+        )
         self.self_attention = self_attention
         self.self_attention_residual = self_attention_residual
         self.cross_attention = cross_attention
@@ -73,6 +84,7 @@ class Decoder(nn.Module):
     def __init__(self, layers: Iterable[DecoderLayer], norm: nn.LayerNorm | None = None) -> None:
         """Stack the layers; `norm` ends a pre-norm stack, whose output is not yet normalized."""
         super().__init__()
+        check_stack(layers)
         self.layers = nn.ModuleList(layers)
         self.norm = norm
 

@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from headway.model.attention import MultiHeadAttention
+from headway.model.checks import check_parts, check_stack
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.probe import probe
 from headway.model.residual import Residual
@@ -29,6 +30,14 @@ class EncoderLayer(nn.Module):
     ) -> None:
         """Combine two sub-layers and the residual connection of each."""
         super().__init__()
+        check_parts(
+            {
+                "self_attention": self_attention,
+                "feed_forward": feed_forward,
+                "self_attention_residual": self_attention_residual,
+                "feed_forward_residual": feed_forward_residual,
+            }
+        )
         self.self_attention = self_attention
         self.self_attention_residual = self_attention_residual
         self.feed_forward = feed_forward
@@ -55,6 +64,7 @@ class Encoder(nn.Module):
     def __init__(self, layers: Iterable[EncoderLayer], norm: nn.LayerNorm | None = None) -> None:
         """Stack the layers; `norm` ends a pre-norm stack, whose output is not yet normalized."""
         super().__init__()
+        check_stack(layers)
         self.layers = nn.ModuleList(layers)
         self.norm = norm
 

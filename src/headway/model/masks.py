@@ -40,6 +40,11 @@ def look_ahead_mask(
     get_attn_subsequent_mask, get_causal_attention_mask, get_subsequent_mask, make_no_peak_mask,
     nopeak_mask, subsequent_mask.
     """
+    if isinstance(length, Tensor) and length.dim() > 0:
+        raise ConfigError(
+            f"The length is a tensor of shape {tuple(length.shape)}, but must be a number.",
+            "Give ids.size(1), or use target_mask(ids), which also hides padding.",
+        )
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from headway.elsewhere import ARGUMENTS
 from headway.errors import ConfigError, hinted
-from headway.model.checks import check_dropout, check_sizes
+from headway.model.checks import check_dropout, check_sizes, check_sublayer
 from headway.model.dropout import dropout
 from headway.model.probe import probe
 
@@ -51,6 +51,7 @@ class Residual(nn.Module):
         sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "B L d_model"]:
         """Run the sub-layer with the residual connection and LayerNorm."""
+        check_sublayer(sublayer)
         if self.norm_position == "pre":
             # Deviation (pre-norm): trains deep models without warm-up.
             return self.add(x, sublayer(self.normalize(x)))

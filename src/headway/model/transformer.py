@@ -9,7 +9,7 @@ from headway.config.model import ModelConfig
 from headway.errors import ConfigError, hinted, require_type
 from headway.model.attention import MultiHeadAttention
 from headway.model.cache import DecoderCache
-from headway.model.checks import check_tensor
+from headway.model.checks import check_parts, check_tensor
 from headway.model.decoder import Decoder, DecoderLayer
 from headway.model.embedding import InputEmbedding, OutputProjection, TokenEmbedding
 from headway.model.encoder import Encoder, EncoderLayer
@@ -46,6 +46,15 @@ class Transformer(nn.Module):
     ) -> None:
         """Combine the five parts; `from_config` builds them from sizes."""
         super().__init__()
+        check_parts(
+            {
+                "source_embedding": source_embedding,
+                "target_embedding": target_embedding,
+                "encoder": encoder,
+                "decoder": decoder,
+                "output_projection": output_projection,
+            }
+        )
         self.source_embedding = source_embedding
         self.target_embedding = target_embedding
         self.encoder = encoder

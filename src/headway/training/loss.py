@@ -36,6 +36,11 @@ def label_smoothed_cross_entropy(
     MaskedSoftmaxCELoss.
     """
     check_padding(pad_id, logits.size(-1))
+    if logits.dim() != 2:
+        raise ConfigError(
+            f"The logits have shape {tuple(logits.shape)}, but must have two axes, (N, V).",
+            "Join the others: logits.flatten(0, -2), labels.flatten().",
+        )
     check_rows(len(logits), labels)
     log_probs = logits.log_softmax(dim=-1)  # (N, V)
     real = labels != pad_id

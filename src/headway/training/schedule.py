@@ -14,6 +14,11 @@ def paper_rate(step: int, d_model: int, warmup_steps: int) -> float:
 
     Elsewhere: CustomSchedule, lr_scheduler, NoamLR, NoamOpt, rate, ScheduledOptim.
     """
+    if step < 1:
+        raise ConfigError(
+            f"The step is {step}, but steps count from 1.",
+            "Schedules of PyTorch count from 0: give step + 1.",
+        )
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 

@@ -458,3 +458,8 @@ def test_a_mask_for_each_memory_goes_with_queries_of_fewer_axes() -> None:
 
     expected = scaled_dot_product_attention(q.expand(3, -1, -1), k, v, mask)
     torch.testing.assert_close((output, weights), expected)
+
+
+def test_width_and_heads_in_the_order_of_other_code_are_named() -> None:
+    with pytest.raises(ConfigError, match=r"^d_model 8 is less than num_heads 512\. The width com"):
+        MultiHeadAttention(8, 512)

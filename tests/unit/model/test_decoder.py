@@ -1,8 +1,10 @@
 """The decoder runs three sub-layers in the order of Figure 1; each layer reads the memory."""
 
+import pytest
 import torch
 from torch import Tensor, nn
 
+from headway.errors import ConfigError
 from headway.model.attention import MultiHeadAttention
 from headway.model.decoder import Decoder, DecoderLayer
 from headway.model.feed_forward import PositionwiseFeedForward
@@ -63,3 +65,10 @@ def test_the_decoder_runs_its_layers_in_order_and_the_closing_norm_last() -> Non
 
     expected = norm(layers[1](layers[0](x, memory), memory))
     torch.testing.assert_close(output, expected)
+
+
+def test_sizes_in_place_of_parts_and_one_layer_in_place_of_a_stack_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^self_attention is 512, .*from_config builds"):
+        DecoderLayer(512, 8, 2048, 0.1, 0, 0)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"^The layers are of type DecoderLayer, but must be a l"):
+        Decoder(decoder_layer(), 6)  # type: ignore[arg-type]

@@ -1,8 +1,10 @@
 """The encoder runs its sub-layers in the order of Figure 1 and hides padding."""
 
+import pytest
 import torch
 from torch import nn
 
+from headway.errors import ConfigError
 from headway.model.attention import MultiHeadAttention
 from headway.model.encoder import Encoder, EncoderLayer
 from headway.model.feed_forward import PositionwiseFeedForward
@@ -51,3 +53,10 @@ def test_dropout_falls_on_both_sub_layers() -> None:
         assert not torch.equal(layer(x), quiet)
         residual.dropout = 0.0
     assert torch.equal(layer(x), quiet)
+
+
+def test_sizes_in_place_of_parts_and_one_layer_in_place_of_a_stack_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^self_attention is 512, .*from_config builds"):
+        EncoderLayer(512, 8, 2048, 0.1)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"^The layers are of type EncoderLayer, but must be a l"):
+        Encoder(encoder_layer(), 6)  # type: ignore[arg-type]

@@ -61,3 +61,9 @@ def test_the_target_mask_is_the_conjunction_of_both() -> None:
 def test_what_is_no_batch_of_ids_is_refused(make: Callable[[Any], Tensor], ids: Any) -> None:
     with pytest.raises(ConfigError, match=r"The ids (have|are no).*\(B, L\), one row"):
         make(ids)
+
+
+def test_ids_in_place_of_a_length_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^The length is a tensor of shape \(2, 3\), .* target_"):
+        look_ahead_mask(torch.ones(2, 3))  # type: ignore[arg-type]
+    assert look_ahead_mask(torch.tensor(3)).shape == (1, 1, 3, 3)  # type: ignore[arg-type]

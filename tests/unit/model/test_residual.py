@@ -54,3 +54,9 @@ def test_dropout_falls_on_the_sub_layer_and_not_on_what_passes_by(position: Any)
 def test_an_unknown_norm_position_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"no norm position 'before'.*'post'"):
         Residual(4, norm_position="before")  # type: ignore[arg-type]
+
+
+def test_the_output_of_a_sub_layer_in_its_place_is_refused() -> None:
+    x = torch.randn(2, 3, 4)
+    with pytest.raises(ConfigError, match=r"^The sub-layer is of type Tensor, .* residual\(x"):
+        Residual(4)(x, 2 * x)  # type: ignore[arg-type]

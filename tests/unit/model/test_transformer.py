@@ -251,3 +251,8 @@ def test_making_a_model_does_not_import_a_compiler() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_sizes_in_place_of_parts_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^source_embedding is 512, .*from_config builds"):
+        Transformer(512, 8, 6, 6, 2048)  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from headway.errors import ConfigError
 from headway.training.loss import label_smoothed_cross_entropy
 
 ROWS, WIDTH, PIECES = 11, 5, 7
@@ -112,3 +113,11 @@ def test_sums_of_many_float32_losses_keep_their_digits() -> None:
 
     one = float(-logits[:1].log_softmax(-1)[0, 1])  # ln 3, as float32 has it
     assert float(sums.nll) == pytest.approx(200_000 * one, rel=1e-12)
+
+
+def test_logits_of_a_whole_batch_are_told_to_be_flattened() -> None:
+    logits, labels = torch.randn(2, 5, 7), torch.ones(2, 5, dtype=torch.long)
+    with pytest.raises(ConfigError, match=r"^The logits have shape \(2, 5, 7\), .* labels\.fl"):
+        label_smoothed_cross_entropy(logits, labels)
+    flat = label_smoothed_cross_entropy(logits.flatten(0, -2), labels.flatten())
+    assert flat.loss > 0

@@ -80,3 +80,8 @@ def test_a_misspelt_schedule_names_the_nearest_one() -> None:
 def test_a_fall_without_steps_to_fall_in_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="max_steps 5 is not more than warmup_steps 5"):
         Schedule(name, 1.0, 5, 5)
+
+
+def test_a_schedule_that_counts_from_0_is_told_to_add_1() -> None:
+    with pytest.raises(ConfigError, match=r"^The step is 0, but steps count from 1\. .* step \+ 1"):
+        paper_rate(0, 512, 4000)
