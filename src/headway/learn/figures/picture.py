@@ -39,6 +39,9 @@ FILLS = {
 }
 """Backgrounds of boxes with the colors of their edges."""
 
+_SMALLEST = 0.65  # of its size; a smaller figure could not be read, so it is scrolled
+_PHONE = 19.0  # the width of a page's text on a phone, in em
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -52,7 +55,11 @@ class Picture:
         expanded(path).write_text(self.svg, encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        return f'<div class="headway-figure">{self.svg}</div>'
+        least = re.search(r"min-width: ([\d.]+)em", self.svg)
+        # A figure that a phone must scroll has to be reachable by the keyboard.
+        scrolls = least is not None and float(least.group(1)) > _PHONE
+        focus = ' tabindex="0"' if scrolls else ""
+        return f'<div class="headway-figure" style="overflow-x: auto"{focus}>{self.svg}</div>'
 
 
 def color_of(name: str) -> tuple[str, str]:
@@ -123,7 +130,8 @@ def _as_element(document: str, description: str) -> str:
     svg = re.sub(r'(?<=\bid=")|(?<=href="#)|(?<=url\(#)', prefix, svg)
     size = re.search(r'<svg [^>]*?width="([\d.]+)pt"', svg)
     width = float(size.group(1)) / 12 if size else 0.0  # 12 points are a line of the page's text
-    style = f"width: {width:.2f}em; max-width: 100%; height: auto"
+    least = _SMALLEST * width
+    style = f"width: {width:.2f}em; max-width: 100%; min-width: {least:.2f}em; height: auto"
     start = f'<svg role="img" aria-label="{html.escape(description)}" style="{style}" '
     return start + svg.removeprefix("<svg ")
 

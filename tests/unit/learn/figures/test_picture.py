@@ -55,6 +55,18 @@ def test_every_reference_leads_to_an_element() -> None:
     assert references <= ids
 
 
+def test_a_wide_figure_is_scrolled_on_a_phone_and_reachable_by_keyboard() -> None:
+    def paint(figure: Figure) -> None:
+        figure.add_axes((0, 0, 1, 1))
+
+    for inches, scrolls in ((2, False), (9, True)):
+        picture = draw(inches, 1, "Empty axes.", paint)
+        width, least = map(float, re.findall(r"(?<=width: )([\d.]+)em", picture.svg))
+        assert width == pytest.approx(6 * inches, abs=4)
+        assert least == pytest.approx(0.65 * width, abs=0.01)
+        assert ("tabindex" in picture._repr_html_()) is scrolls
+
+
 def test_it_is_saved_as_a_file(tmp_path: Path) -> None:
     _square().save(tmp_path / "a.svg")
     assert ElementTree.parse(tmp_path / "a.svg").getroot().get("aria-label") == "A square."
